@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drivers and tools of PostgreSQL against a server of this build: psql, pgbench, psycopg, asyncpg, SQLAlchemy,
+# Drivers and tools of PostgreSQL against a server of this build: psql, pgbench, pg_dump, psycopg, asyncpg, SQLAlchemy,
 # Alembic, Django, node-postgres, JDBC; in the clear and encrypted, with passwords; their answers held against PostgreSQL's
 # (agree/). What is not installed is fetched by its own package manager into a directory that is thrown away;
 # what cannot be had is named, each in a line that begins with "skipped: ", which ./test counts.
@@ -93,6 +93,18 @@ if command -v java >/dev/null && [ -n "$jar" ]; then
     run JDBC java -cp "$jar" "$here/JdbcClient.java" "jdbc:postgresql://127.0.0.1:$main/test"
 else
     skipped+=("JDBC (libpostgresql-jdbc-java)")
+fi
+
+# Dumps, both ways. What pg_dump prints differs between versions.
+if ls /usr/lib/postgresql/15/bin/pg_dump >/dev/null 2>&1 && command -v psql >/dev/null; then
+    ports=()
+    for name in first second third; do
+        serve $name "$work/$name"
+        ports+=("$port")
+    done
+    run "pg_dump and pg_restore" "$here/dump.sh" "${ports[@]}"
+else
+    skipped+=("pg_dump (PostgreSQL 15)")
 fi
 
 # Against what PostgreSQL 15 answers, of an empty database.

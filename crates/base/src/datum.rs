@@ -62,6 +62,7 @@ impl Datum {
             Type::Float4 => Datum::Float(text_io::parse_real(text)?),
             Type::Text | Type::Unknown | Type::Varchar(None) => Datum::Text(text.to_owned()),
             Type::Varchar(Some(n)) => Datum::Text(text_io::first_chars(text, *n as usize).to_owned()),
+            Type::Char(0) => Datum::Text(text.trim_end_matches(' ').to_owned()),
             Type::Char(n) => {
                 Datum::Text(text_io::first_chars(text, *n as usize).trim_end_matches(' ').to_owned())
             }

@@ -105,6 +105,7 @@ pub fn length(ty: &Type) -> i16 {
 /// `atttypmod`: -1 without a modifier. That of an array is its elements'.
 pub fn modifier(ty: &Type) -> i32 {
     match ty {
+        Type::Char(0) => -1,
         Type::Varchar(Some(n)) | Type::Char(n) => *n as i32 + 4,
         Type::Numeric(Some((precision, scale))) => (i32::from(*precision) << 16 | i32::from(*scale)) + 4,
         // An interval's has a mask of fields above it: all of them.

@@ -24,7 +24,7 @@ pub enum Type {
     Text,
     /// `varchar`, or `varchar(n)` with n in characters
     Varchar(Option<u32>),
-    /// `char(n)`: kept without its trailing blanks, printed padded to n characters
+    /// `char(n)`: kept without its trailing blanks, printed padded to n characters; 0 is `bpchar`, of any length
     Char(u32),
     /// `bytea`
     Bytea,
@@ -344,6 +344,7 @@ impl std::fmt::Display for Type {
             Type::Text => f.write_str("text"),
             Type::Varchar(None) => f.write_str("character varying"),
             Type::Varchar(Some(n)) => write!(f, "character varying({n})"),
+            Type::Char(0) => f.write_str("bpchar"),
             Type::Char(n) => write!(f, "character({n})"),
             Type::Bytea => f.write_str("bytea"),
             Type::Date => f.write_str("date"),

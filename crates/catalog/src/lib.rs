@@ -24,7 +24,7 @@ pub use comments::{Comment, Commented};
 pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
-pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights};
+pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 
 use definitions::{Defined, Key};

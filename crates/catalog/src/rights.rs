@@ -345,7 +345,7 @@ impl Rights {
     /// defaults.
     pub fn display(&self, catalog: &Catalog) -> Option<Vec<String>> {
         let item = |g: &Grant| {
-            let grantee = g.grantee.map_or(String::new(), |r| quoted(&catalog.role_name(r)));
+            let grantee = g.grantee.map_or(String::new(), |r| acl_name(&catalog.role_name(r)));
             let mut text = format!("{grantee}=");
             for (p, _, letter) in WORDS.iter().filter(|(p, _, _)| g.privileges.with(g.options).contains(*p)) {
                 text.push(*letter);
@@ -353,14 +353,14 @@ impl Rights {
                     text.push('*');
                 }
             }
-            text + "/" + &quoted(&catalog.role_name(g.grantor))
+            text + "/" + &acl_name(&catalog.role_name(g.grantor))
         };
         self.grants.as_ref().map(|all| all.iter().map(item).collect())
     }
 }
 
 /// A name as `aclitem` prints it.
-fn quoted(name: &str) -> String {
+pub fn acl_name(name: &str) -> String {
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }

@@ -58,7 +58,8 @@ impl<'t> SchemaChange<'t> {
     /// Who made it, in the catalog as it was then.
     pub(crate) fn actor(&self, catalog: &Catalog) -> Result<Actor> {
         let Some([user, session_user]) = self.users else {
-            return Ok(Actor { before_roles: true, before_intervals: true, ..Actor::default() });
+            let actor = Actor::default();
+            return Ok(Actor { before_roles: true, before_intervals: true, checks_bodies: false, ..actor });
         };
         let id = |name: &str| {
             catalog.role(name).map(|r| r.id).ok_or_else(|| {
@@ -67,7 +68,8 @@ impl<'t> SchemaChange<'t> {
             })
         };
         let before_intervals = self.before_intervals;
-        Ok(Actor { user: id(user)?, session_user: id(session_user)?, before_roles: false, before_intervals })
+        let (user, session_user) = (id(user)?, id(session_user)?);
+        Ok(Actor { user, session_user, before_roles: false, before_intervals, checks_bodies: false })
     }
 }
 

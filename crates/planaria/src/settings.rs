@@ -73,7 +73,7 @@ const SETTINGS: &[Setting] = &[
     setting("backslash_quote", "safe_encoding", BoolOr(&["safe_encoding"]), "Changes nothing."),
     setting("block_size", "8192", Fixed, "What PostgreSQL would answer: there are no blocks."),
     setting("bytea_output", "hex", Fixed, "Form of bytea as text."),
-    setting("check_function_bodies", "on", Bool, "Bodies of routines are always checked."),
+    setting("check_function_bodies", "on", Bool, "Bodies of routines are checked when they are created."),
     setting("client_encoding", "UTF8", Fixed, "Encoding of the client."),
     setting("client_min_messages", "notice", OneOf(LEVELS, &["debug", "info"]), "Changes nothing."),
     setting(
@@ -558,6 +558,11 @@ impl Settings {
     #[inline]
     pub(crate) fn is_on(&self, name: &str) -> bool {
         !self.values.is_empty() && self.values.get(name).is_some_and(|v| v == "on")
+    }
+
+    /// Whether a setting that is usually on has been switched off.
+    pub(crate) fn is_off(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|v| v == "off")
     }
 
     /// A time in milliseconds; 0 where it is off.

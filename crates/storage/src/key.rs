@@ -211,7 +211,9 @@ fn column_bytes_max(column: &Column, ty: &Type) -> usize {
         (ColumnKind::Uuid | ColumnKind::Interval, _) => 16,
         (ColumnKind::Numeric, _) => 17,
         // Up to 4 bytes a character; only characters of one byte are escaped.
-        (_, Type::Varchar(Some(n)) | Type::Char(n)) => (*n as usize).saturating_mul(4).saturating_add(1),
+        (_, Type::Varchar(Some(n)) | Type::Char(n @ 1..)) => {
+            (*n as usize).saturating_mul(4).saturating_add(1)
+        }
         (ColumnKind::Bytes, _) => INDEX_KEY_BYTES_MAX,
     };
     usize::from(column.nullable()) + value.min(INDEX_KEY_BYTES_MAX)

@@ -281,9 +281,9 @@ fn runs_to_its_end(own: Label, body: &Block) -> bool {
 /// What a value of variable length takes, if it is nothing special: texts are seldom as long as they may be.
 fn usual_bytes(column: &ColumnSpec) -> usize {
     match &column.ty {
-        Type::Char(n) => *n as usize,
+        Type::Char(n @ 1..) => *n as usize,
         Type::Varchar(Some(n)) => (*n as usize).min(64) / 2,
-        Type::Text | Type::Varchar(None) | Type::Bytea => 16,
+        Type::Text | Type::Varchar(None) | Type::Char(_) | Type::Bytea => 16,
         _ => 0,
     }
 }

@@ -201,6 +201,7 @@ fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
 fn limited(at: Bytes, to: &Type, explicit: bool, heap: &Heap) -> Result<Slot> {
     let (limit, blank_padded) = match to {
         Type::Varchar(Some(n)) => (*n as usize, false),
+        Type::Char(0) => (usize::MAX, true),
         Type::Char(n) => (*n as usize, true),
         _ => return Ok(Slot::Text(at)),
     };

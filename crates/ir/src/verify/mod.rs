@@ -150,7 +150,7 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         (Type::Text | Type::Varchar(None), Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Unknown) => {
             true
         }
-        (Type::Varchar(Some(n)), Type::Varchar(Some(m)) | Type::Char(m)) => n >= m,
+        (Type::Varchar(Some(n)), Type::Varchar(Some(m)) | Type::Char(m @ 1..)) => n >= m,
         // Whether it has room is asked where it is stored.
         (Type::Interval | Type::OldInterval, Type::Interval | Type::OldInterval) => true,
         (Type::Float8, Type::Float4) => true,

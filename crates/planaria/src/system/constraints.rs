@@ -114,7 +114,15 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         for (id, column) in table.visible().filter(|(_, c)| c.has_default()) {
             let default = catalog.oids.of(&Object::Default(table.id, column.name.clone()));
             add((PG_CLASS, relation, number(id)), (PG_ATTRDEF, default, 0), 'a');
-            if let ColumnDefault::Sequence(sequence) = column.default {
+            let sequences = match &column.default {
+                ColumnDefault::Sequence(sequence) => vec![*sequence],
+                ColumnDefault::Expression(text) => {
+                    let named = planaria_sql::ddl::sequences_of_default(text);
+                    named.iter().filter_map(|name| catalog.sequence(name)).map(|s| s.id).collect()
+                }
+                _ => Vec::new(),
+            };
+            for sequence in sequences {
                 add((PG_CLASS, catalog.sequence_oid(sequence), 0), (PG_ATTRDEF, default, 0), 'n');
             }
         }

@@ -40,9 +40,12 @@ pub(super) fn visible_sequences(catalog: &Catalog) -> impl Iterator<Item = &Sequ
     catalog.sequences.definitions().filter(|s| !s.hidden)
 }
 
-/// The type of a sequence's values, by its limits: they are not kept.
+/// The type of a sequence's values: that with its limit, as the type itself is not kept.
 pub(super) fn sequence_type(sequence: &Sequence) -> Type {
-    let within = |low: i64, high: i64| sequence.min >= low && sequence.max <= high;
+    let within = |low: i64, high: i64| {
+        let ends = if sequence.increment > 0 { sequence.max == high } else { sequence.min == low };
+        ends && sequence.min >= low && sequence.max <= high
+    };
     if within(i64::from(i16::MIN), i64::from(i16::MAX)) {
         Type::Int2
     } else if within(i64::from(i32::MIN), i64::from(i32::MAX)) {

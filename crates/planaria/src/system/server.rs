@@ -8,6 +8,7 @@ use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, TableId};
 use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
+use planaria_catalog::{Catalog, acl_name};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -27,8 +28,15 @@ pub(super) fn namespaces(facts: &Facts<'_>, rows: &mut Rows) {
         r.set("oid", oid::PUBLIC)
             .set("nspname", planaria_catalog::PUBLIC)
             .set("nspowner", catalog.role_oid(rights.owner))
-            .set("nspacl", rights.display(catalog));
+            .set("nspacl", rights.display(catalog).unwrap_or_else(|| everybody_uses(catalog)));
     });
+}
+
+/// Rights on the schema `public` before anybody has changed them: PostgreSQL's server is set up with some that are not
+/// those of any schema, and pg_dump knows that.
+fn everybody_uses(catalog: &Catalog) -> Vec<String> {
+    let owner = acl_name(&catalog.role_name(catalog.schema_rights.owner));
+    vec![format!("{owner}=UC/{owner}"), format!("=U/{owner}")]
 }
 
 /// `pg_database`

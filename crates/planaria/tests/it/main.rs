@@ -18,6 +18,7 @@ macro_rules! on_the_shelf {
 mod adaptive;
 mod advisory;
 mod aries_undo;
+mod bodies;
 mod catalogs;
 mod checkpoint;
 mod claims;

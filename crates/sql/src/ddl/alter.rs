@@ -8,12 +8,14 @@
 use super::constraint::{Key, Pending};
 use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
-use super::table::{DefaultDef, check_columns, column_type, table_constraint};
+use super::table::{DefaultDef, check_columns, check_identity_type, column_type, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::CastContext;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Object, Table};
-use planaria_syntax::ast::{AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, TypeName};
+use planaria_syntax::ast::{
+    AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
+};
 use std::collections::BTreeSet;
 
 /// What an ALTER TABLE means for stored rows, so far.
@@ -101,6 +103,9 @@ impl Change {
             }
             AlterTable::SetDefault { column, default } => {
                 self.alter_default(id, column, default.as_ref().map(|(e, t)| (e, t.as_str())))
+            }
+            AlterTable::AddIdentity { column, always, options, position } => {
+                self.add_identity(id, column, *always, options).map_err(|e| e.at(*position))
             }
             AlterTable::SetNotNull { column, not_null } => self.alter_null(id, column, *not_null, rewrite),
             AlterTable::SetType { column, ty, using } => {
@@ -280,6 +285,32 @@ impl Change {
         }
     }
 
+    fn add_identity(
+        &mut self,
+        id: TableId,
+        name: &str,
+        always: bool,
+        options: &SequenceOptions,
+    ) -> Result<()> {
+        let place = self.find_column(id, name)?;
+        let table = self.catalog.table_by_id(id);
+        let column = &table.columns[place.index()];
+        check_identity_type(&column.ty)?;
+        let state = |what: &str| {
+            let message = format!("column \"{name}\" of relation \"{}\" {what}", table.name);
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        };
+        if !column.not_null {
+            return Err(state("must be declared NOT NULL before identity can be added"));
+        }
+        match column.default {
+            ColumnDefault::None => {}
+            ColumnDefault::Identity { .. } => return Err(state("is already an identity column")),
+            _ => return Err(state("already has a default value")),
+        }
+        self.set_default(id, place, DefaultDef::Identity { always, options: options.clone() })
+    }
+
     fn alter_default(&mut self, id: TableId, name: &str, default: Option<(&Expr, &str)>) -> Result<()> {
         let place = self.find_column(id, name)?;
         let table = self.catalog.table_by_id(id);
@@ -292,10 +323,27 @@ impl Change {
             None => DefaultDef::None,
             Some((expr, text)) => {
                 lowering::check_default(&self.catalog, name, &column.ty, expr)?;
-                DefaultDef::Expression(text.to_owned())
+                match self.own_sequence(id, place, expr) {
+                    Some(sequence) => DefaultDef::Sequence(sequence),
+                    None => DefaultDef::Expression(text.to_owned()),
+                }
             }
         };
         self.set_default(id, place, default)
+    }
+
+    /// The sequence of which a default draws the next value, if it is the column's own: then the column is a serial.
+    fn own_sequence(&self, id: TableId, place: ColumnId, default: &Expr) -> Option<SequenceId> {
+        let ExprKind::Call(call) = &default.kind else { return None };
+        if call.name.parts.last().is_none_or(|name| name != "nextval") {
+            return None;
+        }
+        let named = References::of_expr(default).sequences;
+        let own = self
+            .catalog
+            .sequences_of(id)
+            .find(|s| s.owner == Some((id, place)) && named.contains(&s.name))?;
+        Some(own.id)
     }
 
     fn alter_null(&mut self, id: TableId, name: &str, not_null: bool, rewrite: &mut Rewrite) -> Result<()> {

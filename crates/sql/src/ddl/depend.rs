@@ -3,6 +3,7 @@
 
 use super::routine::reference;
 use super::{Change, reparse};
+use crate::lower::sequence_name;
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{Catalog, ColumnDefault, Returns, Table, View};
 use planaria_syntax::ast::visit::{self, Node};
@@ -34,6 +35,11 @@ pub(super) struct References {
     pub star: bool,
 }
 
+/// The sequences that a default names.
+pub fn sequences_of_default(text: &str) -> Vec<String> {
+    References::of_text(text).map_or(Vec::new(), |all| all.sequences.into_iter().collect())
+}
+
 impl References {
     fn note(&mut self, node: Node<'_>) {
         let last = |n: &planaria_syntax::ast::Name| n.parts.last().cloned().unwrap_or_default();
@@ -47,7 +53,7 @@ impl References {
                     && let Some(argument) = call.args.first()
                     && let Some(s) = literal(&argument.value)
                 {
-                    self.sequences.insert(s.rsplit('.').next().unwrap_or(s).to_owned());
+                    self.sequences.insert(sequence_name(s));
                 }
                 self.functions.insert(name);
             }

@@ -52,6 +52,7 @@ mod table_as;
 mod truncate;
 mod view;
 
+pub use depend::sequences_of_default;
 pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
 pub use sequence::check_last;
@@ -204,12 +205,21 @@ pub struct Actor {
     pub before_roles: bool,
     /// The change is from a log of the time when tables kept intervals in 8 bytes: what follows in it has them so.
     pub before_intervals: bool,
+    /// Bodies of routines are looked at when they are created: not by who loads a dump, whose tables come later, nor
+    /// when a change that the log has is made once more.
+    pub checks_bodies: bool,
 }
 
 impl Default for Actor {
     /// The superuser that every database has.
     fn default() -> Actor {
-        Actor { user: SUPERUSER, session_user: SUPERUSER, before_roles: false, before_intervals: false }
+        Actor {
+            user: SUPERUSER,
+            session_user: SUPERUSER,
+            before_roles: false,
+            before_intervals: false,
+            checks_bodies: true,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::constraint::{Key, Pending};
 use super::lowering::{self, Promise};
 use super::{Change, Work, names};
-use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, limits};
+use planaria_base::{ColumnId, Error, Result, SequenceId, SqlState, TableId, Type, limits};
 use planaria_catalog::{Column, ColumnDefault, Index, Rights, Table};
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Position, SequenceOptions, TypeName, TypeNameKind,
@@ -25,6 +25,8 @@ pub(super) enum DefaultDef {
     None,
     Expression(String),
     Serial,
+    /// The column's own, which is there.
+    Sequence(SequenceId),
     Identity {
         always: bool,
         options: SequenceOptions,
@@ -52,6 +54,15 @@ pub(super) fn column_type(name: &str, ty: &TypeName) -> Result<(Type, bool)> {
             Err(crate::lower::unknown_type(&path.parts.join("."), ty.position))
         }
     }
+}
+
+/// 22023 of a type that no sequence has.
+pub(super) fn check_identity_type(ty: &Type) -> Result<()> {
+    if matches!(ty, Type::Int2 | Type::Int4 | Type::Int8) {
+        return Ok(());
+    }
+    let message = "identity column type must be smallint, integer, or bigint";
+    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
 }
 
 /// 54011 where a table would have too many columns.
@@ -253,10 +264,7 @@ impl Change {
                         }
                         _ => return Err(several("both default and identity")),
                     }
-                    if !matches!(ty, Type::Int2 | Type::Int4 | Type::Int8) {
-                        let message = "identity column type must be smallint, integer, or bigint";
-                        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(def.position));
-                    }
+                    check_identity_type(ty).map_err(|e| e.at(def.position))?;
                     if null == Some(true) {
                         let message = format!(
                             "conflicting NULL/NOT NULL declarations for column \"{column}\" of table \"{table}\""
@@ -286,8 +294,19 @@ impl Change {
                 let sequence = self.add_sequence(label(self), &options, &column.ty, owner, false)?;
                 ColumnDefault::Sequence(sequence)
             }
+            DefaultDef::Sequence(sequence) => ColumnDefault::Sequence(sequence),
             DefaultDef::Identity { always, options } => {
-                let sequence = self.add_sequence(label(self), &options, &column.ty, owner, false)?;
+                let name = match &options.name {
+                    Some(name) => {
+                        let local = names::local_relation(name)?;
+                        if self.catalog.relation_exists(local) {
+                            return Err(names::relation_exists(local));
+                        }
+                        local.to_owned()
+                    }
+                    None => label(self),
+                };
+                let sequence = self.add_sequence(name, &options, &column.ty, owner, false)?;
                 ColumnDefault::Identity { sequence, always }
             }
         };

@@ -11,9 +11,7 @@ use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{Mode, Parameter, Procedure, Returns};
 use planaria_ir::{Func, ReadMode};
-use planaria_syntax::ast::{
-    Argument, Expr, ExprKind, FunctionCall, Name, Query, QueryBody, TableRef, Window,
-};
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Window};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -211,6 +209,10 @@ impl Lowerer<'_> {
         if let Some(rel) = self.bind_set_function(names, &name, call, false, position)? {
             return self.set_in_select(rel, position);
         }
+        if let Some(query) = super::written::value(&name, call, position)? {
+            let expr = Expr { position, kind: ExprKind::Subquery(Box::new(query)) };
+            return self.bind(names, &expr);
+        }
         if name == "make_interval"
             && let Some(args) = interval_parts(call, position)
         {
@@ -357,9 +359,13 @@ impl Lowerer<'_> {
                 let kind = RelKind::Series { start, stop, step, ordinality };
                 Ok(Some(self.new_rel(name, column(&ty), kind)))
             }
-            _ if let Some(query) = super::json::sides(name, call, position)? => {
+            _ if let Some(query) = super::written::rows(name, call, position)? => {
                 let bound = self.bind_level(names.inner(), &query, false)?;
-                let columns = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+                let columns: Vec<_> = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+                let columns = match &columns[..] {
+                    [(found, ty)] if found == super::written::FOUND => column(ty),
+                    _ => columns,
+                };
                 Ok(Some(self.new_rel(name, columns, RelKind::Query(Box::new(bound)))))
             }
             (_, 1) if let Some(function) = super::json::listing(name) => {
@@ -371,12 +377,6 @@ impl Lowerer<'_> {
                     columns.push(("ordinality".to_owned(), Type::Int8));
                 }
                 Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality })))
-            }
-            ("regexp_split_to_table" | "regexp_matches", 2 | 3) => {
-                let query = split_or_match(name, call, position)?;
-                let bound = self.bind_level(names.inner(), &query, false)?;
-                let ty = bound.columns[0].ty.clone();
-                Ok(Some(self.new_rel(name, column(&ty), RelKind::Query(Box::new(bound)))))
             }
             ("unnest", 1) => {
                 let array = arrayed(self.bind(names, &call.args[0].value)?);
@@ -760,34 +760,6 @@ fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
 
 fn output_name(p: &Parameter, i: usize) -> String {
     if p.name.is_empty() { format!("column{}", i + 1) } else { p.name.clone() }
-}
-
-/// `regexp_split_to_table` as the elements of `regexp_split_to_array`; `regexp_matches` as parts of equal length of an array
-/// that has them all, one behind the other.
-fn split_or_match(name: &str, call: &FunctionCall, position: u32) -> Result<Query> {
-    const SPLIT: &str = "SELECT pg_catalog.unnest(pg_catalog.regexp_split_to_array(a, b, c)) AS found
-        FROM (SELECT '' AS a, '' AS b, '' AS c) AS given";
-    const MATCHES: &str = "SELECT f[(i - 1) * (cardinality(f) / n) + 1 : i * (cardinality(f) / n)] AS found
-        FROM (SELECT '' AS a, '' AS b, '' AS c) AS given,
-             LATERAL (SELECT \"regexp all\"(a, b, c) AS f, \"regexp all count\"(a, b, c) AS n) AS matches,
-             pg_catalog.generate_series(1, n) AS i";
-    let text = if name == "regexp_matches" { MATCHES } else { SPLIT };
-    let mut query = planaria_syntax::parse::query(text).map_err(|e| e.at(position))?;
-    let given = match &mut query.body {
-        QueryBody::Select(select) => match select.from.first_mut() {
-            Some(TableRef::Derived { query, .. }) => match &mut query.body {
-                QueryBody::Select(given) => Some(&mut given.items),
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
-    };
-    let given = given.ok_or_else(|| Error::internal("a query of our own"))?;
-    for (item, arg) in given.iter_mut().zip(&call.args) {
-        item.expr = arg.value.clone();
-    }
-    Ok(query)
 }
 
 /// The arguments of `make_interval` in their order, with those that are left out; `None` where none is, or where they are

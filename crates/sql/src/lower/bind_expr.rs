@@ -285,6 +285,14 @@ impl Lowerer<'_> {
                     let get = BinaryOp::Json(planaria_syntax::ast::JsonOp::Get);
                     return self.binary(get, array, key, position);
                 }
+                if array.ty == Type::NAME {
+                    // Its letters, counted from 0.
+                    let index = self.bind(names, index)?;
+                    let index = self.subscript(index)?;
+                    let one = Bound::constant(Datum::Int(1), Type::Int4, position);
+                    let from = self.binary(BinaryOp::Add, index, one.clone(), position)?;
+                    return apply(Func::SubstrFor, vec![array, from, one], Type::CHAR);
+                }
                 let Some(of) = array.ty.element() else {
                     let message = format!(
                         "cannot subscript type {} because it does not support subscripting",

@@ -583,11 +583,7 @@ impl Lowerer<'_> {
             )
             .at(arg.position));
         };
-        let name = text.strip_prefix("public.").unwrap_or(text);
-        let name = match name.strip_prefix('"').and_then(|n| n.strip_suffix('"')) {
-            Some(quoted) => quoted.replace("\"\"", "\""),
-            None => name.to_ascii_lowercase(),
-        };
+        let name = sequence_name(text);
         self.catalog.sequence(&name).filter(|s| !s.hidden).map(|s| s.id).ok_or_else(|| {
             let message = format!("relation \"{name}\" does not exist");
             Error::new(SqlState::UNDEFINED_TABLE, message).at(arg.position)
@@ -614,6 +610,15 @@ impl Lowerer<'_> {
             }
             _ => self.coerce(e, &Type::Text, CastContext::Assignment),
         }
+    }
+}
+
+/// The name of a sequence in the text of a `regclass`.
+pub(crate) fn sequence_name(text: &str) -> String {
+    let name = text.strip_prefix("public.").unwrap_or(text);
+    match name.strip_prefix('"').and_then(|n| n.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => name.to_ascii_lowercase(),
     }
 }
 

@@ -9,9 +9,7 @@ use super::types::CastContext;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
-use planaria_syntax::ast::{
-    Argument, BinaryOp, Expr, ExprKind, FunctionCall, JsonOp, Name, Query, QueryBody, TableRef,
-};
+use planaria_syntax::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, JsonOp, Name};
 
 const JSON: Type = Type::JSON;
 
@@ -21,11 +19,11 @@ const SEPARATOR: &str = "json separator";
 const PAIR: &str = "json pair";
 const ENCLOSED: &str = "json enclosed";
 const MADE: &str = "json made";
-const KEYS: &str = "json keys";
-const VALUES: &str = "json values";
-const TEXTS: &str = "json texts";
+pub(super) const KEYS: &str = "json keys";
+pub(super) const VALUES: &str = "json values";
+pub(super) const TEXTS: &str = "json texts";
 /// A value of the function's type, which is given beside it.
-const GIVEN: &str = "json given";
+pub(super) const GIVEN: &str = "json given";
 
 /// jsonb of a JSON text.
 fn made_jsonb(json: Bound) -> Bound {
@@ -78,31 +76,6 @@ pub(super) fn listing(name: &str) -> Option<(&'static str, Func, &'static str)> 
         "jsonb_object_keys" => ("jsonb_object_keys", Func::JsonKeys, "jsonb_object_keys"),
         _ => return None,
     })
-}
-
-/// `json_each` and its like as a query: keys and values, side by side.
-pub(super) fn sides(name: &str, call: &FunctionCall, position: u32) -> Result<Option<Query>> {
-    let values = match name {
-        "json_each" | "jsonb_each" => VALUES,
-        "json_each_text" | "jsonb_each_text" => TEXTS,
-        _ => return Ok(None),
-    };
-    let [arg] = &call.args[..] else { return Ok(None) };
-    let text = format!(
-        "SELECT pg_catalog.unnest(\"{KEYS}\"(a, '{name}')) AS key, pg_catalog.unnest(\"{values}\"(a, '{name}')) AS value
-         FROM (SELECT \"{GIVEN}\"('', '{name}') AS a) AS given"
-    );
-    let mut query = planaria_syntax::parse::query(&text).map_err(|e| e.at(position))?;
-    if let QueryBody::Select(select) = &mut query.body
-        && let Some(TableRef::Derived { query: given, .. }) = select.from.first_mut()
-        && let QueryBody::Select(given) = &mut given.body
-        && let Some(item) = given.items.first_mut()
-        && let ExprKind::Call(call) = &mut item.expr.kind
-    {
-        call.args[0].value = arg.value.clone();
-        return Ok(Some(query));
-    }
-    Err(Error::internal("a query of our own"))
 }
 
 impl Lowerer<'_> {

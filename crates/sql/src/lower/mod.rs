@@ -57,12 +57,14 @@ pub(crate) mod system;
 mod templates;
 mod types;
 mod update;
+mod written;
 
 #[cfg(test)]
 mod tests;
 
 pub use deferred::deferred_key;
 pub use env::CatalogEnv;
+pub(crate) use functions::sequence_name;
 pub use rights::{Guard, Lowered};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{explain_statement, lower_statement, lower_statement_rights};

@@ -106,7 +106,8 @@ impl<'a> Names<'a> {
     }
     /// A column by its bare name: found at the innermost level that has it; with that level's depth.
     fn unqualified(&self, name: &str, position: u32) -> Result<Option<(Bound, usize)>> {
-        let mut found = self.sources.iter().flat_map(|s| &s.columns).filter(|c| !c.merged && c.name == name);
+        let all = self.sources.iter().flat_map(|s| s.columns.iter().chain(&s.oid));
+        let mut found = all.filter(|c| !c.merged && c.name == name);
         if let Some(column) = found.next() {
             if found.next().is_some() {
                 let message = format!("column reference \"{name}\" is ambiguous");

@@ -121,8 +121,9 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Numeric(_), Type::Numeric(None)) => true,
         (Type::Numeric(Some((p, s))), Type::Numeric(Some((q, t)))) => s == t && p <= q,
         (Type::Text | Type::Varchar(_) | Type::Char(_), Type::Text | Type::Varchar(None)) => true,
-        (Type::Varchar(Some(n)) | Type::Char(n), Type::Varchar(Some(m))) => n <= m,
-        (Type::Char(n), Type::Char(m)) => n <= m,
+        (Type::Varchar(Some(n)) | Type::Char(n @ 1..), Type::Varchar(Some(m))) => n <= m,
+        (Type::Char(_), Type::Char(0)) => true,
+        (Type::Char(n @ 1..), Type::Char(m)) => n <= m,
         (Type::Float4, Type::Float8) => true,
         (Type::Rounded(..), to) if from.plain() == to => true,
         (from, Type::Rounded(_, 6..)) if from == to.plain() => true,
@@ -149,7 +150,7 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
         Type::Float4 => Datum::Float(text_io::parse_real(text)?),
         Type::Text | Type::Varchar(None) => Datum::Text(text.to_owned()),
         Type::Varchar(Some(n)) if text.chars().count() <= *n as usize => Datum::Text(text.to_owned()),
-        Type::Char(n) if text.chars().count() <= *n as usize => {
+        Type::Char(n) if *n == 0 || text.chars().count() <= *n as usize => {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
@@ -200,7 +201,7 @@ fn fold(value: &Datum, from: &Type, to: &Type) -> Option<Datum> {
         (Datum::Text(t), Type::System(SystemType::Name)) if t.len() <= NAME_BYTES_MAX => Some(value.clone()),
         (Datum::Numeric(n), Type::Float8) => Some(Datum::Float(n.to_f64())),
         (Datum::Text(t), Type::Varchar(Some(n))) if t.chars().count() <= *n as usize => Some(value.clone()),
-        (Datum::Text(t), Type::Char(n)) if t.chars().count() <= *n as usize => {
+        (Datum::Text(t), Type::Char(n)) if *n == 0 || t.chars().count() <= *n as usize => {
             Some(Datum::Text(t.trim_end_matches(' ').to_owned()))
         }
         _ => None,

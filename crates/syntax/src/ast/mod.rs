@@ -730,6 +730,8 @@ pub enum ConstraintKind {
 /// Options of a sequence.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SequenceOptions {
+    /// SEQUENCE NAME, of an identity column
+    pub name: Option<Name>,
     /// AS type
     pub ty: Option<Type>,
     /// START WITH
@@ -783,6 +785,8 @@ pub enum AlterTable {
     DropConstraint { name: String, if_exists: bool, cascade: bool },
     /// ALTER COLUMN c SET DEFAULT (`None`: DROP DEFAULT)
     SetDefault { column: String, default: Option<(Expr, String)> },
+    /// ALTER COLUMN c ADD GENERATED .. AS IDENTITY
+    AddIdentity { column: String, always: bool, options: SequenceOptions, position: Position },
     /// ALTER COLUMN c SET / DROP NOT NULL
     SetNotNull { column: String, not_null: bool },
     /// ALTER COLUMN c TYPE t [USING e]

@@ -3,7 +3,7 @@
 use planaria_base::Result;
 
 use super::parser::Parser;
-use crate::ast::{AlterTable, DefaultsOf, ObjectKind, OwnedObject, Position, StatementKind};
+use crate::ast::{AlterTable, ConstraintKind, DefaultsOf, ObjectKind, OwnedObject, Position, StatementKind};
 
 impl Parser<'_> {
     /// `ALTER TABLE ..`, ALTER taken.
@@ -128,6 +128,15 @@ impl Parser<'_> {
         if self.eat_words(&["drop", "default"]) {
             return Ok(AlterTable::SetDefault { column, default: None });
         }
+        if self.at_words(&["add", "generated"]) {
+            self.bump();
+            return match self.generated()? {
+                ConstraintKind::Identity { always, options } => {
+                    Ok(AlterTable::AddIdentity { column, always, options, position })
+                }
+                _ => self.fail(),
+            };
+        }
         if self.eat_words(&["set", "not", "null"]) {
             return Ok(AlterTable::SetNotNull { column, not_null: true });
         }
@@ -154,7 +163,7 @@ impl Parser<'_> {
             return Ok(AlterTable::SetType { column, ty, using });
         }
         let what = match self.word().as_str() {
-            "add" | "set" | "restart" => "ALTER COLUMN .. IDENTITY",
+            "set" | "restart" => "ALTER COLUMN .. IDENTITY",
             "drop" => "ALTER COLUMN .. DROP IDENTITY or EXPRESSION",
             "reset" => "ALTER COLUMN .. RESET",
             _ => return self.fail(),

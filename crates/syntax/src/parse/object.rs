@@ -137,8 +137,12 @@ impl Parser<'_> {
         while !self.at_end() && !self.at_kind(Kind::RightParen) {
             let position = self.position();
             let word = self.word();
-            if self.at_words(&["sequence", "name"]) {
-                return self.unsupported("SEQUENCE NAME", position);
+            if self.eat_words(&["sequence", "name"]) {
+                let name = self.qualified_name()?;
+                if options.name.replace(name).is_some() {
+                    return Err(self.syntax_error("conflicting or redundant options", position));
+                }
+                continue;
             }
             self.bump();
             let twice = match word.as_str() {

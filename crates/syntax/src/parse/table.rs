@@ -279,8 +279,20 @@ impl Parser<'_> {
     fn check(&mut self) -> Result<ConstraintKind> {
         self.bump();
         self.expect(Kind::LeftParen)?;
+        // Further parentheses around all of it, as definitions of constraints are printed, are left out.
+        let mut more = 0;
+        while self.at_kind(Kind::LeftParen)
+            && !self.at_paren_query()
+            && let Some(close) = self.closing(self.index())
+            && self.peek_at(close + 1 - self.index()).kind == Kind::RightParen
+        {
+            self.bump();
+            more += 1;
+        }
         let (expr, text) = self.expr_with_text(false)?;
-        self.expect(Kind::RightParen)?;
+        for _ in 0..=more {
+            self.expect(Kind::RightParen)?;
+        }
         self.eat_words(&["no", "inherit"]);
         Ok(ConstraintKind::Check { expr, text })
     }

@@ -272,6 +272,7 @@ impl Parser<'_> {
             "numeric" => self.numeric(modifiers, position)?,
             "varchar" => self.varchar(modifiers, position)?,
             "bpchar" if !modifiers.is_empty() => self.char(modifiers, position)?,
+            "bpchar" => Type::Char(0),
             "time" => self.seconds(Clock::Time, modifiers, position)?,
             "timestamp" => self.seconds(Clock::Timestamp, modifiers, position)?,
             "timestamptz" => self.seconds(Clock::TimestampTz, modifiers, position)?,

@@ -1,0 +1,95 @@
+//! Functions that are queries: their texts, with the arguments of a call put in.
+
+use super::json::{GIVEN, KEYS, TEXTS, VALUES};
+use planaria_base::{Error, Result};
+use planaria_syntax::ast::{ExprKind, FunctionCall, Query, QueryBody, TableRef};
+
+/// The name of a result that has that of its function.
+pub(super) const FOUND: &str = "found";
+
+/// A function that returns rows; `None` where a call means none of these.
+pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Option<Query>> {
+    let text = match (name, call.args.len()) {
+        ("regexp_split_to_table", 2 | 3) => {
+            "SELECT pg_catalog.unnest(pg_catalog.regexp_split_to_array(a, b, c)) AS found
+             FROM (SELECT '' AS a, '' AS b, '' AS c) AS given"
+                .to_owned()
+        }
+        // Parts of equal length of an array that has them all, one behind the other.
+        ("regexp_matches", 2 | 3) => {
+            "SELECT f[(i - 1) * (cardinality(f) / n) + 1 : i * (cardinality(f) / n)] AS found
+             FROM (SELECT '' AS a, '' AS b, '' AS c) AS given,
+                  LATERAL (SELECT \"regexp all\"(a, b, c) AS f, \"regexp all count\"(a, b, c) AS n) AS matches,
+                  pg_catalog.generate_series(1, n) AS i"
+                .to_owned()
+        }
+        ("json_each" | "jsonb_each" | "json_each_text" | "jsonb_each_text", 1) => {
+            let values = if name.ends_with("text") { TEXTS } else { VALUES };
+            format!(
+                "SELECT pg_catalog.unnest(\"{KEYS}\"(a, '{name}')) AS key,
+                        pg_catalog.unnest(\"{values}\"(a, '{name}')) AS value
+                 FROM (SELECT \"{GIVEN}\"('', '{name}') AS a) AS given"
+            )
+        }
+        ("pg_options_to_table", 1) => {
+            "SELECT pg_catalog.split_part(o, '=', 1) AS option_name,
+                    pg_catalog.substr(o, pg_catalog.strpos(o, '=') + 1) AS option_value
+             FROM (SELECT NULL::text[] AS a) AS given, pg_catalog.unnest(a) AS o"
+                .to_owned()
+        }
+        _ => return Ok(None),
+    };
+    filled(&text, call, position).map(Some)
+}
+
+/// The same of one that returns a value.
+pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Option<Query>> {
+    let text = match (name, call.args.len()) {
+        // What an object's owner and everybody may do with it, as long as nobody has granted anything.
+        ("acldefault", 2) => {
+            "SELECT CASE t::\"char\"
+                 WHEN 'c' THEN '{}'
+                 WHEN 'r' THEN ARRAY[r || '=arwdDxt/' || r]
+                 WHEN 's' THEN ARRAY[r || '=rwU/' || r]
+                 WHEN 'd' THEN ARRAY['=Tc/' || r, r || '=CTc/' || r]
+                 WHEN 'f' THEN ARRAY['=X/' || r, r || '=X/' || r]
+                 WHEN 'l' THEN ARRAY['=U/' || r, r || '=U/' || r]
+                 WHEN 'T' THEN ARRAY['=U/' || r, r || '=U/' || r]
+                 WHEN 'L' THEN ARRAY[r || '=rw/' || r]
+                 WHEN 'n' THEN ARRAY[r || '=UC/' || r]
+                 WHEN 't' THEN ARRAY[r || '=C/' || r]
+                 WHEN 'F' THEN ARRAY[r || '=U/' || r]
+                 WHEN 'S' THEN ARRAY[r || '=U/' || r]
+                 WHEN 'p' THEN ARRAY[r || '=sA/' || r]
+             END::pg_catalog.aclitem[] AS acldefault
+             FROM (SELECT '' AS t, 0 AS o) AS given,
+                  LATERAL (SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(o::pg_catalog.oid)::text) AS r) AS role"
+        }
+        _ => return Ok(None),
+    };
+    filled(text, call, position).map(Some)
+}
+
+/// A query with the arguments in the place of what the first of its FROM items selects.
+fn filled(text: &str, call: &FunctionCall, position: u32) -> Result<Query> {
+    let mut query = planaria_syntax::parse::query(text).map_err(|e| e.at(position))?;
+    let given = match &mut query.body {
+        QueryBody::Select(select) => match select.from.first_mut() {
+            Some(TableRef::Derived { query, .. }) => match &mut query.body {
+                QueryBody::Select(given) => Some(&mut given.items),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    let given = given.ok_or_else(|| Error::internal("a query of our own"))?;
+    for (item, arg) in given.iter_mut().zip(&call.args) {
+        // A call that says of which type an argument is stays around it.
+        match &mut item.expr.kind {
+            ExprKind::Call(around) => around.args[0].value = arg.value.clone(),
+            _ => item.expr = arg.value.clone(),
+        }
+    }
+    Ok(query)
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# pg_dump and pg_restore of PostgreSQL 15, both ways: dump.sh PORT PORT PORT, of three servers with empty databases.
+# dump/app.postgres.sql is what PostgreSQL 15 dumps of dump/app.sql. It goes into the first server, whose dump must be
+# dump/app.out; that goes into the second, and the first one's archive by pg_restore into the third, whose dumps must be
+# the same once more. dump/app.out itself was loaded into PostgreSQL 15 and dumped there: that is app.postgres.sql, but for
+# the owner of the schema `public`.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)/dump
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bin=$(dirname "$(command -v pg_dump || ls /usr/lib/postgresql/15/bin/pg_dump)")
+unset PGDATABASE
+failed=0
+
+dump() { # PORT OPTION...: without what differs each time
+    "$bin/pg_dump" -p "$1" -d app "${@:2}" | grep -v '^\\\(un\)\?restrict \|^-- Dumped '
+}
+check() { # NAME PORT
+    dump "$2" >"$work/out" && diff "$here/app.out" "$work/out" || {
+        echo "$1 differs"
+        failed=1
+    }
+}
+load() { # PORT FILE
+    psql -p "$1" -d app -X -q -v ON_ERROR_STOP=1 -f "$2" >"$work/said" || {
+        echo "$2 is not loaded"
+        failed=1
+    }
+}
+
+load "$1" "$here/app.postgres.sql"
+check "PostgreSQL's dump, loaded and dumped" "$1"
+load "$2" "$here/app.out"
+check "a dump of its own, loaded and dumped" "$2"
+"$bin/pg_dump" -p "$1" -d app -Fc -f "$work/archive" && "$bin/pg_restore" -p "$3" -d app "$work/archive" || failed=1
+check "an archive, restored and dumped" "$3"
+# What was loaded works.
+answer=$(psql -p "$3" -d app -XAtq -c "SELECT total_of(1), count(*) FROM names()" -c "INSERT INTO \"Order\" (customer_id) VALUES (1) RETURNING id" -c "DELETE FROM \"Order\" WHERE id = 2" -c "SELECT count(*) FROM \"Order\"")
+[ "$answer" = $'12.50|2\n4\n3' ] || {
+    echo "after the restore: $answer"
+    failed=1
+}
+exit $failed
