@@ -18,6 +18,8 @@ pub const CALL_DEPTH_MAX: usize = 200;
 pub const TURNS_PER_CHECK: u32 = 4096;
 /// Such checks after which a statement that only reads begins anew in a snapshot: 65536 turns.
 pub const CHECKS_BEFORE_SNAPSHOT: u32 = 16;
+/// Deepest nesting of arrays and objects in a `jsonb`: whatever recurses over one is that deep at most.
+pub const JSON_NESTING_MAX: usize = 512;
 /// Deepest nesting of expressions and blocks in a SQL text.
 pub const NESTING_MAX: usize = 256;
 /// Operands up to which a chain of one operator (`a + b + ...`), or of UNION, nests to the left. What follows is a

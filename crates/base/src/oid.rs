@@ -125,7 +125,7 @@ pub fn name(ty: &Type) -> String {
     }
 }
 
-/// Types that have a line in `pg_type`, without modifiers; `char` of one character.
+/// Types that have a line in `pg_type`, without modifiers.
 pub fn scalars() -> impl Iterator<Item = Type> {
     let plain = [
         Type::Bool,
@@ -136,7 +136,7 @@ pub fn scalars() -> impl Iterator<Item = Type> {
         Type::Text,
         Type::Float4,
         Type::Float8,
-        Type::Char(1),
+        Type::Char(0),
         Type::Varchar(None),
         Type::Date,
         Type::Time,

@@ -95,7 +95,9 @@ mod tests {
         let bytes = encode(&catalog, Actor::default(), "CREATE TABLE \u{e4} (a int)");
         let change = SchemaChange::decode(&bytes).expect("decodes");
         assert_eq!(change.text, "CREATE TABLE \u{e4} (a int)");
-        assert_eq!(change.actor(&catalog).expect("known"), Actor::default());
+        // Bodies were looked at then, if they were.
+        let actor = Actor { checks_bodies: false, ..Actor::default() };
+        assert_eq!(change.actor(&catalog).expect("known"), actor);
     }
 
     #[test]

@@ -480,7 +480,7 @@ impl RowLayout {
         end += (specs.iter().filter(|spec| spec.nullable).count() as u32).div_ceil(8);
         let variable: Vec<ColumnId> =
             (0..specs.len()).filter(|i| kinds[*i] == ColumnKind::Bytes).map(ColumnId::from).collect();
-        let is_text = |id: &ColumnId| specs[id.index()].ty != Type::Bytea;
+        let is_text = |id: &ColumnId| !matches!(specs[id.index()].ty, Type::Bytea | Type::Array(_));
         let texts = variable.iter().copied().filter(is_text).collect();
         let fixed_bytes = end + 4 * variable.len() as u32;
         for (nth, id) in variable.iter().enumerate() {

@@ -38,7 +38,11 @@ pub fn at_path<'a>(json: &mut Json<'a>, path: &[Option<&'a str>], new: &Json<'a>
             _ => "cannot set path in scalar",
         }));
     }
-    if path.is_empty() { Ok(()) } else { at_step(json, path, 0, new, how) }
+    if path.is_empty() {
+        return Ok(());
+    }
+    at_step(json, path, 0, new, how)?;
+    json.check_depth()
 }
 
 fn at_step<'a>(
@@ -121,8 +125,8 @@ pub fn delete_element(json: &mut Json<'_>, index: i64) -> Result<()> {
 }
 
 /// `||`: the keys of both objects, else the elements of both; what is no array is an element.
-pub fn concat<'a>(a: Json<'a>, b: Json<'a>) -> Json<'a> {
-    match (a, b) {
+pub fn concat<'a>(a: Json<'a>, b: Json<'a>) -> Result<Json<'a>> {
+    let whole = match (a, b) {
         (Json::Object(mut a), Json::Object(b)) => {
             a.extend(b);
             order_keys(&mut a);
@@ -134,7 +138,9 @@ pub fn concat<'a>(a: Json<'a>, b: Json<'a>) -> Json<'a> {
             all.extend(list(b));
             Json::Array(all)
         }
-    }
+    };
+    whole.check_depth()?;
+    Ok(whole)
 }
 
 /// Takes the keys out whose values are `null`, at all depths.

@@ -5,7 +5,9 @@
 //! its text. Two that are equal may differ in trailing zeros of numbers, as in PostgreSQL.
 
 use super::{Lexer, quote};
-use crate::{Error, Result, SqlState, stack, watch};
+use crate::limits::{JSON_NESTING_MAX, TEXT_BYTES_MAX};
+use crate::watch::{self, Pace};
+use crate::{Error, Result, SqlState};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -24,6 +26,104 @@ pub enum Json<'a> {
     Array(Vec<Json<'a>>),
     /// Keys and values.
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+#[cold]
+fn too_deep() -> Error {
+    let hint = format!("A jsonb nests {JSON_NESTING_MAX} levels deep at most.");
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(hint)
+}
+
+#[cold]
+fn too_long() -> Error {
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a jsonb would be too long")
+        .detail(format!("It may have {TEXT_BYTES_MAX} bytes."))
+}
+
+struct Reader<'a> {
+    lexer: Lexer<'a>,
+    ordered: bool,
+    /// Bytes of what was made of the text: numbers may be far longer than they were written.
+    made: usize,
+    /// For how many of them there was room.
+    asked: usize,
+    /// Of numbers alone.
+    digits: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn made(&mut self, bytes: usize) -> Result<()> {
+        self.made += bytes;
+        if self.made - self.asked >= watch::STEP {
+            self.asked = self.made;
+            watch::room(self.made)?;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, token: &'a str, level: usize) -> Result<Json<'a>> {
+        self.made(size_of::<Json<'_>>())?;
+        Ok(match token.as_bytes().first() {
+            Some(b'{') => {
+                if level == JSON_NESTING_MAX {
+                    return Err(too_deep());
+                }
+                let mut pairs = Vec::new();
+                let mut token = self.lexer.next()?;
+                while token != "}" {
+                    if token == "," {
+                        token = self.lexer.next()?;
+                    }
+                    let key = unquoted(token)?;
+                    self.made(size_of::<Cow<'_, str>>())?;
+                    self.lexer.next()?;
+                    let first = self.lexer.next()?;
+                    pairs.push((key, self.value(first, level + 1)?));
+                    token = self.lexer.next()?;
+                    if token.is_empty() {
+                        return Err(self.lexer.cut_short());
+                    }
+                }
+                if self.ordered {
+                    order_keys(&mut pairs);
+                }
+                Json::Object(pairs)
+            }
+            Some(b'[') => {
+                if level == JSON_NESTING_MAX {
+                    return Err(too_deep());
+                }
+                let mut elements = Vec::new();
+                let mut token = self.lexer.next()?;
+                while token != "]" {
+                    if token == "," {
+                        token = self.lexer.next()?;
+                    }
+                    elements.push(self.value(token, level + 1)?);
+                    token = self.lexer.next()?;
+                    if token.is_empty() {
+                        return Err(self.lexer.cut_short());
+                    }
+                }
+                Json::Array(elements)
+            }
+            Some(b'"') => Json::String(unquoted(token)?),
+            Some(b't') => Json::Bool(true),
+            Some(b'f') => Json::Bool(false),
+            Some(b'n') => Json::Null,
+            Some(_) if !self.ordered => Json::Number(Cow::Borrowed(token)),
+            Some(_) => {
+                let number = number(token)?;
+                self.made(number.len())?;
+                self.digits += number.len();
+                if self.digits > TEXT_BYTES_MAX {
+                    return Err(too_long());
+                }
+                Json::Number(number)
+            }
+            None => return Err(self.lexer.cut_short()),
+        })
+    }
 }
 
 /// A text in the form in which `jsonb` is kept. 22P02 where it is no JSON, 22P05 of `\u0000`, 54001 where it nests too
@@ -57,60 +157,22 @@ impl<'a> Json<'a> {
     }
 
     fn read(text: &'a str, ordered: bool) -> Result<Json<'a>> {
-        stack::check()?;
         watch::count(text.len());
-        let mut lexer = Lexer::new(text);
-        let token = lexer.next()?;
-        Self::value(&mut lexer, token, ordered)
+        let mut reader = Reader { lexer: Lexer::new(text), ordered, made: 0, asked: 0, digits: 0 };
+        let token = reader.lexer.next()?;
+        reader.value(token, 0)
     }
 
-    fn value(lexer: &mut Lexer<'a>, token: &'a str, ordered: bool) -> Result<Json<'a>> {
-        Ok(match token.as_bytes().first() {
-            Some(b'{') => {
-                stack::check()?;
-                let mut pairs = Vec::new();
-                let mut token = lexer.next()?;
-                while token != "}" {
-                    if token == "," {
-                        token = lexer.next()?;
-                    }
-                    let key = unquoted(token)?;
-                    lexer.next()?;
-                    let first = lexer.next()?;
-                    pairs.push((key, Self::value(lexer, first, ordered)?));
-                    token = lexer.next()?;
-                    if token.is_empty() {
-                        return Err(lexer.cut_short());
-                    }
-                }
-                if ordered {
-                    order_keys(&mut pairs);
-                }
-                Json::Object(pairs)
+    /// 54001 where it nests more deeply than a `jsonb` may.
+    pub(super) fn check_depth(&self) -> Result<()> {
+        fn fits(json: &Json<'_>, levels: usize) -> bool {
+            match json {
+                Json::Array(elements) => levels > 0 && elements.iter().all(|e| fits(e, levels - 1)),
+                Json::Object(pairs) => levels > 0 && pairs.iter().all(|(_, e)| fits(e, levels - 1)),
+                _ => true,
             }
-            Some(b'[') => {
-                stack::check()?;
-                let mut elements = Vec::new();
-                let mut token = lexer.next()?;
-                while token != "]" {
-                    if token == "," {
-                        token = lexer.next()?;
-                    }
-                    elements.push(Self::value(lexer, token, ordered)?);
-                    token = lexer.next()?;
-                    if token.is_empty() {
-                        return Err(lexer.cut_short());
-                    }
-                }
-                Json::Array(elements)
-            }
-            Some(b'"') => Json::String(unquoted(token)?),
-            Some(b't') => Json::Bool(true),
-            Some(b'f') => Json::Bool(false),
-            Some(b'n') => Json::Null,
-            Some(_) => Json::Number(number(token)?),
-            None => return Err(lexer.cut_short()),
-        })
+        }
+        if fits(self, JSON_NESTING_MAX) { Ok(()) } else { Err(too_deep()) }
     }
 
     /// Appends it in the form of `jsonb`.
@@ -175,10 +237,11 @@ impl<'a> Json<'a> {
     }
 
     /// Appends it as `jsonb_pretty` does, so many levels to the right.
-    pub fn write_pretty(&self, level: usize, out: &mut Vec<u8>) {
+    pub fn write_pretty(&self, level: usize, out: &mut Vec<u8>) -> Result<()> {
         let line = |out: &mut Vec<u8>, level: usize| {
             out.push(b'\n');
             out.resize(out.len() + 4 * level, b' ');
+            if out.len() > TEXT_BYTES_MAX { Err(too_long()) } else { Ok(()) }
         };
         match self {
             Json::Array(elements) => {
@@ -187,10 +250,10 @@ impl<'a> Json<'a> {
                     if i > 0 {
                         out.push(b',');
                     }
-                    line(out, level + 1);
-                    element.write_pretty(level + 1, out);
+                    line(out, level + 1)?;
+                    element.write_pretty(level + 1, out)?;
                 }
-                line(out, level);
+                line(out, level)?;
                 out.push(b']');
             }
             Json::Object(pairs) => {
@@ -199,16 +262,17 @@ impl<'a> Json<'a> {
                     if i > 0 {
                         out.push(b',');
                     }
-                    line(out, level + 1);
+                    line(out, level + 1)?;
                     quote(out, key);
                     out.extend_from_slice(b": ");
-                    value.write_pretty(level + 1, out);
+                    value.write_pretty(level + 1, out)?;
                 }
-                line(out, level);
+                line(out, level)?;
                 out.push(b'}');
             }
             scalar => scalar.write(out),
         }
+        Ok(())
     }
 
     /// In the form of `jsonb`.
@@ -290,24 +354,37 @@ impl<'a> Json<'a> {
     }
 
     /// Whether it contains another: `@>`. An array contains a scalar that is one of its elements.
-    pub fn contains(&self, other: &Json<'_>) -> bool {
-        match (self, other) {
-            (Json::Array(elements), scalar) if scalar.is_scalar() => {
-                elements.iter().any(|e| e.compare_inner(scalar).is_eq())
-            }
-            _ => self.contains_inner(other),
+    pub fn contains(&self, other: &Json<'_>) -> Result<bool> {
+        let mut pace = Pace::default();
+        if let (Json::Array(elements), true) = (self, other.is_scalar()) {
+            return any(elements, &mut pace, |e, _| Ok(e.compare_inner(other).is_eq()));
         }
+        self.contains_inner(other, &mut pace)
     }
 
-    fn contains_inner(&self, other: &Json<'_>) -> bool {
+    fn contains_inner(&self, other: &Json<'_>, pace: &mut Pace) -> Result<bool> {
         match (self, other) {
             (Json::Object(_), Json::Object(pairs)) => {
-                pairs.iter().all(|(key, value)| self.get(key).is_some_and(|own| own.contains_inner(value)))
+                for (key, value) in pairs {
+                    match self.get(key) {
+                        Some(own) if own.contains_inner(value, pace)? => {}
+                        _ => return Ok(false),
+                    }
+                }
+                Ok(true)
             }
             (Json::Array(own), Json::Array(elements)) => {
-                elements.iter().all(|e| own.iter().any(|o| o.contains_inner(e)))
+                for element in elements {
+                    if !any(own, pace, |o, pace| o.contains_inner(element, pace))? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
             }
-            (a, b) => a.is_scalar() && b.is_scalar() && a.compare_inner(b).is_eq(),
+            (a, b) => {
+                pace.step(size_of::<Json<'_>>())?;
+                Ok(a.is_scalar() && b.is_scalar() && a.compare_inner(b).is_eq())
+            }
         }
     }
 
@@ -320,6 +397,21 @@ impl<'a> Json<'a> {
             _ => false,
         }
     }
+}
+
+/// Whether any of some values passes a test.
+fn any(
+    values: &[Json<'_>],
+    pace: &mut Pace,
+    mut test: impl FnMut(&Json<'_>, &mut Pace) -> Result<bool>,
+) -> Result<bool> {
+    for value in values {
+        pace.step(size_of::<Json<'_>>())?;
+        if test(value, pace)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Orders keys; of equal ones the last stays.
@@ -376,19 +468,21 @@ fn compare_numbers(a: &str, b: &str) -> Ordering {
     let ((minus_a, from_a, point_a), (minus_b, from_b, point_b)) = (parts(a), parts(b));
     let fraction = |n: &'_ str, point: usize| n.get(point + 1..).unwrap_or("").trim_end_matches('0').len();
     let (more_a, more_b) = (fraction(a, point_a), fraction(b, point_b));
-    let digits = |n: &'_ str, point: usize, more: usize| -> Vec<u8> {
-        n.get(point + 1..point + 1 + more).unwrap_or("").as_bytes().to_vec()
-    };
     let size = (point_a - from_a)
         .cmp(&(point_b - from_b))
         .then_with(|| a[from_a..point_a].cmp(&b[from_b..point_b]))
-        .then_with(|| digits(a, point_a, more_a).cmp(&digits(b, point_b, more_b)));
+        .then_with(|| digits(a, point_a, more_a).cmp(digits(b, point_b, more_b)));
     match (minus_a, minus_b) {
         (false, false) => size,
         (true, true) => size.reverse(),
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,
     }
+}
+
+/// So many digits behind the point at that place.
+fn digits(n: &str, point: usize, count: usize) -> &str {
+    n.get(point + 1..point + 1 + count).unwrap_or("")
 }
 
 /// A JSON number as `numeric` prints it.

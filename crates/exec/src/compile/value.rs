@@ -27,7 +27,10 @@ pub fn conversion(from: &Type, to: &Type) -> Conversion {
         (Int4 | Int8, Int2) => Conversion::Narrow(2),
         (Int8, Int4) => Conversion::Narrow(4),
         (Text | Varchar(_) | Char(_), Text | Varchar(None)) => Conversion::Nothing,
-        (Varchar(Some(n)) | Char(n), Varchar(Some(m))) | (Char(n), Char(m)) if n <= m => Conversion::Nothing,
+        (Char(_), Char(0)) => Conversion::Nothing,
+        (Varchar(Some(n)) | Char(n @ 1..), Varchar(Some(m))) | (Char(n @ 1..), Char(m)) if n <= m => {
+            Conversion::Nothing
+        }
         (Numeric(_), Numeric(None)) | (Float4, Float8) => Conversion::Nothing,
         (Rounded(..), _) if from.plain() == to => Conversion::Nothing,
         (_, Rounded(_, 6..)) if from == to.plain() => Conversion::Nothing,

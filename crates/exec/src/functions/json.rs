@@ -9,7 +9,8 @@ use crate::slot::{ArrayRef, Slot};
 use planaria_base::json::change::{self, At};
 use planaria_base::json::part::{self, Kind};
 use planaria_base::json::{self, Json};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::watch::Pace;
+use planaria_base::{Error, Result, SqlState, Type, text_io};
 use planaria_storage::arena::Bytes;
 use std::borrow::Cow;
 
@@ -72,7 +73,9 @@ pub fn element_text(heap: &mut Heap, whole: Slot, index: i64) -> Result<Slot> {
 /// `#>`
 pub fn path(heap: &Heap, whole: Slot, steps: ArrayRef) -> Result<Slot> {
     let mut text = heap.str(whole.bytes());
+    let mut pace = Pace::default();
     for step in heap.elements(steps) {
+        pace.step(text.len())?;
         let Slot::Text(step) = step else { return Ok(Slot::Null) };
         match part::step(text, heap.str(*step))? {
             Some(part) => text = part,
@@ -170,6 +173,8 @@ pub fn to_scalar(text: &str, to: &Type) -> Result<Slot> {
     let kind = part::kind(text);
     let name = match kind {
         Kind::Bool if *to == Type::Bool => return Ok(Slot::Bool(text == "true")),
+        Kind::Number if *to == Type::Float8 => return text_io::parse_float(text).map(Slot::Float),
+        Kind::Number if *to == Type::Float4 => return text_io::parse_real(text).map(Slot::Float),
         Kind::Number if *to != Type::Bool => {
             let n = planaria_base::Numeric::parse(text)?;
             let mut none = Heap::new();
@@ -188,7 +193,7 @@ fn tree(heap: &Heap, at: Bytes) -> Result<Json<'_>> {
 
 /// `@>`
 pub fn contains(heap: &Heap, a: Bytes, b: Bytes) -> Result<Slot> {
-    Ok(Slot::Bool(tree(heap, a)?.contains(&tree(heap, b)?)))
+    tree(heap, a)?.contains(&tree(heap, b)?).map(Slot::Bool)
 }
 
 /// `?`
@@ -210,8 +215,15 @@ fn texts(heap: &Heap, array: ArrayRef) -> impl Iterator<Item = &str> {
 /// `?|`, and `?&` with `all`.
 pub fn has_any(heap: &Heap, at: Bytes, keys: ArrayRef, all: bool) -> Result<Slot> {
     let json = tree(heap, at)?;
-    let mut keys = texts(heap, keys);
-    Ok(Slot::Bool(if all { keys.all(|key| json.has(key)) } else { keys.any(|key| json.has(key)) }))
+    let each = if let Json::Array(elements) = &json { elements.len() } else { 1 };
+    let mut pace = Pace::default();
+    for key in texts(heap, keys) {
+        pace.step(each * size_of::<Slot>())?;
+        if json.has(key) != all {
+            return Ok(Slot::Bool(!all));
+        }
+    }
+    Ok(Slot::Bool(all))
 }
 
 /// What is made of one or two others.
@@ -227,7 +239,7 @@ pub fn jsonb_in(heap: &mut Heap, at: Bytes) -> Result<Slot> {
 
 /// `||`
 pub fn concat(heap: &mut Heap, a: Bytes, b: Bytes) -> Result<Slot> {
-    made(heap, |heap| Ok(change::concat(tree(heap, a)?, tree(heap, b)?).into_text()))
+    made(heap, |heap| Ok(change::concat(tree(heap, a)?, tree(heap, b)?)?.into_text()))
 }
 
 /// `- text`
@@ -246,7 +258,14 @@ pub fn without_all(heap: &mut Heap, at: Bytes, keys: ArrayRef) -> Result<Slot> {
         if json.is_scalar() {
             change::delete_key(&mut json, "")?;
         }
+        let mut pace = Pace::default();
         for key in texts(heap, keys) {
+            let left = match &json {
+                Json::Array(elements) => elements.len(),
+                Json::Object(pairs) => pairs.len(),
+                _ => 1,
+            };
+            pace.step(left * size_of::<Slot>())?;
             change::delete_key(&mut json, key)?;
         }
         Ok(json.into_text())
@@ -299,10 +318,7 @@ pub fn strip_nulls(heap: &mut Heap, whole: Slot) -> Result<Slot> {
 
 /// `jsonb_pretty`
 pub fn pretty(heap: &mut Heap, at: Bytes) -> Result<Slot> {
-    let text = heap.build(|heap, out| {
-        tree(heap, at)?.write_pretty(0, out);
-        Ok(())
-    })?;
+    let text = heap.build(|heap, out| tree(heap, at)?.write_pretty(0, out))?;
     Ok(Slot::Text(text))
 }
 

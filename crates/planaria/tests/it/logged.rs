@@ -362,7 +362,8 @@ fn documents_and_arrays_come_back() {
             let options = || Options::new().log(log).recovery(*scheme);
             let db = options().open_device(disk.device()).expect("opens");
             db.execute_script(
-                "CREATE TABLE t (id int PRIMARY KEY, data jsonb NOT NULL, raw json, keys text[], sums numeric[] DEFAULT '{1}',
+                "CREATE TABLE t (id int PRIMARY KEY, data jsonb NOT NULL, raw json, keys text[], sums numeric[] DEFAULT '{1}', big int8[] DEFAULT '{100,-70000}',
+                                 u uuid[] DEFAULT '{c0c1c2c3-ffff-eeee-8080-c8c9cacbcccd}', f float8[] DEFAULT '{1e300,-1.5}',
                                  n int GENERATED ALWAYS AS IDENTITY);
                  CREATE PROCEDURE put(id int, data jsonb, raw json) LANGUAGE plpgsql AS $$ BEGIN
                      INSERT INTO t (id, data, raw) VALUES (id, data, raw); END $$;

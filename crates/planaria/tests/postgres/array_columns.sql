@@ -70,3 +70,8 @@ INSERT INTO lines SELECT g, array[g, g * 2] FROM generate_series(1, 3) AS g;
 SELECT sum(v) FROM lines, unnest(vals) AS v;
 UPDATE lines AS l SET vals = vals || s.id FROM posts AS s WHERE s.id = l.id RETURNING l.id, l.vals;
 WITH w AS (SELECT vals FROM lines WHERE id = 2) SELECT vals[1], vals FROM w UNION ALL SELECT 0, array[9];
+-- Elements of all sizes
+CREATE TABLE sizes (id int PRIMARY KEY, i int8[], f float8[], u uuid[], t text[], n numeric[], b bytea[], z timestamptz[], r real[], c char(3)[]);
+INSERT INTO sizes VALUES (1, '{100,-70000,9223372036854775807,NULL}', '{1.5,-0,NaN,1e300}', array['c0c1c2c3-ffff-eeee-8080-c8c9cacbcccd']::uuid[], array[repeat('ä', 200), '', NULL], '{12345678901234567890.123,-0.00}', array['\xff00fe'::bytea], '{2026-01-01 00:00+00}', '{1.1}', '{a,bcd}');
+SELECT id, i, f, u, cardinality(t), length(t[1]), n, b, r, c, array_length(z, 1) FROM sizes;
+UPDATE sizes SET i = i || 200::int8, c = c || 'xy'::char(3) RETURNING i, c;

@@ -83,3 +83,8 @@ select typname, typlen, typcategory, typispreferred, typarray from pg_type where
 select 'real'::regtype, 'time(3)'::regtype, 'time without time zone'::regtype::oid, format_type(1114, 3), format_type(1083, 2), format_type(700, -1), format_type(1186, 2147418114);
 drop table clocks, floats, floats2;
 drop function later;
+-- There is no time of day in infinity
+CREATE TABLE moments (id int PRIMARY KEY, ts timestamp NOT NULL, t time NOT NULL);
+INSERT INTO moments VALUES (1, 'infinity', '10:00');
+UPDATE moments SET t = ts::time;
+SELECT coalesce(ts::time, '00:00'), ts::time IS NULL FROM moments;

@@ -132,3 +132,23 @@ EXECUTE p ('{"a":[1],"b":"x"}');
 SELECT coalesce(data -> 'none', '0'), CASE WHEN id = 1 THEN data ELSE '1' END, greatest('1'::jsonb, '2') FROM docs WHERE id = 1;
 SELECT string_agg(value, ',') FROM jsonb_array_elements_text('["a","b"]');
 SELECT data FROM docs UNION SELECT '{}'::jsonb ORDER BY 1;
+-- json has no equality and no order
+SELECT x FROM (VALUES ('1'::json), ('2')) AS v (x) ORDER BY x;
+SELECT x FROM (VALUES ('1'::json), ('2')) AS v (x) GROUP BY x;
+SELECT DISTINCT x FROM (VALUES ('1'::json), ('2')) AS v (x);
+SELECT '1'::json UNION SELECT '2'::json;
+SELECT '1'::json UNION ALL SELECT '2'::json;
+SELECT '1'::json EXCEPT ALL SELECT '2'::json;
+SELECT count(DISTINCT x) FROM (VALUES ('1'::json), ('2')) AS v (x);
+SELECT json_agg(x ORDER BY x) FROM (VALUES ('1'::json), ('2')) AS v (x);
+SELECT max(x) FROM (VALUES ('1'::jsonb), ('2')) AS v (x);
+SELECT min(x) FROM (VALUES ('1'::json), ('2')) AS v (x);
+SELECT max(x) FROM (VALUES (array[1,2]), (array[1,3])) AS v (x);
+-- Subscripts are paths; numbers are exact
+SELECT ('{"0":"x"}'::jsonb)[0], ('5'::jsonb)[0], ('["a"]'::jsonb)['0'], ('{"a":[1,2]}'::jsonb)['a'][-1], ('{"a":1}'::jsonb)[NULL::int];
+SELECT to_jsonb(1e50::float8)::float8, '3.14159265358979323846264338327950288419716'::jsonb::float8, '1e30'::jsonb::real;
+SELECT json_strip_nulls('{"a":1E2,"b":-0,"c":null, "d" : {"e":null,"f":"x"}}');
+SELECT jsonb_array_length(('[' || repeat('1e131071,', 3) || '1]')::jsonb), length(('[1e131071]'::jsonb)::text);
+ALTER TABLE docs ADD COLUMN k int;
+UPDATE docs SET k = id;
+SELECT array_agg(x) FROM jsonb_array_elements('[1,2]') AS x;

@@ -457,7 +457,7 @@ impl PlanReads {
 }
 
 fn is_text(ty: &Type) -> bool {
-    matches!(ty, Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea)
+    ColumnKind::of(ty) == Some(ColumnKind::Bytes)
 }
 
 /// What a piece may write.

@@ -5,7 +5,7 @@
 //! indexes made and dropped. At the end either the table is rewritten (which builds all indexes), or
 //! the index work alone is done; promises (new CHECKs and FOREIGN KEYs) are validated last.
 
-use super::constraint::{Key, Pending};
+use super::constraint::{Key, Pending, check_key};
 use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
 use super::table::{DefaultDef, check_columns, check_identity_type, column_type, table_constraint};
@@ -392,6 +392,9 @@ impl Change {
                 let detail = format!("rule _RETURN on view {} depends on column \"{name}\"", view.name);
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
             }
+        }
+        if table.indexes.iter().any(|index| index.columns.contains(&place)) {
+            check_key(&ty, 0)?;
         }
         let column = &table.columns[place.index()];
         let source = match (rewrite.columns[place.index()], using) {

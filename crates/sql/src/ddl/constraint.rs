@@ -308,6 +308,7 @@ pub(super) fn check_reference(
 fn references(from: &Type, to: &Type) -> bool {
     use TypeClass::{DateTime, Float, Integer, Numeric};
     match (from.class(), to.class()) {
+        _ if *from == Type::JSON => false,
         (DateTime, DateTime) => *from == *to || *from == Type::Date || *to != Type::Date,
         (a, b) if a == b => true,
         (Integer, Numeric | Float) | (Numeric, Float) => true,

@@ -6,7 +6,7 @@ use super::bind_expr::several_dimensions;
 use super::bound::{Aggregate, AggregateKind, Bound};
 use super::functions::no_function;
 use super::names::Names;
-use super::types::unmodified;
+use super::types::{has_order, told_apart, unmodified};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::FunctionCall;
@@ -101,6 +101,7 @@ impl Lowerer<'_> {
         for item in &call.order_by {
             let e = self.bind(names, &item.expr)?;
             let e = self.settle(e)?;
+            has_order(&e.ty, item.expr.position)?;
             order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
         }
         let mut args = if call.star { Vec::new() } else { self.bind_args(names, call)? };
@@ -134,7 +135,12 @@ impl Lowerer<'_> {
                 let kind = if name == "sum" { K::Sum(Func::IntervalAdd) } else { K::AvgByFloat };
                 (kind, Some(Type::Interval), Type::Interval)
             }
-            ("min" | "max", [t]) if !matches!(t, Type::Bool | Type::Uuid | Type::Bytea | Type::Void) => {
+            ("min" | "max", [t])
+                if !matches!(
+                    t,
+                    Type::Bool | Type::Uuid | Type::Bytea | Type::Void | Type::Jsonb | &Type::JSON
+                ) =>
+            {
                 (if name == "min" { K::Min } else { K::Max }, None, unmodified(t))
             }
             // false < true, so "all" is the least and "any" the greatest.
@@ -156,6 +162,9 @@ impl Lowerer<'_> {
         }
         // DISTINCT changes nothing for the smallest and the greatest.
         let distinct = call.distinct && !matches!(kind, K::Min | K::Max);
+        if distinct {
+            args.iter().try_for_each(|e| told_apart(&e.ty, position))?;
+        }
         if distinct && !order.is_empty() && order.iter().any(|(e, ..)| *e != args[0]) {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));

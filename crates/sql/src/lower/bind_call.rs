@@ -360,6 +360,11 @@ impl Lowerer<'_> {
                 Ok(Some(self.new_rel(name, column(&ty), kind)))
             }
             _ if let Some(query) = super::written::rows(name, call, position)? => {
+                if ordinality {
+                    let hint = "Number the rows by row_number() OVER ().";
+                    let message = format!("WITH ORDINALITY of {name} is not supported");
+                    return Err(Error::unsupported(message, hint).at(position));
+                }
                 let bound = self.bind_level(names.inner(), &query, false)?;
                 let columns: Vec<_> = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
                 let columns = match &columns[..] {

@@ -281,9 +281,8 @@ impl Lowerer<'_> {
             ExprKind::Subscript(array, index) => {
                 let array = self.bind(names, array)?;
                 if array.ty == Type::Jsonb {
-                    let key = self.bind(names, index)?;
-                    let get = BinaryOp::Json(planaria_syntax::ast::JsonOp::Get);
-                    return self.binary(get, array, key, position);
+                    let step = self.bind(names, index)?;
+                    return self.json_subscript(array, step, position);
                 }
                 if array.ty == Type::NAME {
                     // Its letters, counted from 0.

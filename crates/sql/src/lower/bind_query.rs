@@ -8,7 +8,7 @@ use super::bound::{
 };
 use super::names::Names;
 use super::recursion;
-use super::types::CastContext;
+use super::types::{CastContext, has_order, told_apart};
 use planaria_base::{Error, Result, SqlState, Type, stack, watch};
 use planaria_ir::Output;
 use planaria_syntax::ast::{
@@ -302,6 +302,9 @@ impl Lowerer<'_> {
             types = Some(common.collect::<Result<_>>()?);
         }
         for (i, ty) in types.unwrap_or_default().iter().enumerate() {
+            if op != SetOp::Union || !all {
+                told_apart(ty, position)?;
+            }
             bound.iter_mut().try_for_each(|side| self.coerce_output(side, i, ty))?;
         }
         let mut bound = bound.into_iter();
@@ -441,6 +444,7 @@ impl Lowerer<'_> {
         for e in &select.group_by {
             let key = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, &items))?;
             let key = self.settle(key)?;
+            told_apart(&key.ty, e.position)?;
             if !keys.contains(&key) {
                 keys.push(key);
             }
@@ -482,11 +486,15 @@ impl Lowerer<'_> {
                     self.output_of(&mut outputs, e, plain_distinct, visible)?
                 }
             };
+            has_order(&outputs[output].ty, item.expr.position)?;
             orders.push(order(output, item));
         }
         let distinct = match &select.distinct {
             None => Distinct::No,
-            Some(on) if on.is_empty() => Distinct::All,
+            Some(on) if on.is_empty() => {
+                outputs[..visible].iter().try_for_each(|e| told_apart(&e.ty, e.position))?;
+                Distinct::All
+            }
             Some(on) => {
                 let mut by = Vec::new();
                 for e in on {

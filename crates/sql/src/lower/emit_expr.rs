@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
+use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, SqlState, Type, stack};
 use planaria_ir::verify::holds;
 use planaria_ir::{Block, CollDecl, CollKind, ErrorFields, Func, OpKind, Reg, RegKind, StateSource};
@@ -341,6 +342,10 @@ impl Lowerer<'_> {
             }
             BoundKind::Relabel(inner) => self.never_null(inner),
             // Casts of NULL are NULL, of others never; but a text can become a NULL of no type.
+            // There is no time of day in infinity.
+            BoundKind::Cast(inner, _) if e.ty.class() == TypeClass::Time => {
+                inner.ty.class() != TypeClass::DateTime && self.never_null(inner)
+            }
             BoundKind::Cast(inner, _) => self.never_null(inner),
             BoundKind::Apply(func, args) => match func {
                 Func::IsNull

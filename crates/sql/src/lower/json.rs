@@ -158,6 +158,22 @@ impl Lowerer<'_> {
         }
     }
 
+    /// `value[step]`: a path of one step, which may be given as a number.
+    pub(super) fn json_subscript(&mut self, value: Bound, step: Bound, position: u32) -> Result<Bound> {
+        let is_step = |ty: &Type| {
+            matches!(ty, Type::Int2 | Type::Int4 | Type::Unknown)
+                || ty.class() == TypeClass::Text && *ty != JSON
+        };
+        if !is_step(&step.ty) {
+            let message = format!("subscript type {} is not supported", step.ty);
+            let hint = "jsonb subscript must be coercible to either integer or text.";
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).hint(hint).at(position));
+        }
+        let step = self.coerce(step, &Type::Text, CastContext::Assignment)?;
+        let path = Bound::apply(Func::ArrayMake, vec![step], Type::Array(Box::new(Type::Text)), position);
+        Ok(Bound::apply(Func::JsonPath, vec![value, path], Type::Jsonb, position))
+    }
+
     /// What a function of [`listing`] lists, as an array, and the name of its column.
     pub(super) fn json_list(
         &mut self,

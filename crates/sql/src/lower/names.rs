@@ -1,7 +1,7 @@
 //! Names inside a statement: FROM items by alias, their columns, CTEs; nested queries see outwards.
 
 use super::Lowerer;
-use super::bound::{Bound, BoundKind, RelId};
+use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::scope::{Found, Scope, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_syntax::ast::Name;
@@ -206,6 +206,16 @@ impl Lowerer<'_> {
                     && let Some((source, depth)) = names.source(table)
                 {
                     self.note_level(depth);
+                    // Of a function that returns values, the row is the value.
+                    if let [only] = &source.columns[..]
+                        && let Some((rel, _)) = only.expr.as_column()
+                        && matches!(self.rel(rel).kind, RelKind::Unnest { .. } | RelKind::Series { .. })
+                    {
+                        let mut value = only.expr.clone();
+                        value.position = position;
+                        self.note_read(&value);
+                        return Ok(value);
+                    }
                     // A whole row; it can be compared and counted.
                     let fields = source.columns.iter().map(|c| c.expr.clone()).collect();
                     return Ok(Bound::new(BoundKind::Row(fields), Type::Void, position));

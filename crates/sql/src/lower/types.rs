@@ -86,6 +86,23 @@ pub(super) fn unmodified(ty: &Type) -> Type {
     }
 }
 
+/// 42883 of a type whose values cannot be told apart: `json` is as it was written.
+pub(super) fn told_apart(ty: &Type, position: u32) -> Result<()> {
+    if *ty != Type::JSON {
+        return Ok(());
+    }
+    let message = "could not identify an equality operator for type json";
+    Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position))
+}
+
+/// The same of one that has no order.
+pub(super) fn has_order(ty: &Type, position: u32) -> Result<()> {
+    told_apart(ty, position).map_err(|mut error| {
+        error.fields_mut().message = "could not identify an ordering operator for type json".to_owned();
+        error.hint("Use an explicit ordering operator or modify the query.")
+    })
+}
+
 /// The rank among numbers: conversions upwards are implicit.
 fn number_rank(ty: &Type) -> Option<u8> {
     Some(match ty {

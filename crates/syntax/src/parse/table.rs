@@ -279,9 +279,11 @@ impl Parser<'_> {
     fn check(&mut self) -> Result<ConstraintKind> {
         self.bump();
         self.expect(Kind::LeftParen)?;
-        // Further parentheses around all of it, as definitions of constraints are printed, are left out.
+        // Further parentheses around all of it, as definitions of constraints are printed with, are left out.
+        const PRINTED_WITH_MAX: usize = 4;
         let mut more = 0;
-        while self.at_kind(Kind::LeftParen)
+        while more < PRINTED_WITH_MAX
+            && self.at_kind(Kind::LeftParen)
             && !self.at_paren_query()
             && let Some(close) = self.closing(self.index())
             && self.peek_at(close + 1 - self.index()).kind == Kind::RightParen

@@ -134,7 +134,6 @@ fn errors_of_create_table() {
         refused(&c, statement, expected);
     }
     for statement in [
-        "CREATE TABLE t (a int[])",
         "CREATE TEMP TABLE t (a int)",
         "CREATE TABLE t (a int GENERATED ALWAYS AS (1) STORED)",
         "CREATE TABLE t (LIKE p)",
