@@ -158,8 +158,10 @@ fn what_does_not_fit_is_an_error() {
         l.encode(&values, &mut Vec::new()).unwrap_err().sqlstate(),
         SqlState::NUMERIC_VALUE_OUT_OF_RANGE
     );
-    let array = ColumnSpec { ty: Type::Array(Box::new(Type::Int4)), nullable: true };
-    assert_eq!(RowLayout::new(&[array]).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+    for ty in [Type::Void, Type::Array(Box::new(Type::Unknown))] {
+        let pseudo = ColumnSpec { ty, nullable: true };
+        assert_eq!(RowLayout::new(&[pseudo]).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+    }
 }
 
 #[test]
@@ -170,4 +172,17 @@ fn decimals_are_rescaled_exactly_or_not_at_all() {
     assert_eq!(at_scale(n(151, 2), 1), None);
     assert_eq!(at_scale(n(0, 200), 1), Some(0));
     assert_eq!(at_scale(n(1, 0), 19), None);
+}
+
+#[test]
+fn a_column_of_arrays_holds_any_bytes() {
+    let specs = [Type::Text, Type::Array(Box::new(Type::Int8)), Type::Jsonb];
+    let layout = RowLayout::new(&specs.map(|ty| ColumnSpec { ty, nullable: false })).unwrap();
+    let mut image = Vec::new();
+    let bytes = |array, text| [Field::Bytes(b"a"), Field::Bytes(array), Field::Bytes(text)];
+    layout.encode(&bytes(&[0x0a, 1, 0xc8, 1], b"{}"), &mut image).unwrap();
+    assert!(layout.is_image(&image));
+    image.clear();
+    layout.encode(&bytes(&[], &[0xc8]), &mut image).unwrap();
+    assert!(!layout.is_image(&image), "jsonb is a text");
 }

@@ -100,7 +100,7 @@ fn unsupported_constructs() {
         ("SELECT 1 FROM t GROUP BY ^GROUPING SETS ((a), ())", "GROUPING SETS, ROLLUP or CUBE"),
         ("SELECT 1 FROM t GROUP BY ^rollup (a)", "GROUPING SETS, ROLLUP or CUBE"),
         ("SELECT a ^INTO b FROM t", "SELECT INTO"),
-        ("SELECT a ^-> b", "operator ->"),
+        ("SELECT a ^@? b", "operator @?"),
         ("SELECT a ^SIMILAR TO b", "SIMILAR TO"),
         ("SELECT (a)^.*", "expanding a composite value by .*"),
         ("SELECT f(a) ^WITHIN GROUP (ORDER BY b)", "WITHIN GROUP"),
