@@ -177,101 +177,61 @@ impl<'a> Json<'a> {
 
     /// Appends it in the form of `jsonb`.
     pub fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Json::Null => out.extend_from_slice(b"null"),
-            Json::Bool(b) => out.extend_from_slice(if *b { b"true" } else { b"false" }),
-            Json::Number(n) => out.extend_from_slice(n.as_bytes()),
-            Json::String(s) => quote(out, s),
-            Json::Array(elements) => {
-                out.push(b'[');
-                for (i, element) in elements.iter().enumerate() {
-                    if i > 0 {
-                        out.extend_from_slice(b", ");
-                    }
-                    element.write(out);
-                }
-                out.push(b']');
-            }
-            Json::Object(pairs) => {
-                out.push(b'{');
-                for (i, (key, value)) in pairs.iter().enumerate() {
-                    if i > 0 {
-                        out.extend_from_slice(b", ");
-                    }
-                    quote(out, key);
-                    out.extend_from_slice(b": ");
-                    value.write(out);
-                }
-                out.push(b'}');
-            }
-        }
+        self.write_with([", ", ": "], out);
     }
 
     /// Appends it without any blank: what `json_strip_nulls` prints.
     pub fn write_tight(&self, out: &mut Vec<u8>) {
-        match self {
-            Json::Array(elements) => {
-                out.push(b'[');
-                for (i, element) in elements.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    element.write_tight(out);
-                }
-                out.push(b']');
-            }
-            Json::Object(pairs) => {
-                out.push(b'{');
-                for (i, (key, value)) in pairs.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    quote(out, key);
-                    out.push(b':');
-                    value.write_tight(out);
-                }
-                out.push(b'}');
-            }
-            scalar => scalar.write(out),
-        }
+        self.write_with([",", ":"], out);
     }
 
-    /// Appends it as `jsonb_pretty` does, so many levels to the right.
-    pub fn write_pretty(&self, level: usize, out: &mut Vec<u8>) -> Result<()> {
-        let line = |out: &mut Vec<u8>, level: usize| {
-            out.push(b'\n');
-            out.resize(out.len() + 4 * level, b' ');
-            if out.len() > TEXT_BYTES_MAX { Err(too_long()) } else { Ok(()) }
+    fn write_with(&self, marks: [&str; 2], out: &mut Vec<u8>) {
+        // Without lines nothing is longer than what it was made of, but for blanks.
+        let done = self.write_parts(marks, None, out);
+        debug_assert!(done.is_ok(), "only lines are counted");
+    }
+
+    /// Appends it as `jsonb_pretty` does. 54000 where it would be too long.
+    pub fn write_pretty(&self, out: &mut Vec<u8>) -> Result<()> {
+        self.write_parts([",", ": "], Some(0), out)
+    }
+
+    /// With these marks behind elements and keys; with `level` each part on a line of its own, so many levels to the
+    /// right.
+    fn write_parts(&self, marks: [&str; 2], level: Option<usize>, out: &mut Vec<u8>) -> Result<()> {
+        let (ends, parts) = match self {
+            Json::Array(elements) => ([b'[', b']'], elements.len()),
+            Json::Object(pairs) => ([b'{', b'}'], pairs.len()),
+            scalar => {
+                match scalar {
+                    Json::Bool(true) => out.extend_from_slice(b"true"),
+                    Json::Bool(false) => out.extend_from_slice(b"false"),
+                    Json::Number(n) => out.extend_from_slice(n.as_bytes()),
+                    Json::String(s) => quote(out, s),
+                    _ => out.extend_from_slice(b"null"),
+                }
+                return Ok(());
+            }
         };
-        match self {
-            Json::Array(elements) => {
-                out.push(b'[');
-                for (i, element) in elements.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    line(out, level + 1)?;
-                    element.write_pretty(level + 1, out)?;
-                }
-                line(out, level)?;
-                out.push(b']');
+        let inner = level.map(|level| level + 1);
+        out.push(ends[0]);
+        for i in 0..parts {
+            if i > 0 {
+                out.extend_from_slice(marks[0].as_bytes());
             }
-            Json::Object(pairs) => {
-                out.push(b'{');
-                for (i, (key, value)) in pairs.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    line(out, level + 1)?;
-                    quote(out, key);
-                    out.extend_from_slice(b": ");
-                    value.write_pretty(level + 1, out)?;
+            begin_line(inner, out)?;
+            match self {
+                Json::Object(pairs) => {
+                    quote(out, &pairs[i].0);
+                    out.extend_from_slice(marks[1].as_bytes());
+                    pairs[i].1.write_parts(marks, inner, out)?;
                 }
-                line(out, level)?;
-                out.push(b'}');
+                Json::Array(elements) => elements[i].write_parts(marks, inner, out)?,
+                _ => {}
             }
-            scalar => scalar.write(out),
         }
+        begin_line(level, out)?;
+        out.push(ends[1]);
         Ok(())
     }
 
@@ -397,6 +357,14 @@ impl<'a> Json<'a> {
             _ => false,
         }
     }
+}
+
+/// Begins a line so many levels to the right, if there are lines.
+fn begin_line(level: Option<usize>, out: &mut Vec<u8>) -> Result<()> {
+    let Some(level) = level else { return Ok(()) };
+    out.push(b'\n');
+    out.resize(out.len() + 4 * level, b' ');
+    if out.len() > TEXT_BYTES_MAX { Err(too_long()) } else { Ok(()) }
 }
 
 /// Whether any of some values passes a test.

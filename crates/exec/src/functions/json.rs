@@ -318,7 +318,7 @@ pub fn strip_nulls(heap: &mut Heap, whole: Slot) -> Result<Slot> {
 
 /// `jsonb_pretty`
 pub fn pretty(heap: &mut Heap, at: Bytes) -> Result<Slot> {
-    let text = heap.build(|heap, out| tree(heap, at)?.write_pretty(0, out))?;
+    let text = heap.build(|heap, out| tree(heap, at)?.write_pretty(out))?;
     Ok(Slot::Text(text))
 }
 
