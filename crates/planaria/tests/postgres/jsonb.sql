@@ -152,3 +152,8 @@ SELECT jsonb_array_length(('[' || repeat('1e131071,', 3) || '1]')::jsonb), lengt
 ALTER TABLE docs ADD COLUMN k int;
 UPDATE docs SET k = id;
 SELECT array_agg(x) FROM jsonb_array_elements('[1,2]') AS x;
+SELECT * FROM jsonb_each(5);
+SELECT jsonb_array_elements('a'::text);
+SELECT jsonb_typeof(1);
+SELECT jsonb_pretty('{}'::json);
+SELECT json_array_length('[]'::jsonb);

@@ -5,6 +5,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
+use super::functions::no_function;
 use super::types::CastContext;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -90,6 +91,11 @@ impl Lowerer<'_> {
             return Ok(Some(if binary { made_jsonb(made) } else { made }));
         }
         let ty = if binary { Type::Jsonb } else { JSON };
+        // Of another type's value there is no such function.
+        let takes = |value: &Bound| value.ty == Type::Unknown || value.ty == ty;
+        if plain.starts_with("json_") && !args.first().is_none_or(takes) {
+            return Ok(None);
+        }
         let apply = |func, args, ty| Ok(Some(Bound::apply(func, args, ty, position)));
         let texts = Type::Array(Box::new(Type::Text));
         match (plain.as_str(), args) {
@@ -142,6 +148,9 @@ impl Lowerer<'_> {
                 let function = function.clone();
                 let BoundKind::Const(Datum::Text(which)) = &function.kind else { return Ok(None) };
                 let ty = if which.starts_with("jsonb") { Type::Jsonb } else { JSON };
+                if value.ty != Type::Unknown && value.ty != ty {
+                    return Err(no_function(which, std::slice::from_ref(&value.ty), position));
+                }
                 let value = self.operand(value.clone(), &ty)?;
                 if plain == GIVEN {
                     return Ok(Some(value));
@@ -182,6 +191,9 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<(Bound, &'static str)> {
         let ty = if name.starts_with("jsonb") { Type::Jsonb } else { JSON };
+        if value.ty != Type::Unknown && value.ty != ty {
+            return Err(no_function(name, &[value.ty], position));
+        }
         let of = if func == Func::JsonElements { ty.clone() } else { Type::Text };
         let args = vec![self.operand(value, &ty)?, text(name, position)];
         Ok((Bound::apply(func, args, Type::Array(Box::new(of)), position), column))
