@@ -177,7 +177,7 @@ fn value_bytes(ty: &Type) -> f64 {
     match ty.plain() {
         Type::Bool | Type::Void | Type::Unknown => 1.0,
         Type::Int2 => 2.0,
-        Type::Int4 => 3.0,
+        Type::Int4 | Type::Enum(_) => 3.0,
         Type::Int8 => 4.0,
         Type::Date => 4.0,
         Type::Numeric(_) => 5.0,
@@ -197,7 +197,7 @@ fn column_bytes(ty: &Type) -> f64 {
     match ty.plain() {
         Type::Bool => 1.0,
         Type::Int2 => 2.0,
-        Type::Int4 | Type::Date | Type::Int8 => 3.5,
+        Type::Int4 | Type::Date | Type::Int8 | Type::Enum(_) => 3.5,
         Type::Numeric(_) => 4.0,
         Type::Float8 | Type::Float4 | Type::Time | Type::Timestamp | Type::TimestampTz => 7.5,
         Type::Interval | Type::OldInterval | Type::Rounded(..) => 7.5,
@@ -411,7 +411,7 @@ fn key_column_bytes(ty: &Type) -> f64 {
     match ty.plain() {
         Type::Bool => 1.0,
         Type::Int2 => 2.0,
-        Type::Int4 | Type::Date => 4.0,
+        Type::Int4 | Type::Date | Type::Enum(_) => 4.0,
         Type::Uuid | Type::Interval => 16.0,
         Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) | Type::Jsonb => 1.0 + text_bytes(ty),
         _ => 8.0,

@@ -17,7 +17,7 @@ pub enum Datum {
     Null,
     /// boolean
     Bool(bool),
-    /// smallint, integer, bigint; date in days, timestamps in microseconds since 2000-01-01
+    /// smallint, integer, bigint; the rank of an enumerated value; date in days, timestamps in microseconds since 2000-01-01
     Int(i64),
     /// double precision
     Float(f64),
@@ -75,6 +75,7 @@ impl Datum {
             Type::Interval | Type::OldInterval => Datum::Interval(datetime::parse_interval(text)?),
             Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
             Type::Jsonb => Datum::Jsonb(crate::json::canonical(text)?),
+            Type::Enum(of) => Datum::Int(of.parse(text)?),
             Type::Array(element) => {
                 let texts = text_io::parse_array(text)?;
                 let element = |text: Option<String>| match text {
@@ -139,6 +140,7 @@ impl Datum {
             (Datum::Int(n), Type::Time) => datetime::write_time(out, *n),
             (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, false),
             (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, *n, zone),
+            (Datum::Int(n), Type::Enum(of)) => of.write(out, *n),
             (Datum::Interval(i), _) => datetime::write_interval(out, *i),
             (Datum::Int(n), _) => text_io::write_int(out, *n),
             (Datum::Float(x), Type::Float4) => text_io::write_real(out, *x),

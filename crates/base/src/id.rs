@@ -40,6 +40,9 @@ entity_id!(
     /// A sequence (also behind identity columns and the row ids of tables without primary key).
     SequenceId, "s");
 entity_id!(
+    /// A type that a user made. Never reused within a database.
+    TypeId, "ty");
+entity_id!(
     /// A role (user or group). Never reused within a database.
     RoleId, "r");
 

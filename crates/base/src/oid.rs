@@ -29,7 +29,7 @@ const fn line(oid: Oid, array: Oid, name: &'static str, len: i16) -> Line {
     Line { oid, array, name, len }
 }
 
-/// `None`: an array or a record, which are not lines of their own.
+/// `None`: an array, a record or a type of the user, which are not lines of their own.
 fn built_in(ty: &Type) -> Option<Line> {
     use SystemType as S;
     Some(match ty {
@@ -74,7 +74,7 @@ fn built_in(ty: &Type) -> Option<Line> {
             S::RegCollation => line(4191, 4192, "regcollation", 4),
         },
         Type::Rounded(clock, _) => return built_in(clock.ty()),
-        Type::Array(_) | Type::Record(_) => return None,
+        Type::Array(_) | Type::Enum(_) | Type::Record(_) => return None,
     })
 }
 
@@ -82,6 +82,7 @@ fn built_in(ty: &Type) -> Option<Line> {
 pub fn of(ty: &Type) -> Oid {
     match ty {
         Type::Array(of) => array_of(of),
+        Type::Enum(of) => of.oid(),
         Type::Record(_) => 2249,
         ty => built_in(ty).map_or(0, |l| l.oid),
     }
@@ -92,6 +93,7 @@ pub fn of(ty: &Type) -> Oid {
 pub fn array_of(element: &Type) -> Oid {
     match element {
         Type::Array(of) => array_of(of),
+        Type::Enum(of) => of.array_oid(),
         Type::Record(_) => 2287,
         ty => built_in(ty).map_or(0, |l| l.array),
     }
@@ -99,7 +101,7 @@ pub fn array_of(element: &Type) -> Oid {
 
 /// `typlen`: bytes of a value in PostgreSQL, -1 where they vary, -2 for C strings.
 pub fn length(ty: &Type) -> i16 {
-    built_in(ty).map_or(-1, |l| l.len)
+    if let Type::Enum(_) = ty { 4 } else { built_in(ty).map_or(-1, |l| l.len) }
 }
 
 /// `atttypmod`: -1 without a modifier. That of an array is its elements'.
@@ -121,6 +123,7 @@ pub fn name(ty: &Type) -> String {
     match ty {
         Type::Array(of) => format!("_{}", name(of)),
         Type::Record(_) => "record".to_owned(),
+        Type::Enum(of) => of.name().to_owned(),
         ty => built_in(ty).map_or("", |l| l.name).to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! SQL types.
 
 pub use crate::cast::{CastContext, cast_allowed, needs_cast};
+use crate::enumeration::Enum;
 use serde::{Deserialize, Serialize};
 
 /// A SQL type, with its modifier where it has one.
@@ -50,6 +51,8 @@ pub enum Type {
     Uuid,
     /// `jsonb`: kept as the text it is printed as ([`crate::json::canonical`])
     Jsonb,
+    /// An enumerated type of the user: the rank of a label
+    Enum(Enum),
     /// One-dimensional array
     Array(Box<Type>),
     /// The type of a bare `NULL` or an uncast string literal before its context gives it one
@@ -247,6 +250,8 @@ pub enum TypeClass {
     Uuid,
     /// jsonb
     Json,
+    /// enumerated types
+    Enum,
     /// arrays
     Array,
     /// unknown literals, void
@@ -269,6 +274,7 @@ impl Type {
             Type::Rounded(clock, _) => clock.ty().class(),
             Type::Uuid => TypeClass::Uuid,
             Type::Jsonb => TypeClass::Json,
+            Type::Enum(_) => TypeClass::Enum,
             Type::Array(_) => TypeClass::Array,
             Type::Unknown | Type::Void => TypeClass::Other,
             Type::System(system) => system.class(),
@@ -360,6 +366,7 @@ impl std::fmt::Display for Type {
                 Clock::Interval => write!(f, "interval({digits})"),
             },
             Type::Uuid => f.write_str("uuid"),
+            Type::Enum(of) => f.write_str(&crate::text_io::quote_ident(of.name())),
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),
             Type::Void => f.write_str("void"),

@@ -2,15 +2,16 @@
 //!
 //! A comment stands in the definition of what it is about, so it is renamed, replaced and dropped with it.
 
-use crate::Catalog;
 use crate::oids::{DATABASE_OID, Object};
+use crate::{Catalog, TypeKind};
 use planaria_base::oid::{Oid, PUBLIC};
-use planaria_base::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, TableId};
+use planaria_base::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, TableId, TypeId};
 
 /// Catalogs that objects with comments are in.
 const PG_CLASS: Oid = 1259;
 const PG_PROC: Oid = 1255;
 const PG_CONSTRAINT: Oid = 2606;
+const PG_TYPE: Oid = 1247;
 const PG_NAMESPACE: Oid = 2615;
 const PG_DATABASE: Oid = 1262;
 const PG_AUTHID: Oid = 1260;
@@ -34,6 +35,10 @@ pub enum Commented {
     Sequence(SequenceId),
     /// A procedure or function.
     Routine(ProcedureId),
+    /// A type.
+    Type(TypeId),
+    /// A condition of a domain, by name.
+    DomainConstraint(TypeId, String),
     /// A role.
     Role(RoleId),
     /// The schema `public`.
@@ -90,6 +95,16 @@ impl Catalog {
             }),
             Commented::Sequence(id) => self.sequences[id.index()].as_mut().map(|s| &mut s.comment),
             Commented::Routine(id) => Some(&mut self.procedures[id.index()].comment),
+            Commented::Type(id) => self.types[id.index()].as_mut().map(|t| &mut t.comment),
+            Commented::DomainConstraint(id, name) => {
+                let kind = self.types[id.index()].as_mut().map(|t| &mut t.kind);
+                match kind {
+                    Some(TypeKind::Domain(domain)) => {
+                        domain.checks.iter_mut().find(|c| c.name == *name).map(|c| &mut c.comment)
+                    }
+                    _ => None,
+                }
+            }
             Commented::Role(id) => self.roles[id.index()].as_mut().map(|r| &mut r.comment),
             Commented::Schema => Some(&mut self.schema_comment),
             Commented::Database => Some(&mut self.database_comment),
@@ -138,6 +153,13 @@ impl Catalog {
         for routine in self.procedures.iter().filter(|p| p.current) {
             all.extend(comment(PG_PROC, self.routine_oid(routine), 0, &routine.comment));
         }
+        for ty in self.types.iter().flatten() {
+            all.extend(comment(PG_TYPE, self.type_oid(ty.id), 0, &ty.comment));
+            for check in ty.domain().map_or(&[][..], |d| &d.checks) {
+                let oid = self.oids.of(&Object::DomainConstraint(ty.id, check.name.clone()));
+                all.extend(comment(PG_CONSTRAINT, oid, 0, &check.comment));
+            }
+        }
         all.extend(comment(PG_NAMESPACE, PUBLIC, 0, &self.schema_comment));
         all
     }
@@ -155,6 +177,7 @@ impl Catalog {
             (PG_NAMESPACE, 0) if oid == PUBLIC => &self.schema_comment,
             (PG_DATABASE, 0) if oid == DATABASE_OID => &self.database_comment,
             (PG_AUTHID, 0) => &self.role_of_oid(oid)?.comment,
+            (PG_TYPE, 0) => &self.type_of_oid(oid)?.comment,
             (PG_PROC | PG_CLASS | PG_CONSTRAINT, _) => match (self.oids.object(oid)?, class, column) {
                 (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
                 (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
@@ -168,6 +191,9 @@ impl Catalog {
                 }
                 (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
                 (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_signature(signature)?.comment,
+                (Object::DomainConstraint(id, name), PG_CONSTRAINT, 0) => {
+                    &self.domain(*id).checks.iter().find(|c| c.name == *name)?.comment
+                }
                 (Object::Constraint(id, name), PG_CONSTRAINT, 0) => {
                     let table = self.table_by_id(*id);
                     let checks = table.checks.iter().map(|c| (&c.name, &c.comment));

@@ -19,6 +19,7 @@ pub mod reg;
 mod rights;
 mod role;
 pub mod system;
+mod types;
 
 pub use comments::{Comment, Commented};
 pub use defaults::Defaults;
@@ -26,9 +27,10 @@ pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};
-use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type};
+use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type, TypeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -51,6 +53,9 @@ pub struct Catalog {
     pub procedures: Definitions<Shared<Procedure>>,
     /// Views by name.
     pub views: Named<View>,
+    /// Types of users by id; `None` where dropped.
+    #[serde(default)]
+    pub types: Definitions<Option<Shared<UserType>>>,
     /// Names of user schemas beside `public`.
     pub schemas: Vec<String>,
     /// Roles by id; `None` where dropped. The first is the superuser the database was made with.
@@ -89,6 +94,7 @@ impl Default for Catalog {
             sequences: Definitions::default(),
             procedures: Definitions::default(),
             views: Named::default(),
+            types: Definitions::default(),
             schemas: Vec::new(),
             roles: Catalog::first_roles(),
             had_passwords: false,
@@ -140,6 +146,9 @@ pub struct Column {
     pub not_null: bool,
     /// What a missing value becomes.
     pub default: ColumnDefault,
+    /// The domain that it was declared with: what is stored is held against its conditions.
+    #[serde(default)]
+    pub domain: Option<TypeId>,
     /// The hidden row id: not part of `*`, cannot be named.
     pub hidden: bool,
     /// COMMENT ON
@@ -377,6 +386,9 @@ pub struct Parameter {
     /// Type, without modifier (PostgreSQL ignores it here).
     #[serde(deserialize_with = "value_type")]
     pub ty: Type,
+    /// The domain that it was declared with.
+    #[serde(default)]
+    pub domain: Option<TypeId>,
     /// Mode.
     pub mode: Mode,
     /// Default, as SQL text.
@@ -417,6 +429,9 @@ pub struct Procedure {
     pub body_position: u32,
     /// Found by name (the newest version, not dropped).
     pub current: bool,
+    /// The domain that it was declared to answer with.
+    #[serde(default)]
+    pub returns_domain: Option<TypeId>,
     /// SECURITY DEFINER: runs with the rights of its owner, not of its caller.
     #[serde(default)]
     pub security_definer: bool,

@@ -4,10 +4,10 @@
 //! where PostgreSQL's does, and keeps it as long as it keeps its name. Schema changes are replayed
 //! from the log in their order, so a recovered database has the same OIDs.
 
-use crate::{Catalog, Index, Procedure, Role, SUPERUSER, Sequence, Table, View};
+use crate::{Catalog, Check, Index, Procedure, Role, SUPERUSER, Sequence, Table, TypeKind, UserType, View};
 use imbl::OrdMap;
 use planaria_base::oid::{FIRST_NORMAL, Oid};
-use planaria_base::{RoleId, SequenceId, TableId};
+use planaria_base::{RoleId, SequenceId, TableId, TypeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -40,6 +40,14 @@ pub enum Object {
     RowTypeArray(String),
     /// A procedure or function, by its name and input types: a new version keeps the OID.
     Routine(String),
+    /// A type that a user made.
+    Type(TypeId),
+    /// Arrays of that.
+    TypeArray(TypeId),
+    /// A label of an enumerated type, by its rank.
+    Label(TypeId, i32),
+    /// A condition of a domain, by name.
+    DomainConstraint(TypeId, String),
     /// A role; the first has PostgreSQL's OID of it.
     Role(RoleId),
 }
@@ -103,7 +111,7 @@ impl Oids {
         self.by_oid.get(&oid)
     }
 
-    fn give(&mut self, objects: Vec<Object>) {
+    pub(crate) fn give(&mut self, objects: Vec<Object>) {
         for object in objects {
             if self.by_object.contains_key(&object) {
                 continue;
@@ -167,6 +175,18 @@ fn of_routine(procedure: &Procedure, each: &mut dyn FnMut(Object)) {
     }
 }
 
+fn of_type(ty: &UserType, each: &mut dyn FnMut(Object)) {
+    each(Object::Type(ty.id));
+    each(Object::TypeArray(ty.id));
+    match &ty.kind {
+        TypeKind::Enum(of) => of.labels().iter().for_each(|l| each(Object::Label(ty.id, l.rank))),
+        TypeKind::Domain(domain) => {
+            let name = |c: &Check| Object::DomainConstraint(ty.id, c.name.clone());
+            domain.checks.iter().for_each(|c| each(name(c)));
+        }
+    }
+}
+
 fn of_role(role: &Role, each: &mut dyn FnMut(Object)) {
     if role.id != SUPERUSER {
         each(Object::Role(role.id));
@@ -187,6 +207,7 @@ impl Catalog {
         let sequences = self.sequences.settle();
         let views = self.views.settle();
         let procedures = self.procedures.settle();
+        let types = self.types.settle();
         let roles = self.roles.settle();
         // What was there before, and what is there now, in the order in which OIDs are given.
         let (mut before, mut now) = (BTreeSet::new(), Vec::new());
@@ -205,6 +226,10 @@ impl Catalog {
         for (id, was) in &procedures {
             was.iter().for_each(|p| of_routine(p, &mut |o| before.extend([o])));
             of_routine(&self.procedures[*id as usize], &mut |o| now.push(o));
+        }
+        for (id, was) in &types {
+            was.iter().flatten().for_each(|t| of_type(t, &mut |o| before.extend([o])));
+            self.types[*id as usize].iter().for_each(|t| of_type(t, &mut |o| now.push(o)));
         }
         for (id, was) in &roles {
             was.iter().flatten().for_each(|r| of_role(r, &mut |o| before.extend([o])));
@@ -234,6 +259,7 @@ impl Catalog {
         self.sequences.iter().flatten().for_each(|s| of_sequence(s, each));
         self.views.keys().for_each(|name| of_view(name, each));
         self.procedures.iter().for_each(|p| of_routine(p, each));
+        self.types.iter().flatten().for_each(|t| of_type(t, each));
         self.roles.iter().flatten().for_each(|r| of_role(r, each));
         all
     }

@@ -243,6 +243,12 @@ fn find_type(catalog: &Catalog, text: &str) -> Result<Oid> {
             let (schema, name) = qualified(&parts);
             let built_in = TYPES.by_name.get(name).filter(|_| in_schema(schema, PG_CATALOG));
             let row = || {
+                if let Some(ty) = catalog.user_type(name).filter(|_| in_schema(schema, PUBLIC)) {
+                    return Some(catalog.type_oid(ty.id));
+                }
+                if let Some(ty) = name.strip_prefix('_').and_then(|of| catalog.user_type(of)) {
+                    return Some(catalog.oids.of(&Object::TypeArray(ty.id)));
+                }
                 let object = match name.strip_prefix('_') {
                     Some(of) => Object::RowTypeArray(of.to_owned()),
                     None => Object::RowType(name.to_owned()),
@@ -259,6 +265,7 @@ fn find_type(catalog: &Catalog, text: &str) -> Result<Oid> {
     let of = oid::to_type(found, -1).map(|ty| oid::array_of(&ty)).filter(|oid| *oid != 0);
     let row = || match catalog.oids.object(found) {
         Some(Object::RowType(name)) => Some(catalog.oids.of(&Object::RowTypeArray(name.clone()))),
+        Some(Object::Type(id)) => Some(catalog.oids.of(&Object::TypeArray(*id))),
         _ => None,
     };
     of.or_else(row).ok_or_else(unknown)
@@ -403,6 +410,8 @@ pub fn format_type(catalog: &Catalog, oid: Oid, modifier: Option<i32>) -> Option
     match catalog.oids.object(oid)? {
         Object::RowType(name) => Some(quote_ident(name)),
         Object::RowTypeArray(name) => Some(format!("{}[]", quote_ident(name))),
+        Object::Type(id) => Some(quote_ident(&catalog.type_by_id(*id).name)),
+        Object::TypeArray(id) => Some(format!("{}[]", quote_ident(&catalog.type_by_id(*id).name))),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@
 //! answers for a role, [`Catalog::require`] with PostgreSQL's error (42501).
 
 use crate::{Catalog, Definitions, Role, Shared};
-use planaria_base::{Error, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId};
+use planaria_base::{Error, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, TypeId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -110,6 +110,8 @@ pub enum ObjectKind {
     Function,
     /// A procedure.
     Procedure,
+    /// A type.
+    Type,
     /// A schema.
     Schema,
     /// The database.
@@ -125,6 +127,7 @@ impl ObjectKind {
             ObjectKind::Sequence => "sequence",
             ObjectKind::Function => "function",
             ObjectKind::Procedure => "procedure",
+            ObjectKind::Type => "type",
             ObjectKind::Schema => "schema",
             ObjectKind::Database => "database",
         }
@@ -143,6 +146,7 @@ impl ObjectKind {
                 .with(P::TRIGGER),
             ObjectKind::Sequence => P::USAGE.with(P::SELECT).with(P::UPDATE),
             ObjectKind::Function | ObjectKind::Procedure => P::EXECUTE,
+            ObjectKind::Type => P::USAGE,
             ObjectKind::Schema => P::USAGE.with(P::CREATE),
             ObjectKind::Database => P::CREATE.with(P::TEMPORARY).with(P::CONNECT),
         }
@@ -154,7 +158,7 @@ impl ObjectKind {
         match self {
             ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence => P::NONE,
             ObjectKind::Function | ObjectKind::Procedure => P::EXECUTE,
-            ObjectKind::Schema => P::USAGE,
+            ObjectKind::Schema | ObjectKind::Type => P::USAGE,
             ObjectKind::Database => P::TEMPORARY.with(P::CONNECT),
         }
     }
@@ -171,6 +175,8 @@ pub enum Object {
     Sequence(SequenceId),
     /// A routine.
     Routine(ProcedureId),
+    /// A type.
+    Type(TypeId),
     /// The schema `public`.
     Schema,
     /// The database.
@@ -392,6 +398,7 @@ impl Catalog {
             Object::View(name) => &self.views.get(name)?.rights,
             Object::Sequence(id) => &self.sequences.get(id.index())?.as_ref()?.rights,
             Object::Routine(id) => &self.procedures.get(id.index())?.rights,
+            Object::Type(id) => &self.types.get(id.index())?.as_ref()?.rights,
             Object::Schema => &self.schema_rights,
             Object::Database => &self.database_rights,
         })
@@ -404,6 +411,7 @@ impl Catalog {
             Object::View(name) => &mut self.views.get_mut(name)?.rights,
             Object::Sequence(id) => &mut self.sequences.get_mut(id.index())?.as_mut()?.rights,
             Object::Routine(id) => &mut self.procedures.get_mut(id.index())?.rights,
+            Object::Type(id) => &mut self.types.get_mut(id.index())?.as_mut()?.rights,
             Object::Schema => &mut self.schema_rights,
             Object::Database => &mut self.database_rights,
         })
@@ -423,6 +431,7 @@ impl Catalog {
         let routines = self.procedures.iter().filter(|p| p.current).map(|p| Object::Routine(p.id));
         all.extend(routines);
         all.extend(self.views.keys().cloned().map(Object::View));
+        all.extend(self.types.iter().flatten().map(|t| Object::Type(t.id)));
         all
     }
 
@@ -434,6 +443,7 @@ impl Catalog {
             Object::Sequence(_) => ObjectKind::Sequence,
             Object::Routine(id) if self.procedure(*id).is_procedure() => ObjectKind::Procedure,
             Object::Routine(_) => ObjectKind::Function,
+            Object::Type(_) => ObjectKind::Type,
             Object::Schema => ObjectKind::Schema,
             Object::Database => ObjectKind::Database,
         }
@@ -448,6 +458,7 @@ impl Catalog {
                 self.sequences[id.index()].as_ref().map_or(String::new(), |s| s.name.clone())
             }
             Object::Routine(id) => self.procedure(*id).name.clone(),
+            Object::Type(id) => self.types[id.index()].as_ref().map_or(String::new(), |t| t.name.clone()),
             Object::Schema => crate::PUBLIC.to_owned(),
             Object::Database => crate::DATABASE.to_owned(),
         }

@@ -267,6 +267,11 @@ impl Session {
         self.api.remember(text, &statement.inner);
     }
 
+    /// The type of the user's that has the OID, or arrays of which have it: what a client may declare a parameter to be.
+    pub fn user_type(&mut self, oid: u32) -> Option<Type> {
+        self.api.user_type(oid)
+    }
+
     /// Gives a statement a name, as PREPARE does; 42P05 where it is taken.
     pub fn name(&mut self, name: &str, statement: &Statement) -> Result<()> {
         self.api.name(name, &statement.inner)

@@ -2,7 +2,7 @@
 
 use crate::encode::Format;
 use crate::read::{Reader, text, violation};
-use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, SqlState, Type};
+use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlState, Type};
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
 use planaria_base::types::TypeClass;
@@ -14,11 +14,11 @@ const UNDECLARED: [u32; 2] = [0, 705];
 
 /// The type that a client declares for a parameter; `None`: from its context. 0A000 for types that are not
 /// known here.
-pub(crate) fn declared(oid: u32) -> Result<Option<Type>> {
+pub(crate) fn declared(oid: u32, session: &mut Session) -> Result<Option<Type>> {
     if UNDECLARED.contains(&oid) {
         return Ok(None);
     }
-    match oid::to_type(oid, -1) {
+    match oid::to_type(oid, -1).or_else(|| session.user_type(oid)) {
         Some(Type::Char(_)) => Ok(Some(Type::Text)),
         Some(ty) => Ok(Some(ty)),
         None => Err(Error::unsupported(
@@ -221,6 +221,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
             r.end()?;
             Datum::Interval(Interval { months, days, micros })
         }
+        Type::Enum(of) => Datum::Int(of.parse(text(bytes)?)?),
         Type::Array(element) => array(bytes, element)?,
         ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),
         Type::System(system) if system.element().is_some() => {

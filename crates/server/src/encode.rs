@@ -105,6 +105,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
             out.extend_from_slice(&i.days.to_be_bytes());
             out.extend_from_slice(&i.months.to_be_bytes());
         }
+        (ValueRef::Int(n), Type::Enum(of)) => of.write(out, *n),
         (ValueRef::Int(n), _) => out.extend_from_slice(&n.to_be_bytes()),
         (ValueRef::Float(x), Type::Float4) => out.extend_from_slice(&(*x as f32).to_be_bytes()),
         (ValueRef::Float(x), _) => out.extend_from_slice(&x.to_be_bytes()),

@@ -58,7 +58,10 @@ impl Backend {
     }
 
     fn prepare(&mut self, text: &str, oids: Vec<u32>) -> Result<Prepared> {
-        let types: Vec<Option<Type>> = oids.iter().map(|oid| declared(*oid)).collect::<Result<_>>()?;
+        let mut types: Vec<Option<Type>> = Vec::with_capacity(oids.len());
+        for oid in &oids {
+            types.push(declared(*oid, self.session()?)?);
+        }
         let shape = shape(text);
         if let Some(statement) = self.session()?.recall(text, &types) {
             return Ok(self.made(Some(statement), oids, shape));

@@ -94,7 +94,7 @@ impl ColumnKind {
         Some(match ty.plain() {
             Type::Bool => ColumnKind::Bool,
             Type::Int2 => ColumnKind::Int2,
-            Type::Int4 | Type::Date => ColumnKind::Int4,
+            Type::Int4 | Type::Date | Type::Enum(_) => ColumnKind::Int4,
             Type::Int8 | Type::Time | Type::Timestamp | Type::TimestampTz => ColumnKind::Int8,
             Type::Interval => ColumnKind::Interval,
             Type::OldInterval => ColumnKind::OldInterval,

@@ -820,7 +820,7 @@ fn bytes(ty: &Type) -> u64 {
     match ty {
         Type::Bool => 1,
         Type::Int2 => 2,
-        Type::Int4 => 3,
+        Type::Int4 | Type::Enum(_) => 3,
         Type::Int8 | Type::Date | Type::Numeric(_) => 4,
         Type::Varchar(Some(n)) | Type::Char(n) => 2 + u64::from(*n) / 2,
         _ => match ty.class() {

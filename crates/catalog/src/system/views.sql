@@ -149,27 +149,29 @@ WHERE c.relkind = 'v' AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DE
 SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
        a.attname AS column_name, a.attnum AS ordinal_position,
        pg_get_expr(d.adbin, d.adrelid) AS column_default,
-       CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
-       CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY' ELSE format_type(a.atttypid, NULL) END
-         AS data_type,
-       CASE WHEN a.atttypid IN (1042, 1043) AND a.atttypmod <> -1 THEN a.atttypmod - 4 END
+       CASE WHEN a.attnotnull OR t.typnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
+       CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY'
+            WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
+       CASE WHEN a.baseid IN (1042, 1043) AND a.basemod <> -1 THEN a.basemod - 4 END
          AS character_maximum_length,
-       CASE WHEN a.atttypid IN (25, 1042, 1043)
-            THEN CASE WHEN a.atttypmod = -1 THEN 1073741824 ELSE (a.atttypmod - 4) * 4 END END
+       CASE WHEN a.baseid IN (25, 1042, 1043)
+            THEN CASE WHEN a.basemod = -1 THEN 1073741824 ELSE (a.basemod - 4) * 4 END END
          AS character_octet_length,
-       CASE WHEN a.atttypid = 21 THEN 16 WHEN a.atttypid = 23 THEN 32 WHEN a.atttypid = 20 THEN 64
-            WHEN a.atttypid = 700 THEN 24 WHEN a.atttypid = 701 THEN 53
-            WHEN a.atttypid = 1700 AND a.atttypmod <> -1 THEN ((a.atttypmod - 4) >> 16) & 65535 END
+       CASE WHEN a.baseid = 21 THEN 16 WHEN a.baseid = 23 THEN 32 WHEN a.baseid = 20 THEN 64
+            WHEN a.baseid = 700 THEN 24 WHEN a.baseid = 701 THEN 53
+            WHEN a.baseid = 1700 AND a.basemod <> -1 THEN ((a.basemod - 4) >> 16) & 65535 END
          AS numeric_precision,
-       CASE WHEN a.atttypid IN (20, 21, 23, 700, 701) THEN 2 WHEN a.atttypid = 1700 THEN 10 END
+       CASE WHEN a.baseid IN (20, 21, 23, 700, 701) THEN 2 WHEN a.baseid = 1700 THEN 10 END
          AS numeric_precision_radix,
-       CASE WHEN a.atttypid IN (20, 21, 23) THEN 0
-            WHEN a.atttypid = 1700 AND a.atttypmod <> -1 THEN (a.atttypmod - 4) & 2047 END
+       CASE WHEN a.baseid IN (20, 21, 23) THEN 0
+            WHEN a.baseid = 1700 AND a.basemod <> -1 THEN (a.basemod - 4) & 2047 END
          AS numeric_scale,
-       CASE WHEN a.atttypid = 1082 THEN 0 WHEN a.atttypid IN (1083, 1114, 1184, 1186)
-            THEN CASE WHEN a.atttypmod < 0 OR a.atttypmod & 65535 = 65535 THEN 6 ELSE a.atttypmod & 65535 END END
+       CASE WHEN a.baseid = 1082 THEN 0 WHEN a.baseid IN (1083, 1114, 1184, 1186)
+            THEN CASE WHEN a.basemod < 0 OR a.basemod & 65535 = 65535 THEN 6 ELSE a.basemod & 65535 END END
          AS datetime_precision,
-       current_database() AS udt_catalog, nt.nspname AS udt_schema, t.typname AS udt_name,
+       CASE WHEN t.oid IS NOT NULL THEN current_database() END AS domain_catalog,
+       nt.nspname AS domain_schema, t.typname AS domain_name,
+       current_database() AS udt_catalog, nb.nspname AS udt_schema, b.typname AS udt_name,
        a.attnum::text AS dtd_identifier, 'NO' AS is_self_referencing,
        CASE WHEN a.attidentity IN ('a', 'd') THEN 'YES' ELSE 'NO' END AS is_identity,
        CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity_generation,
@@ -177,11 +179,16 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        s.seqmax::text AS identity_maximum, s.seqmin::text AS identity_minimum,
        CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle, 'NEVER' AS is_generated,
        CASE c.relkind WHEN 'r' THEN 'YES' ELSE 'NO' END AS is_updatable
-FROM pg_catalog.pg_attribute a
+FROM (SELECT x.attrelid, x.attname, x.attnum, x.attnotnull, x.attidentity, x.attisdropped, y.oid AS typid,
+             CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END AS baseid,
+             CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE x.atttypmod END AS basemod
+      FROM pg_catalog.pg_attribute x JOIN pg_catalog.pg_type y ON y.oid = x.atttypid) a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+JOIN pg_catalog.pg_type b ON b.oid = a.baseid
+JOIN pg_catalog.pg_namespace nb ON nb.oid = b.typnamespace
+LEFT JOIN (pg_catalog.pg_type t JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace)
+       ON t.oid = a.typid AND t.typtype = 'd'
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 LEFT JOIN (pg_catalog.pg_depend dep
            JOIN pg_catalog.pg_sequence s ON dep.objid = s.seqrelid AND dep.deptype = 'i')
@@ -296,6 +303,42 @@ WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
                   WHERE d.classid = 1259 AND d.objid = c.oid AND d.deptype = 'i')
   AND has_sequence_privilege(c.oid, 'SELECT, UPDATE, USAGE');
 
+-- view information_schema.domains
+SELECT current_database() AS domain_catalog, n.nspname AS domain_schema, t.typname AS domain_name,
+       CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY'
+            WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
+       CASE WHEN b.oid IN (1042, 1043) AND t.typtypmod <> -1 THEN t.typtypmod - 4 END
+         AS character_maximum_length,
+       CASE WHEN b.oid IN (25, 1042, 1043)
+            THEN CASE WHEN t.typtypmod = -1 THEN 1073741824 ELSE (t.typtypmod - 4) * 4 END END
+         AS character_octet_length,
+       CASE WHEN b.oid = 21 THEN 16 WHEN b.oid = 23 THEN 32 WHEN b.oid = 20 THEN 64
+            WHEN b.oid = 700 THEN 24 WHEN b.oid = 701 THEN 53
+            WHEN b.oid = 1700 AND t.typtypmod <> -1 THEN ((t.typtypmod - 4) >> 16) & 65535 END
+         AS numeric_precision,
+       CASE WHEN b.oid IN (20, 21, 23, 700, 701) THEN 2 WHEN b.oid = 1700 THEN 10 END
+         AS numeric_precision_radix,
+       CASE WHEN b.oid IN (20, 21, 23) THEN 0
+            WHEN b.oid = 1700 AND t.typtypmod <> -1 THEN (t.typtypmod - 4) & 2047 END AS numeric_scale,
+       CASE WHEN b.oid = 1082 THEN 0 WHEN b.oid IN (1083, 1114, 1184, 1186)
+            THEN CASE WHEN t.typtypmod < 0 OR t.typtypmod & 65535 = 65535 THEN 6 ELSE t.typtypmod & 65535 END END
+         AS datetime_precision,
+       t.typdefault AS domain_default, current_database() AS udt_catalog, nb.nspname AS udt_schema,
+       b.typname AS udt_name, '1' AS dtd_identifier
+FROM pg_catalog.pg_type t
+JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype
+JOIN pg_catalog.pg_namespace nb ON nb.oid = b.typnamespace
+WHERE t.typtype = 'd';
+
+-- view information_schema.domain_constraints
+SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name,
+       current_database() AS domain_catalog, n.nspname AS domain_schema, t.typname AS domain_name,
+       'NO' AS is_deferrable, 'NO' AS initially_deferred
+FROM pg_catalog.pg_constraint c
+JOIN pg_catalog.pg_type t ON t.oid = c.contypid
+JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace;
+
 -- view information_schema.routines
 SELECT current_database() AS specific_catalog, n.nspname AS specific_schema,
        p.proname || '_' || p.oid::text AS specific_name, current_database() AS routine_catalog,
@@ -330,8 +373,8 @@ SELECT current_database() AS specific_catalog, n.nspname AS specific_schema,
        CASE p.modes[p.ord] WHEN 'o' THEN 'OUT' WHEN 'b' THEN 'INOUT' WHEN 't' THEN 'OUT' ELSE 'IN' END
          AS parameter_mode,
        'NO' AS is_result, 'NO' AS as_locator, nullif(p.proargnames[p.ord], '') AS parameter_name,
-       CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY' ELSE format_type(t.oid, NULL) END
-         AS data_type,
+       CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY'
+            WHEN nt.nspname = 'pg_catalog' THEN format_type(t.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
        current_database() AS udt_catalog, nt.nspname AS udt_schema, t.typname AS udt_name,
        p.ord::text AS dtd_identifier, pg_get_function_arg_default(p.oid, p.ord) AS parameter_default
 FROM (SELECT q.oid, q.proname, q.pronamespace, q.proargnames, q.proargmodes AS modes,

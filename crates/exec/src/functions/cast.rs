@@ -258,6 +258,7 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         Type::TimestampTz => Slot::Int(datetime::parse_timestamp(text, true)?),
         Type::Interval | Type::OldInterval => Slot::Interval(datetime::parse_interval(text)?),
         Type::Uuid => Slot::Uuid(text_io::parse_uuid(text)?),
+        Type::Enum(of) => Slot::Int(of.parse(text)?),
         Type::Jsonb => {
             let form = planaria_base::json::canonical(text)?;
             if form == text { Slot::Jsonb(at) } else { heap.jsonb(&form)? }
@@ -301,6 +302,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Bool(b), _) => out.push(if b { b't' } else { b'f' }),
         (Slot::Int(n), Type::Date) => datetime::write_date(out, n),
         (Slot::Int(n), Type::Time) => datetime::write_time(out, n),
+        (Slot::Int(n), Type::Enum(of)) => of.write(out, n),
         (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, false),
         (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, n, heap.shown_zone()),
         (Slot::Interval(i), _) => datetime::write_interval(out, i),

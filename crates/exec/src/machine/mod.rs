@@ -409,7 +409,10 @@ fn fits(value: &Datum, ty: &Type) -> bool {
         (value, ty) => matches!(
             (value, ty.class()),
             (Datum::Bool(_), TypeClass::Bool)
-                | (Datum::Int(_), TypeClass::Integer | TypeClass::DateTime | TypeClass::Time)
+                | (
+                    Datum::Int(_),
+                    TypeClass::Integer | TypeClass::DateTime | TypeClass::Time | TypeClass::Enum
+                )
                 | (Datum::Interval(_), TypeClass::Interval)
                 | (Datum::Float(_), TypeClass::Float)
                 | (Datum::Numeric(_), TypeClass::Numeric)

@@ -81,6 +81,12 @@ pub fn type_name(ty: &Type) -> String {
         Type::Rounded(clock, digits) => format!("{}({digits})", type_name(clock.ty())),
         Type::Uuid => "uuid".into(),
         Type::Jsonb => "jsonb".into(),
+        Type::Enum(of) => {
+            let labels: Vec<String> =
+                of.labels().iter().map(|l| format!("{} {}", print::quote(&l.text), l.rank)).collect();
+            let name = print::quote(of.name());
+            format!("enum({name}, {}, {}, {})", of.oid(), of.array_oid(), labels.join(", "))
+        }
         Type::Array(of) => format!("{}[]", type_name(of)),
         Type::Unknown => "unknown".into(),
         Type::Void => "void".into(),

@@ -9,6 +9,7 @@ use crate::{
     RegDecl, RegKind, SortKey, StateSource,
 };
 use planaria_base::datetime::Interval;
+use planaria_base::enumeration::{self, Enum};
 use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, Strength, SystemId,
     TableId, Type,
@@ -282,6 +283,20 @@ impl Parser {
                 let n = self.number()?;
                 self.sign(")")?;
                 if word == "char" { Type::Char(n) } else { Type::Varchar(Some(n)) }
+            }
+            "enum" => {
+                self.sign("(")?;
+                let name = self.quoted()?;
+                self.sign(",")?;
+                let oid = self.number()?;
+                self.sign(",")?;
+                let array = self.number()?;
+                let mut labels = Vec::new();
+                while !self.sign_if(")") {
+                    self.sign(",")?;
+                    labels.push(enumeration::Label { text: self.quoted()?, rank: self.number()? });
+                }
+                Type::Enum(Enum::from_parts(oid, array, &name, labels))
             }
             "record" => {
                 self.sign("(")?;

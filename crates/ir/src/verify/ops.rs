@@ -263,8 +263,8 @@ impl Walk<'_> {
         for (i, arg) in args.iter().enumerate() {
             let sig = fixed.get(i).copied().or(func.variadic()).expect("counted above");
             let ty = self.value(*arg)?;
-            let fits =
-                sig_fits(sig, ty) || (ordered && matches!(ty.class(), TypeClass::DateTime | TypeClass::Time));
+            let fits = sig_fits(sig, ty)
+                || (ordered && matches!(ty.class(), TypeClass::DateTime | TypeClass::Time | TypeClass::Enum));
             ensure!(fits, "{func} with {arg} of type {ty} as argument {}", i + 1);
         }
         let pair = matches!(func, Func::Distinct | Func::NotDistinct | Func::Compare | Func::Min | Func::Max);
@@ -573,7 +573,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Bool(_) => *ty == Type::Bool,
         Datum::Int(n) => match ty {
             Type::Int2 => i16::try_from(*n).is_ok(),
-            Type::Int4 | Type::Date => i32::try_from(*n).is_ok(),
+            Type::Int4 | Type::Date | Type::Enum(_) => i32::try_from(*n).is_ok(),
             Type::System(_) => ty.is_oid() && u32::try_from(*n).is_ok(),
             _ => matches!(ty.class(), TypeClass::Integer | TypeClass::DateTime | TypeClass::Time),
         },

@@ -35,6 +35,7 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
             timestamp_from_micros(n).map(Slot::Int).map_err(|e| at(e, position))
         }
         (ParamRef::Stored(n), Type::Time) => time_from_micros(n).map(Slot::Int).map_err(|e| at(e, position)),
+        (ParamRef::Stored(n), Type::Enum(of)) if of.label(n).is_some() => Ok(Slot::Int(n)),
         (ParamRef::Interval(i), Type::Interval) => Ok(Slot::Interval(i)),
         (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
         // As clocks of the session's time zone show it.

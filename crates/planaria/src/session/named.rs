@@ -5,8 +5,11 @@ use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::SessionCore;
 use crate::session::prepared::PreparedStatement;
-use planaria_base::{Error, Result, SqlState};
-use planaria_sql::lower::ParamTypes;
+use planaria_base::cast::{CastContext, cast_allowed};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::oids::Object;
+use planaria_ir::ProgramKind;
+use planaria_sql::lower::{Lowerer, ParamTypes};
 use planaria_syntax::ast::{self, Statement, StatementKind};
 use std::sync::Arc;
 
@@ -31,14 +34,11 @@ impl SessionCore {
             )
             .at(statement.position));
         }
+        let schema = self.schema();
         let mut declared = Vec::new();
         for ty in types {
-            match &ty.kind {
-                ast::TypeNameKind::Known(ty) => declared.push(Some(ty.clone())),
-                _ => {
-                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type does not exist").at(ty.position));
-                }
-            }
+            let lowerer = Lowerer::new(&schema.catalog, "type", ProgramKind::Statement);
+            declared.push(Some(lowerer.without_conditions(ty, "a parameter of PREPARE")?));
         }
         let prepared = self.analyse_declared(statement.clone(), text, ParamTypes(declared))?;
         self.statements.named.insert(name.to_owned(), prepared);
@@ -59,10 +59,33 @@ impl SessionCore {
             let query = ast::Query::new(ast::QueryBody::Select(Box::new(select)), 0);
             let kind = StatementKind::Query(Box::new(query));
             let select = self.analyse(Statement { position: 0, end: 0, kind }, text, &())?;
+            for (i, (to, column)) in prepared.parameters.iter().zip(select.columns.iter()).enumerate() {
+                // A bare literal is of any type.
+                let literal = matches!(args[i].kind, ast::ExprKind::String(_) | ast::ExprKind::Null);
+                if !literal && cast_allowed(&column.ty, to) > CastContext::Assignment {
+                    let (n, from) = (i + 1, column.ty.base());
+                    let message =
+                        format!("parameter ${n} of type {from} cannot be coerced to the expected type {to}");
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+                        .hint("You will need to rewrite or cast the expression.")
+                        .at(args[i].position));
+                }
+            }
             let answer = self.run_program(&select, &())?;
             values = answer.rows.into_iter().flatten().next().map(|r| r.values).unwrap_or_default();
         }
         self.run_program(&prepared, &values)
+    }
+
+    /// The type of the user's that has the OID, or arrays of which have it. A domain is what it is over: what is
+    /// stored or converted is held against its conditions there.
+    pub(crate) fn user_type(&mut self, oid: u32) -> Option<Type> {
+        let schema = self.schema();
+        match schema.catalog.oids.object(oid)? {
+            Object::Type(id) => Some(schema.catalog.type_by_id(*id).values()),
+            Object::TypeArray(id) => Some(Type::Array(Box::new(schema.catalog.type_by_id(*id).values()))),
+            _ => None,
+        }
     }
 
     /// The statement of that name; 26000 where there is none.

@@ -310,7 +310,9 @@ fn not_these() -> Error {
 fn is_of(value: &Datum, ty: &Type) -> bool {
     match ty.class() {
         TypeClass::Bool => matches!(value, Datum::Bool(_)),
-        TypeClass::Integer | TypeClass::DateTime | TypeClass::Time => matches!(value, Datum::Int(_)),
+        TypeClass::Integer | TypeClass::DateTime | TypeClass::Time | TypeClass::Enum => {
+            matches!(value, Datum::Int(_))
+        }
         TypeClass::Interval => matches!(value, Datum::Interval(_)),
         TypeClass::Numeric => matches!(value, Datum::Numeric(_)),
         TypeClass::Float => matches!(value, Datum::Float(_)),

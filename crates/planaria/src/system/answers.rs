@@ -83,7 +83,8 @@ pub(crate) fn answer(
         Question::RoutineArguments | Question::RoutineIdentity => {
             let defaults = question == Question::RoutineArguments;
             let oid = oid_of(args[0]);
-            let found = definitions::routine(catalog, oid).map(|p| definitions::arguments(p, defaults));
+            let found =
+                definitions::routine(catalog, oid).map(|p| definitions::arguments(catalog, p, defaults));
             text(heap, found.or_else(|| reg::argument_types(catalog, oid).map(|types| types.join(", "))))
         }
         Question::RoutineResult => {

@@ -39,6 +39,7 @@ fn checked_columns(table: &Table, expression: &str) -> Vec<i16> {
 
 /// `pg_constraint`
 pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
+    domain_constraints(facts, rows);
     let catalog = facts.catalog;
     for table in catalog.tables.iter().flatten() {
         let relation = catalog.table_oid(table.id);
@@ -81,6 +82,22 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("confmatchtype", 's')
                     .set("conkey", numbers(&key.columns))
                     .set("confkey", numbers(&key.parent_columns));
+            });
+        }
+    }
+}
+
+/// `pg_constraint` of domains.
+fn domain_constraints(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for ty in catalog.types.iter().flatten() {
+        for check in ty.domain().map_or(&[][..], |d| &d.checks) {
+            rows.add(|r| {
+                r.set("oid", catalog.oids.of(&Object::DomainConstraint(ty.id, check.name.clone())))
+                    .set("conname", &check.name)
+                    .set("contype", 'c')
+                    .set("contypid", catalog.type_oid(ty.id))
+                    .set("conbin", &check.expression);
             });
         }
     }

@@ -5,11 +5,11 @@
 
 use planaria_base::oid::Oid;
 use planaria_base::text_io::quote_ident;
-use planaria_base::{Datum, Type};
+use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
-    Catalog, CheckTime, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure,
-    ReferentialAction, Returns, Table, View, Volatility,
+    Catalog, Check, CheckTime, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure,
+    ReferentialAction, Returns, Table, View, Volatility, reg,
 };
 use planaria_syntax::ast::{Argument, Expr, ExprKind};
 use std::fmt::Write;
@@ -28,7 +28,7 @@ fn names(table: &Table, columns: &[planaria_base::ColumnId]) -> String {
 }
 
 /// An expression's text; a bare string literal with the type it stands for.
-fn typed(text: &str, ty: &Type) -> String {
+pub(super) fn typed(text: &str, ty: &Type) -> String {
     let Ok(expr) = planaria_syntax::parse::expression(text) else { return text.to_owned() };
     match expr.kind {
         // PostgreSQL keeps the value: what is read back as the same needs no type.
@@ -114,15 +114,21 @@ fn keys(table: &Table, index: &Index) -> String {
 
 /// `pg_get_constraintdef`
 pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<String> {
-    let Object::Constraint(table, name) = catalog.oids.object(oid)? else { return None };
+    let (table, name) = match catalog.oids.object(oid)? {
+        Object::Constraint(table, name) => (table, name),
+        Object::DomainConstraint(domain, name) => {
+            let check = catalog.domain(*domain).checks.iter().find(|c| c.name == *name)?;
+            return Some(check_text(check, pretty));
+        }
+        _ => return None,
+    };
     let table = catalog.table_by_id(*table);
     if let Some(index) = table.shown_indexes().find(|i| i.constraint && i.name == *name) {
         let what = if super::relations::is_primary(table, index) { "PRIMARY KEY" } else { "UNIQUE" };
         return Some(format!("{what} ({})", names(table, &index.columns)));
     }
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
-        let e = &check.expression;
-        return Some(if pretty { format!("CHECK ({e})") } else { format!("CHECK (({e}))") });
+        return Some(check_text(check, pretty));
     }
     let key = table.foreign_keys.iter().find(|k| k.name == *name)?;
     let parent = catalog.table_by_id(key.parent);
@@ -149,6 +155,11 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     Some(text)
 }
 
+fn check_text(check: &Check, pretty: bool) -> String {
+    let e = &check.expression;
+    if pretty { format!("CHECK ({e})") } else { format!("CHECK (({e}))") }
+}
+
 /// A view's query.
 pub(super) fn view(view: &View) -> String {
     format!(" {};", view.query.trim().trim_end_matches(';'))
@@ -173,7 +184,16 @@ pub(super) fn routine(catalog: &Catalog, oid: Oid) -> Option<&Procedure> {
     }
 }
 
-fn parameter(p: &Procedure, parameter: &Parameter, default: bool) -> String {
+/// A type as a definition names it: a domain by its own name.
+fn declared(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> String {
+    let oid = super::types::declared_oid(catalog, ty, domain);
+    match domain.is_some() || matches!(ty, Type::Enum(_)) {
+        true => reg::type_name(catalog, oid).unwrap_or_default(),
+        false => ty.to_string(),
+    }
+}
+
+fn parameter(catalog: &Catalog, p: &Procedure, parameter: &Parameter, default: bool) -> String {
     let mode = match parameter.mode {
         // Procedures say so, since their OUT parameters belong to their signature.
         Mode::In if p.is_procedure() => "IN ",
@@ -186,7 +206,7 @@ fn parameter(p: &Procedure, parameter: &Parameter, default: bool) -> String {
     if !parameter.name.is_empty() {
         let _ = write!(text, "{} ", quote_ident(&parameter.name));
     }
-    let _ = write!(text, "{}", parameter.ty);
+    text.push_str(&declared(catalog, &parameter.ty, parameter.domain));
     if let Some(e) = parameter.default.as_deref().filter(|_| default) {
         let _ = write!(text, " DEFAULT {}", typed(e, &parameter.ty));
     }
@@ -194,11 +214,11 @@ fn parameter(p: &Procedure, parameter: &Parameter, default: bool) -> String {
 }
 
 /// `pg_get_function_arguments`, or, without defaults, `..._identity_arguments`.
-pub(super) fn arguments(p: &Procedure, defaults: bool) -> String {
+pub(super) fn arguments(catalog: &Catalog, p: &Procedure, defaults: bool) -> String {
     let shown = p.parameters.iter().filter(|q| q.mode != Mode::Table);
     // Identity is about what a caller passes; a function's OUT parameters are not.
     let shown = shown.filter(|q| defaults || p.is_procedure() || q.mode != Mode::Out);
-    shown.map(|q| parameter(p, q, defaults)).collect::<Vec<_>>().join(", ")
+    shown.map(|q| parameter(catalog, p, q, defaults)).collect::<Vec<_>>().join(", ")
 }
 
 /// `pg_get_function_result`; `None` for procedures.
@@ -237,7 +257,7 @@ pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
         "CREATE OR REPLACE {} public.{}({})\n",
         kind.to_uppercase(),
         quote_ident(&p.name),
-        arguments(p, true)
+        arguments(catalog, p, true)
     );
     if let Some(result) = result(catalog, p) {
         let _ = writeln!(text, " RETURNS {result}");

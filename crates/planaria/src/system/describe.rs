@@ -21,6 +21,9 @@ pub(super) fn describe(catalog: &Catalog, class: Oid, object: Oid, column: i64) 
             Object::Constraint(table, name) => {
                 Some(format!("constraint {name} on table {}", catalog.table_by_id(*table).name))
             }
+            Object::DomainConstraint(domain, name) => {
+                Some(format!("constraint {name} on domain {}", catalog.type_by_id(*domain).name))
+            }
             _ => None,
         },
         2604 => match known? {

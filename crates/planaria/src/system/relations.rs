@@ -151,6 +151,9 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
         for (id, column) in table.visible() {
             add(oid, id.index(), &column.name, &column.ty, &mut |r| {
                 r.set("attnotnull", column.not_null).set("atthasdef", column.has_default());
+                if let Some(domain) = column.domain {
+                    r.set("atttypid", catalog.type_oid(domain)).set("atttypmod", -1);
+                }
                 if let ColumnDefault::Identity { always, .. } = column.default {
                     r.set("attidentity", if always { 'a' } else { 'd' });
                 }
@@ -182,6 +185,15 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
 }
 
 fn shape(row: &mut Row<'_>, shapes: &HashMap<Oid, Shape>, ty: &Type) {
+    match ty {
+        Type::Enum(_) => {
+            row.set("attlen", 4).set("attbyval", true).set("attalign", 'i').set("attstorage", 'p');
+        }
+        Type::Array(of) if matches!(**of, Type::Enum(_)) => {
+            row.set("attlen", -1).set("attbyval", false).set("attalign", 'i').set("attstorage", 'x');
+        }
+        _ => {}
+    }
     if let Some(shape) = shapes.get(&oid::of(ty)) {
         row.set("attlen", shape.len)
             .set("attbyval", shape.by_value.clone())

@@ -1,6 +1,7 @@
 //! `pg_proc`.
 
 use super::rows::{Rows, fixed};
+use super::types::declared_oid;
 use super::{Facts, definitions};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, Type};
@@ -23,6 +24,9 @@ fn result(catalog: &Catalog, p: &Procedure) -> Oid {
             _ => oid::of(&Type::Record(Vec::new())),
         }
     };
+    if let Some(domain) = p.returns_domain {
+        return catalog.type_oid(domain);
+    }
     match &p.returns {
         Returns::Procedure if p.outputs().next().is_none() => oid::of(&Type::Void),
         Returns::Scalar(ty) | Returns::SetOf(ty) => oid::of(ty),
@@ -74,8 +78,16 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("pronargs", inputs.len())
                 .set("pronargdefaults", defaults.len())
                 .set("prorettype", result(catalog, p))
-                .set("proargtypes", inputs.iter().map(|q| oid::of(&q.ty)).collect::<Vec<_>>())
-                .set("proallargtypes", all.map(|all| all.iter().map(|q| oid::of(&q.ty)).collect::<Vec<_>>()))
+                .set(
+                    "proargtypes",
+                    inputs.iter().map(|q| declared_oid(catalog, &q.ty, q.domain)).collect::<Vec<_>>(),
+                )
+                .set(
+                    "proallargtypes",
+                    all.map(|all| {
+                        all.iter().map(|q| declared_oid(catalog, &q.ty, q.domain)).collect::<Vec<_>>()
+                    }),
+                )
                 .set("proargmodes", all.map(|all| all.iter().map(mode).collect::<Vec<_>>()))
                 .set("proargnames", named.then(|| p.parameters.iter().map(|q| &q.name).collect::<Vec<_>>()))
                 .set("proargdefaults", Some(defaults.join(", ")).filter(|d| !d.is_empty()))

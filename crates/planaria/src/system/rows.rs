@@ -144,6 +144,7 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_stat_database") => server::database_statistics(facts, out),
         (system::PG_CATALOG, "pg_rewrite") => relations::rules(facts, out),
         (system::PG_CATALOG, "pg_type") => types::types(facts, out),
+        (system::PG_CATALOG, "pg_enum") => types::labels(facts, out),
         (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),
         (system::PG_CATALOG, "pg_depend") => constraints::depends(facts, out),
         (system::PG_CATALOG, "pg_description") => comments(&facts.catalog.comments(), false, out),

@@ -1,10 +1,11 @@
-//! `pg_type`: row types of tables and views, beside those that every database has.
+//! `pg_type`: row types of tables and views and types of users, beside those that every database has; `pg_enum`.
 
 use super::Facts;
-use super::rows::{Rows, fixed};
-use planaria_base::Datum;
+use super::rows::{Row, Rows, fixed};
 use planaria_base::oid::{self, Oid};
+use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
+use planaria_catalog::{Catalog, Domain, TypeKind, UserType};
 use std::collections::HashMap;
 
 /// What a column takes over from its type.
@@ -63,6 +64,118 @@ pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("typsend", io[3])
                     .set("typalign", 'd')
                     .set("typstorage", 'x');
+            });
+        }
+    }
+    let shapes = shapes();
+    for ty in catalog.types.iter().flatten() {
+        user_type(catalog, ty, &shapes, rows);
+    }
+}
+
+/// Functions for input and output of enumerated types, and those that read a domain's values.
+const ENUM_IO: [Oid; 4] = [3506, 3507, 3532, 3533];
+const DOMAIN_IN: [Oid; 2] = [2597, 2598];
+
+/// The OID of a type, or of the domain that stands for it.
+pub(super) fn declared_oid(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> Oid {
+    domain.map_or_else(|| oid::of(ty), |id| catalog.type_oid(id))
+}
+
+/// A type of the user's, and its arrays.
+fn user_type(catalog: &Catalog, ty: &UserType, shapes: &HashMap<Oid, Shape>, rows: &mut Rows) {
+    let (own, array) = (catalog.type_oid(ty.id), catalog.oids.of(&Object::TypeArray(ty.id)));
+    let owner = catalog.role_oid(ty.rights.owner);
+    let align = match &ty.kind {
+        TypeKind::Enum(_) => 'i'.to_string(),
+        TypeKind::Domain(domain) => match shapes.get(&oid::of(&domain.base)).map(|s| s.align.clone()) {
+            Some(Datum::Text(align)) => align,
+            _ => 'i'.to_string(),
+        },
+    };
+    rows.add(|r| {
+        r.set("oid", own)
+            .set("typname", &ty.name)
+            .set("typnamespace", oid::PUBLIC)
+            .set("typowner", owner)
+            .set("typacl", ty.rights.display(catalog))
+            .set("typarray", array);
+        match &ty.kind {
+            TypeKind::Enum(_) => {
+                r.set("typlen", 4)
+                    .set("typbyval", true)
+                    .set("typtype", 'e')
+                    .set("typcategory", 'E')
+                    .set("typinput", ENUM_IO[0])
+                    .set("typoutput", ENUM_IO[1])
+                    .set("typreceive", ENUM_IO[2])
+                    .set("typsend", ENUM_IO[3])
+                    .set("typalign", 'i')
+                    .set("typstorage", 'p');
+            }
+            TypeKind::Domain(domain) => of_domain(r, catalog, domain, shapes),
+        }
+    });
+    rows.add(|r| {
+        r.set("oid", array)
+            .set("typname", format!("_{}", ty.name))
+            .set("typnamespace", oid::PUBLIC)
+            .set("typowner", owner)
+            .set("typlen", -1)
+            .set("typbyval", false)
+            .set("typtype", 'b')
+            .set("typcategory", 'A')
+            .set("typelem", own)
+            .set("typinput", ARRAY_IO[0])
+            .set("typoutput", ARRAY_IO[1])
+            .set("typreceive", ARRAY_IO[2])
+            .set("typsend", ARRAY_IO[3])
+            .set("typalign", if align == "d" { "d" } else { "i" })
+            .set("typstorage", 'x');
+    });
+}
+
+fn of_domain(row: &mut Row<'_>, catalog: &Catalog, domain: &Domain, shapes: &HashMap<Oid, Shape>) {
+    let base = oid::of(&domain.base);
+    let plain = fixed("pg_type").find(|t| t.int("oid") == i64::from(base));
+    if let Some(plain) = plain {
+        for column in ["typcategory", "typoutput", "typsend"] {
+            row.set(column, plain.value(column));
+        }
+    } else if let Type::Enum(_) = &domain.base {
+        row.set("typcategory", 'E').set("typoutput", ENUM_IO[1]).set("typsend", ENUM_IO[3]);
+    }
+    if let Some(shape) = shapes.get(&base) {
+        row.set("typlen", shape.len)
+            .set("typbyval", shape.by_value.clone())
+            .set("typalign", shape.align.clone())
+            .set("typstorage", shape.storage.clone())
+            .set("typcollation", shape.collation);
+    }
+    row.set("typtype", 'd')
+        .set("typbasetype", declared_oid(catalog, &domain.base, domain.over))
+        .set("typtypmod", if domain.over.is_some() { -1 } else { oid::modifier(&domain.base) })
+        .set("typnotnull", domain.not_null)
+        .set("typinput", DOMAIN_IN[0])
+        .set("typreceive", DOMAIN_IN[1])
+        .set("typndims", i32::from(matches!(domain.base, Type::Array(_))));
+    if let Some(text) = &domain.default {
+        row.set("typdefault", super::definitions::typed(text, &domain.base));
+        row.set("typdefaultbin", super::definitions::typed(text, &domain.base));
+    }
+}
+
+/// `pg_enum`
+pub(super) fn labels(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for ty in catalog.types.iter().flatten() {
+        let TypeKind::Enum(of) = &ty.kind else { continue };
+        for (at, label) in of.labels().iter().enumerate() {
+            rows.add(|r| {
+                r.set("oid", catalog.oids.of(&Object::Label(ty.id, label.rank)))
+                    .set("enumtypid", of.oid())
+                    .set("enumsortorder", (at + 1) as f64)
+                    .set("enumlabel", &label.text);
             });
         }
     }

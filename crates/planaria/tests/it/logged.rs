@@ -416,3 +416,69 @@ fn documents_and_arrays_come_back() {
         }
     }
 }
+
+/// Enumerated types, with labels that came later, and domains are the same behind every log and every scheme, and in a
+/// checkpoint.
+#[test]
+fn types_of_users_come_back() {
+    for log in [LogKind::Command, LogKind::Logical, LogKind::Physical, LogKind::Physiological] {
+        for scheme in Scheme::ALL {
+            let disk = SimDisk::new(1);
+            let options = || Options::new().log(log).recovery(*scheme);
+            let db = options().open_device(disk.device()).expect("opens");
+            db.execute_script(
+                "CREATE TYPE state AS ENUM ('new', 'done');
+                 CREATE DOMAIN amount AS numeric(9,2) DEFAULT 1 CHECK (VALUE >= 0);
+                 CREATE TABLE job (id int PRIMARY KEY, s state NOT NULL DEFAULT 'new', was state[] DEFAULT '{}', cost amount);
+                 CREATE INDEX ON job (s);
+                 CREATE TABLE totals (s state PRIMARY KEY, n int);
+                 CREATE PROCEDURE put(id int, cost amount) LANGUAGE sql AS 'INSERT INTO job (id, cost) VALUES (id, cost)';
+                 CREATE PROCEDURE advance(job_id int, next state) LANGUAGE plpgsql AS $$
+                 DECLARE old state; c amount;
+                 BEGIN
+                     SELECT s, cost INTO old, c FROM job WHERE id = job_id;
+                     c := c - 1;
+                     UPDATE job SET s = next, was = was || old, cost = c WHERE id = job_id AND s < next;
+                     INSERT INTO totals VALUES (next, 1) ON CONFLICT (s) DO UPDATE SET n = totals.n + 1;
+                 END $$;
+                 CALL put(1, 2); CALL put(2, 0.5); CALL put(3, 9.999);
+                 CALL advance(1, 'done')",
+            )
+            .expect("creates");
+            let failed = db.execute("CALL advance(2, 'done')", ()).expect_err("costs less than nothing");
+            assert_eq!(failed.sqlstate(), SqlState::CHECK_VIOLATION);
+            db.execute("ALTER TYPE state ADD VALUE 'running' BEFORE 'done'", ()).expect("a label");
+            if *scheme == Scheme::ALL[0] {
+                db.checkpoint().expect("a checkpoint");
+            }
+            db.execute("CALL advance(3, 'running')", ()).expect("advances");
+            db.execute("ALTER TYPE state RENAME VALUE 'done' TO 'finished'", ()).expect("renames");
+            db.execute("CALL advance(3, 'finished')", ()).expect("advances");
+            db.execute("ALTER TABLE job ADD COLUMN extra amount", ()).expect("a column");
+            db.execute("ALTER DOMAIN amount ADD CONSTRAINT most CHECK (VALUE < 100)", ()).expect("holds");
+            db.execute("INSERT INTO job (id, s) VALUES (4, 'running')", ()).expect("inserts");
+            let digests = db.digests().expect("digests");
+            drop(db);
+            let db = options().open_device(disk.device()).expect("opens again");
+            db.check().expect("is whole");
+            assert_eq!(db.digests().expect("digests"), digests, "{log} {scheme}");
+            let texts = |sql: &str| -> Vec<String> {
+                let rows = db.query(sql, ()).expect("rows");
+                rows.iter().map(|row| row.text(0).unwrap_or_default()).collect()
+            };
+            assert_eq!(
+                texts("SELECT (id, s, was, cost, extra)::text FROM job ORDER BY s, id"),
+                [
+                    "(2,new,{},0.50,1.00)",
+                    "(4,running,{},1.00,1.00)",
+                    "(1,finished,{new},1.00,1.00)",
+                    "(3,finished,\"{new,running}\",8.00,1.00)",
+                ],
+                "{log} {scheme}"
+            );
+            assert_eq!(texts("SELECT (s, n)::text FROM totals ORDER BY s"), ["(running,1)", "(finished,2)"]);
+            let failed = db.execute("UPDATE job SET cost = 100 WHERE id = 4", ()).expect_err("too much");
+            assert_eq!(failed.sqlstate(), SqlState::CHECK_VIOLATION);
+        }
+    }
+}

@@ -419,7 +419,7 @@ fn hash_change<H: Header>(world: &World<H>, change: RowChange<'_>) -> Option<Par
             // Integers stand in keys in their own width, biased.
             let width = match table.layout().specs()[column.index()].ty.plain() {
                 Type::Int2 => 2,
-                Type::Int4 | Type::Date => 4,
+                Type::Int4 | Type::Date | Type::Enum(_) => 4,
                 Type::Int8 | Type::Time | Type::Timestamp | Type::TimestampTz => 8,
                 _ => return None,
             };

@@ -36,7 +36,7 @@ impl Form {
     fn of(ty: &Type) -> Form {
         match ty.plain() {
             Type::Bool => Form::Bool,
-            Type::Int2 | Type::Int4 | Type::Date => Form::Word4,
+            Type::Int2 | Type::Int4 | Type::Date | Type::Enum(_) => Form::Word4,
             Type::Int8 | Type::Time | Type::Timestamp | Type::TimestampTz => Form::Word8,
             Type::Float8 | Type::Float4 => Form::Float,
             Type::Numeric(_) => Form::Numeric,

@@ -10,7 +10,7 @@ use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
 use super::table::{DefaultDef, check_columns, check_identity_type, column_type, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
-use crate::lower::CastContext;
+use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Object, Table};
 use planaria_syntax::ast::{
@@ -164,7 +164,7 @@ impl Change {
             .map(|c| Some(ColumnId::from(if c < place { c } else { c + 1 })))
             .collect();
         self.remap(id, &map);
-        let ty = column.ty.clone();
+        let (ty, domain) = (column.ty.clone(), column.domain);
         self.table_mut(id).columns.insert(place, column);
         let place_id = ColumnId::from(place);
         self.set_default(id, place_id, facts.default)?;
@@ -178,9 +178,13 @@ impl Change {
                     ConstraintKind::Default { expr, .. } => Some(expr.clone()),
                     _ => None,
                 });
-                let expr = default.unwrap_or_else(|| node(ExprKind::Null));
+                let expr = match (default, domain.and_then(|d| self.catalog.domain_default(d))) {
+                    (Some(own), _) => own,
+                    (None, Some(text)) => reparse::expression(text)?,
+                    (None, None) => node(ExprKind::Null),
+                };
                 let context = CastContext::Assignment;
-                rewrite.computed.push(RowExpr { expr, ty, context, column: def.name.clone() });
+                rewrite.computed.push(RowExpr { expr, ty, context, domain, column: def.name.clone() });
                 NewColumn::Computed(rewrite.computed.len() - 1)
             }
         };
@@ -379,7 +383,7 @@ impl Change {
         rewrite: &mut Rewrite,
     ) -> Result<()> {
         let place = self.find_column(id, name)?;
-        let (ty, serial) = column_type(name, ty)?;
+        let (Declared { ty, domain }, serial) = column_type(&self.catalog, name, ty)?;
         if serial {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
         }
@@ -401,6 +405,7 @@ impl Change {
             // Added by this same statement: its value is simply of another type.
             (NewColumn::Computed(n), None) => {
                 rewrite.computed[n].ty = ty.clone();
+                rewrite.computed[n].domain = domain;
                 NewColumn::Computed(n)
             }
             (_, using) => {
@@ -413,6 +418,7 @@ impl Change {
                     expr,
                     ty: ty.clone(),
                     context: CastContext::Assignment,
+                    domain,
                     column: name.to_owned(),
                 };
                 let lowered = lowering::row_program(&self.catalog, &rewrite.stored, std::slice::from_ref(&e));
@@ -434,7 +440,8 @@ impl Change {
         }
         rewrite.columns[place.index()] = source;
         rewrite.needed = true;
-        self.table_mut(id).columns[place.index()].ty = ty;
+        let column = &mut self.table_mut(id).columns[place.index()];
+        (column.ty, column.domain) = (ty, domain);
         // What stood on the old type must stand on the new one.
         let table = self.catalog.table_by_id(id);
         for check in &table.checks {

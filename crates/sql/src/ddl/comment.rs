@@ -37,6 +37,25 @@ impl Change {
                     _ => return Err(Error::internal("a routine of another kind")),
                 }
             }
+            CommentTarget::Type(ty) => {
+                let (id, is_domain) = self.user_type(&ty.name).map(|t| (t.id, t.domain().is_some()))?;
+                if ty.domain && !is_domain {
+                    let message = format!("\"{}\" is not a domain", ty.name.parts.join("."));
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+                self.catalog.require_owner(self.actor.user, &Object::Type(id))?;
+                Commented::Type(id)
+            }
+            CommentTarget::DomainConstraint(constraint, name) => {
+                let (id, domain) = self.user_type(name).map(|t| (t.id, t.domain()))?;
+                self.catalog.require_owner(self.actor.user, &Object::Type(id))?;
+                if !domain.is_some_and(|d| d.checks.iter().any(|c| c.name == *constraint)) {
+                    let domain = name.parts.join(".");
+                    let message = format!("constraint \"{constraint}\" for domain {domain} does not exist");
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                }
+                Commented::DomainConstraint(id, constraint.clone())
+            }
             CommentTarget::Role(role) => {
                 let id = self.role_of(role)?;
                 let actor = self.catalog.role_by_id(self.actor.user);

@@ -4,10 +4,12 @@
 use super::routine::reference;
 use super::{Change, reparse};
 use crate::lower::sequence_name;
-use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{Catalog, ColumnDefault, Returns, Table, View};
+use planaria_base::{
+    ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId, Type, TypeId,
+};
+use planaria_catalog::{Catalog, ColumnDefault, Returns, Table, TypeKind, View, is_made_of};
 use planaria_syntax::ast::visit::{self, Node};
-use planaria_syntax::ast::{Expr, ExprKind, Query};
+use planaria_syntax::ast::{Expr, ExprKind, Query, TypeNameKind};
 use std::collections::BTreeSet;
 
 /// Something that can be dropped.
@@ -23,6 +25,7 @@ pub(super) enum Object {
     /// A CHECK or FOREIGN KEY.
     Constraint(TableId, String),
     Default(TableId, ColumnId),
+    Type(TypeId),
 }
 
 /// Names that a definition mentions.
@@ -32,6 +35,7 @@ pub(super) struct References {
     pub functions: BTreeSet<String>,
     pub columns: BTreeSet<String>,
     pub sequences: BTreeSet<String>,
+    pub types: BTreeSet<String>,
     pub star: bool,
 }
 
@@ -61,6 +65,11 @@ impl References {
                 self.columns.insert(last(name));
             }
             Node::Expr(Expr { kind: ExprKind::Star(_), .. }) => self.star = true,
+            Node::Type(ty) => {
+                if let TypeNameKind::Named(name) | TypeNameKind::NamedArray(name) = &ty.kind {
+                    self.types.insert(last(name));
+                }
+            }
             Node::Expr(_) | Node::Enter(_) | Node::Leave => {}
         }
     }
@@ -123,6 +132,7 @@ impl Object {
                 }
             }
             Object::Constraint(t, name) => format!("constraint {name} on table {}", table(t)),
+            Object::Type(id) => format!("type {}", catalog.type_by_id(*id).name),
             Object::Default(t, c) => {
                 format!("default value for column {} of table {}", column(t, c), table(t))
             }
@@ -225,10 +235,80 @@ impl Object {
                     }
                 }
             }
+            Object::Type(id) => all = of_type(catalog, *id, &own)?,
             Object::Constraint(..) | Object::Default(..) => {}
         }
         Ok(all)
     }
+}
+
+/// What depends on a type: columns, routines and domains of it or of arrays of it, and texts that name it; in PostgreSQL's
+/// order, those of the arrays first.
+fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, String)>> {
+    let ty = catalog.type_by_id(id);
+    let mut all: Vec<(Object, String)> = Vec::new();
+    let arrays = format!("{own}[]");
+    let made_of = |other: &Type| match &ty.kind {
+        TypeKind::Enum(of) => is_made_of(other, of),
+        TypeKind::Domain(_) => false,
+    };
+    let on = |other: &Type| if matches!(other, Type::Array(_)) { arrays.clone() } else { own.to_owned() };
+    for table in catalog.tables.iter().flatten() {
+        for (c, column) in table.visible() {
+            if column.domain == Some(id) {
+                all.push((Object::Column(table.id, c), own.to_owned()));
+            } else if column.domain.is_none() && made_of(&column.ty) {
+                all.push((Object::Column(table.id, c), on(&column.ty)));
+            } else if let ColumnDefault::Expression(text) = &column.default
+                && References::of_text(text)?.types.contains(&ty.name)
+            {
+                all.push((Object::Default(table.id, c), own.to_owned()));
+            }
+        }
+        for check in &table.checks {
+            if References::of_text(&check.expression)?.types.contains(&ty.name) {
+                all.push((Object::Constraint(table.id, check.name.clone()), own.to_owned()));
+            }
+        }
+    }
+    for other in catalog.types.iter().flatten() {
+        if let TypeKind::Domain(domain) = &other.kind
+            && (domain.over == Some(id) || (domain.over.is_none() && made_of(&domain.base)))
+        {
+            all.push((Object::Type(other.id), on(&domain.base)));
+        }
+    }
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        let result = match &p.returns {
+            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(ty),
+            _ => None,
+        };
+        let mut domains = p.parameters.iter().filter_map(|p| p.domain).chain(p.returns_domain);
+        let mut types = p.parameters.iter().map(|p| &p.ty).chain(result);
+        if domains.any(|d| d == id) {
+            all.push((Object::Routine(p.id), own.to_owned()));
+        } else if let Some(ty) = types.find(|ty| made_of(ty)) {
+            all.push((Object::Routine(p.id), on(ty)));
+        }
+    }
+    for view in catalog.views.values() {
+        if References::of_view(view)?.types.contains(&ty.name) {
+            all.push((Object::View(view.name.clone()), own.to_owned()));
+        }
+    }
+    // By age; the columns of a table from the last to the first.
+    all.sort_by_key(|(object, on)| {
+        let (oid, part) = match object {
+            Object::Column(table, column) => (catalog.table_oid(*table), u32::MAX - column.0),
+            Object::Default(table, _) | Object::Constraint(table, _) => (catalog.table_oid(*table), u32::MAX),
+            Object::Routine(id) => (catalog.routine_oid(catalog.procedure(*id)), 0),
+            Object::View(name) => (catalog.views.get(name).map_or(0, |v| catalog.view_oid(v)), 0),
+            Object::Type(id) => (catalog.type_oid(*id), 0),
+            _ => (0, 0),
+        };
+        (*on == own, oid, part)
+    });
+    Ok(all)
 }
 
 /// Views whose query mentions a relation.
@@ -293,10 +373,14 @@ impl Change {
         };
         fields.fields_mut().position = None;
         self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });
+        let mut columns = Vec::new();
         for (object, _) in found {
-            self.remove_dependent(object);
+            match object {
+                Object::Column(table, column) => columns.push((table, column)),
+                object => self.remove_dependent(object),
+            }
         }
-        Ok(())
+        self.drop_columns(&columns)
     }
 
     /// Dependents are of the kinds whose removal touches no stored row.
@@ -314,6 +398,7 @@ impl Change {
             Object::Default(table, column) => {
                 self.table_mut(table).columns[column.index()].default = ColumnDefault::None;
             }
+            Object::Type(id) => self.catalog.types[id.index()] = None,
             Object::Table(_) | Object::Sequence(_) | Object::Column(..) | Object::Index(..) => {
                 unreachable!("these depend on nothing")
             }

@@ -87,6 +87,7 @@ impl Change {
                     self.drop_index(table, &name);
                 }
                 Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
+                Object::Type(id) => self.catalog.types[id.index()] = None,
                 _ => return Err(Error::internal("a target of another kind")),
             }
         }
@@ -170,6 +171,7 @@ impl Change {
             Object::View(name) => Owned::View(name.clone()),
             Object::Sequence(id) => Owned::Sequence(*id),
             Object::Routine(id) => Owned::Routine(*id),
+            Object::Type(id) => Owned::Type(*id),
             Object::Table(table)
             | Object::Column(table, _)
             | Object::Index(table, _)

@@ -2,7 +2,7 @@
 
 use super::{Change, Validation, Work};
 use crate::lower::{self, CastContext, Lowerer, ParamTypes, Scope, Typed, Variable};
-use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
+use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, TypeId};
 use planaria_catalog::{Catalog, Table};
 use planaria_ir::{Output, Param, ParamMode, Program, ProgramKind, RegKind};
 use planaria_syntax::ast::visit::{self, Node};
@@ -76,6 +76,8 @@ pub(super) struct RowExpr {
     pub expr: Expr,
     pub ty: Type,
     pub context: CastContext,
+    /// The domain whose conditions it must meet.
+    pub domain: Option<TypeId>,
     /// The column it gives, for the output's name.
     pub column: String,
 }
@@ -88,6 +90,9 @@ pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> 
         lowerer.at(e.expr.position);
         let value = lowerer.expr(&scope, &e.expr)?;
         let reg = lowerer.cast(value, &e.ty, e.context)?;
+        if let Some(domain) = e.domain {
+            lowerer.check_domain(reg, domain)?;
+        }
         lowerer.program.outs.push(reg);
         lowerer.program.outputs.push(Output { name: e.column.clone(), ty: e.ty.clone() });
     }
@@ -121,6 +126,22 @@ fn type_over_row(catalog: &Catalog, row: &Table, expr: &Expr) -> Result<Type> {
 pub(super) fn check_condition(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<()> {
     restrict(expr, Place::Check)?;
     match type_over_row(catalog, table, expr)? {
+        Type::Bool | Type::Unknown => Ok(()),
+        other => {
+            let message = format!("argument of CHECK must be type boolean, not type {other}");
+            Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(expr.position))
+        }
+    }
+}
+
+/// A domain's condition: a boolean over `VALUE`.
+pub(super) fn check_domain_condition(catalog: &Catalog, base: &Type, expr: &Expr) -> Result<()> {
+    restrict(expr, Place::Check)?;
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let mut scope = Scope::new();
+    let reg = lowerer.program.reg(RegKind::Value(base.clone()), Some("value".to_owned()));
+    scope.declare("value", Variable::Scalar(Typed { reg, ty: base.clone() }));
+    match lowerer.expr(&scope, expr)?.ty {
         Type::Bool | Type::Unknown => Ok(()),
         other => {
             let message = format!("argument of CHECK must be type boolean, not type {other}");

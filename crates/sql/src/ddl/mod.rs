@@ -19,6 +19,7 @@
 //! | `table_as` | CREATE TABLE AS |
 //! | `alter`, `rename` | ALTER TABLE, RENAME |
 //! | `index`, `view`, `sequence`, `routine` | CREATE of those |
+//! | `user_type` | CREATE, ALTER, DROP of types and domains |
 //! | `drop`, `depend` | DROP and what depends on what |
 //! | `truncate` | TRUNCATE |
 //! | `comment` | COMMENT ON |
@@ -27,7 +28,7 @@
 //! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
 //! refused (42501).
 //!
-//! Limits: one schema; columns of array type, generated columns, partial and expression indexes,
+//! Limits: one schema; composite types, generated columns, partial and expression indexes,
 //! inheritance, partitions, triggers and temporary tables give 0A000.
 
 mod alter;
@@ -50,6 +51,7 @@ mod sequence;
 mod table;
 mod table_as;
 mod truncate;
+mod user_type;
 mod view;
 
 pub use depend::sequences_of_default;
@@ -173,6 +175,12 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::CreateView { .. }
             | StatementKind::CreateSequence { .. }
             | StatementKind::AlterSequence { .. }
+            | StatementKind::CreateEnum { .. }
+            | StatementKind::CreateDomain { .. }
+            | StatementKind::AlterEnum { .. }
+            | StatementKind::AlterDomain { .. }
+            | StatementKind::RenameType { .. }
+            | StatementKind::DropType { .. }
             | StatementKind::CreateRoutine(_)
             | StatementKind::CreateSchema { .. }
             | StatementKind::Drop { .. }
@@ -262,6 +270,16 @@ impl Change {
             }
             StatementKind::AlterSequence { name, if_exists, options } => {
                 self.alter_sequence(name, *if_exists, options)
+            }
+            StatementKind::CreateEnum { name, labels } => self.create_enum(name, labels),
+            StatementKind::CreateDomain { name, ty, constraints } => {
+                self.create_domain(name, ty, constraints)
+            }
+            StatementKind::AlterEnum { name, action } => self.alter_enum(name, action),
+            StatementKind::AlterDomain { name, action } => self.alter_domain(name, action),
+            StatementKind::RenameType { ty, to } => self.rename_type(ty, to),
+            StatementKind::DropType { domain, names, if_exists, cascade } => {
+                self.drop_types(*domain, names, *if_exists, *cascade)
             }
             StatementKind::CreateRoutine(create) => self.create_routine(create),
             StatementKind::CreateSchema { name, if_not_exists } => self.create_schema(name, *if_not_exists),

@@ -92,6 +92,11 @@ pub(super) fn constraint(catalog: &Catalog, table: &Table, columns: &[&str], lab
     choose(&table.name, &joined(columns), label, |n| table.has_constraint(n) || any_constraint(catalog, n))
 }
 
+/// A free name for a condition of a domain.
+pub(super) fn domain_constraint(domain: &str, taken: impl Fn(&str) -> bool) -> String {
+    choose(domain, "", "check", taken)
+}
+
 /// Column names joined as PostgreSQL does for made-up names.
 fn joined(columns: &[&str]) -> String {
     let mut all = columns.join("_");

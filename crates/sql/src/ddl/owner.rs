@@ -33,6 +33,14 @@ impl Change {
                 };
                 (self.routine(r)?, tag)
             }
+            OwnedObject::Type(ty) => {
+                let found = self.user_type(&ty.name)?;
+                if ty.domain && found.domain().is_none() {
+                    let message = format!("\"{}\" is not a domain", found.name);
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+                (Object::Type(found.id), if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" })
+            }
             OwnedObject::Schema(name, _) if name == PUBLIC => (Object::Schema, "ALTER SCHEMA"),
             OwnedObject::Schema(name, _) => {
                 let message = format!("schema \"{name}\" does not exist");
@@ -191,6 +199,7 @@ impl Change {
                         let behind = self.catalog.sequences[id.index()].as_deref().is_some_and(of_table);
                         (!behind).then_some(Dropped::Sequence(id))
                     }
+                    Object::Type(id) => Some(Dropped::Type(id)),
                     Object::Schema | Object::Database => None,
                 });
                 continue;

@@ -363,6 +363,9 @@ impl Change {
     pub(super) fn new_name<'n>(&self, name: &'n planaria_syntax::ast::Name) -> Result<&'n str> {
         let local = names::local(name, true)?;
         self.require_create().map_err(|e| e.at(name.position))?;
+        if self.catalog.user_type(local).is_some() && !self.catalog.relation_exists(local) {
+            return Err(super::user_type::in_the_way(local));
+        }
         Ok(local)
     }
 }

@@ -5,8 +5,8 @@
 //! is left; so a routine may be made before its tables.
 
 use super::{Change, lowering, names};
-use crate::lower::{self, CastContext, Lowerer, Scope};
-use planaria_base::{Error, ProcedureId, Result, SqlState, Type, limits};
+use crate::lower::{self, CastContext, Declared, Lowerer, Scope};
+use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
 use planaria_catalog::{Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{CreateRoutine, Name, RoutineParameter, RoutineReturns, TypeName, TypeNameKind};
@@ -39,7 +39,7 @@ pub(super) fn kind_word(procedure: Option<bool>) -> &'static str {
 /// The types of an argument list, as messages show them.
 pub(super) fn shown_types(catalog: &Catalog, types: &[TypeName]) -> Result<String> {
     let types: Result<Vec<String>> =
-        types.iter().map(|t| value_type(catalog, t).map(|t| t.base().to_string())).collect();
+        types.iter().map(|t| value_type(catalog, t).map(|t| t.ty.base().to_string())).collect();
     types.map(|t| t.join(", "))
 }
 
@@ -71,7 +71,7 @@ pub fn find<'c>(
     };
     let mut wanted = Vec::new();
     for ty in types {
-        wanted.push(value_type(catalog, ty)?.base());
+        wanted.push(value_type(catalog, ty)?.ty.base());
     }
     let matches = |p: &&Procedure| {
         let inputs = p.inputs().map(|a| a.ty.base());
@@ -85,13 +85,13 @@ pub fn find<'c>(
 }
 
 /// The type of a parameter or result that is one value.
-fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Type> {
+fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
     match &ty.kind {
-        TypeNameKind::Known(known) => Ok(known.clone()),
+        TypeNameKind::Known(known) => Ok(known.clone().into()),
         TypeNameKind::Serial(_) => {
             Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist").at(ty.position))
         }
-        TypeNameKind::Pseudo(p) if p == "void" => Ok(Type::Void),
+        TypeNameKind::Pseudo(p) if p == "void" => Ok(Type::Void.into()),
         TypeNameKind::Pseudo(p) => {
             let hint = "Declare one routine for each type it is to take.";
             Err(Error::unsupported(format!("pseudo-type {p} is not supported"), hint).at(ty.position))
@@ -106,9 +106,10 @@ fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Type> {
             let hint = "Pass the columns one by one.";
             Err(Error::unsupported("a row type as a parameter is not supported", hint).at(ty.position))
         }
-        TypeNameKind::Named(_) | TypeNameKind::RowOf(_) | TypeNameKind::OfColumn(_) => {
-            Lowerer::new(catalog, "type", ProgramKind::Statement).resolve_type(ty)
-        }
+        TypeNameKind::Named(_)
+        | TypeNameKind::NamedArray(_)
+        | TypeNameKind::RowOf(_)
+        | TypeNameKind::OfColumn(_) => Lowerer::new(catalog, "type", ProgramKind::Statement).declared(ty),
     }
 }
 
@@ -122,12 +123,13 @@ impl Change {
         let name = names::local(&create.name, true)?;
         self.require_create()?;
         let parameters = self.parameters(create)?;
-        let returns = self.returns(create, &parameters)?;
+        let (returns, returns_domain) = self.returns(create, &parameters)?;
         let mut procedure = Procedure {
             id: ProcedureId::from(self.catalog.procedures.len()),
             name: name.to_owned(),
             parameters,
             returns,
+            returns_domain,
             language: language(create)?,
             volatility: create.volatility.unwrap_or(Volatility::Volatile),
             strict: create.strict,
@@ -173,7 +175,10 @@ impl Change {
         let mut all: Vec<Parameter> = Vec::new();
         let mut defaults = false;
         for p in &create.parameters {
-            let ty = value_type(&self.catalog, &p.ty).map_err(unquoted)?;
+            let Declared { ty, domain } = value_type(&self.catalog, &p.ty).map_err(unquoted)?;
+            if domain.is_some() && p.mode == Mode::Table {
+                return Err(domain_set(p.ty.position));
+            }
             if ty == Type::Void {
                 return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
             }
@@ -199,7 +204,8 @@ impl Change {
             }
             defaults |= p.default.is_some();
             let default = self.parameter_default(p, &ty)?;
-            all.push(Parameter { name: p.name.clone(), ty: unmodified(ty), mode: p.mode, default });
+            let ty = unmodified_unless(ty, domain);
+            all.push(Parameter { name: p.name.clone(), ty, domain, mode: p.mode, default });
         }
         let inputs = all.iter().filter(|p| p.mode != Mode::Table).count();
         if inputs > limits::ARGUMENTS_MAX {
@@ -222,7 +228,23 @@ impl Change {
         Ok(Some(text.clone()))
     }
 
-    fn returns(&self, create: &CreateRoutine, parameters: &[Parameter]) -> Result<Returns> {
+    /// What it answers, and the domain that that is of.
+    fn returns(&self, create: &CreateRoutine, parameters: &[Parameter]) -> Result<(Returns, Option<TypeId>)> {
+        if let Some(RoutineReturns::Type { ty, setof }) = &create.returns
+            && let TypeNameKind::Named(_) | TypeNameKind::OfColumn(_) = &ty.kind
+            && let Ok(Declared { ty: value, domain: Some(domain) }) = value_type(&self.catalog, ty)
+            && !parameters.iter().any(|p| matches!(p.mode, Mode::Out | Mode::InOut))
+            && !create.procedure
+        {
+            return match setof {
+                true => Err(domain_set(ty.position)),
+                false => Ok((Returns::Scalar(value), Some(domain))),
+            };
+        }
+        self.returned(create, parameters).map(|returns| (returns, None))
+    }
+
+    fn returned(&self, create: &CreateRoutine, parameters: &[Parameter]) -> Result<Returns> {
         if create.procedure {
             return match create.returns {
                 Some(_) => Err(invalid("procedures cannot have RETURNS").at(create.name.position)),
@@ -270,7 +292,7 @@ impl Change {
         {
             return Ok(if setof { Returns::SetOfTable(table.id) } else { Returns::RowOf(table.id) });
         }
-        let value = unmodified(value_type(&self.catalog, ty)?);
+        let value = unmodified(value_type(&self.catalog, ty)?.ty);
         match &outs[..] {
             [] => {}
             [one] if one.ty.base() == value.base() => {}
@@ -287,6 +309,12 @@ impl Change {
     }
 }
 
+/// 0A000 of a set of values of a domain.
+fn domain_set(position: u32) -> Error {
+    let hint = "Use the type that the domain is over.";
+    Error::unsupported("a set of values of a domain is not supported", hint).at(position)
+}
+
 /// Of a parameter's type PostgreSQL says so without the quotes.
 fn unquoted(mut error: Error) -> Error {
     if error.sqlstate() == SqlState::UNDEFINED_OBJECT {
@@ -294,6 +322,11 @@ fn unquoted(mut error: Error) -> Error {
         error.fields_mut().message = message;
     }
     error
+}
+
+/// A domain keeps the modifier that it has.
+fn unmodified_unless(ty: Type, domain: Option<TypeId>) -> Type {
+    if domain.is_some() { ty } else { unmodified(ty) }
 }
 
 /// PostgreSQL ignores modifiers of parameters and results.

@@ -3,8 +3,10 @@
 use super::constraint::{Key, Pending};
 use super::lowering::{self, Promise};
 use super::{Change, Work, names};
+use crate::lower::{Declared, Lowerer};
 use planaria_base::{ColumnId, Error, Result, SequenceId, SqlState, TableId, Type, limits};
-use planaria_catalog::{Column, ColumnDefault, Index, Rights, Table};
+use planaria_catalog::{Catalog, Column, ColumnDefault, Index, Rights, Table};
+use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Position, SequenceOptions, TypeName, TypeNameKind,
 };
@@ -38,7 +40,7 @@ fn syntax(message: String, position: Position) -> Error {
 }
 
 /// The type of a column, and whether it is a serial.
-pub(super) fn column_type(name: &str, ty: &TypeName) -> Result<(Type, bool)> {
+pub(super) fn column_type(catalog: &Catalog, name: &str, ty: &TypeName) -> Result<(Declared, bool)> {
     let pseudo = |what: &str| {
         let message = format!("column \"{name}\" has pseudo-type {what}");
         Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(ty.position))
@@ -46,10 +48,19 @@ pub(super) fn column_type(name: &str, ty: &TypeName) -> Result<(Type, bool)> {
     match &ty.kind {
         TypeNameKind::Known(Type::Void) => pseudo("void"),
         TypeNameKind::Known(Type::Unknown) => pseudo("unknown"),
-        TypeNameKind::Known(known) => Ok((known.clone(), false)),
-        TypeNameKind::Serial(known) => Ok((known.clone(), true)),
+        TypeNameKind::Known(known) => Ok((known.clone().into(), false)),
+        TypeNameKind::Serial(known) => Ok((known.clone().into(), true)),
         TypeNameKind::Record => pseudo("record"),
         TypeNameKind::Pseudo(p) => pseudo(p),
+        TypeNameKind::Named(path) | TypeNameKind::NamedArray(path)
+            if crate::lower::user_type(catalog, path).is_some() =>
+        {
+            let lowerer = Lowerer::new(catalog, "type", ProgramKind::Statement);
+            Ok((lowerer.declared(ty)?, false))
+        }
+        TypeNameKind::NamedArray(path) => {
+            Err(crate::lower::unknown_type(&format!("{}[]", path.parts.join(".")), ty.position))
+        }
         TypeNameKind::Named(path) | TypeNameKind::RowOf(path) | TypeNameKind::OfColumn(path) => {
             Err(crate::lower::unknown_type(&path.parts.join("."), ty.position))
         }
@@ -199,6 +210,7 @@ impl Change {
             ty: Type::Int8,
             not_null: true,
             default: ColumnDefault::Sequence(sequence),
+            domain: None,
             hidden: true,
             comment: None,
         });
@@ -208,7 +220,7 @@ impl Change {
 
     /// A column as defined; its default is still to be made ([`Change::set_default`]).
     pub(super) fn column(&mut self, id: TableId, def: &ColumnDef) -> Result<(Column, ColumnFacts)> {
-        let (ty, serial) = column_type(&def.name, &def.ty)?;
+        let (Declared { ty, domain }, serial) = column_type(&self.catalog, &def.name, &def.ty)?;
         let ty = self.kept(ty);
         let table = self.table_mut(id).name.clone();
         let facts = self.column_facts(&table, def, &ty, serial)?;
@@ -217,6 +229,7 @@ impl Change {
             ty,
             not_null: facts.not_null,
             default: ColumnDefault::None,
+            domain,
             hidden: false,
             comment: None,
         };

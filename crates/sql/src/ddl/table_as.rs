@@ -47,7 +47,8 @@ impl Change {
                 ty => self.kept(ty),
             };
             let default = ColumnDefault::None;
-            let column = Column { name: column, ty, not_null: false, default, hidden: false, comment: None };
+            let (not_null, domain) = (false, None);
+            let column = Column { name: column, ty, not_null, default, domain, hidden: false, comment: None };
             self.table_mut(id).columns.push(column);
         }
         self.finish_table(id, Vec::new())?;

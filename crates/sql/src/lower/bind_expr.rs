@@ -536,8 +536,16 @@ impl Lowerer<'_> {
             Some(e) => self.bind(names, e)?,
             None => Bound::null(Type::Unknown, position),
         });
-        let (mut results, ty) = self.unify("CASE", results)?;
-        let last = results.pop().expect("ELSE was pushed");
+        // The type of ELSE comes first.
+        results.rotate_right(1);
+        let (mut results, ty) = self.unify("CASE", results).map_err(|mut e| {
+            if let Some(rest) = e.message().strip_prefix("CASE could") {
+                let message = format!("CASE/WHEN could{rest}");
+                e.fields_mut().message = message;
+            }
+            e
+        })?;
+        let last = results.remove(0);
         let whens = conditions.into_iter().zip(results).collect();
         Ok(Bound::new(BoundKind::Case(whens, Box::new(last)), ty, position))
     }
@@ -549,7 +557,7 @@ impl Lowerer<'_> {
         name: &planaria_syntax::ast::TypeName,
         position: u32,
     ) -> Result<Bound> {
-        let ty = self.resolve_type(name)?;
+        let super::Declared { ty, domain } = self.declared(name)?;
         if let (ExprKind::Array(list), Type::Array(of)) = (&inner.kind, &ty) {
             // The elements are converted, each on its own.
             let mut args = Vec::with_capacity(list.len());
@@ -557,7 +565,8 @@ impl Lowerer<'_> {
                 let e = self.bind(names, e)?;
                 args.push(self.coerce(e, of, CastContext::Explicit)?);
             }
-            return Ok(Bound::apply(Func::ArrayMake, args, ty, position));
+            let array = Bound::apply(Func::ArrayMake, args, ty, position);
+            return Ok(self.in_domain(array, domain));
         }
         let inner = match &inner.kind {
             // A float holds what a numeric does not, such as 1e300.
@@ -568,7 +577,7 @@ impl Lowerer<'_> {
         };
         let mut bound = self.coerce(inner, &ty, CastContext::Explicit)?;
         bound.position = position;
-        Ok(bound)
+        Ok(self.in_domain(bound, domain))
     }
 
     /// `value IN (list)`.

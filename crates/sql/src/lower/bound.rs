@@ -5,7 +5,7 @@
 //! binding speaks of columns, registers and constants only. A reference to a relation of an outer
 //! query is an ordinary column: when the inner query is emitted, its register holds the value.
 
-use planaria_base::{Datum, ProcedureId, SequenceId, Strength, SystemId, TableId, Type};
+use planaria_base::{Datum, ProcedureId, SequenceId, Strength, SystemId, TableId, Type, TypeId};
 use planaria_ir::{Draw, Func, IfClaimed, Output, Question, ReadMode, Reg};
 
 /// A relation of a FROM clause, or a pseudo relation.
@@ -44,6 +44,8 @@ pub(super) enum BoundKind {
     /// A conversion that only changes how the same value is called: integer to bigint, varchar to
     /// text.
     Relabel(Box<Bound>),
+    /// The value, which must meet the conditions of a domain.
+    InDomain(Box<Bound>, TypeId),
     /// A condition that is to be computed for each combination of rows of these relations, though it names none of
     /// their columns: it calls something volatile.
     PerRow(Vec<RelId>, Box<Bound>),
@@ -421,7 +423,10 @@ impl Bound {
             | BoundKind::Ask(_, args)
             | BoundKind::Call(_, args)
             | BoundKind::Row(args) => args.iter().for_each(f),
-            BoundKind::Cast(e, _) | BoundKind::Relabel(e) | BoundKind::PerRow(_, e) => f(e),
+            BoundKind::Cast(e, _)
+            | BoundKind::Relabel(e)
+            | BoundKind::PerRow(_, e)
+            | BoundKind::InDomain(e, _) => f(e),
             BoundKind::And(a, b)
             | BoundKind::Or(a, b)
             | BoundKind::SetValue(_, a, b)

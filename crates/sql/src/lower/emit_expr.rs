@@ -115,6 +115,11 @@ impl Lowerer<'_> {
                 Ok(self.deliver(reg, dst))
             }
             BoundKind::PerRow(_, inner) => self.eval(inner, dst),
+            BoundKind::InDomain(inner, domain) => {
+                let reg = self.eval(inner, dst)?;
+                self.check_domain(reg, *domain)?;
+                Ok(reg)
+            }
             BoundKind::Apply(func, args) => {
                 let args = args.iter().map(|a| self.value(a)).collect::<Result<Vec<_>>>()?;
                 let dst = target(self);
@@ -340,7 +345,7 @@ impl Lowerer<'_> {
                     _ => false,
                 }
             }
-            BoundKind::Relabel(inner) => self.never_null(inner),
+            BoundKind::Relabel(inner) | BoundKind::InDomain(inner, _) => self.never_null(inner),
             // Casts of NULL are NULL, of others never; but a text can become a NULL of no type.
             // There is no time of day in infinity.
             BoundKind::Cast(inner, _) if e.ty.class() == TypeClass::Time => {

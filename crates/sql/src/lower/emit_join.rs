@@ -810,7 +810,9 @@ impl Lowerer<'_> {
                 let name = &self.program.regs[reg.index()].name;
                 name.clone().unwrap_or_else(|| reg.to_string())
             }
-            BoundKind::Relabel(inner) | BoundKind::Cast(inner, _) => self.show(inner),
+            BoundKind::Relabel(inner) | BoundKind::Cast(inner, _) | BoundKind::InDomain(inner, _) => {
+                self.show(inner)
+            }
             BoundKind::Apply(func, args) => {
                 let args: Vec<String> = args.iter().map(|a| self.show(a)).collect();
                 format!("{func}({})", args.join(", "))

@@ -637,7 +637,10 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         | BoundKind::Ask(_, args)
         | BoundKind::Call(_, args)
         | BoundKind::Row(args) => children.extend(args),
-        BoundKind::Cast(e, _) | BoundKind::Relabel(e) | BoundKind::PerRow(_, e) => children.push(e),
+        BoundKind::Cast(e, _)
+        | BoundKind::Relabel(e)
+        | BoundKind::PerRow(_, e)
+        | BoundKind::InDomain(e, _) => children.push(e),
         BoundKind::And(a, b)
         | BoundKind::Or(a, b)
         | BoundKind::SetValue(_, a, b)

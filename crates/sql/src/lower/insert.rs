@@ -441,6 +441,8 @@ impl Lowerer<'_> {
             regs.push(reg);
         }
         let values: Values = regs.iter().copied().map(Some).collect();
+        let stored: Vec<(usize, Reg)> = regs.iter().copied().enumerate().collect();
+        self.check_domains(table, &stored)?;
         self.check_not_null(table, &nullable, &mut |_| values.clone())?;
         self.rel_mut(shadow).regs = values.clone();
         self.available.push(shadow);

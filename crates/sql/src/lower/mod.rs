@@ -25,6 +25,7 @@ mod constraint;
 mod deferred;
 mod delete;
 mod dml;
+mod domain;
 mod emit_expr;
 mod emit_group;
 mod emit_hash;
@@ -32,6 +33,7 @@ mod emit_join;
 mod emit_query;
 mod emit_turns;
 mod emit_window;
+mod enums;
 mod env;
 mod finish;
 mod functions;
@@ -63,6 +65,8 @@ mod written;
 mod tests;
 
 pub use deferred::deferred_key;
+pub use domain::Declared;
+pub(crate) use domain::user_type;
 pub use env::CatalogEnv;
 pub(crate) use functions::sequence_name;
 pub use rights::{Guard, Lowered};
@@ -75,7 +79,7 @@ use bind_call::Collector;
 use bind_query::BoundCte;
 use bound::{Bound, BoundKind, BoundQuery, Rel, RelId};
 use names::Names;
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, limits, stack};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, TypeId, limits, stack};
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
 use planaria_syntax::ast;
@@ -130,6 +134,8 @@ pub struct Lowerer<'c> {
     /// Within a block that ends in an error: how many of these registers are taken there.
     cold: Option<usize>,
     cold_regs: Vec<(Type, Reg)>,
+    /// Variables whose values must be in a domain.
+    domains: Vec<(Reg, TypeId)>,
     /// The plan in words: depth and line.
     notes: Vec<(usize, String)>,
     plan_depth: usize,
@@ -174,6 +180,7 @@ impl<'c> Lowerer<'c> {
             views: None,
             working: Vec::new(),
             lets: Vec::new(),
+            domains: Vec::new(),
             collectors: Vec::new(),
             aggregated: Vec::new(),
             depth: 0,

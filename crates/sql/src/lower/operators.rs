@@ -50,7 +50,7 @@ fn integer(op: BinaryOp, ty: &Type) -> Option<Func> {
 pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
     use Func::*;
     let [eq, ne, lt, le, gt, ge] = match class {
-        TypeClass::Integer | TypeClass::DateTime | TypeClass::Time => {
+        TypeClass::Integer | TypeClass::DateTime | TypeClass::Time | TypeClass::Enum => {
             [IntEq, IntNe, IntLt, IntLe, IntGt, IntGe]
         }
         TypeClass::Interval => [IntervalEq, IntervalNe, IntervalLt, IntervalLe, IntervalGt, IntervalGe],
@@ -295,6 +295,9 @@ impl Lowerer<'_> {
             if let Some(func) = integer(which, &wide) {
                 return Ok(Bound::apply(func, vec![left, right], wide, position));
             }
+        }
+        if let Some(bound) = self.enum_operator(which, &left, &right, position)? {
+            return Ok(bound);
         }
         if let Some(bound) = self.json_operator(which, &left, &right, position)? {
             return Ok(bound);

@@ -34,6 +34,7 @@ pub(super) enum Category {
     DateTime,
     Interval,
     Array,
+    Enum,
     User,
     Unknown,
 }
@@ -50,6 +51,7 @@ pub(super) fn category(ty: &Type) -> Category {
         }
         Type::Interval | Type::OldInterval => Category::Interval,
         Type::Array(_) => Category::Array,
+        Type::Enum(_) => Category::Enum,
         Type::Bytea | Type::Uuid | Type::Jsonb | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
         Type::System(SystemType::Int2Vector | SystemType::OidVector) => Category::Array,
@@ -171,6 +173,7 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
+        Type::Enum(of) => Datum::Int(of.parse(text)?),
         Type::System(_) | Type::Date | Type::Time | Type::Timestamp => Datum::parse(ty, text)?,
         Type::Rounded(clock, digits) => match literal(text, clock.ty())? {
             Some(value) => value.rounded(*clock, *digits)?,
@@ -371,6 +374,21 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             let hint = "Name the columns one by one.";
             Err(Error::unsupported("a row type is not supported here", hint).at(name.position))
         }
+        TypeNameKind::Named(path) if super::user_type(catalog, path).is_some() => {
+            Ok(super::user_type(catalog, path).expect("there is one").values())
+        }
+        TypeNameKind::NamedArray(path) => match super::user_type(catalog, path) {
+            Some(ty) if ty.domain().is_none() => Ok(Type::Array(Box::new(ty.values()))),
+            Some(_) => {
+                let hint = "Use an array of the type that the domain is over.";
+                Err(Error::unsupported("an array of a domain is not supported", hint).at(name.position))
+            }
+            None if path.parts.last().is_some_and(|n| catalog.table(n).is_some()) => {
+                let hint = "Use an array for each column.";
+                Err(Error::unsupported("an array of rows is not supported", hint).at(name.position))
+            }
+            None => Err(unknown(&format!("{}[]", path.parts.join(".")), name.position)),
+        },
         TypeNameKind::Named(path) | TypeNameKind::RowOf(path) => {
             Err(unknown(&path.parts.join("."), name.position))
         }

@@ -395,6 +395,8 @@ impl Lowerer<'_> {
                 nullable.push((*column, reg));
             }
         }
+        let stored: Vec<(usize, Reg)> = ops.iter().map(|(c, reg)| (c.index(), *reg)).collect();
+        self.check_domains(table, &stored)?;
         self.check_not_null(table, &nullable, &mut |l| l.loaded_row(table, row, &ops))?;
         let changed: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
         let mut old: Values = vec![None; table.columns.len()];

@@ -65,6 +65,24 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
              FROM (SELECT '' AS t, 0 AS o) AS given,
                   LATERAL (SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(o::pg_catalog.oid)::text) AS r) AS role"
         }
+        // An end that is NULL is none. A bare NULL does not even say of which type.
+        ("enum_range", 2) => match [0, 1].map(|i| matches!(call.args[i].value.kind, ExprKind::Null)) {
+            [true, _] => {
+                "SELECT ARRAY(SELECT v FROM pg_catalog.unnest(pg_catalog.enum_range(b)) AS v
+                              WHERE b IS NULL OR v <= b ORDER BY v) AS enum_range
+                 FROM (SELECT NULL AS a, NULL AS b) AS given"
+            }
+            [false, true] => {
+                "SELECT ARRAY(SELECT v FROM pg_catalog.unnest(pg_catalog.enum_range(a)) AS v
+                              WHERE a IS NULL OR v >= a ORDER BY v) AS enum_range
+                 FROM (SELECT NULL AS a, NULL AS b) AS given"
+            }
+            [false, false] => {
+                "SELECT ARRAY(SELECT v FROM pg_catalog.unnest(pg_catalog.enum_range(coalesce(a, b))) AS v
+                              WHERE (a IS NULL OR v >= a) AND (b IS NULL OR v <= b) ORDER BY v) AS enum_range
+                 FROM (SELECT NULL AS a, NULL AS b) AS given"
+            }
+        },
         _ => return Ok(None),
     };
     filled(text, call, position).map(Some)

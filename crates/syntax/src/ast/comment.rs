@@ -1,6 +1,6 @@
 //! COMMENT ON.
 
-use super::{Name, ObjectKind, Position, RoleSpec, RoutineRef};
+use super::{Name, ObjectKind, Position, RoleSpec, RoutineRef, TypeRef};
 
 /// What a comment is to stand on.
 #[derive(Clone, PartialEq, Debug)]
@@ -11,6 +11,10 @@ pub enum CommentTarget {
     Column(Name),
     /// CONSTRAINT name ON table
     Constraint(String, Name),
+    /// CONSTRAINT name ON DOMAIN domain
+    DomainConstraint(String, Name),
+    /// TYPE, DOMAIN
+    Type(TypeRef),
     /// FUNCTION, PROCEDURE, ROUTINE
     Routine(RoutineRef),
     /// ROLE

@@ -14,6 +14,7 @@ pub mod plpgsql;
 mod rights;
 mod routine;
 mod rows;
+mod user_type;
 pub mod visit;
 
 pub use comment::CommentTarget;
@@ -27,6 +28,7 @@ pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
 pub use rows::{
     Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Update,
 };
+pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 
 use planaria_base::{Isolation, Type};
 
@@ -268,6 +270,8 @@ pub enum TypeNameKind {
     Serial(Type),
     /// Any other name: a table's row type or `SETOF`-able relation, `regclass`, or unknown (42704).
     Named(Name),
+    /// An array of such a type
+    NamedArray(Name),
     /// `table.column%TYPE` or `variable%TYPE`
     OfColumn(Name),
     /// `table%ROWTYPE`
@@ -512,6 +516,18 @@ pub enum StatementKind {
     CreateSequence { name: Name, if_not_exists: bool, options: SequenceOptions },
     /// ALTER SEQUENCE
     AlterSequence { name: Name, if_exists: bool, options: SequenceOptions },
+    /// CREATE TYPE .. AS ENUM
+    CreateEnum { name: Name, labels: Vec<String> },
+    /// CREATE DOMAIN
+    CreateDomain { name: Name, ty: TypeName, constraints: Vec<Constraint> },
+    /// ALTER TYPE of an enumerated type
+    AlterEnum { name: Name, action: AlterEnum },
+    /// ALTER DOMAIN
+    AlterDomain { name: Name, action: AlterDomain },
+    /// ALTER TYPE | DOMAIN .. RENAME TO
+    RenameType { ty: TypeRef, to: String },
+    /// DROP TYPE | DOMAIN
+    DropType { domain: bool, names: Vec<Name>, if_exists: bool, cascade: bool },
     /// CREATE FUNCTION / PROCEDURE
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE SCHEMA

@@ -1,6 +1,6 @@
 //! Roles and rights: CREATE ROLE, GRANT, OWNER TO.
 
-use super::{Name, ObjectKind, Position, TypeName};
+use super::{Name, ObjectKind, Position, TypeName, TypeRef};
 
 /// A role as statements name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -145,6 +145,8 @@ pub enum OwnedObject {
     Relation(ObjectKind, Name, bool),
     /// FUNCTION, PROCEDURE, ROUTINE
     Routine(RoutineRef),
+    /// TYPE, DOMAIN
+    Type(TypeRef),
     /// SCHEMA
     Schema(String, Position),
     /// DATABASE

@@ -2,7 +2,8 @@
 
 use super::{
     Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, JoinKind, Name, OrderItem,
-    Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, TableRef, Update, Window,
+    Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, TableRef, TypeName, Update,
+    Window,
 };
 
 /// What the walk meets.
@@ -11,6 +12,8 @@ pub enum Node<'a> {
     Expr(&'a Expr),
     /// A relation in FROM, or the target of a statement. CTE names are left out.
     Relation(&'a Name),
+    /// A type that a value is converted to.
+    Type(&'a TypeName),
     /// A call, in an expression or in FROM.
     Call(&'a FunctionCall),
     /// What follows, up to its `Leave`, stands in such a place.
@@ -99,9 +102,12 @@ impl Walk<'_, '_> {
             | ExprKind::Star(_)
             | ExprKind::Parameter(_)
             | ExprKind::SqlValue(..) => {}
+            ExprKind::Cast(a, ty) => {
+                (self.f)(Node::Type(ty));
+                self.expr(a);
+            }
             ExprKind::Unary(_, a)
             | ExprKind::Is { expr: a, .. }
-            | ExprKind::Cast(a, _)
             | ExprKind::Field(a, _)
             | ExprKind::Collate(a, _) => self.expr(a),
             ExprKind::Binary(_, a, b)

@@ -3,14 +3,13 @@
 use planaria_base::Result;
 
 use super::parser::Parser;
-use crate::ast::{CommentTarget, ObjectKind, StatementKind};
+use crate::ast::{CommentTarget, ObjectKind, StatementKind, TypeRef};
 
 impl Parser<'_> {
     /// `COMMENT ON object IS 'text' | NULL`
     pub(crate) fn comment(&mut self) -> Result<StatementKind> {
         self.bump();
         self.expect_word("on")?;
-        let position = self.position();
         let word = self.word();
         let relation = match word.as_str() {
             "table" => Some(ObjectKind::Table),
@@ -33,10 +32,10 @@ impl Parser<'_> {
                 self.bump();
                 let name = self.name()?;
                 self.expect_word("on")?;
-                if self.at_word("domain") {
-                    return self.unsupported("COMMENT ON CONSTRAINT .. ON DOMAIN", position);
+                match self.eat_word("domain") {
+                    true => CommentTarget::DomainConstraint(name, self.qualified_name()?),
+                    false => CommentTarget::Constraint(name, self.qualified_name()?),
                 }
-                CommentTarget::Constraint(name, self.qualified_name()?)
             }
             "function" | "procedure" | "routine" => {
                 let procedure = match word.as_str() {
@@ -51,6 +50,11 @@ impl Parser<'_> {
                 self.bump();
                 CommentTarget::Role(self.role_spec()?)
             }
+            "type" | "domain" => {
+                let domain = word.as_str() == "domain";
+                self.bump();
+                CommentTarget::Type(TypeRef { name: self.qualified_name()?, domain })
+            }
             "schema" => {
                 self.bump();
                 let position = self.position();
@@ -60,10 +64,10 @@ impl Parser<'_> {
                 self.bump();
                 CommentTarget::Database(self.name()?)
             }
-            "access" | "aggregate" | "cast" | "collation" | "conversion" | "domain" | "event"
-            | "extension" | "foreign" | "language" | "large" | "materialized" | "operator" | "policy"
-            | "procedural" | "publication" | "rule" | "server" | "statistics" | "subscription"
-            | "tablespace" | "text" | "transform" | "trigger" | "type" => {
+            "access" | "aggregate" | "cast" | "collation" | "conversion" | "event" | "extension"
+            | "foreign" | "language" | "large" | "materialized" | "operator" | "policy" | "procedural"
+            | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
+            | "transform" | "trigger" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),

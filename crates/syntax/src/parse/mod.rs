@@ -42,6 +42,7 @@ mod session;
 mod statement;
 mod table;
 mod types;
+mod user_type;
 
 use std::ops::Range;
 

@@ -192,6 +192,8 @@ impl Parser<'_> {
             },
             "index" | "unique" => return self.create_index(),
             "sequence" => return self.create_sequence(),
+            "type" => return self.create_type(),
+            "domain" => return self.create_domain(),
             "schema" => return self.create_schema(),
             "extension" => return self.create_extension(),
             "role" | "group" => return self.create_role(),
@@ -207,11 +209,9 @@ impl Parser<'_> {
             "constraint" => "constraint trigger",
             "recursive" => "recursive view",
             "user" => "user mapping",
-            "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain" | "language"
-            | "operator" | "policy" | "publication" | "rule" | "server" | "statistics" | "subscription"
-            | "tablespace" | "transform" | "trigger" | "type" | "trusted" | "procedural" | "default" => {
-                word.as_str()
-            }
+            "aggregate" | "cast" | "collation" | "conversion" | "database" | "language" | "operator"
+            | "policy" | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
+            | "transform" | "trigger" | "trusted" | "procedural" | "default" => word.as_str(),
             _ => return self.fail(),
         };
         let name = format!("CREATE {}", kind.to_uppercase());
@@ -244,10 +244,12 @@ impl Parser<'_> {
             "role" | "group" => return self.drop_role(),
             "user" if !self.at_word_ahead(1, "mapping") => return self.drop_role(),
             "owned" => return self.drop_owned(),
-            "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "domain"
-            | "event" | "extension" | "foreign" | "language" | "materialized" | "operator" | "policy"
+            "type" => return self.drop_type(false),
+            "domain" => return self.drop_type(true),
+            "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "event"
+            | "extension" | "foreign" | "language" | "materialized" | "operator" | "policy"
             | "procedural" | "publication" | "rule" | "server" | "statistics" | "subscription"
-            | "tablespace" | "text" | "transform" | "trigger" | "type" | "user" => {
+            | "tablespace" | "text" | "transform" | "trigger" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),
@@ -267,6 +269,8 @@ impl Parser<'_> {
         match word.as_str() {
             "table" => self.alter_table(),
             "sequence" => self.alter_sequence(),
+            "type" => self.alter_type(),
+            "domain" => self.alter_domain(),
             "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
             "view" => self.alter_name(ObjectKind::View, "ALTER VIEW"),
             "role" | "group" => self.alter_role(),
@@ -276,10 +280,10 @@ impl Parser<'_> {
             "routine" => self.alter_routine(None, "ALTER ROUTINE"),
             "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
-            "aggregate" | "collation" | "conversion" | "default" | "domain" | "event" | "extension"
-            | "foreign" | "language" | "large" | "materialized" | "operator" | "policy" | "publication"
-            | "rule" | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text"
-            | "trigger" | "type" | "user" | "procedural" => {
+            "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
+            | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "rule"
+            | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text" | "trigger"
+            | "user" | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     "default" => "DEFAULT PRIVILEGES".to_owned(),

@@ -199,7 +199,7 @@ impl Parser<'_> {
         if self.eat_word("constraint") { Ok(Some(self.name()?)) } else { Ok(None) }
     }
 
-    fn column_constraint(&mut self) -> Result<Option<Constraint>> {
+    pub(crate) fn column_constraint(&mut self) -> Result<Option<Constraint>> {
         let position = self.position();
         let name = self.constraint_name()?;
         let word = self.word();

@@ -55,6 +55,7 @@ impl Parser<'_> {
             (0, kind) => kind,
             (1, TypeNameKind::Known(Type::Void)) => return self.unsupported("an array of void", position),
             (1, TypeNameKind::Known(of)) => TypeNameKind::Known(Type::Array(Box::new(of))),
+            (1, TypeNameKind::Named(of)) => TypeNameKind::NamedArray(of),
             (1, _) => return self.unsupported("an array of this type", position),
             _ => return self.unsupported("an array of several dimensions", position),
         };

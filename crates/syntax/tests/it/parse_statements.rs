@@ -476,7 +476,32 @@ fn other_statements() {
         let comment = one(&format!("COMMENT ON FUNCTION f(int, text) IS {nothing}"));
         assert!(matches!(comment, StatementKind::Comment { on: CommentTarget::Routine(_), text: None }));
     }
-    assert_eq!(one("COMMENT ON TYPE t IS 'x'"), StatementKind::Unsupported("COMMENT ON TYPE".into()));
+    assert_eq!(
+        one("COMMENT ON OPERATOR + (int, int) IS 'x'"),
+        StatementKind::Unsupported("COMMENT ON OPERATOR".into())
+    );
+    for (text, domain) in [("COMMENT ON TYPE t IS 'x'", false), ("COMMENT ON DOMAIN t IS 'x'", true)] {
+        match one(text) {
+            StatementKind::Comment { on: CommentTarget::Type(ty), .. } => {
+                assert_eq!((ty.name.parts.as_slice(), ty.domain), (&["t".to_owned()][..], domain));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    match one("ALTER TYPE s.t ADD VALUE IF NOT EXISTS 'a' BEFORE 'b'") {
+        StatementKind::AlterEnum { name, action: AlterEnum::AddValue { label, if_not_exists, place } } => {
+            assert_eq!((name.parts.len(), label.as_str(), if_not_exists), (2, "a", true));
+            assert_eq!(place, LabelPlace::Before("b".into()));
+        }
+        other => panic!("{other:?}"),
+    }
+    match one("CREATE DOMAIN d AS numeric(5,2) CONSTRAINT c CHECK (VALUE > 0) NOT NULL DEFAULT 1") {
+        StatementKind::CreateDomain { ty, constraints, .. } => {
+            assert_eq!(ty.kind, TypeNameKind::Known(Type::Numeric(Some((5, 2)))));
+            assert_eq!(constraints.len(), 3);
+        }
+        other => panic!("{other:?}"),
+    }
     let constraints = |text| match one(text) {
         StatementKind::SetConstraints { names, deferred } => (names.map(|n| n.len()), deferred),
         other => panic!("{other:?}"),

@@ -71,9 +71,12 @@ fn comparable(kind: &RegKind, column: &Type) -> bool {
     let RegKind::Value(ty) = kind else { return false };
     let text = |t: &Type| matches!(t, Type::Text | Type::Varchar(_));
     match column.class() {
-        TypeClass::Integer | TypeClass::Bool | TypeClass::Uuid | TypeClass::Bytea | TypeClass::Time => {
-            ty.class() == column.class()
-        }
+        TypeClass::Integer
+        | TypeClass::Bool
+        | TypeClass::Uuid
+        | TypeClass::Bytea
+        | TypeClass::Time
+        | TypeClass::Enum => ty.class() == column.class(),
         TypeClass::DateTime => (*ty == Type::Date) == (*column == Type::Date) && ty.class() == column.class(),
         TypeClass::Text => text(ty) && text(column),
         _ => false,

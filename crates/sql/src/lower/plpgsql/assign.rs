@@ -70,6 +70,7 @@ impl Body<'_, '_> {
             ExprKind::Null => {
                 for reg in registers(variable) {
                     self.null(reg);
+                    self.l.check_assigned(reg)?;
                 }
                 return Ok(());
             }
@@ -175,8 +176,9 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// After an assignment: a variable declared NOT NULL must not be NULL.
+    /// After an assignment: a variable declared NOT NULL must not be NULL, and one of a domain meets its conditions.
     pub(super) fn check_not_null(&mut self, reg: Reg) -> Result<()> {
+        self.l.check_assigned(reg)?;
         let Some((_, name)) = self.not_null.iter().find(|(r, _)| *r == reg).cloned() else { return Ok(()) };
         let null = self.is_null(reg);
         self.when(null, |s| {

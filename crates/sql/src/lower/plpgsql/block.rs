@@ -2,7 +2,7 @@
 
 use super::shapes::join;
 use super::{Body, Handled, Region, unsupported};
-use crate::lower::{CastContext, Found, Typed, Variable};
+use crate::lower::{CastContext, Declared, Found, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_ir::{Catch, Handler, OpKind, RegKind};
 use planaria_syntax::ast::plpgsql::{Condition, DeclarationKind, PlBlock};
@@ -119,13 +119,15 @@ impl Body<'_, '_> {
                 {
                     return Err(error);
                 }
+                self.l.check_assigned(t.reg)?;
             }
             (Variable::Scalar(_) | Variable::Row { .. }, None) if self.loops > 0 => {
                 for reg in registers(&variable) {
                     self.null(reg);
                 }
+                self.check_first(&variable)?;
             }
-            (_, None) => {}
+            (_, None) => self.check_first(&variable)?,
             (Variable::Row { .. } | Variable::Unassigned, Some(default)) => {
                 self.scope.declare(name, variable.clone());
                 let target = Expr {
@@ -154,6 +156,14 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// A variable that begins as NULL, which not every domain has.
+    fn check_first(&mut self, variable: &Variable) -> Result<()> {
+        match variable {
+            Variable::Scalar(t) => self.l.check_assigned(t.reg),
+            _ => Ok(()),
+        }
+    }
+
     /// Registers for a variable of a type.
     fn variable(&mut self, name: &str, ty: &TypeName) -> Result<Variable> {
         match &ty.kind {
@@ -167,22 +177,31 @@ impl Body<'_, '_> {
             TypeNameKind::Named(of) if self.named_table(of).is_some() => self.table_variable(name, of),
             TypeNameKind::OfColumn(of) => {
                 let found = match self.scope.lookup(&of.parts) {
-                    Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => Some(t.ty.clone()),
+                    Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => Some(t.clone()),
                     _ => None,
                 };
                 match found {
-                    Some(ty) => Ok(self.scalar(name, ty)),
-                    None => {
-                        let ty = self.l.resolve_type(ty)?;
-                        Ok(self.scalar(name, ty))
+                    Some(of) => {
+                        let domain = self.l.domain_of(of.reg);
+                        let variable = self.scalar(name, of.ty);
+                        registers(&variable).into_iter().for_each(|reg| self.l.declare_domain(reg, domain));
+                        Ok(variable)
                     }
+                    None => self.declared(name, ty),
                 }
             }
-            _ => {
-                let ty = self.l.resolve_type(ty)?;
-                Ok(self.scalar(name, ty))
-            }
+            _ => self.declared(name, ty),
         }
+    }
+
+    /// A variable of a type that is looked up.
+    fn declared(&mut self, name: &str, ty: &TypeName) -> Result<Variable> {
+        let Declared { ty, domain } = self.l.declared(ty)?;
+        let variable = self.scalar(name, ty);
+        for reg in registers(&variable) {
+            self.l.declare_domain(reg, domain);
+        }
+        Ok(variable)
     }
 
     pub(super) fn scalar(&mut self, name: &str, ty: Type) -> Variable {
@@ -205,7 +224,12 @@ impl Body<'_, '_> {
         })?;
         let fields: Vec<(String, Type)> =
             self.l.catalog.table_by_id(id).visible().map(|(_, c)| (c.name.clone(), c.ty.clone())).collect();
-        Ok(self.row_variable(name, fields.into_iter(), Some(id)))
+        let variable = self.row_variable(name, fields.into_iter(), Some(id));
+        let table = self.l.catalog.table_by_id(id);
+        for (reg, (_, column)) in registers(&variable).into_iter().zip(table.visible()) {
+            self.l.declare_domain(reg, column.domain);
+        }
+        Ok(variable)
     }
 
     pub(super) fn row_variable(

@@ -463,6 +463,7 @@ impl Body<'_, '_> {
             (Answer::Value(reg), Some(e)) => {
                 let reg = *reg;
                 self.l.expr_into(&self.scope, e, reg, CastContext::Variable)?;
+                self.l.check_assigned(reg)?;
             }
             (Answer::Row(row), Some(Expr { kind: ExprKind::Null, .. })) => {
                 let row = row.clone();
@@ -477,6 +478,7 @@ impl Body<'_, '_> {
                 for (to, from) in row.iter().zip(values) {
                     let src = self.l.cast(from, &to.ty, CastContext::Variable)?;
                     self.copy(to.reg, src);
+                    self.l.check_assigned(to.reg)?;
                 }
             }
         }

@@ -50,6 +50,7 @@ fn lower_routine(
         };
         let ty = parameter.ty.clone();
         l.program.params.push(Param { name: name.clone(), ty: ty.clone(), mode, reg });
+        l.declare_domain(reg, parameter.domain);
         let variable = Variable::Scalar(Typed { reg, ty: ty.clone() });
         // In SQL only what is passed has a name and a number.
         let known = mode != ParamMode::Out || procedure.language == Language::PlPgSql;
@@ -64,6 +65,11 @@ fn lower_routine(
         }
     }
     let answer = answer(catalog, &mut l, procedure, outs)?;
+    let passed: Vec<Reg> =
+        l.program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
+    for reg in passed {
+        l.check_assigned(reg)?;
+    }
     if procedure.strict {
         let inputs: Vec<Reg> =
             l.program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
@@ -85,6 +91,10 @@ fn lower_routine(
             let statements = parse::statements(&procedure.body)?;
             let mut body = body(&mut l, scope, &procedure.name, answer, false);
             body.sql_statements(&statements)?;
+            let answered = l.program.outs.clone();
+            for reg in answered {
+                l.check_assigned(reg)?;
+            }
         }
     }
     l.lowered()
@@ -136,6 +146,7 @@ fn answer(
         }
         Returns::Scalar(ty) if regs.is_empty() => {
             let reg = l.program.value(ty.clone());
+            l.declare_domain(reg, procedure.returns_domain);
             l.program.outputs = named(ty);
             l.program.outs = vec![reg];
             Answer::Value(reg)

@@ -76,6 +76,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                     ty: Type::Int8,
                     not_null: true,
                     default: ColumnDefault::Sequence(rows),
+                    domain: None,
                     hidden: true,
                     comment: None,
                 });
@@ -108,7 +109,8 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
 fn add_column(catalog: &mut Catalog, table: &mut Table, def: &ColumnDef) {
     let ty = types::resolve(catalog, &def.ty).expect("a type");
     let (name, default) = (def.name.clone(), ColumnDefault::None);
-    let mut column = Column { name, ty, not_null: false, default, hidden: false, comment: None };
+    let mut column =
+        Column { name, ty, not_null: false, default, domain: None, hidden: false, comment: None };
     if matches!(def.ty.kind, TypeNameKind::Serial(_)) {
         let s = sequence(catalog, format!("{}_{}_seq", table.name, def.name), false);
         column.default = ColumnDefault::Sequence(s);
@@ -188,6 +190,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         .map(|p| Parameter {
             name: p.name.clone(),
             ty: types::resolve(catalog, &p.ty).expect("a type").base(),
+            domain: None,
             mode: p.mode,
             default: p.default.as_ref().map(|(_, text)| text.clone()),
         })
@@ -217,6 +220,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         body: create.body.clone(),
         body_position: create.body_position,
         current: true,
+        returns_domain: None,
         security_definer: false,
         rights: Rights::default(),
         comment: None,

@@ -1,0 +1,413 @@
+//! CREATE, ALTER and DROP of enumerated types and domains.
+
+use super::depend::Object as Target;
+use super::{Change, Validation, Work, lowering, names, reparse};
+use crate::lower::{self, Declared, Lowerer, ParamTypes};
+use planaria_base::enumeration::{Enum, Place};
+use planaria_base::text_io::quote_ident;
+use planaria_base::{Error, Result, SqlState, Type, TypeId};
+use planaria_catalog::{Check, Domain, Object, Rights, TypeKind, UserType};
+use planaria_ir::ProgramKind;
+use planaria_syntax::ast::{
+    AlterDomain, AlterEnum, AlterTable, Constraint, ConstraintKind, Expr, LabelPlace, Name, Statement,
+    StatementKind, TypeName, TypeRef,
+};
+use std::collections::BTreeMap;
+
+/// 42710
+pub(super) fn type_exists(name: &str) -> Error {
+    Error::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists"))
+}
+
+/// 42704
+fn no_type(name: &Name) -> Error {
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", name.parts.join(".")))
+}
+
+fn constraint_exists(constraint: &str, domain: &str) -> Error {
+    let message = format!("constraint \"{constraint}\" for domain \"{domain}\" already exists");
+    Error::new(SqlState::DUPLICATE_OBJECT, message)
+}
+
+impl Change {
+    /// The user's type that a statement names.
+    pub(super) fn user_type(&self, name: &Name) -> Result<&UserType> {
+        let local = names::local(name, false)?;
+        match self.catalog.user_type(local) {
+            Some(ty) => Ok(ty),
+            None if self.catalog.table(local).is_some() || self.catalog.views.contains_key(local) => {
+                let hint = "ALTER and DROP the relation itself.";
+                Err(Error::unsupported(format!("\"{local}\" is the row type of a relation"), hint))
+            }
+            None => match crate::lower::unknown_type(&name.parts.join("."), 0) {
+                e if e.sqlstate() == SqlState::UNDEFINED_OBJECT => Err(no_type(name)),
+                built_in => Err(built_in),
+            },
+        }
+    }
+
+    /// The same where it is to be a domain, and is the actor's.
+    fn owned_domain(&self, name: &Name) -> Result<TypeId> {
+        let ty = self.user_type(name)?;
+        if ty.domain().is_none() {
+            let message = format!("\"{}\" is not a domain", name.parts.join("."));
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        self.catalog.require_owner(self.actor.user, &Object::Type(ty.id))?;
+        Ok(ty.id)
+    }
+
+    /// A free name for a type: relations have row types of their names.
+    fn new_type_name<'n>(&self, name: &'n Name) -> Result<&'n str> {
+        let local = names::local(name, true)?;
+        self.require_create()?;
+        self.check_type_name(local)?;
+        Ok(local)
+    }
+
+    fn check_type_name(&self, name: &str) -> Result<()> {
+        let relation = self.catalog.table(name).is_some() || self.catalog.views.contains_key(name);
+        if relation || self.catalog.user_type(name).is_some() { Err(type_exists(name)) } else { Ok(()) }
+    }
+
+    fn add_type(&mut self, name: &str, kind: TypeKind) -> TypeId {
+        let id = TypeId::from(self.catalog.types.len());
+        let rights = Rights::of(self.actor.user);
+        let ty = UserType { id, name: name.to_owned(), kind, rights, comment: None };
+        self.catalog.types.push(Some(ty.into()));
+        id
+    }
+
+    pub(super) fn create_enum(&mut self, name: &Name, labels: &[String]) -> Result<&'static str> {
+        let local = self.new_type_name(name)?;
+        let id = TypeId::from(self.catalog.types.len());
+        let (oid, array) = self.catalog.give_type_oids(id);
+        let made = Enum::new(oid, array, local, labels)?;
+        self.add_type(local, TypeKind::Enum(made));
+        Ok("CREATE TYPE")
+    }
+
+    pub(super) fn alter_enum(&mut self, name: &Name, action: &AlterEnum) -> Result<&'static str> {
+        let ty = self.user_type(name)?;
+        let (id, TypeKind::Enum(of)) = (ty.id, &ty.kind) else {
+            let message = format!("{} is not an enum", quote_ident(&ty.name));
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        };
+        self.catalog.require_owner(self.actor.user, &Object::Type(id))?;
+        let now = match action {
+            AlterEnum::AddValue { label, if_not_exists, place } => {
+                if *if_not_exists && of.rank(label).is_some() {
+                    let exists = planaria_base::enumeration::label_exists(label);
+                    self.skip_existing(&exists);
+                    return Ok("ALTER TYPE");
+                }
+                let place = match place {
+                    LabelPlace::Last => Place::Last,
+                    LabelPlace::Before(label) => Place::Before(label),
+                    LabelPlace::After(label) => Place::After(label),
+                };
+                of.with_label(label, place)?
+            }
+            AlterEnum::RenameValue { from, to } => {
+                self.refuse_texts(id, &format!("label \"{from}\" cannot be renamed"), Some(from))?;
+                of.with_renamed_label(from, to)?
+            }
+        };
+        self.catalog.replace_enum(id, &now);
+        Ok("ALTER TYPE")
+    }
+
+    pub(super) fn rename_type(&mut self, ty: &TypeRef, to: &str) -> Result<&'static str> {
+        let tag = if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" };
+        let id = match ty.domain {
+            true => self.owned_domain(&ty.name)?,
+            false => self.user_type(&ty.name)?.id,
+        };
+        self.catalog.require_owner(self.actor.user, &Object::Type(id))?;
+        self.check_type_name(to)?;
+        let name = self.catalog.type_by_id(id).name.clone();
+        self.refuse_texts(id, &format!("type \"{name}\" cannot be renamed"), None)?;
+        match self.catalog.type_by_id(id).kind.clone() {
+            TypeKind::Enum(of) => self.catalog.replace_enum(id, &of.renamed(to)),
+            TypeKind::Domain(_) => {
+                if let Some(ty) = self.catalog.types[id.index()].as_mut() {
+                    ty.name = to.to_owned();
+                }
+            }
+        }
+        Ok(tag)
+    }
+
+    /// 0A000 where a definition that is kept as text names the type (with the label, if one is given).
+    fn refuse_texts(&self, id: TypeId, message: &str, label: Option<&str>) -> Result<()> {
+        for (object, _) in (Target::Type(id)).dependents(&self.catalog)? {
+            let named = match (&object, label) {
+                (Target::Column(..) | Target::Routine(_) | Target::Type(_), _) => false,
+                (_, None) => true,
+                // A label stands in a text of its own.
+                (Target::View(name), Some(label)) => {
+                    let view = self.catalog.views.get(name);
+                    view.is_some_and(|v| v.query.contains(label))
+                }
+                (_, Some(_)) => true,
+            };
+            if named {
+                let detail =
+                    format!("{} depends on it, and is kept as text.", object.describe(&self.catalog));
+                let hint = "Drop it, make the change, create it again.";
+                return Err(Error::unsupported(message, hint).detail(detail));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_domain(
+        &mut self,
+        name: &Name,
+        ty: &TypeName,
+        constraints: &[Constraint],
+    ) -> Result<&'static str> {
+        let local = self.new_type_name(name)?.to_owned();
+        let Declared { ty: base, domain: over } =
+            Lowerer::new(&self.catalog, "type", ProgramKind::Statement).declared(ty)?;
+        if matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
+            let message = format!("\"{base}\" is not a valid base type for a domain");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(ty.position));
+        }
+        let base = self.kept(base);
+        let id = self.add_type(
+            &local,
+            TypeKind::Domain(Domain { base, over, not_null: false, default: None, checks: Vec::new() }),
+        );
+        let mut null: Option<bool> = None;
+        for c in constraints {
+            match &c.kind {
+                ConstraintKind::NotNull | ConstraintKind::Null => {
+                    let is_null = matches!(c.kind, ConstraintKind::Null);
+                    if null.is_some_and(|n| n != is_null) {
+                        let message = "conflicting NULL/NOT NULL constraints";
+                        return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+                    }
+                    null = Some(is_null);
+                    self.domain_mut(id).not_null = !is_null;
+                }
+                ConstraintKind::Default { expr, text } => {
+                    if self.domain_mut(id).default.is_some() {
+                        return Err(Error::new(SqlState::SYNTAX_ERROR, "multiple default expressions"));
+                    }
+                    self.set_domain_default(id, Some((expr, text)))?;
+                }
+                ConstraintKind::Check { expr, text } => {
+                    self.add_domain_check(id, c.name.as_deref(), expr, text)?;
+                }
+                _ => return Err(not_of_domains(c)),
+            }
+        }
+        Ok("CREATE DOMAIN")
+    }
+
+    fn domain_mut(&mut self, id: TypeId) -> &mut Domain {
+        match self.catalog.types[id.index()].as_mut().map(|t| &mut t.kind) {
+            Some(TypeKind::Domain(domain)) => domain,
+            _ => unreachable!("the id of a domain"),
+        }
+    }
+
+    fn set_domain_default(&mut self, id: TypeId, default: Option<(&Expr, &String)>) -> Result<()> {
+        let text = match default {
+            Some((expr, text)) => {
+                let (name, base) =
+                    (self.catalog.type_by_id(id).name.clone(), self.catalog.domain(id).base.clone());
+                lowering::check_default(&self.catalog, &name, &base, expr)?;
+                Some(text.clone())
+            }
+            None => None,
+        };
+        self.domain_mut(id).default = text;
+        Ok(())
+    }
+
+    /// Adds a condition, and answers with its name.
+    fn add_domain_check(
+        &mut self,
+        id: TypeId,
+        name: Option<&str>,
+        expr: &Expr,
+        text: &str,
+    ) -> Result<String> {
+        let (domain, base) = (self.catalog.type_by_id(id).name.clone(), self.catalog.domain(id).base.clone());
+        lowering::check_domain_condition(&self.catalog, &base, expr)?;
+        let has = |name: &str| self.catalog.domain(id).checks.iter().any(|c| c.name == name);
+        let name = match name {
+            Some(name) if has(name) => return Err(constraint_exists(name, &domain)),
+            Some(name) => name.to_owned(),
+            None => names::domain_constraint(&domain, has),
+        };
+        let check = Check { name: name.clone(), expression: text.to_owned(), comment: None };
+        let checks = &mut self.domain_mut(id).checks;
+        // They are looked at in the order of their names.
+        let at = checks.partition_point(|c| c.name < check.name);
+        checks.insert(at, check);
+        Ok(name)
+    }
+
+    pub(super) fn alter_domain(&mut self, name: &Name, action: &AlterDomain) -> Result<&'static str> {
+        let id = self.owned_domain(name)?;
+        let domain = self.catalog.type_by_id(id).name.clone();
+        let missing = |constraint: &str| {
+            let message = format!("constraint \"{constraint}\" of domain \"{domain}\" does not exist");
+            Error::new(SqlState::UNDEFINED_OBJECT, message)
+        };
+        let find =
+            |change: &Self, name: &str| change.catalog.domain(id).checks.iter().position(|c| c.name == name);
+        match action {
+            AlterDomain::SetDefault(default) => {
+                self.set_domain_default(id, default.as_ref().map(|(e, t)| (e, t)))?;
+            }
+            AlterDomain::SetNotNull(not_null) => {
+                self.domain_mut(id).not_null = *not_null;
+                if *not_null {
+                    self.hold_against(id, None)?;
+                }
+            }
+            AlterDomain::AddConstraint(c) => match &c.kind {
+                ConstraintKind::Check { expr, text } => {
+                    let name = self.add_domain_check(id, c.name.as_deref(), expr, text)?;
+                    self.hold_against(id, Some(&name))?;
+                }
+                _ => return Err(not_of_domains(c)),
+            },
+            AlterDomain::DropConstraint { name, if_exists, .. } => match find(self, name) {
+                Some(at) => drop(self.domain_mut(id).checks.remove(at)),
+                None if *if_exists => self.skip_missing(&missing(name)),
+                None => return Err(missing(name)),
+            },
+            AlterDomain::RenameConstraint { from, to } => {
+                let at = find(self, from).ok_or_else(|| missing(from))?;
+                if find(self, to).is_some() {
+                    return Err(constraint_exists(to, &domain));
+                }
+                let checks = &mut self.domain_mut(id).checks;
+                checks[at].name.clone_from(to);
+                checks.sort_by(|a, b| a.name.cmp(&b.name));
+            }
+            AlterDomain::ValidateConstraint(name) => {
+                find(self, name).ok_or_else(|| missing(name))?;
+            }
+        }
+        Ok("ALTER DOMAIN")
+    }
+
+    /// Every column of the domain, and of those over it, must meet a condition, or have no NULL.
+    fn hold_against(&mut self, id: TypeId, check: Option<&str>) -> Result<()> {
+        let check =
+            check.and_then(|name| self.catalog.domain(id).checks.iter().find(|c| c.name == name)).cloned();
+        let mut validations = Vec::new();
+        for table in self.catalog.tables.iter().flatten() {
+            for (_, column) in table.visible() {
+                let of = column.domain.map_or(Vec::new(), |d| self.catalog.domains_of(d));
+                if !of.iter().any(|t| t.id == id) {
+                    continue;
+                }
+                let wrong = match &check {
+                    Some(check) => format!("NOT ({})", check.expression),
+                    None => "value IS NULL".to_owned(),
+                };
+                let text = format!(
+                    "SELECT NULL::text FROM (SELECT {} AS value FROM {}) AS stored WHERE {wrong} LIMIT 1",
+                    quote_ident(&column.name),
+                    quote_ident(&table.name)
+                );
+                let query = reparse::query(&text)?;
+                let kind = StatementKind::Query(Box::new(query));
+                let statement = Statement { position: 0, end: 0, kind };
+                let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
+                let (state, what) = match &check {
+                    Some(_) => (SqlState::CHECK_VIOLATION, "values that violate the new constraint"),
+                    None => (SqlState::NOT_NULL_VIOLATION, "null values"),
+                };
+                let message =
+                    format!("column \"{}\" of table \"{}\" contains {what}", column.name, table.name);
+                validations.push(Validation { program, error: Error::new(state, message) });
+            }
+        }
+        self.out.work.extend(validations.into_iter().map(|v| Work::Validate(Box::new(v))));
+        Ok(())
+    }
+
+    pub(super) fn drop_types(
+        &mut self,
+        domain: bool,
+        names: &[Name],
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<&'static str> {
+        let mut targets = Vec::new();
+        for name in names {
+            match self.user_type(name) {
+                Ok(ty) if domain && ty.domain().is_none() => {
+                    let message = format!("\"{}\" is not a domain", name.parts.join("."));
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+                Ok(ty) => {
+                    self.catalog.require_owner(self.actor.user, &Object::Type(ty.id))?;
+                    if !targets.contains(&Target::Type(ty.id)) {
+                        targets.push(Target::Type(ty.id));
+                    }
+                }
+                Err(error) if if_exists && error.sqlstate() == SqlState::UNDEFINED_OBJECT => {
+                    self.skip_missing(&error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.drop_targets(targets, cascade)?;
+        Ok(if domain { "DROP DOMAIN" } else { "DROP TYPE" })
+    }
+
+    /// Columns of a type that goes go with it.
+    pub(super) fn drop_columns(
+        &mut self,
+        columns: &[(planaria_base::TableId, planaria_base::ColumnId)],
+    ) -> Result<()> {
+        let mut by_table: BTreeMap<planaria_base::TableId, Vec<AlterTable>> = BTreeMap::new();
+        for (table, column) in columns {
+            let Some(of) = &self.catalog.tables[table.index()] else { continue };
+            let name = of.columns[column.index()].name.clone();
+            by_table.entry(*table).or_default().push(AlterTable::DropColumn {
+                name,
+                if_exists: false,
+                cascade: true,
+            });
+        }
+        for (table, actions) in by_table {
+            let name = Name { parts: vec![self.catalog.table_by_id(table).name.clone()], position: 0 };
+            self.alter_table(&name, false, &actions)?;
+        }
+        Ok(())
+    }
+}
+
+/// A constraint that no domain has.
+fn not_of_domains(c: &Constraint) -> Error {
+    let what = match &c.kind {
+        ConstraintKind::PrimaryKey { .. } => "primary key constraints",
+        ConstraintKind::Unique { .. } => "unique constraints",
+        ConstraintKind::ForeignKey { .. } => "foreign key constraints",
+        ConstraintKind::Identity { .. } | ConstraintKind::GeneratedStored => "specifying GENERATED",
+        _ => "this constraint",
+    };
+    let message = match what {
+        "specifying GENERATED" => format!("{what} not supported for domains"),
+        _ => format!("{what} not possible for domains"),
+    };
+    Error::new(SqlState::SYNTAX_ERROR, message)
+}
+
+/// 42710 of a relation that would be called like a type.
+pub(super) fn in_the_way(name: &str) -> Error {
+    type_exists(name).hint(
+        "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any \
+         existing type.",
+    )
+}

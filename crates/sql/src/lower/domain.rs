@@ -1,0 +1,143 @@
+//! Domains: a value becomes one of a domain when it meets the domain's conditions.
+//!
+//! Registers and columns have the type that the domain is over; the conditions are code where a value is converted,
+//! assigned to a variable, passed, answered or stored. Those of a domain that this one is over come first.
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind};
+use super::names::Names;
+use super::scope::{Scope, Typed, Variable};
+use planaria_base::{Error, Result, SqlState, Type, TypeId};
+use planaria_catalog::{Table, TypeKind, UserType};
+use planaria_ir::{ErrorFields, Func, Reg};
+use planaria_syntax::ast::{Name, TypeName, TypeNameKind};
+
+/// What a type name stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Declared {
+    /// The type of the values.
+    pub ty: Type,
+    /// Where the name is a domain's: values must meet its conditions.
+    pub domain: Option<TypeId>,
+}
+
+impl From<Type> for Declared {
+    fn from(ty: Type) -> Declared {
+        Declared { ty, domain: None }
+    }
+}
+
+/// The user's type of that name.
+pub(crate) fn user_type<'c>(catalog: &'c planaria_catalog::Catalog, name: &Name) -> Option<&'c UserType> {
+    match &name.parts[..] {
+        [one] => catalog.user_type(one),
+        [schema, one] if schema == planaria_catalog::PUBLIC => catalog.user_type(one),
+        _ => None,
+    }
+}
+
+impl Lowerer<'_> {
+    /// The type a name stands for, with its domain: built-in, the user's, or 42704. `%TYPE` of columns is resolved too.
+    pub fn declared(&self, name: &TypeName) -> Result<Declared> {
+        let domain = match &name.kind {
+            TypeNameKind::Named(path) => {
+                user_type(self.catalog, path).filter(|t| matches!(t.kind, TypeKind::Domain(_))).map(|t| t.id)
+            }
+            TypeNameKind::OfColumn(path) => match &path.parts[..] {
+                [.., table, column] => {
+                    let table = self.catalog.table(table);
+                    table.and_then(|t| t.column(column)).and_then(|(_, c)| c.domain)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        Ok(Declared { ty: self.resolve_type(name)?, domain })
+    }
+
+    /// The same where no conditions can be looked at: 0A000 of a domain.
+    pub fn without_conditions(&self, name: &TypeName, what: &str) -> Result<Type> {
+        let declared = self.declared(name)?;
+        match declared.domain {
+            None => Ok(declared.ty),
+            Some(_) => {
+                let hint = "Use the type that the domain is over.";
+                Err(Error::unsupported(format!("a domain as {what} is not supported"), hint)
+                    .at(name.position))
+            }
+        }
+    }
+
+    /// A value that must meet a domain's conditions.
+    pub(super) fn in_domain(&mut self, value: Bound, domain: Option<TypeId>) -> Bound {
+        let Some(id) = domain else { return value };
+        let (ty, position) = (value.ty.clone(), value.position);
+        Bound::new(BoundKind::InDomain(Box::new(value), id), ty, position)
+    }
+
+    /// Raises 23502 or 23514 where the value does not meet a domain's conditions.
+    pub fn check_domain(&mut self, value: Reg, id: TypeId) -> Result<()> {
+        let catalog = self.catalog;
+        // The one that the value is to be of is named, whichever has the condition.
+        let name = planaria_base::text_io::quote_ident(&catalog.type_by_id(id).name);
+        for domain in catalog.domains_of(id) {
+            let Some(definition) = domain.domain() else { continue };
+            let fields = |constraint: Option<&str>| ErrorFields {
+                constraint: constraint.map(str::to_owned),
+                ..ErrorFields::default()
+            };
+            if definition.not_null {
+                let null = self.apply(Func::IsNull, vec![value], Type::Bool);
+                self.raising(null, |l| {
+                    let message = format!("domain {name} does not allow null values");
+                    l.raise(SqlState::NOT_NULL_VIOLATION, message, fields(None));
+                    Ok(())
+                })?;
+            }
+            for check in &definition.checks {
+                let mut scope = Scope::new();
+                let typed = Typed { reg: value, ty: definition.base.clone() };
+                scope.declare("value", Variable::Scalar(typed));
+                let bound = self.bind_text_in(&Names::of(&scope), &check.expression, self.position)?;
+                let bound = self.boolean(bound, "CHECK")?;
+                let holds = self.value(&bound)?;
+                let fails = self.apply(Func::IsFalse, vec![holds], Type::Bool);
+                self.raising(fails, |l| {
+                    let message =
+                        format!("value for domain {name} violates check constraint \"{}\"", check.name);
+                    l.raise(SqlState::CHECK_VIOLATION, message, fields(Some(&check.name)));
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for values that are about to be stored, by column.
+    pub(super) fn check_domains(&mut self, table: &Table, values: &[(usize, Reg)]) -> Result<()> {
+        for (column, reg) in values {
+            if let Some(id) = table.columns[*column].domain {
+                self.check_domain(*reg, id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on whoever assigns to the variable asks [`check_assigned`](Self::check_assigned).
+    pub fn declare_domain(&mut self, variable: Reg, domain: Option<TypeId>) {
+        self.domains.extend(domain.map(|id| (variable, id)));
+    }
+
+    /// The domain of a variable.
+    pub fn domain_of(&self, variable: Reg) -> Option<TypeId> {
+        self.domains.iter().find(|(reg, _)| *reg == variable).map(|(_, id)| *id)
+    }
+
+    /// What was assigned to a variable meets the conditions of its domain, if it has one.
+    pub fn check_assigned(&mut self, variable: Reg) -> Result<()> {
+        match self.domain_of(variable) {
+            Some(id) => self.check_domain(variable, id),
+            None => Ok(()),
+        }
+    }
+}

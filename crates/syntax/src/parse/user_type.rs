@@ -1,0 +1,166 @@
+//! CREATE, ALTER and DROP of types and domains.
+
+use planaria_base::Result;
+
+use super::lex::Kind;
+use super::parser::Parser;
+use crate::ast::{AlterDomain, AlterEnum, Constraint, LabelPlace, OwnedObject, StatementKind, TypeRef};
+
+impl Parser<'_> {
+    /// `CREATE TYPE name AS ENUM (..)`; other kinds are refused.
+    pub(crate) fn create_type(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let name = self.qualified_name()?;
+        let position = self.position();
+        if !self.eat_word("as") {
+            return self.unsupported("a type of that kind", position);
+        }
+        let position = self.position();
+        if !self.eat_word("enum") {
+            let what = match self.word().as_str() {
+                "range" => "a range type",
+                _ => "a composite type",
+            };
+            return self.unsupported(what, position);
+        }
+        self.expect(Kind::LeftParen)?;
+        let mut labels = Vec::new();
+        if !self.at_kind(Kind::RightParen) {
+            labels = self.list(Self::string)?;
+        }
+        self.expect(Kind::RightParen)?;
+        Ok(StatementKind::CreateEnum { name, labels })
+    }
+
+    /// `CREATE DOMAIN name [AS] type [constraints]`
+    pub(crate) fn create_domain(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let name = self.qualified_name()?;
+        self.eat_word("as");
+        let ty = self.type_name()?;
+        let mut constraints = Vec::new();
+        loop {
+            if self.eat_word("collate") {
+                self.byte_collation()?;
+                continue;
+            }
+            match self.column_constraint()? {
+                Some(constraint) => constraints.push(constraint),
+                None => break,
+            }
+        }
+        Ok(StatementKind::CreateDomain { name, ty, constraints })
+    }
+
+    /// `ALTER TYPE ..`
+    pub(crate) fn alter_type(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let name = self.qualified_name()?;
+        if self.at_words(&["add", "value"]) {
+            self.expect_words(&["add", "value"])?;
+            let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+            let label = self.string()?;
+            let place = if self.eat_word("before") {
+                LabelPlace::Before(self.string()?)
+            } else if self.eat_word("after") {
+                LabelPlace::After(self.string()?)
+            } else {
+                LabelPlace::Last
+            };
+            return Ok(StatementKind::AlterEnum {
+                name,
+                action: AlterEnum::AddValue { label, if_not_exists, place },
+            });
+        }
+        if self.eat_words(&["rename", "value"]) {
+            let from = self.string()?;
+            self.expect_word("to")?;
+            let to = self.string()?;
+            return Ok(StatementKind::AlterEnum { name, action: AlterEnum::RenameValue { from, to } });
+        }
+        self.alter_any_type(TypeRef { name, domain: false })
+    }
+
+    /// `ALTER DOMAIN ..`
+    pub(crate) fn alter_domain(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let name = self.qualified_name()?;
+        let word = self.word();
+        let action = match word.as_str() {
+            "set" if self.at_word_ahead(1, "default") => {
+                self.expect_words(&["set", "default"])?;
+                AlterDomain::SetDefault(Some(self.expr_with_text(false)?))
+            }
+            "drop" if self.at_word_ahead(1, "default") => {
+                self.expect_words(&["drop", "default"])?;
+                AlterDomain::SetDefault(None)
+            }
+            "set" if self.at_word_ahead(1, "not") => {
+                self.expect_words(&["set", "not", "null"])?;
+                AlterDomain::SetNotNull(true)
+            }
+            "drop" if self.at_word_ahead(1, "not") => {
+                self.expect_words(&["drop", "not", "null"])?;
+                AlterDomain::SetNotNull(false)
+            }
+            "add" => {
+                self.bump();
+                let position = self.position();
+                match self.column_constraint()? {
+                    Some(constraint) => AlterDomain::AddConstraint(self.validated(constraint)?),
+                    None => return Err(self.syntax_error("a constraint is expected", position)),
+                }
+            }
+            "drop" if self.at_word_ahead(1, "constraint") => {
+                self.expect_words(&["drop", "constraint"])?;
+                let if_exists = self.eat_words(&["if", "exists"]);
+                let name = self.name()?;
+                AlterDomain::DropConstraint { name, if_exists, cascade: self.cascade() }
+            }
+            "rename" if self.at_word_ahead(1, "constraint") => {
+                self.expect_words(&["rename", "constraint"])?;
+                let from = self.name()?;
+                self.expect_word("to")?;
+                AlterDomain::RenameConstraint { from, to: self.name()? }
+            }
+            "validate" => {
+                self.expect_words(&["validate", "constraint"])?;
+                AlterDomain::ValidateConstraint(self.name()?)
+            }
+            _ => return self.alter_any_type(TypeRef { name, domain: true }),
+        };
+        Ok(StatementKind::AlterDomain { name, action })
+    }
+
+    /// There is no constraint that was not looked at: `NOT VALID` is refused.
+    fn validated(&mut self, constraint: Constraint) -> Result<Constraint> {
+        match self.at_words(&["not", "valid"]) {
+            true => self.unsupported("a constraint that is NOT VALID", self.position()),
+            false => Ok(constraint),
+        }
+    }
+
+    /// `RENAME TO`, `OWNER TO`
+    fn alter_any_type(&mut self, ty: TypeRef) -> Result<StatementKind> {
+        if self.eat_words(&["rename", "to"]) {
+            return Ok(StatementKind::RenameType { to: self.name()?, ty });
+        }
+        if self.at_word("owner") {
+            return Ok(StatementKind::AlterOwner { object: OwnedObject::Type(ty), owner: self.owner_to()? });
+        }
+        if self.at_end() {
+            return self.fail();
+        }
+        let what = format!("ALTER {}", ty.word());
+        self.unsupported_statement(&what)
+    }
+
+    /// `DROP TYPE ..`, `DROP DOMAIN ..`
+    pub(crate) fn drop_type(&mut self, domain: bool) -> Result<StatementKind> {
+        self.bump();
+        let if_exists = self.eat_words(&["if", "exists"]);
+        let names = self.list(Self::qualified_name)?;
+        let cascade = self.cascade();
+        Ok(StatementKind::DropType { domain, names, if_exists, cascade })
+    }
+}
