@@ -23,7 +23,14 @@ pub enum Ty {
     Uuid,
     Jsonb,
     Texts,
+    Mood,
 }
+
+/// The types of users that scripts begin with.
+pub const USER_TYPES: [&str; 2] = [
+    "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'Very happy')",
+    "CREATE DOMAIN level AS integer CHECK (VALUE > -3) CONSTRAINT some CHECK (VALUE <> 7)",
+];
 
 impl Ty {
     /// Whether a key has such columns.
@@ -52,6 +59,8 @@ impl Ty {
         Ty::Uuid,
         Ty::Jsonb,
         Ty::Texts,
+        Ty::Mood,
+        Ty::Mood,
     ];
 
     /// As a column's type.
@@ -82,6 +91,7 @@ impl Ty {
             Ty::Uuid => "uuid",
             Ty::Jsonb => "jsonb",
             Ty::Texts => "text[]",
+            Ty::Mood => "mood",
         }
     }
     /// A value as simple as can be.
@@ -102,6 +112,7 @@ impl Ty {
             Ty::Uuid => "'00000000-0000-0000-0000-000000000001'::uuid",
             Ty::Jsonb => "'{}'::jsonb",
             Ty::Texts => "'{}'::text[]",
+            Ty::Mood => "'ok'::mood",
         }
     }
     /// A literal.
@@ -168,6 +179,7 @@ impl Ty {
                 ];
                 format!("interval '{}'", rng.pick(&texts))
             }
+            Ty::Mood => format!("'{}'::mood", rng.pick(&["sad", "ok", "happy", "Very happy"])),
             Ty::Uuid => format!("'00000000-0000-0000-0000-00000000000{}'::uuid", rng.between(0, 5)),
             Ty::Texts => {
                 format!("'{}'::text[]", rng.pick(&["{}", "{a}", "{a,b}", "{NULL,\"c d\"}", "{12,ä,\"\"}"]))
@@ -272,7 +284,8 @@ fn table(rng: &mut Rng, n: usize, before: &[Table]) -> Table {
     for i in 0..rng.between(2, 5) as usize {
         let ty = *rng.pick(Ty::COLUMNS);
         let name = format!("c{i}");
-        let mut parts = vec![text(format!("{name} {}", ty.column()))];
+        let column_type = if ty == Ty::Int4 && rng.chance(15) { "level" } else { ty.column() };
+        let mut parts = vec![text(format!("{name} {column_type}"))];
         let mut optional = true;
         let mut key = false;
         let parents: Vec<&Table> = before.iter().filter(|t| t.id.is_some()).collect();

@@ -31,7 +31,7 @@ fn forms(ty: Ty) -> Forms {
             "($ = $)" Jsonb Jsonb; "($ < $)" Jsonb Jsonb; "($ @> $)" Jsonb Jsonb; "($ ? $)" Jsonb Text;
             "($ ?| ARRAY[$, 'a'])" Jsonb Text; "($ ?& ARRAY['b', $])" Jsonb Text; "($ IS NULL)" Jsonb;
             "($ = ANY ($))" Text Texts; "($ <> ALL ($))" Text Texts; "($ @> $)" Texts Texts; "($ <@ $)" Texts Texts; "($ && $)" Texts Texts;
-            "($ = $)" Texts Texts; "($ < $)" Texts Texts;
+            "($ = $)" Texts Texts; "($ < $)" Texts Texts; "($ = $)" Mood Mood; "($ < $)" Mood Mood; "($ IN ($, 'ok'))" Mood Mood; "($ = ANY (enum_range($, $)))" Mood Mood Mood;
         },
         Ty::Int2 => forms! { "abs($)" Int2; "coalesce($, $)" Int2 Int2; "greatest($, $)" Int2 Int2; },
         Ty::Int4 => forms! {
@@ -44,7 +44,7 @@ fn forms(ty: Ty) -> Forms {
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Int4 Int4; "(CASE WHEN $ THEN $ END)" Bool Int4;
             "(CASE $ WHEN $ THEN $ ELSE $ END)" Int4 Int4 Int4 Int4; "($)::integer" Bool;
             "($ & $)" Int4 Int4; "($ | $)" Int4 Int4; "($ # $)" Int4 Int4; "mod($, 3)" Int4; "sign($)::integer" Numeric;
-            "($ + $)" Int2 Int4; "cardinality(ARRAY[$, $])" Int4 Int4; "cardinality($)" Texts; "array_length($, 1)" Texts; "array_position($, ($)::text)" Texts Text; "(ARRAY[$, $])[2]" Int4 Int4; "($ / 2)" Int4;
+            "($ + $)" Int2 Int4; "cardinality(ARRAY[$, $])" Int4 Int4; "cardinality($)" Texts; "array_position(enum_range(NULL::mood), $)" Mood; "array_length($, 1)" Texts; "array_position($, ($)::text)" Texts Text; "(ARRAY[$, $])[2]" Int4 Int4; "($ / 2)" Int4;
         },
         Ty::Int8 => forms! {
             "($)::bigint" Int4; "($ + $)" Int8 Int4; "abs($)" Int8; "coalesce($, $)" Int8 Int8; "($ % 5)" Int8;
@@ -85,7 +85,7 @@ fn forms(ty: Ty) -> Forms {
             "quote_nullable($)" Text; "format('%L', $)" Text; "quote_ident($)" Text;
             "($)::text" Int4; "($)::text" Numeric; "($)::text" Bool; "($)::text" Date; "($)::text" Timestamp;
             "($)::text" Uuid; "($)::text" Float8; "($)::text" Interval; "($)::varchar(3)" Text;
-            "($)::text" Real; "($)::text" Time;
+            "($)::text" Real; "($)::text" Time; "($)::text" Mood; "($ || $)" Mood Text;
             "($)::text" Jsonb; "($ ->> 'a')" Jsonb; "($ ->> $ % 3)" Jsonb Int4; "($ ->> $)" Jsonb Text; "jsonb_typeof($)" Jsonb;
             "($ #>> ARRAY['b', $])" Jsonb Text;
             "($)[1]" Texts; "array_to_string($, ',')" Texts; "($)::text" Texts; "array_to_string($, $, '*')" Texts Text;
@@ -110,13 +110,17 @@ fn forms(ty: Ty) -> Forms {
             "($ * 1.5)" Interval; "($ / 3)" Interval; "date_trunc('month', $)" Interval; "greatest($, $)" Interval Interval;
         },
         Ty::Uuid => forms! { "coalesce($, $)" Uuid Uuid; "nullif($, $)" Uuid Uuid; },
+        Ty::Mood => forms! {
+            "coalesce($, $)" Mood Mood; "nullif($, $)" Mood Mood; "greatest($, $)" Mood Mood; "least($, $)" Mood Mood;
+            "(CASE WHEN $ THEN $ ELSE $ END)" Bool Mood Mood; "($)::text::mood" Mood; "(enum_range($, $))[1]" Mood Mood;
+        },
         Ty::Texts => forms! {
-            "ARRAY[($)::text, $]" Text Text; "($ || $)" Texts Texts; "($ || ($)::text)" Texts Text; "array_append($, ($)::text)" Texts Text;
+            "enum_range($, $)::text[]" Mood Mood; "ARRAY[($)::text, $]" Text Text; "($ || $)" Texts Texts; "($ || ($)::text)" Texts Text; "array_append($, ($)::text)" Texts Text;
             "array_remove($, ($)::text)" Texts Text; "string_to_array($, ' ')" Text; "($)[1:1]" Texts; "coalesce($, $)" Texts Texts;
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Texts Texts; "array_prepend(($)::text, $)" Text Texts; "($)::text::text[]" Texts;
         },
         Ty::Jsonb => forms! {
-            "to_jsonb($)" Texts; "($ || $)" Jsonb Jsonb; "($ -> 'a')" Jsonb; "($ -> $ % 3)" Jsonb Int4; "($ -> $)" Jsonb Text; "to_jsonb($)" Int4;
+            "to_jsonb($)" Texts; "to_jsonb($)" Mood; "($ || $)" Jsonb Jsonb; "($ -> 'a')" Jsonb; "($ -> $ % 3)" Jsonb Int4; "($ -> $)" Jsonb Text; "to_jsonb($)" Int4;
             "to_jsonb(($)::text)" Text; "to_jsonb($)" Numeric; "to_jsonb($)" Date; "to_jsonb($)" Timestamp; "to_jsonb($)" Bool; "($ #> '{b,a}')" Jsonb;
             "jsonb_build_object('a', $, 'b', $)" Numeric Text; "jsonb_build_array($, $, $)" Int4 Jsonb Text;
             "jsonb_strip_nulls($)" Jsonb; "coalesce($, $)" Jsonb Jsonb; "greatest($, $)" Jsonb Jsonb; "nullif($, $)" Jsonb Jsonb;

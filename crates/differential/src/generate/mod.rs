@@ -76,12 +76,14 @@ fn plain(node: Node) -> Statement {
 /// The script of a case.
 pub fn script(kind: Kind, seed: u64, case: u64) -> Vec<Statement> {
     let rng = Rng::new(seed, case);
-    match kind {
+    let mut all: Vec<Statement> = schema::USER_TYPES.iter().map(|t| plain(text(*t))).collect();
+    all.extend(match kind {
         Kind::Mixed => mixed(rng),
         Kind::Actions => actions::script(rng),
         Kind::Nested => nested::script(rng),
         Kind::Volatile => volatile::script(rng),
-    }
+    });
+    all
 }
 
 fn mixed(mut rng: Rng) -> Vec<Statement> {

@@ -15,7 +15,7 @@ pub(super) struct Routine {
 
 /// Types of parameters and variables.
 const TYPES: &[Ty] =
-    &[Ty::Int4, Ty::Int4, Ty::Int4, Ty::Int8, Ty::Numeric, Ty::Text, Ty::Text, Ty::Bool, Ty::Date];
+    &[Ty::Int4, Ty::Int4, Ty::Int4, Ty::Int8, Ty::Numeric, Ty::Text, Ty::Text, Ty::Bool, Ty::Date, Ty::Mood];
 
 const CONDITIONS: &[&str] = &[
     "OTHERS",
@@ -55,7 +55,8 @@ impl Generator {
                 true => seq([text(" := "), self.expression(ty, &variables, 1)]),
                 false => text(""),
             };
-            declared.push(seq([text(format!("v{i} {}", ty.name())), opt(value), text(";")]));
+            let declared_type = if ty == Ty::Int4 && self.rng.chance(15) { "level" } else { ty.name() };
+            declared.push(seq([text(format!("v{i} {declared_type}")), opt(value), text(";")]));
             variables.push(Name { text: format!("v{i}"), ty });
         }
         let mut scope = Scope { variables, given: 0, returns, loops: 0 };

@@ -225,17 +225,19 @@ pub(super) fn arguments(catalog: &Catalog, p: &Procedure, defaults: bool) -> Str
 pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
     let table_name = |id: &planaria_base::TableId| quote_ident(&catalog.table_by_id(*id).name);
     let one = || match p.outputs().collect::<Vec<_>>()[..] {
-        [one] => one.ty.to_string(),
+        [one] => declared(catalog, &one.ty, one.domain),
         _ => "record".to_owned(),
     };
     Some(match &p.returns {
         Returns::Procedure => return None,
-        Returns::Scalar(ty) => ty.to_string(),
-        Returns::SetOf(ty) => format!("SETOF {ty}"),
+        Returns::Scalar(ty) => declared(catalog, ty, p.returns_domain),
+        Returns::SetOf(ty) => format!("SETOF {}", declared(catalog, ty, None)),
         Returns::SetOfTable(id) => format!("SETOF {}", table_name(id)),
         Returns::RowOf(id) => table_name(id),
         Returns::Table => {
-            let columns = p.outputs().map(|q| format!("{} {}", quote_ident(&q.name), q.ty));
+            let columns = p
+                .outputs()
+                .map(|q| format!("{} {}", quote_ident(&q.name), declared(catalog, &q.ty, q.domain)));
             format!("TABLE({})", columns.collect::<Vec<_>>().join(", "))
         }
         Returns::OutRow => one(),
