@@ -115,11 +115,13 @@ impl Func {
             | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe | JsonbLt
             | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText | JsonElement | JsonElementText
             | JsonPath | JsonPathText | JsonTypeof | JsonLength | JsonElements | JsonElementTexts
-            | JsonKeys | JsonValues | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny
-            | JsonbHasAll | JsonbConcat | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt
-            | JsonbWithoutPath | JsonbSet | JsonbInsert | JsonStripNulls | JsonbPretty | JsonObject
-            | JsonObjectOf | SizePretty | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs
-            | Format | CharPad | RaiseFormat => Determinism::Deterministic,
+            | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys | JsonValues | JsonValueTexts
+            | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat | JsonbWithout
+            | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert
+            | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty | QuoteIdent
+            | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad | RaiseFormat => {
+                Determinism::Deterministic
+            }
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,

@@ -214,6 +214,10 @@ funcs! {
     JsonTypeof "json.typeof" (K) -> T; JsonLength "json.length" (K) -> I;
     /// Elements, keys, values, as JSON or as texts; what is asked for them, for the error.
     JsonElements "json.elements" (K, T) -> A; JsonElementTexts "json.elementtexts" (K, T) -> A;
+    /// The value if it is an object; the elements of an array, which must be objects. `T`: the function that asks.
+    JsonRecord "json.record" (K, T) -> K; JsonRecords "json.records" (K, T) -> A;
+    /// What stands at a key as texts: an array of JSON, or a text of one of SQL.
+    JsonFieldTexts "json.fieldtexts" (K, T) -> A;
     JsonKeys "json.keys" (K, T) -> A; JsonValues "json.values" (K, T) -> A; JsonValueTexts "json.valuetexts" (K, T) -> A;
     /// `@>`, `?`, `?|`, `?&`.
     JsonbContains "jsonb.contains" (J, J) -> B; JsonbHas "jsonb.has" (J, T) -> B;

@@ -360,3 +360,51 @@ pub fn object(heap: &mut Heap, keys: ArrayRef, values: Option<ArrayRef>) -> Resu
     })?;
     Ok(Slot::Text(text))
 }
+
+/// The value, which must be an object: what `json_to_record` takes.
+pub fn record(heap: &Heap, whole: Slot) -> Result<Slot> {
+    match part::kind(heap.str(whole.bytes())) {
+        Kind::Object => Ok(whole),
+        Kind::Array => Err(invalid("cannot call populate_composite on an array".to_owned())),
+        _ => Err(invalid("cannot call populate_composite on a scalar".to_owned())),
+    }
+}
+
+/// The elements, which must be objects: what `json_to_recordset` takes.
+pub fn records(heap: &mut Heap, whole: Slot, function: Bytes) -> Result<Slot> {
+    if part::kind(heap.str(whole.bytes())) != Kind::Array {
+        return Err(invalid(format!("cannot call {} on a non-array", heap.str(function))));
+    }
+    let mut parts: Vec<Slot> = Vec::new();
+    {
+        let mut all = part::parts(heap.str(whole.bytes()))?;
+        while let Some(part) = all.next()? {
+            if part::kind(part.value) != Kind::Object {
+                let function = heap.str(function);
+                return Err(invalid(format!("argument of {function} must be an array of objects")));
+            }
+            parts.push(inside(heap, whole, part.value));
+        }
+    }
+    heap.array(&parts)
+}
+
+/// What stands at a key, as texts: the elements of an array, or those of an array of SQL in a string.
+pub fn field_texts(heap: &mut Heap, whole: Slot, key: Bytes) -> Result<Slot> {
+    let field = field(heap, whole, key)?;
+    if field.is_null() {
+        return Ok(Slot::Null);
+    }
+    match part::kind(heap.str(field.bytes())) {
+        Kind::Array => list(heap, field, key, Kind::Array, List::Texts),
+        Kind::Null => Ok(Slot::Null),
+        Kind::String => {
+            let text = field_text(heap, whole, key)?;
+            cast::cast(text, &Type::Text, &Type::Array(Box::new(Type::Text)), false, heap)
+        }
+        _ => {
+            let hint = format!("See the value of key \"{}\".", heap.str(key));
+            Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array").hint(hint))
+        }
+    }
+}

@@ -71,7 +71,15 @@ impl Lowerer<'_> {
                 let derived = TableRef::Derived { query, alias, lateral: true };
                 self.bind_table(level, &derived, nullable)
             }
-            TableRef::Function { call, alias, lateral: _, ordinality, position } => {
+            TableRef::Function { call, alias, definitions, lateral: _, ordinality, position } => {
+                if let Some(query) = super::json_records::query(self.catalog, call, definitions, *position)? {
+                    let query = Box::new(query);
+                    let function = call.name.parts.last().cloned().unwrap_or_default();
+                    let unnamed = || TableAlias { name: function, columns: Vec::new() };
+                    let alias = Some(alias.clone().unwrap_or_else(unnamed));
+                    let derived = TableRef::Derived { query, alias, lateral: true };
+                    return self.bind_table(level, &derived, nullable);
+                }
                 self.bind_function(level, call, alias.as_ref(), *ordinality, *position)
             }
             TableRef::Join { kind, left, right, condition, position } => {

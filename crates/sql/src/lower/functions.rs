@@ -256,6 +256,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.bind_special(name, args, variadic, position)? {
             return Ok(Some(bound));
         }
+        if let Some(bound) = self.record_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
         if let Some(bound) = self.enum_function(name, args, position)? {
             return Ok(Some(bound));
         }

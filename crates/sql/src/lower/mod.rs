@@ -39,6 +39,7 @@ mod finish;
 mod functions;
 mod insert;
 mod json;
+mod json_records;
 pub(crate) mod known;
 mod late;
 mod locking;

@@ -89,7 +89,7 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
 }
 
 /// A query with the arguments in the place of what the first of its FROM items selects.
-fn filled(text: &str, call: &FunctionCall, position: u32) -> Result<Query> {
+pub(super) fn filled(text: &str, call: &FunctionCall, position: u32) -> Result<Query> {
     let mut query = planaria_syntax::parse::query(text).map_err(|e| e.at(position))?;
     let given = match &mut query.body {
         QueryBody::Select(select) => match select.from.first_mut() {

@@ -414,10 +414,12 @@ pub enum TableRef {
     Relation { name: Name, alias: Option<TableAlias> },
     /// `(SELECT ..) AS a`
     Derived { query: Box<Query>, alias: Option<TableAlias>, lateral: bool },
-    /// `f(..) AS a(c)`; `WITH ORDINALITY`
+    /// `f(..) AS a(c)`, `f(..) AS a(c type)`; `WITH ORDINALITY`
     Function {
         call: Box<FunctionCall>,
         alias: Option<TableAlias>,
+        /// The column definition list: names and types.
+        definitions: Vec<(String, TypeName)>,
         lateral: bool,
         ordinality: bool,
         position: Position,

@@ -4,7 +4,7 @@ use planaria_base::Result;
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{JoinCondition, JoinKind, Name, TableAlias, TableRef};
+use crate::ast::{JoinCondition, JoinKind, Name, TableAlias, TableRef, TypeName};
 
 impl Parser<'_> {
     /// A FROM item with the joins behind it.
@@ -113,12 +113,46 @@ impl Parser<'_> {
         let name = self.qualified_function()?;
         let call = Box::new(self.plain_call(name)?);
         let ordinality = self.eat_words(&["with", "ordinality"]);
-        let definitions = self.at_word("as") && self.peek_at(1).kind == Kind::LeftParen;
-        if definitions {
-            return self.unsupported("a column definition list", self.position());
+        if self.at_word("as") && self.peek_at(1).kind == Kind::LeftParen {
+            self.bump();
+            let definitions = self.column_definitions(ordinality)?;
+            return Ok(TableRef::Function { call, alias: None, definitions, lateral, ordinality, position });
         }
-        let alias = self.table_alias()?;
-        Ok(TableRef::Function { call, alias, lateral, ordinality, position })
+        let named = usize::from(self.at_word("as"));
+        let behind = self.peek_at(named + 3).kind;
+        let definitions = self.peek_at(named + 1).kind == Kind::LeftParen
+            && self.class_at(named).is_some()
+            && self.at_name_ahead(named + 2)
+            && !matches!(behind, Kind::Comma | Kind::RightParen | Kind::End);
+        if !definitions {
+            let alias = self.table_alias()?;
+            return Ok(TableRef::Function {
+                call,
+                alias,
+                definitions: Vec::new(),
+                lateral,
+                ordinality,
+                position,
+            });
+        }
+        self.eat_word("as");
+        let alias = Some(TableAlias { name: self.name()?, columns: Vec::new() });
+        let definitions = self.column_definitions(ordinality)?;
+        Ok(TableRef::Function { call, alias, definitions, lateral, ordinality, position })
+    }
+
+    /// `(name type, ..)`
+    fn column_definitions(&mut self, ordinality: bool) -> Result<Vec<(String, TypeName)>> {
+        if ordinality {
+            let message = "WITH ORDINALITY cannot be used with a column definition list";
+            let error = self.syntax_error(message, self.position());
+            return Err(error.hint("Put the column definition list inside ROWS FROM()."));
+        }
+        self.paren_list(|p| {
+            let name = p.name()?;
+            let ty = p.type_name()?;
+            Ok((name, ty))
+        })
     }
 
     /// `(a JOIN b ..)`
@@ -157,10 +191,6 @@ impl Parser<'_> {
         let name = self.name()?;
         let mut columns = Vec::new();
         if self.at_kind(Kind::LeftParen) {
-            let typed = self.peek_at(2).kind;
-            if !matches!(typed, Kind::Comma | Kind::RightParen | Kind::End) && self.at_name_ahead(1) {
-                return self.unsupported("a column definition list", self.position());
-            }
             columns = self.paren_names()?;
         }
         Ok(Some(TableAlias { name, columns }))

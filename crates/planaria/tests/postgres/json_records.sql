@@ -1,0 +1,48 @@
+SELECT * FROM jsonb_to_recordset('[{"a":1,"b":"foo"},{"a":"2","c":"bar"},{"b":null}]') AS x(a int, b text);
+SELECT * FROM json_to_recordset('[{"a":1,"b":"foo"},{"a":"2","c":"bar"}]') AS (a int, c text);
+SELECT * FROM jsonb_to_record('{"a":1,"b":[1,2],"c":[1,2,3],"e":"bar","r":{"a":123},"f":true,"t":"2024-01-01"}') AS x(a int, b text, c int[], d text, r jsonb, f bool, t date, j json);
+SELECT x.c[2], upper(e) FROM jsonb_to_record('{"c":[1,2,3],"e":"bar"}') AS x(c int[], e text);
+SELECT * FROM jsonb_to_record('{"c":"{4,5}", "d": ["x", null, "y,z"]}') AS x(c int[], d text[]);
+SELECT * FROM jsonb_to_record('{"c":5}') AS x(c int[]);
+SELECT * FROM jsonb_to_record('{"a":"x"}') AS x(a int);
+SELECT * FROM jsonb_to_record('{"a":"abcdef"}') AS x(a varchar(3));
+SELECT * FROM jsonb_to_record('{"a":1.256, "b": "abc"}') AS x(a numeric(5,1), b char(5));
+SELECT * FROM jsonb_to_record('[1]') AS x(a int);
+SELECT * FROM jsonb_to_record('5') AS x(a int);
+SELECT * FROM jsonb_to_record(NULL) AS x(a int);
+SELECT * FROM jsonb_to_recordset(NULL) AS x(a int);
+SELECT * FROM jsonb_to_recordset('{}') AS x(a int);
+SELECT * FROM jsonb_to_recordset('5') AS x(a int);
+SELECT * FROM jsonb_to_recordset('[1]') AS x(a int);
+SELECT * FROM jsonb_to_recordset('[]') AS x(a int);
+SELECT * FROM json_to_record('{"a": null, "b": null}') AS x(a jsonb, b json);
+SELECT * FROM jsonb_to_record('{"a": null, "b": [1]}') AS x(a jsonb, b json);
+SELECT * FROM jsonb_to_record('{"a": 1}');
+SELECT * FROM jsonb_to_record('{"a": 1}') AS x;
+SELECT * FROM generate_series(1, 2) AS x(a int);
+SELECT * FROM generate_series(1, 2) AS x(a int, b int);
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+CREATE DOMAIN posint AS int CHECK (VALUE > 0);
+CREATE TABLE t (id int PRIMARY KEY, name varchar(5), tags text[], m mood, n posint, data jsonb);
+SELECT * FROM jsonb_populate_recordset(NULL::t, '[{"id":1,"name":"x","tags":["a","b"],"m":"ok","n":3,"data":{"k":1}},{"id":2,"extra":5}]');
+INSERT INTO t SELECT * FROM jsonb_populate_recordset(NULL::t, '[{"id":1,"name":"x","tags":["a","b"],"m":"ok","n":3,"data":{"k":1}},{"id":2}]');
+SELECT * FROM t ORDER BY id;
+SELECT id, name FROM json_populate_record(NULL::t, '{"id":7, "name":"abc"}');
+SELECT r.* FROM jsonb_populate_record(NULL::t, '{"id":7, "n":0}') AS r;
+SELECT r.* FROM jsonb_populate_record(NULL::t, '{"id":7, "m":"glad"}') r;
+SELECT r.* FROM jsonb_populate_record(NULL::t, '{"id":7, "name":"too long"}') r;
+SELECT * FROM jsonb_to_record('{"m":"ok","p":5}') AS x(m mood, p posint);
+SELECT * FROM jsonb_to_record('{"m":"ok","p":-5}') AS x(m mood, p posint);
+SELECT t.id, x.k FROM t, jsonb_to_record(t.data) AS x(k int) ORDER BY 1;
+SELECT t.id, x.k FROM t LEFT JOIN LATERAL jsonb_to_recordset(jsonb_build_array(t.data)) AS x(k int) ON t.id = 1 WHERE t.data IS NOT NULL ORDER BY 1;
+CREATE FUNCTION load(doc jsonb) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE r record; n int := 0;
+BEGIN
+  FOR r IN SELECT * FROM jsonb_to_recordset(doc -> 'items') AS i(sku text, qty int) LOOP
+    n := n + r.qty;
+  END LOOP;
+  RETURN n;
+END $$;
+SELECT load('{"items": [{"sku": "a", "qty": 2}, {"sku": "b", "qty": 5}]}');
+SELECT * FROM jsonb_to_recordset('[{"a":1}]') WITH ORDINALITY AS x(a int);
+SELECT count(*), sum(a) FROM jsonb_to_recordset('[{"a":1},{"a":5}]') x(a int);
