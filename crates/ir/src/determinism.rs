@@ -118,10 +118,9 @@ impl Func {
             | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys | JsonValues | JsonValueTexts
             | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat | JsonbWithout
             | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert
-            | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty | QuoteIdent
-            | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad | RaiseFormat => {
-                Determinism::Deterministic
-            }
+            | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty | InDetail
+            | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
+            | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,

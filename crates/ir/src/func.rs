@@ -231,6 +231,8 @@ funcs! {
     JsonObject "json.object" (A) -> T; JsonObjectOf "json.objectof" (A, A) -> T;
     /// Bytes with the unit PostgreSQL would choose.
     SizePretty "size.pretty" (N) -> T;
+    /// At most 64 bytes of a text, with dots behind what was cut: a value in the detail of an error.
+    InDetail "text.indetail" (T) -> T total;
     QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;
     /// `concat`: NULLs are left out. `concat_ws`: first argument between. `format`.
     Concat "text.concatall" (; T) -> T nullable; ConcatWs "text.concatws" (T; T) -> T nullable; Format "text.format" (T; T) -> T nullable;

@@ -336,6 +336,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         JsonObject => json::object(heap, a[0].array(), None),
         JsonObjectOf => json::object(heap, a[0].array(), Some(a[1].array())),
         SizePretty => format::size_pretty(heap, a[0].num()),
+        InDetail => text::in_detail(heap, a[0].bytes()),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),
         QuoteNullable => format::quote_nullable(heap, a[0]),

@@ -404,3 +404,15 @@ pub fn char_pad(heap: &mut Heap, at: Bytes, n: i64) -> Result<Slot> {
     });
     built.map(Slot::Text)
 }
+
+/// Bytes of a value in the detail of an error.
+const DETAIL_BYTES: usize = 64;
+
+/// At most so many bytes of a text that stand in the detail of an error, with dots behind what was cut.
+pub fn in_detail(heap: &mut Heap, at: Bytes) -> Result<Slot> {
+    if at.len as usize <= DETAIL_BYTES {
+        return Ok(Slot::Text(at));
+    }
+    let kept = planaria_base::text_io::first_bytes(heap.str(at), DETAIL_BYTES).to_owned();
+    heap.text(&format!("{kept}..."))
+}

@@ -72,6 +72,7 @@ impl<'c> Lowerer<'c> {
             let Some(reg) = reg else { continue };
             let value = Bound::new(BoundKind::Reg(*reg), column.ty.clone(), 0);
             let shown = self.output_text(value)?;
+            let shown = Bound::apply(Func::InDetail, vec![shown], Type::Text, 0);
             let shown = BoundKind::Coalesce(vec![shown, text("null")]);
             parts.push(Bound::new(shown, Type::Text, 0));
         }
