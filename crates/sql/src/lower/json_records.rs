@@ -54,11 +54,11 @@ pub(super) fn query(
     };
     let text = match name.ends_with("set") {
         true => format!(
-            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS a) AS given, pg_catalog.unnest(\"{RECORDS}\"(a, '{name}')) AS e(v)",
+            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS $a) AS given, pg_catalog.unnest(\"{RECORDS}\"($a, '{name}')) AS e($v)",
             super::json::GIVEN
         ),
         false => format!(
-            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS a) AS given, LATERAL (SELECT \"{RECORD}\"(a, '{name}') AS v) AS e",
+            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS $a) AS given, LATERAL (SELECT \"{RECORD}\"($a, '{name}') AS $v) AS e",
             super::json::GIVEN
         ),
     };
@@ -93,7 +93,7 @@ fn columns_of(catalog: &Catalog, function: &str, base: &Expr) -> Result<Vec<(Str
 /// What stands at a key, as a value of a type.
 fn field(name: String, ty: TypeName, position: u32) -> SelectItem {
     let expr = |kind| Expr { position, kind };
-    let value = expr(ExprKind::Column(Name { parts: vec!["v".to_owned()], position }));
+    let value = expr(ExprKind::Column(Name { parts: vec!["our v".to_owned()], position }));
     let of = expr(ExprKind::Cast(Box::new(expr(ExprKind::Null)), ty));
     let args = [value, expr(ExprKind::String(name.clone())), of];
     let args = args.into_iter().map(|value| Argument { name: None, value }).collect();

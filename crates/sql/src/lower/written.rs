@@ -11,30 +11,30 @@ pub(super) const FOUND: &str = "found";
 pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Option<Query>> {
     let text = match (name, call.args.len()) {
         ("regexp_split_to_table", 2 | 3) => {
-            "SELECT pg_catalog.unnest(pg_catalog.regexp_split_to_array(a, b, c)) AS found
-             FROM (SELECT '' AS a, '' AS b, '' AS c) AS given"
+            "SELECT pg_catalog.unnest(pg_catalog.regexp_split_to_array($a, $b, $c)) AS found
+             FROM (SELECT '' AS $a, '' AS $b, '' AS $c) AS given"
                 .to_owned()
         }
         // Parts of equal length of an array that has them all, one behind the other.
         ("regexp_matches", 2 | 3) => {
-            "SELECT f[(i - 1) * (cardinality(f) / n) + 1 : i * (cardinality(f) / n)] AS found
-             FROM (SELECT '' AS a, '' AS b, '' AS c) AS given,
-                  LATERAL (SELECT \"regexp all\"(a, b, c) AS f, \"regexp all count\"(a, b, c) AS n) AS matches,
-                  pg_catalog.generate_series(1, n) AS i"
+            "SELECT $f[($i - 1) * (cardinality($f) / $n) + 1 : $i * (cardinality($f) / $n)] AS found
+             FROM (SELECT '' AS $a, '' AS $b, '' AS $c) AS given,
+                  LATERAL (SELECT \"regexp all\"($a, $b, $c) AS $f, \"regexp all count\"($a, $b, $c) AS $n) AS matches,
+                  pg_catalog.generate_series(1, $n) AS $i"
                 .to_owned()
         }
         ("json_each" | "jsonb_each" | "json_each_text" | "jsonb_each_text", 1) => {
             let values = if name.ends_with("text") { TEXTS } else { VALUES };
             format!(
-                "SELECT pg_catalog.unnest(\"{KEYS}\"(a, '{name}')) AS key,
-                        pg_catalog.unnest(\"{values}\"(a, '{name}')) AS value
-                 FROM (SELECT \"{GIVEN}\"('', '{name}') AS a) AS given"
+                "SELECT pg_catalog.unnest(\"{KEYS}\"($a, '{name}')) AS key,
+                        pg_catalog.unnest(\"{values}\"($a, '{name}')) AS value
+                 FROM (SELECT \"{GIVEN}\"('', '{name}') AS $a) AS given"
             )
         }
         ("pg_options_to_table", 1) => {
-            "SELECT pg_catalog.split_part(o, '=', 1) AS option_name,
-                    pg_catalog.substr(o, pg_catalog.strpos(o, '=') + 1) AS option_value
-             FROM (SELECT NULL::text[] AS a) AS given, pg_catalog.unnest(a) AS o"
+            "SELECT pg_catalog.split_part($o, '=', 1) AS option_name,
+                    pg_catalog.substr($o, pg_catalog.strpos($o, '=') + 1) AS option_value
+             FROM (SELECT NULL::text[] AS $a) AS given, pg_catalog.unnest($a) AS $o"
                 .to_owned()
         }
         _ => return Ok(None),
@@ -47,40 +47,40 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
     let text = match (name, call.args.len()) {
         // What an object's owner and everybody may do with it, as long as nobody has granted anything.
         ("acldefault", 2) => {
-            "SELECT CASE t::\"char\"
+            "SELECT CASE $t::\"char\"
                  WHEN 'c' THEN '{}'
-                 WHEN 'r' THEN ARRAY[r || '=arwdDxt/' || r]
-                 WHEN 's' THEN ARRAY[r || '=rwU/' || r]
-                 WHEN 'd' THEN ARRAY['=Tc/' || r, r || '=CTc/' || r]
-                 WHEN 'f' THEN ARRAY['=X/' || r, r || '=X/' || r]
-                 WHEN 'l' THEN ARRAY['=U/' || r, r || '=U/' || r]
-                 WHEN 'T' THEN ARRAY['=U/' || r, r || '=U/' || r]
-                 WHEN 'L' THEN ARRAY[r || '=rw/' || r]
-                 WHEN 'n' THEN ARRAY[r || '=UC/' || r]
-                 WHEN 't' THEN ARRAY[r || '=C/' || r]
-                 WHEN 'F' THEN ARRAY[r || '=U/' || r]
-                 WHEN 'S' THEN ARRAY[r || '=U/' || r]
-                 WHEN 'p' THEN ARRAY[r || '=sA/' || r]
+                 WHEN 'r' THEN ARRAY[$r || '=arwdDxt/' || $r]
+                 WHEN 's' THEN ARRAY[$r || '=rwU/' || $r]
+                 WHEN 'd' THEN ARRAY['=Tc/' || $r, $r || '=CTc/' || $r]
+                 WHEN 'f' THEN ARRAY['=X/' || $r, $r || '=X/' || $r]
+                 WHEN 'l' THEN ARRAY['=U/' || $r, $r || '=U/' || $r]
+                 WHEN 'T' THEN ARRAY['=U/' || $r, $r || '=U/' || $r]
+                 WHEN 'L' THEN ARRAY[$r || '=rw/' || $r]
+                 WHEN 'n' THEN ARRAY[$r || '=UC/' || $r]
+                 WHEN 't' THEN ARRAY[$r || '=C/' || $r]
+                 WHEN 'F' THEN ARRAY[$r || '=U/' || $r]
+                 WHEN 'S' THEN ARRAY[$r || '=U/' || $r]
+                 WHEN 'p' THEN ARRAY[$r || '=sA/' || $r]
              END::pg_catalog.aclitem[] AS acldefault
-             FROM (SELECT '' AS t, 0 AS o) AS given,
-                  LATERAL (SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(o::pg_catalog.oid)::text) AS r) AS role"
+             FROM (SELECT '' AS $t, 0 AS $o) AS given,
+                  LATERAL (SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid($o::pg_catalog.oid)::text) AS $r) AS role"
         }
         // An end that is NULL is none. A bare NULL does not even say of which type.
         ("enum_range", 2) => match [0, 1].map(|i| matches!(call.args[i].value.kind, ExprKind::Null)) {
             [true, _] => {
-                "SELECT ARRAY(SELECT v FROM pg_catalog.unnest(pg_catalog.enum_range(b)) AS v
-                              WHERE b IS NULL OR v <= b ORDER BY v) AS enum_range
-                 FROM (SELECT NULL AS a, NULL AS b) AS given"
+                "SELECT ARRAY(SELECT $v FROM pg_catalog.unnest(pg_catalog.enum_range($b)) AS $v
+                              WHERE $b IS NULL OR $v <= $b ORDER BY $v) AS enum_range
+                 FROM (SELECT NULL AS $a, NULL AS $b) AS given"
             }
             [false, true] => {
-                "SELECT ARRAY(SELECT v FROM pg_catalog.unnest(pg_catalog.enum_range(a)) AS v
-                              WHERE a IS NULL OR v >= a ORDER BY v) AS enum_range
-                 FROM (SELECT NULL AS a, NULL AS b) AS given"
+                "SELECT ARRAY(SELECT $v FROM pg_catalog.unnest(pg_catalog.enum_range($a)) AS $v
+                              WHERE $a IS NULL OR $v >= $a ORDER BY $v) AS enum_range
+                 FROM (SELECT NULL AS $a, NULL AS $b) AS given"
             }
             [false, false] => {
-                "SELECT ARRAY(SELECT v FROM pg_catalog.unnest(pg_catalog.enum_range(coalesce(a, b))) AS v
-                              WHERE (a IS NULL OR v >= a) AND (b IS NULL OR v <= b) ORDER BY v) AS enum_range
-                 FROM (SELECT NULL AS a, NULL AS b) AS given"
+                "SELECT ARRAY(SELECT $v FROM pg_catalog.unnest(pg_catalog.enum_range(coalesce($a, $b))) AS $v
+                              WHERE ($a IS NULL OR $v >= $a) AND ($b IS NULL OR $v <= $b) ORDER BY $v) AS enum_range
+                 FROM (SELECT NULL AS $a, NULL AS $b) AS given"
             }
         },
         _ => return Ok(None),
@@ -88,9 +88,20 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
     filled(text, call, position).map(Some)
 }
 
+/// The text with its own names: what follows a `$`. They have a blank, so that no variable around the call is one of them.
+fn named(text: &str) -> String {
+    let mut parts = text.split('$');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(part.len());
+        out.push_str(&format!("\"our {}\"{}", &part[..end], &part[end..]));
+    }
+    out
+}
+
 /// A query with the arguments in the place of what the first of its FROM items selects.
 pub(super) fn filled(text: &str, call: &FunctionCall, position: u32) -> Result<Query> {
-    let mut query = planaria_syntax::parse::query(text).map_err(|e| e.at(position))?;
+    let mut query = planaria_syntax::parse::query(&named(text)).map_err(|e| e.at(position))?;
     let given = match &mut query.body {
         QueryBody::Select(select) => match select.from.first_mut() {
             Some(TableRef::Derived { query, .. }) => match &mut query.body {
