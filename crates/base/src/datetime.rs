@@ -10,8 +10,10 @@
 
 mod field;
 mod format;
+mod from_char;
 mod interval;
 mod parse;
+mod template;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -23,10 +25,11 @@ pub use field::{
     trunc_in_zone, trunc_interval,
 };
 pub use format::{write_date, write_time, write_timestamp, write_timestamptz};
+pub use from_char::{to_date, to_timestamp};
 pub use interval::{Interval, make_interval, parse_interval, write_interval};
 pub use parse::{parse_date, parse_time, parse_timestamp, parse_timestamptz, parse_whole_timestamptz};
 pub use time::{make_time, time_add, time_from_micros, time_of_interval, time_of_timestamp, time_sub};
-pub use to_char::{to_char, to_char_in_zone};
+pub use to_char::{to_char, to_char_in_zone, to_char_of_interval};
 pub use zone::Zone;
 
 use crate::error::{Error, Result, SqlState};
@@ -88,6 +91,14 @@ pub const fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let month = if month < 10 { month + 3 } else { month - 9 } as u32;
     let year = year_of_era + era * 400 + (month <= 2) as i64;
     (year, month, day)
+}
+
+/// The Julian day of a day of the calendar, and of parts that are none, as those of an interval: by PostgreSQL's formula,
+/// which goes on beyond the months of a year.
+const fn julian_day(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year + 4800, month + 1) } else { (year + 4799, month + 13) };
+    let century = year / 100;
+    year * 365 - 32_167 + year / 4 - century + century / 4 + 7834 * month / 256 + day
 }
 
 /// Days of a month.

@@ -19,11 +19,15 @@
 
 mod arith;
 mod power;
+mod template;
 #[cfg(test)]
 mod tests;
 mod text;
 mod to_char;
+mod to_number;
 mod wide;
+
+pub use to_char::{float_to_char, int_to_char};
 
 use crate::error::{Error, Result, SqlState};
 use crate::limits::{NUMERIC_DIGITS_MAX, NUMERIC_SCALE_MAX};

@@ -293,3 +293,17 @@ pub fn parse_uuid(text: &str) -> Result<[u8; 16]> {
     let end: &[u8] = if braces { b"}" } else { b"" };
     if rest == end { Ok(uuid) } else { Err(invalid()) }
 }
+
+/// What makes a number an ordinal: `st`, `nd`, `rd` or `th`.
+pub(crate) const fn ordinal(number: u64, upper: bool) -> &'static str {
+    match (number % 10, number / 10 % 10, upper) {
+        (1, 0 | 2.., true) => "ST",
+        (2, 0 | 2.., true) => "ND",
+        (3, 0 | 2.., true) => "RD",
+        (_, _, true) => "TH",
+        (1, 0 | 2.., _) => "st",
+        (2, 0 | 2.., _) => "nd",
+        (3, 0 | 2.., _) => "rd",
+        _ => "th",
+    }
+}

@@ -126,7 +126,7 @@ impl Func {
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
             // In UTC. Where the session has another time zone, the transaction is logged by rows: that is noted while it
             // runs, because it is rare, and another one runs the same program in UTC.
-            ExtractTz | TruncTz | ToCharTz | TzAddInterval | TzSubInterval | TzAge => {
+            ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge => {
                 Determinism::Deterministic
             }
             // The rules of zones are those of the release.
@@ -139,9 +139,8 @@ impl Func {
             | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays
             | JustifyInterval | MakeInterval | IntervalTrunc | IntervalAdd | IntervalSub | IntervalNeg
             | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
-            | ToCharTimestamp | ToCharNumeric | MakeDate | MakeTimestamp | ToTimestampFloat => {
-                Determinism::Deterministic
-            }
+            | ToCharTimestamp | ToCharNumeric | ToCharInterval | ToCharFloat | ToCharReal | ToCharInt
+            | ToDate | ToNumber | MakeDate | MakeTimestamp | ToTimestampFloat => Determinism::Deterministic,
             ArrayMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower | ArrayUpper
             | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement | ArrayPosition
             | ArrayRemove | ArrayPositions | ArrayReplace | ArrayEq | ArrayNe | ArrayToString

@@ -277,8 +277,14 @@ funcs! {
     DateTrunc "timestamp.trunc" (T, S) -> S;
     /// Value, template.
     ToCharTimestamp "timestamp.tochar" (S, T) -> T; ToCharNumeric "num.tochar" (N, T) -> T;
+    ToCharInterval "interval.tochar" (V, T) -> T; ToCharFloat "flt.tochar" (F, T) -> T; ToCharReal "real.tochar" (F, T) -> T;
+    /// The same with how many bits it has.
+    ToCharInt "int.tochar" (I, T, I) -> T;
+    /// Text, template.
+    ToDate "date.read" (T, T) -> D; ToNumber "num.read" (T, T) -> N;
  /// By the clocks of the session's time zone ([`Func::reads_zone`]).
     ExtractTz "timestamptz.extract" (T, S) -> N; TruncTz "timestamptz.trunc" (T, S) -> S; ToCharTz "timestamptz.tochar" (S, T) -> T;
+    ToTimestamp "timestamptz.read" (T, T) -> S;
     TzAddInterval "timestamptz.addinterval" (S, V) -> S; TzSubInterval "timestamptz.subinterval" (S, V) -> S; TzAge "timestamptz.age" (S, S) -> V;
     /// The same of a zone that is named: AT TIME ZONE.
     ZoneLocal "zone.local" (T, S) -> S; ZoneTz "zone.oflocal" (T, S) -> S; ZoneTrunc "zone.trunc" (T, S, T) -> S;
@@ -322,7 +328,7 @@ impl Func {
     /// Whether it looks at the session's time zone: it is no constant when a program is compiled.
     pub const fn reads_zone(self) -> bool {
         use Func::*;
-        matches!(self, ExtractTz | TruncTz | ToCharTz | TzAddInterval | TzSubInterval | TzAge)
+        matches!(self, ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge)
     }
 }
 

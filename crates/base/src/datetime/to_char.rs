@@ -1,13 +1,14 @@
-//! `to_char(timestamp, template)`.
-//!
-//! The templates people use: years to microseconds, names, ISO weeks, AM/PM, ordinals, `FM`, quoted
-//! text. Patterns that depend on a locale or zone (`TM`, `TZ`, `OF`) and the rest are 0A000.
+//! `to_char` of timestamps and intervals.
 
-use super::field::{day_of_week, day_of_year, iso_day_of_week, iso_week};
+use super::field::{day_of_week, day_of_year, iso_week};
+use super::template::{Field, Node, What, parse};
 use super::zone::Zone;
-use super::{JULIAN_OFFSET_DAYS, MICROS_PER_DAY, civil_from_days, is_finite_timestamp, time_of_day};
-use super::{MICROS_PER_HOUR, MICROS_PER_MINUTE};
-use crate::error::{Error, Result};
+use super::{
+    Interval, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, civil_from_days, is_finite_timestamp,
+    julian_day, time_of_day,
+};
+use crate::error::{Error, Result, SqlState};
+use crate::watch;
 use std::io::Write;
 
 pub(super) const MONTHS: [&str; 12] = [
@@ -24,348 +25,265 @@ pub(super) const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
+pub(super) const DAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+pub(super) const ROMAN: [&str; 12] =
+    ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Pattern {
-    /// A number with its width; `FM` drops leading zeros.
-    Number(Part, usize),
-    /// The last digits of a number.
-    YearComma,
-    Month,
-    MonthShort,
-    Day,
-    DayShort,
-    Roman,
-    /// AM or PM, with points.
-    Meridiem(bool),
-    Era(bool),
-    Fraction(usize),
-    /// What clocks are called there.
-    Zone,
-    Offset,
-    OffsetHour,
-    OffsetMinute,
-    Unsupported,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
-    Year,
-    Year3,
-    Year2,
-    Year1,
-    IsoYear,
-    IsoYear3,
-    IsoYear2,
-    IsoYear1,
-    Century,
-    Quarter,
-    Month,
-    Week,
-    IsoWeek,
-    WeekOfMonth,
-    DayOfYear,
-    IsoDayOfYear,
-    Day,
-    DayOfWeek,
-    IsoDayOfWeek,
-    Hour,
-    Hour12,
-    Minute,
-    Second,
-    SecondOfDay,
-    Julian,
-}
-
-/// Longest first among those that begin alike; matched without regard to case, but the case of the
-/// names is that of the template.
-const PATTERNS: &[(&str, Pattern)] = &[
-    ("A.D.", Pattern::Era(true)),
-    ("A.M.", Pattern::Meridiem(true)),
-    ("AD", Pattern::Era(false)),
-    ("AM", Pattern::Meridiem(false)),
-    ("B.C.", Pattern::Era(true)),
-    ("BC", Pattern::Era(false)),
-    ("CC", Pattern::Number(Part::Century, 2)),
-    ("DAY", Pattern::Day),
-    ("DDD", Pattern::Number(Part::DayOfYear, 3)),
-    ("DD", Pattern::Number(Part::Day, 2)),
-    ("DY", Pattern::DayShort),
-    ("D", Pattern::Number(Part::DayOfWeek, 1)),
-    ("FF1", Pattern::Fraction(1)),
-    ("FF2", Pattern::Fraction(2)),
-    ("FF3", Pattern::Fraction(3)),
-    ("FF4", Pattern::Fraction(4)),
-    ("FF5", Pattern::Fraction(5)),
-    ("FF6", Pattern::Fraction(6)),
-    ("FX", Pattern::Unsupported),
-    ("HH24", Pattern::Number(Part::Hour, 2)),
-    ("HH12", Pattern::Number(Part::Hour12, 2)),
-    ("HH", Pattern::Number(Part::Hour12, 2)),
-    ("IDDD", Pattern::Number(Part::IsoDayOfYear, 3)),
-    ("ID", Pattern::Number(Part::IsoDayOfWeek, 1)),
-    ("IW", Pattern::Number(Part::IsoWeek, 2)),
-    ("IYYY", Pattern::Number(Part::IsoYear, 4)),
-    ("IYY", Pattern::Number(Part::IsoYear3, 3)),
-    ("IY", Pattern::Number(Part::IsoYear2, 2)),
-    ("I", Pattern::Number(Part::IsoYear1, 1)),
-    ("J", Pattern::Number(Part::Julian, 1)),
-    ("MI", Pattern::Number(Part::Minute, 2)),
-    ("MM", Pattern::Number(Part::Month, 2)),
-    ("MONTH", Pattern::Month),
-    ("MON", Pattern::MonthShort),
-    ("MS", Pattern::Fraction(3)),
-    ("OF", Pattern::Offset),
-    ("P.M.", Pattern::Meridiem(true)),
-    ("PM", Pattern::Meridiem(false)),
-    ("Q", Pattern::Number(Part::Quarter, 1)),
-    ("RM", Pattern::Roman),
-    ("SSSSS", Pattern::Number(Part::SecondOfDay, 1)),
-    ("SSSS", Pattern::Number(Part::SecondOfDay, 1)),
-    ("SS", Pattern::Number(Part::Second, 2)),
-    ("TM", Pattern::Unsupported),
-    ("TZH", Pattern::OffsetHour),
-    ("TZM", Pattern::OffsetMinute),
-    ("TZ", Pattern::Zone),
-    ("US", Pattern::Fraction(6)),
-    ("WW", Pattern::Number(Part::Week, 2)),
-    ("W", Pattern::Number(Part::WeekOfMonth, 1)),
-    ("Y,YYY", Pattern::YearComma),
-    ("YYYY", Pattern::Number(Part::Year, 4)),
-    ("YYY", Pattern::Number(Part::Year3, 3)),
-    ("YY", Pattern::Number(Part::Year2, 2)),
-    ("Y", Pattern::Number(Part::Year1, 1)),
-];
-
-struct Moment {
-    days: i64,
-    time: i64,
+/// A moment, or the parts of an interval.
+struct Shown {
+    /// 0 is 1 BC.
     year: i64,
-    month: u32,
-    day: u32,
+    month: i64,
+    day: i64,
+    day_of_year: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    micros: i64,
+    interval: bool,
     /// What clocks are called that show it; nothing of a timestamp without time zone.
     zone: Option<String>,
     /// How far they are ahead of UTC, in microseconds.
     offset: i64,
 }
 
-/// Appends a timestamp by a template.
-pub fn to_char(out: &mut Vec<u8>, timestamp: i64, template: &str) -> Result<()> {
-    shown(out, timestamp, None, 0, template)
+/// Appends a timestamp by a template; `false` where there is nothing to show, which is NULL: of infinity, by an empty
+/// template.
+pub fn to_char(out: &mut Vec<u8>, timestamp: i64, template: &str) -> Result<bool> {
+    moment(out, timestamp, None, 0, template)
 }
 
 /// The same of a timestamp with time zone, as clocks of a zone show it; without one that is UTC.
-pub fn to_char_in_zone(out: &mut Vec<u8>, timestamp: i64, zone: Option<&Zone>, template: &str) -> Result<()> {
+pub fn to_char_in_zone(
+    out: &mut Vec<u8>,
+    timestamp: i64,
+    zone: Option<&Zone>,
+    template: &str,
+) -> Result<bool> {
     match zone.filter(|_| is_finite_timestamp(timestamp)) {
-        None => shown(out, timestamp, Some("UTC".to_owned()), 0, template),
+        None => moment(out, timestamp, Some("UTC".to_owned()), 0, template),
         Some(zone) => {
             let (name, offset) = (zone.called_at(timestamp).0, zone.offset_at(timestamp));
-            shown(out, zone.to_local(timestamp)?, Some(name), offset, template)
+            moment(out, zone.to_local(timestamp)?, Some(name), offset, template)
         }
     }
 }
 
-fn shown(out: &mut Vec<u8>, timestamp: i64, zone: Option<String>, offset: i64, template: &str) -> Result<()> {
-    if !is_finite_timestamp(timestamp) || template.is_empty() {
-        return Err(Error::unsupported(
-            "to_char of an infinite timestamp or with an empty template is not supported",
-            "Test for these first.",
-        ));
+/// The same of an interval: of what depends on a date there is nothing to show.
+pub fn to_char_of_interval(out: &mut Vec<u8>, interval: Interval, template: &str) -> Result<bool> {
+    let (year, month) = (i64::from(interval.months / 12), i64::from(interval.months % 12));
+    let (hour, minute, second, micros) = time_of_day(interval.micros);
+    let day = i64::from(interval.days);
+    let day_of_year = i64::from(interval.months) * 30 + day;
+    let (interval, zone, offset) = (true, None, 0);
+    shown(
+        out,
+        &Shown { year, month, day, day_of_year, hour, minute, second, micros, interval, zone, offset },
+        template,
+    )
+}
+
+fn moment(
+    out: &mut Vec<u8>,
+    timestamp: i64,
+    zone: Option<String>,
+    offset: i64,
+    template: &str,
+) -> Result<bool> {
+    if !is_finite_timestamp(timestamp) {
+        return Ok(false);
     }
     let days = timestamp.div_euclid(MICROS_PER_DAY);
     let (year, month, day) = civil_from_days(days);
-    let time = timestamp.rem_euclid(MICROS_PER_DAY);
-    let moment = Moment { days, time, year, month, day, zone, offset };
-    let mut rest = template;
-    while let Some(first) = rest.chars().next() {
-        if first == '"' {
-            rest = quoted(out, &rest[1..]);
-            continue;
-        }
-        if let Some(escaped) = rest.strip_prefix('\\') {
-            let shown = if escaped.starts_with('"') { "\"" } else { "\\" };
-            out.extend_from_slice(shown.as_bytes());
-            rest = escaped.strip_prefix('"').unwrap_or(escaped);
-            continue;
-        }
-        let fill = !starts(rest, "FM");
-        let body = if fill { rest } else { &rest[2..] };
-        let Some((name, pattern)) = PATTERNS.iter().find(|(name, _)| starts(body, name)) else {
-            if fill {
-                let mut buffer = [0; 4];
-                out.extend_from_slice(first.encode_utf8(&mut buffer).as_bytes());
-            }
-            rest = if fill { &rest[first.len_utf8()..] } else { body };
-            continue;
-        };
-        let written = &body[..name.len()];
-        rest = &body[name.len()..];
-        let ordinal = ["TH", "th"].into_iter().find(|s| rest.starts_with(s));
-        rest = &rest[ordinal.map_or(0, str::len)..];
-        moment.write(out, *pattern, written, fill, ordinal)?;
+    let (hour, minute, second, micros) = time_of_day(timestamp.rem_euclid(MICROS_PER_DAY));
+    let (month, day, day_of_year) = (i64::from(month), i64::from(day), day_of_year(days));
+    let interval = false;
+    shown(
+        out,
+        &Shown { year, month, day, day_of_year, hour, minute, second, micros, interval, zone, offset },
+        template,
+    )
+}
+
+fn shown(out: &mut Vec<u8>, moment: &Shown, template: &str) -> Result<bool> {
+    if template.is_empty() {
+        return Ok(false);
     }
-    Ok(())
-}
-
-/// Whether `text` begins with this pattern, whatever its case.
-fn starts(text: &str, pattern: &str) -> bool {
-    text.as_bytes().get(..pattern.len()).is_some_and(|head| head.eq_ignore_ascii_case(pattern.as_bytes()))
-}
-
-/// Appends the text up to the closing quote; returns what follows it.
-fn quoted<'a>(out: &mut Vec<u8>, text: &'a str) -> &'a str {
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '"' => return &text[at + 1..],
-            '\\' => {
-                if let Some((_, escaped)) = chars.next() {
-                    let mut buffer = [0; 4];
-                    out.extend_from_slice(escaped.encode_utf8(&mut buffer).as_bytes());
-                }
-            }
-            plain => {
+    watch::count(template.len());
+    for node in parse(template) {
+        match node {
+            Node::Field(field) => moment.write(out, &field)?,
+            Node::Separator(c) | Node::Space(c) | Node::Text(c) => {
                 let mut buffer = [0; 4];
-                out.extend_from_slice(plain.encode_utf8(&mut buffer).as_bytes());
+                out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
             }
         }
     }
-    ""
+    Ok(true)
 }
 
-impl Moment {
-    fn write(
-        &self,
-        out: &mut Vec<u8>,
-        pattern: Pattern,
-        written: &str,
-        fill: bool,
-        ordinal: Option<&str>,
-    ) -> Result<()> {
+impl Shown {
+    fn write(&self, out: &mut Vec<u8>, field: &Field<'_>) -> Result<()> {
+        if self.interval && of_dates_alone(field.what) {
+            return Err(Error::new(
+                SqlState::INVALID_DATETIME_FORMAT,
+                "invalid format specification for an interval value",
+            )
+            .hint("Intervals are not tied to specific calendar dates."));
+        }
         let padded = |out: &mut Vec<u8>, name: &str, width: usize| {
-            let cased = cased(name, written);
-            out.extend_from_slice(cased.as_bytes());
-            if fill {
+            out.extend_from_slice(name.as_bytes());
+            if field.fill {
                 out.resize(out.len() + width.saturating_sub(name.len()), b' ');
             }
         };
-        match pattern {
-            Pattern::Number(part, width) => {
-                self.write_number(out, self.number(part), if fill { width } else { 1 }, ordinal);
+        match field.what {
+            What::MonthName(full) => {
+                let name = MONTHS[self.month as usize - 1];
+                let name = if full { name } else { &name[..3] };
+                padded(out, &cased(name, field.name), if full { 9 } else { 3 });
             }
-            Pattern::YearComma => {
-                let year = self.shown_year();
-                let _ = write!(out, "{},{:03}", year / 1000, year % 1000);
+            What::DayName(full) => {
+                let name = DAYS[day_of_week(self.days()) as usize];
+                let name = if full { name } else { &name[..3] };
+                padded(out, &cased(name, field.name), if full { 9 } else { 3 });
             }
-            Pattern::Month => padded(out, MONTHS[self.month as usize - 1], 9),
-            Pattern::MonthShort => padded(out, &MONTHS[self.month as usize - 1][..3], 3),
-            Pattern::Day => padded(out, DAYS[day_of_week(self.days) as usize], 9),
-            Pattern::DayShort => padded(out, &DAYS[day_of_week(self.days) as usize][..3], 3),
-            Pattern::Roman => {
-                let roman = ROMAN[self.month as usize - 1];
-                let roman =
-                    if written.starts_with('r') { roman.to_ascii_lowercase() } else { roman.to_owned() };
-                out.extend_from_slice(roman.as_bytes());
-                if fill {
-                    out.resize(out.len() + 4 - roman.len(), b' ');
-                }
+            What::Roman => {
+                let at = match self.month {
+                    0 if self.year == 0 => return Ok(()),
+                    // Of an interval of whole years.
+                    0 if self.year > 0 => 11,
+                    0 => 0,
+                    // The last month of an interval that goes back is its first.
+                    month if month < 0 => (12 + month) as usize,
+                    month => month as usize - 1,
+                };
+                let small = field.name.starts_with('r');
+                padded(out, &if small { ROMAN[at].to_ascii_lowercase() } else { ROMAN[at].to_owned() }, 4);
             }
-            Pattern::Meridiem(points) => {
-                let afternoon = time_of_day(self.time).0 >= 12;
-                two_letters(out, if afternoon { "PM" } else { "AM" }, points, written);
+            What::Meridiem(points) => {
+                // Of intervals, too, whose hours may be any number.
+                let afternoon = self.hour % 24 >= 12;
+                two_letters(out, if afternoon { "PM" } else { "AM" }, points, field.name);
             }
-            Pattern::Era(points) => {
-                two_letters(out, if self.year > 0 { "AD" } else { "BC" }, points, written);
+            What::Era(points) => {
+                two_letters(out, if self.year > 0 { "AD" } else { "BC" }, points, field.name);
             }
-            Pattern::Fraction(digits) => {
-                let micros = time_of_day(self.time).3;
-                let value = micros / 10i64.pow(6 - digits as u32);
-                self.write_number(out, value, digits, ordinal);
-            }
-            Pattern::Zone => {
+            What::Zone => {
                 let name = self.zone.as_deref().unwrap_or_default();
-                let lower = written.starts_with('t');
-                let name = if lower { name.to_ascii_lowercase() } else { name.to_ascii_uppercase() };
+                let small = field.name.starts_with('t');
+                let name = if small { name.to_ascii_lowercase() } else { name.to_owned() };
                 out.extend_from_slice(name.as_bytes());
             }
-            Pattern::Offset | Pattern::OffsetHour => {
+            What::Offset | What::OffsetHour => {
                 let hours = self.offset.abs() / MICROS_PER_HOUR;
                 let minutes = self.offset.abs() / MICROS_PER_MINUTE % 60;
-                let width = if fill || pattern == Pattern::OffsetHour { 2 } else { 1 };
+                let width = if field.fill || field.what == What::OffsetHour { 2 } else { 1 };
                 let _ = write!(out, "{}{hours:0width$}", if self.offset < 0 { '-' } else { '+' });
-                if pattern == Pattern::Offset && minutes != 0 {
+                if field.what == What::Offset && minutes != 0 {
                     let _ = write!(out, ":{minutes:02}");
                 }
             }
-            Pattern::OffsetMinute => {
+            What::OffsetMinute => {
                 let _ = write!(out, "{:02}", self.offset.abs() / MICROS_PER_MINUTE % 60);
             }
-            Pattern::Unsupported => {
-                return Err(Error::unsupported(
-                    format!("template pattern \"{written}\" of to_char is not supported"),
-                    "Patterns that depend on a locale or time zone are not supported.",
-                ));
+            What::Exact => {}
+            What::Quarter if self.month == 0 => {}
+            What::YearComma => {
+                let year = self.counted(self.year);
+                let _ = write!(out, "{},{:03}", year / 1000, year % 1000);
+                ordinal(out, year, field.ordinal);
+            }
+            what => {
+                let (number, width, fixed) = self.number(what);
+                // Where the width counts digits, a sign comes before them.
+                let width = if fixed || field.fill { width } else { 1 };
+                // PostgreSQL looks at the calendar's year for that of an ISO one, and not at all for days.
+                let signed = match what {
+                    What::Day => false,
+                    What::IsoYear(_) => self.counted(self.year) < 0,
+                    _ => number < 0,
+                };
+                let width = width + usize::from(signed && width > 1);
+                let _ = write!(out, "{number:0width$}");
+                ordinal(out, number, field.ordinal);
             }
         }
         Ok(())
     }
 
-    fn write_number(&self, out: &mut Vec<u8>, n: i64, width: usize, ordinal: Option<&str>) {
-        let _ = write!(out, "{n:0width$}");
-        if let Some(case) = ordinal {
-            let suffix = match (n % 10, n / 10 % 10) {
-                (_, 1) => "th",
-                (1, _) => "st",
-                (2, _) => "nd",
-                (3, _) => "rd",
-                _ => "th",
-            };
-            let suffix = if case == "TH" { suffix.to_ascii_uppercase() } else { suffix.to_owned() };
-            out.extend_from_slice(suffix.as_bytes());
-        }
+    fn days(&self) -> i64 {
+        julian_day(self.year, self.month, self.day) - super::JULIAN_OFFSET_DAYS
     }
 
-    fn shown_year(&self) -> i64 {
-        if self.year > 0 { self.year } else { 1 - self.year }
+    /// A year as people count, where there is no 0; that of an interval is a number like others.
+    fn counted(&self, year: i64) -> i64 {
+        if self.interval || year > 0 { year } else { 1 - year }
     }
 
-    fn number(&self, part: Part) -> i64 {
-        let (hour, minute, second, _) = time_of_day(self.time);
-        let iso_year = || {
-            let year = iso_week(self.days).0;
-            if year > 0 { year } else { 1 - year }
+    /// A number, its width, and whether it has that width even where `FM` is said.
+    fn number(&self, what: What) -> (i64, usize, bool) {
+        let iso = || iso_week(self.days());
+        let last = |year: i64, digits: usize| match digits {
+            4 => year,
+            n => year % 10i64.pow(n as u32),
         };
-        match part {
-            Part::Year => self.shown_year(),
-            Part::Year3 => self.shown_year() % 1000,
-            Part::Year2 => self.shown_year() % 100,
-            Part::Year1 => self.shown_year() % 10,
-            Part::IsoYear => iso_year(),
-            Part::IsoYear3 => iso_year() % 1000,
-            Part::IsoYear2 => iso_year() % 100,
-            Part::IsoYear1 => iso_year() % 10,
-            Part::Century if self.year > 0 => (self.year - 1) / 100 + 1,
-            Part::Century => self.year / 100 - 1,
-            Part::Quarter => i64::from(self.month - 1) / 3 + 1,
-            Part::Month => i64::from(self.month),
-            Part::Week => (day_of_year(self.days) - 1) / 7 + 1,
-            Part::IsoWeek => iso_week(self.days).1,
-            Part::WeekOfMonth => i64::from(self.day - 1) / 7 + 1,
-            Part::DayOfYear => day_of_year(self.days),
-            Part::IsoDayOfYear => (iso_week(self.days).1 - 1) * 7 + iso_day_of_week(self.days),
-            Part::Day => i64::from(self.day),
-            Part::DayOfWeek => day_of_week(self.days) + 1,
-            Part::IsoDayOfWeek => iso_day_of_week(self.days),
-            Part::Hour => hour,
-            Part::Hour12 if hour % 12 == 0 => 12,
-            Part::Hour12 => hour % 12,
-            Part::Minute => minute,
-            Part::Second => second,
-            Part::SecondOfDay => hour * 3600 + minute * 60 + second,
-            Part::Julian => self.days + JULIAN_OFFSET_DAYS,
+        let plain = |n: i64, width: usize| (n, width, false);
+        let fraction = |digits: usize| (self.micros / 10i64.pow(6 - digits as u32), digits, true);
+        match what {
+            What::Year(digits) => plain(last(self.counted(self.year), digits), digits),
+            What::IsoYear(digits) => plain(last(self.counted(iso().0), digits), digits),
+            What::Century if self.interval => plain(self.year / 100, 2),
+            What::Century if self.year > 0 => plain((self.year - 1) / 100 + 1, 2),
+            What::Century => plain(self.year / 100 - 1, 2),
+            What::Quarter => plain((self.month - 1) / 3 + 1, 1),
+            What::Month => plain(self.month, 2),
+            What::Week => plain((self.day_of_year - 1) / 7 + 1, 2),
+            What::IsoWeek => plain(iso().1, 2),
+            What::WeekOfMonth => plain((self.day - 1) / 7 + 1, 1),
+            What::DayOfYear => plain(self.day_of_year, 3),
+            What::IsoDayOfYear => {
+                let monday = (self.days() + 5).rem_euclid(7) + 1;
+                plain((iso().1 - 1) * 7 + monday, 3)
+            }
+            What::Day => plain(self.day, 2),
+            What::DayOfWeek => plain(day_of_week(self.days()) + 1, 1),
+            What::IsoDayOfWeek => plain((self.days() + 5).rem_euclid(7) + 1, 1),
+            What::Hour => plain(self.hour, 2),
+            What::Hour12 if self.hour % 12 == 0 => plain(12, 2),
+            What::Hour12 => plain(self.hour % 12, 2),
+            What::Minute => plain(self.minute, 2),
+            What::Second => plain(self.second, 2),
+            What::SecondOfDay => plain(self.hour * 3600 + self.minute * 60 + self.second, 1),
+            What::Julian => plain(julian_day(self.year, self.month, self.day), 1),
+            What::Fraction(digits) => fraction(digits),
+            What::Milliseconds => fraction(3),
+            _ => fraction(6),
         }
+    }
+}
+
+/// What intervals have nothing of.
+const fn of_dates_alone(what: What) -> bool {
+    matches!(
+        what,
+        What::Zone
+            | What::Offset
+            | What::OffsetHour
+            | What::OffsetMinute
+            | What::Era(_)
+            | What::MonthName(_)
+            | What::DayName(_)
+            | What::DayOfWeek
+            | What::IsoDayOfWeek
+    )
+}
+
+/// `st`, `nd`, `rd` or `th` behind a number, in the case of the suffix.
+fn ordinal(out: &mut Vec<u8>, number: i64, suffix: Option<&str>) {
+    if let Some(case) = suffix {
+        out.extend_from_slice(crate::text_io::ordinal(number.unsigned_abs(), case == "TH").as_bytes());
     }
 }
 

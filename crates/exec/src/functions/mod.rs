@@ -17,7 +17,7 @@
 //! * numeric: at most 35 digits (22003 beyond, never a rounded answer), no NaN and no infinity;
 //! * the words `now`, `today` in literals are refused;
 //! * regular expressions have no lookaround and no back references;
-//! * `to_char` knows the templates people use; doubles' `exp`, `ln`, `sin` are the platform's.
+//! * doubles' `exp`, `ln`, `sin` are the platform's.
 //!
 //! All of these but the first say 0A000.
 
@@ -46,7 +46,7 @@ use planaria_base::datetime::{self, Interval, Zone};
 use planaria_base::json::change::At;
 use planaria_base::json::part::Kind;
 use planaria_base::text_io::to_real;
-use planaria_base::{Datum, Numeric, Result, Type};
+use planaria_base::{Datum, Numeric, Result, Type, numeric};
 use planaria_ir::Func;
 use std::cmp::Ordering;
 use text::{Case, Ends};
@@ -407,9 +407,27 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         }
         ExtractInterval => num(datetime::extract_interval(heap.str(a[0].bytes()), a[1].interval())),
         DateTrunc => int(datetime::trunc(heap.str(a[0].bytes()), a[1].int())),
-        ToCharTimestamp => heap
-            .build(|heap, out| datetime::to_char(out, a[0].int(), heap.str(a[1].bytes())))
+        ToCharTimestamp => shown(heap, |heap, out| datetime::to_char(out, a[0].int(), heap.str(a[1].bytes()))),
+        ToCharInterval => {
+            shown(heap, |heap, out| datetime::to_char_of_interval(out, a[0].interval(), heap.str(a[1].bytes())))
+        }
+        ToCharInt => heap
+            .build(|heap, out| numeric::int_to_char(out, a[0].int(), a[2].int(), heap.str(a[1].bytes())))
             .map(Slot::Text),
+        ToCharFloat | ToCharReal => heap
+            .build(|heap, out| {
+                numeric::float_to_char(out, a[0].float(), func == ToCharReal, heap.str(a[1].bytes()))
+            })
+            .map(Slot::Text),
+        ToDate => int(datetime::to_date(heap.str(a[0].bytes()), heap.str(a[1].bytes()))),
+        ToTimestamp => {
+            let zone = heap.zone();
+            int(datetime::to_timestamp(heap.str(a[0].bytes()), heap.str(a[1].bytes()), zone.as_deref()))
+        }
+        ToNumber => {
+            let number = Numeric::by_template(heap.str(a[0].bytes()), heap.str(a[1].bytes()))?;
+            Ok(number.map_or(Slot::Null, Slot::numeric))
+        }
         ToCharNumeric => heap.build(|heap, out| a[0].num().to_char(out, heap.str(a[1].bytes()))).map(Slot::Text),
         ExtractTz => {
             let zone = heap.zone();
@@ -422,10 +440,9 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         }
         ToCharTz => {
             let zone = heap.zone();
-            let text = heap.build(|heap, out| {
+            shown(heap, |heap, out| {
                 datetime::to_char_in_zone(out, a[0].int(), zone.as_deref(), heap.str(a[1].bytes()))
-            });
-            text.map(Slot::Text)
+            })
         }
         TzAddInterval => int(add_in_zone(a[0].int(), a[1].interval(), heap)),
         TzSubInterval => int(add_in_zone(a[0].int(), a[1].interval().checked_neg()?, heap)),
@@ -484,6 +501,16 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
         Version => heap.text(concat!("PostgreSQL 15.18 (Planaria ", env!("CARGO_PKG_VERSION"), ")")),
     }
+}
+
+/// What `to_char` shows; NULL where it shows nothing.
+fn shown(heap: &mut Heap, fill: impl FnOnce(&Heap, &mut Vec<u8>) -> Result<bool>) -> Result<Slot> {
+    let mut any = false;
+    let text = heap.build(|heap, out| {
+        any = fill(heap, out)?;
+        Ok(())
+    })?;
+    Ok(if any { Slot::Text(text) } else { Slot::Null })
 }
 
 /// `OVERLAPS`: of periods that have an end in common alone one is not in the other; a moment is in a period that begins

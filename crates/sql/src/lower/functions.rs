@@ -154,11 +154,17 @@ static TABLE: &[Line] = &[
     line("scale", &[NUM], Int4, F(Func::NumScale)),
     line("random", &[], Float8, Make::Draw(Draw::Random)),
     line("to_char", &[NUM, Text], Text, F(Func::ToCharNumeric)),
-    line("to_char", &[Int4, Text], Text, F(Func::ToCharNumeric)),
-    line("to_char", &[Int8, Text], Text, F(Func::ToCharNumeric)),
+    line("to_char", &[Int4, Text], Text, With(Func::ToCharInt, &[Extra::Int(32)])),
+    line("to_char", &[Int8, Text], Text, With(Func::ToCharInt, &[Extra::Int(64)])),
+    line("to_char", &[Float4, Text], Text, F(Func::ToCharReal)),
+    line("to_char", &[Float8, Text], Text, F(Func::ToCharFloat)),
+    line("to_number", &[Text, Text], NUM, F(Func::ToNumber)),
     // ---- dates and times ----
     line("to_char", &[Timestamp, Text], Text, F(Func::ToCharTimestamp)),
     line("to_char", &[TimestampTz, Text], Text, F(Func::ToCharTz)),
+    line("to_char", &[Interval, Text], Text, F(Func::ToCharInterval)),
+    line("to_date", &[Text, Text], Date, F(Func::ToDate)),
+    line("to_timestamp", &[Text, Text], TimestampTz, F(Func::ToTimestamp)),
     line("now", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
     line("transaction_timestamp", &[], TimestampTz, Make::Draw(Draw::TransactionTimestamp)),
     line("statement_timestamp", &[], TimestampTz, Make::Draw(Draw::StatementTimestamp)),
@@ -282,13 +288,9 @@ impl Lowerer<'_> {
             }
             Choice::Ambiguous => return Err(ambiguous(name, &types, position)),
         };
-        let numeric_text = matches!(chosen.make, Make::Func(Func::ToCharNumeric));
         let mut bound = Vec::with_capacity(args.len());
-        for (i, (arg, ty)) in args.iter().zip(chosen.args).enumerate() {
-            let arg = self.operand(arg.clone(), ty)?;
-            // to_char of integers goes by way of numeric.
-            let arg = if numeric_text && i == 0 { self.operand(arg, &NUM)? } else { arg };
-            bound.push(arg);
+        for (arg, ty) in args.iter().zip(chosen.args) {
+            bound.push(self.operand(arg.clone(), ty)?);
         }
         let result = chosen.result.clone();
         Ok(Some(match &chosen.make {
