@@ -165,6 +165,8 @@ pub enum ColumnDefault {
     Expression(String),
     /// The next value of a sequence (serial, row ids).
     Sequence(SequenceId),
+    /// Computed from the row's other columns by an expression, as text, whenever the row is stored.
+    Generated(String),
     /// Identity column; `always` refuses explicit values (428C9) unless OVERRIDING SYSTEM VALUE.
     Identity {
         /// Its sequence.
@@ -548,7 +550,20 @@ impl Defined for Role {
 impl Column {
     /// Whether clients are told of a default (an identity column has none).
     pub fn has_default(&self) -> bool {
-        matches!(self.default, ColumnDefault::Expression(_) | ColumnDefault::Sequence(_)) && !self.hidden
+        let shown = |d: &ColumnDefault| {
+            matches!(
+                d,
+                ColumnDefault::Expression(_) | ColumnDefault::Sequence(_) | ColumnDefault::Generated(_)
+            )
+        };
+        shown(&self.default) && !self.hidden
+    }
+    /// The expression that computes it.
+    pub fn generated(&self) -> Option<&str> {
+        match &self.default {
+            ColumnDefault::Generated(text) => Some(text),
+            _ => None,
+        }
     }
 }
 

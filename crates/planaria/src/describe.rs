@@ -37,6 +37,7 @@ pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<String> {
         let not_null = if column.not_null { "not null" } else { "" };
         let default = match &column.default {
             ColumnDefault::None => String::new(),
+            ColumnDefault::Generated(e) => format!("generated always as ({e}) stored"),
             ColumnDefault::Expression(e) => format!("default {e}"),
             ColumnDefault::Sequence(_) => "default nextval".to_owned(),
             ColumnDefault::Identity { always, .. } => {

@@ -148,7 +148,7 @@ WHERE c.relkind = 'v' AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DE
 -- view information_schema.columns
 SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
        a.attname AS column_name, a.attnum AS ordinal_position,
-       pg_get_expr(d.adbin, d.adrelid) AS column_default,
+       CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END AS column_default,
        CASE WHEN a.attnotnull OR t.typnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
        CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY'
             WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
@@ -177,9 +177,11 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity_generation,
        s.seqstart::text AS identity_start, s.seqincrement::text AS identity_increment,
        s.seqmax::text AS identity_maximum, s.seqmin::text AS identity_minimum,
-       CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle, 'NEVER' AS is_generated,
+       CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle, CASE WHEN a.attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END AS is_generated,
+       CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END AS generation_expression,
        CASE c.relkind WHEN 'r' THEN 'YES' ELSE 'NO' END AS is_updatable
-FROM (SELECT x.attrelid, x.attname, x.attnum, x.attnotnull, x.attidentity, x.attisdropped, y.oid AS typid,
+FROM (SELECT x.attrelid, x.attname, x.attnum, x.attnotnull, x.attidentity, x.attgenerated, x.attisdropped,
+             y.oid AS typid,
              CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END AS baseid,
              CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE x.atttypmod END AS basemod
       FROM pg_catalog.pg_attribute x JOIN pg_catalog.pg_type y ON y.oid = x.atttypid) a

@@ -59,6 +59,7 @@ pub(super) fn typed(text: &str, ty: &Type) -> String {
 pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String> {
     match &column.default {
         ColumnDefault::Expression(text) => Some(typed(text, &column.ty)),
+        ColumnDefault::Generated(text) => Some(text.clone()),
         ColumnDefault::Sequence(id) => {
             let name = &catalog.sequences[id.index()].as_ref()?.name;
             let literal = quote_ident(name).replace('\'', "''");

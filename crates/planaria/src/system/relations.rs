@@ -154,6 +154,9 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
                 if let Some(domain) = column.domain {
                     r.set("atttypid", catalog.type_oid(domain)).set("atttypmod", -1);
                 }
+                if column.generated().is_some() {
+                    r.set("attgenerated", 's');
+                }
                 if let ColumnDefault::Identity { always, .. } = column.default {
                     r.set("attidentity", if always { 'a' } else { 'd' });
                 }

@@ -107,6 +107,7 @@ impl Change {
             AlterTable::AddIdentity { column, always, options, position } => {
                 self.add_identity(id, column, *always, options).map_err(|e| e.at(*position))
             }
+            AlterTable::DropExpression { column, if_exists } => self.drop_expression(id, column, *if_exists),
             AlterTable::SetNotNull { column, not_null } => self.alter_null(id, column, *not_null, rewrite),
             AlterTable::SetType { column, ty, using } => {
                 self.alter_type(id, column, ty, using.as_ref().map(|(e, _)| e), rewrite)
@@ -173,9 +174,11 @@ impl Change {
             ColumnDefault::Sequence(s) | ColumnDefault::Identity { sequence: s, .. } => {
                 NewColumn::Sequence(*s)
             }
-            ColumnDefault::Expression(_) | ColumnDefault::None => {
+            ColumnDefault::Expression(_) | ColumnDefault::Generated(_) | ColumnDefault::None => {
                 let default = def.constraints.iter().find_map(|c| match &c.kind {
-                    ConstraintKind::Default { expr, .. } => Some(expr.clone()),
+                    ConstraintKind::Default { expr, .. } | ConstraintKind::GeneratedStored { expr, .. } => {
+                        Some(expr.clone())
+                    }
                     _ => None,
                 });
                 let expr = match (default, domain.and_then(|d| self.catalog.domain_default(d))) {
@@ -212,7 +215,12 @@ impl Change {
             }
             Err(missing) => return Err(missing),
         };
-        self.drop_dependents(&[Dependent::Column(id, column)], cascade)?;
+        let computed = self.drop_dependents(&[Dependent::Column(id, column)], cascade)?;
+        let names = |c: &(TableId, ColumnId)| self.catalog.table_by_id(c.0).columns[c.1.index()].name.clone();
+        for other in computed.iter().map(names).collect::<Vec<_>>() {
+            self.drop_column(id, &other, true, true, rewrite)?;
+        }
+        let column = self.find_column(id, name)?;
         // What stands on the column alone or together with others goes with it.
         let table = self.catalog.table_by_id(id);
         let mut checks = Vec::new();
@@ -315,10 +323,48 @@ impl Change {
         self.set_default(id, place, DefaultDef::Identity { always, options: options.clone() })
     }
 
+    fn drop_expression(&mut self, id: TableId, name: &str, if_exists: bool) -> Result<()> {
+        let place = self.find_column(id, name)?;
+        let table = self.catalog.table_by_id(id);
+        if table.columns[place.index()].generated().is_some() {
+            self.table_mut(id).columns[place.index()].default = ColumnDefault::None;
+            return Ok(());
+        }
+        let message =
+            format!("column \"{name}\" of relation \"{}\" is not a stored generated column", table.name);
+        let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        if !if_exists {
+            return Err(error);
+        }
+        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
+        Ok(())
+    }
+
+    /// 0A000 where a generated column is computed from the column.
+    fn refuse_generated(&self, id: TableId, name: &str, what: &str) -> Result<()> {
+        for (_, column) in self.catalog.table_by_id(id).visible() {
+            if let Some(text) = column.generated()
+                && References::of_text(text)?.columns.contains(name)
+            {
+                let detail = format!("Column \"{name}\" is used by generated column \"{}\".", column.name);
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).detail(detail));
+            }
+        }
+        Ok(())
+    }
+
     fn alter_default(&mut self, id: TableId, name: &str, default: Option<(&Expr, &str)>) -> Result<()> {
         let place = self.find_column(id, name)?;
         let table = self.catalog.table_by_id(id);
         let column = &table.columns[place.index()];
+        if column.generated().is_some() {
+            let message = format!("column \"{name}\" of relation \"{}\" is a generated column", table.name);
+            let error = Error::new(SqlState::SYNTAX_ERROR, message);
+            return Err(match default {
+                None => error.hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."),
+                Some(_) => error,
+            });
+        }
         if matches!(column.default, ColumnDefault::Identity { .. }) {
             let message = format!("column \"{name}\" of relation \"{}\" is an identity column", table.name);
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
@@ -388,6 +434,7 @@ impl Change {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
         }
         let ty = self.kept(ty);
+        self.refuse_generated(id, name, "cannot alter type of a column used by a generated column")?;
         let table = self.catalog.table_by_id(id).clone();
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;

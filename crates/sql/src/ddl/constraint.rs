@@ -66,10 +66,6 @@ impl Pending {
                     position,
                 })
             }
-            ConstraintKind::GeneratedStored => {
-                let hint = "Compute the value in the statement or procedure that writes the row.";
-                return Err(Error::unsupported("generated columns are not supported", hint).at(position));
-            }
             ConstraintKind::Unsupported(what) => {
                 let hint = "Use PRIMARY KEY, UNIQUE, CHECK, NOT NULL or FOREIGN KEY.";
                 return Err(Error::unsupported(format!("{what} is not supported"), hint).at(position));
@@ -77,6 +73,7 @@ impl Pending {
             ConstraintKind::NotNull
             | ConstraintKind::Null
             | ConstraintKind::Default { .. }
+            | ConstraintKind::GeneratedStored { .. }
             | ConstraintKind::Identity { .. } => {
                 return Err(Error::internal("a column's property as a table constraint"));
             }

@@ -179,6 +179,13 @@ impl Object {
                     }
                 }
                 let name = &table.columns[column.index()].name;
+                for (c, other) in table.visible() {
+                    if let Some(text) = other.generated()
+                        && References::of_text(text)?.columns.contains(name)
+                    {
+                        all.push((Object::Column(*id, c), own.clone()));
+                    }
+                }
                 views_on(catalog, &table.name, &own, |r| r.star || r.columns.contains(name), &mut all)?;
             }
             Object::Index(id, index) => {
@@ -201,7 +208,7 @@ impl Object {
                                 let refs = References::of_text(text)?;
                                 name.as_ref().is_some_and(|n| refs.sequences.contains(n))
                             }
-                            ColumnDefault::None => false,
+                            ColumnDefault::None | ColumnDefault::Generated(_) => false,
                         };
                         if uses {
                             all.push((Object::Default(table.id, c), own.clone()));
@@ -330,7 +337,12 @@ fn views_on(
 
 impl Change {
     /// Drops what depends on the targets (not these themselves), or refuses (2BP01).
-    pub(super) fn drop_dependents(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
+    /// Columns among them are answered: they are the caller's to drop.
+    pub(super) fn drop_dependents(
+        &mut self,
+        targets: &[Object],
+        cascade: bool,
+    ) -> Result<Vec<(TableId, ColumnId)>> {
         let mut all = targets.to_vec();
         let mut found: Vec<(Object, String)> = Vec::new();
         let mut next = 0;
@@ -346,7 +358,7 @@ impl Change {
             next += 1;
         }
         if found.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let lines =
             |f: &dyn Fn(&(Object, String)) -> String| found.iter().map(f).collect::<Vec<_>>().join("\n");
@@ -380,7 +392,7 @@ impl Change {
                 object => self.remove_dependent(object),
             }
         }
-        self.drop_columns(&columns)
+        Ok(columns)
     }
 
     /// Dependents are of the kinds whose removal touches no stored row.

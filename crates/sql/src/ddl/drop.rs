@@ -74,7 +74,8 @@ impl Change {
 
     /// Drops objects with what depends on them, or refuses (2BP01).
     pub(super) fn drop_targets(&mut self, targets: Vec<Object>, cascade: bool) -> Result<()> {
-        self.drop_dependents(&targets, cascade)?;
+        let columns = self.drop_dependents(&targets, cascade)?;
+        self.drop_columns(&columns)?;
         for target in targets {
             match target {
                 Object::Table(id) => self.remove_table(id),

@@ -3,7 +3,7 @@
 use super::{Change, Validation, Work};
 use crate::lower::{self, CastContext, Lowerer, ParamTypes, Scope, Typed, Variable};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, TypeId};
-use planaria_catalog::{Catalog, Table};
+use planaria_catalog::{Catalog, Column, Table};
 use planaria_ir::{Output, Param, ParamMode, Program, ProgramKind, RegKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{
@@ -16,6 +16,7 @@ use planaria_syntax::ast::{
 pub(super) enum Place {
     Check,
     Default,
+    Generated,
     /// ALTER COLUMN TYPE ... USING
     Transform,
 }
@@ -25,6 +26,7 @@ impl Place {
         match self {
             Place::Check => "check constraint",
             Place::Default => "DEFAULT expression",
+            Place::Generated => "column generation expression",
             Place::Transform => "transform expression",
         }
     }
@@ -165,6 +167,43 @@ pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &E
             .hint("You will need to rewrite or cast the expression.")
             .at(expr.position)
     })
+}
+
+/// A generated column's expression: immutable, over the row's columns that are not generated themselves.
+pub(super) fn check_generated(catalog: &Catalog, table: &Table, column: &Column, expr: &Expr) -> Result<()> {
+    restrict(expr, Place::Generated)?;
+    let names = expr.column_names();
+    let other = table
+        .visible()
+        .map(|(_, c)| c)
+        .find(|c| names.contains(&c.name) && (c.generated().is_some() || c.name == column.name));
+    if let Some(other) = other {
+        let message =
+            format!("cannot use generated column \"{}\" in column generation expression", other.name);
+        let detail = "A generated column cannot reference another generated column.";
+        return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message)
+            .detail(detail)
+            .at(expr.position));
+    }
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let scope = row_scope(&mut lowerer, table);
+    let value = lowerer.expr(&scope, expr)?;
+    let from = value.ty.clone();
+    lowerer.cast(value, &column.ty, CastContext::Assignment).map_err(|error| {
+        if !matches!(error.sqlstate(), SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE) {
+            return error;
+        }
+        let (name, ty) = (&column.name, &column.ty);
+        let message = format!("column \"{name}\" is of type {ty} but default expression is of type {from}");
+        Error::new(SqlState::DATATYPE_MISMATCH, message)
+            .hint("You will need to rewrite or cast the expression.")
+            .at(expr.position)
+    })?;
+    if !lower::is_immutable(catalog, &lowerer.finish()?) {
+        let message = "generation expression is not immutable";
+        return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+    }
+    Ok(())
 }
 
 // ---- validations: queries that must give no row ----

@@ -4,7 +4,7 @@
 use super::depend::{Object, References};
 use super::{Change, names, reparse};
 use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::View;
+use planaria_catalog::{ColumnDefault, View};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind};
 
@@ -146,7 +146,7 @@ impl Change {
     fn refuse_default_text(&self, sequence: &str) -> Result<()> {
         for table in self.catalog.tables.iter().flatten() {
             for column in &table.columns {
-                if let planaria_catalog::ColumnDefault::Expression(text) = &column.default
+                if let ColumnDefault::Expression(text) = &column.default
                     && References::of_text(text)?.sequences.contains(sequence)
                 {
                     let message = format!("sequence \"{sequence}\" cannot be renamed");
@@ -165,6 +165,11 @@ impl Change {
         for check in &mut self.table_mut(id).checks {
             let expr = reparse::expression(&check.expression)?;
             check.expression = rewritten(&check.expression, &expr, what, to);
+        }
+        for column in &mut self.table_mut(id).columns {
+            if let ColumnDefault::Generated(text) = &mut column.default {
+                *text = rewritten(text, &reparse::expression(text)?, what, to);
+            }
         }
         Ok(())
     }

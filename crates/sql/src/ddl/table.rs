@@ -8,7 +8,8 @@ use planaria_base::{ColumnId, Error, Result, SequenceId, SqlState, TableId, Type
 use planaria_catalog::{Catalog, Column, ColumnDefault, Index, Rights, Table};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
-    ColumnDef, Constraint, ConstraintKind, CreateTable, Position, SequenceOptions, TypeName, TypeNameKind,
+    ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Position, SequenceOptions, TypeName,
+    TypeNameKind,
 };
 
 /// What the constraints at a column say about the column itself.
@@ -27,6 +28,8 @@ pub(super) enum DefaultDef {
     None,
     Expression(String),
     Serial,
+    /// An expression over the row.
+    Generated(Expr, String),
     /// The column's own, which is there.
     Sequence(SequenceId),
     Identity {
@@ -264,6 +267,9 @@ impl Change {
                     match facts.default {
                         DefaultDef::None => {}
                         DefaultDef::Identity { .. } => return Err(several("both default and identity")),
+                        DefaultDef::Generated(..) => {
+                            return Err(several("both default and generation expression"));
+                        }
                         _ => return Err(several("multiple default values")),
                     }
                     lowering::check_default(&self.catalog, column, ty, expr)?;
@@ -274,6 +280,9 @@ impl Change {
                         DefaultDef::None => {}
                         DefaultDef::Identity { .. } => {
                             return Err(several("multiple identity specifications"));
+                        }
+                        DefaultDef::Generated(..) => {
+                            return Err(several("both identity and generation expression"));
                         }
                         _ => return Err(several("both default and identity")),
                     }
@@ -286,6 +295,17 @@ impl Change {
                     }
                     facts.not_null = true;
                     facts.default = DefaultDef::Identity { always: *always, options: options.clone() };
+                }
+                ConstraintKind::GeneratedStored { expr, text } => {
+                    match facts.default {
+                        DefaultDef::None => {}
+                        DefaultDef::Identity { .. } => {
+                            return Err(several("both identity and generation expression"));
+                        }
+                        DefaultDef::Generated(..) => return Err(several("multiple generation clauses")),
+                        _ => return Err(several("both default and generation expression")),
+                    }
+                    facts.default = DefaultDef::Generated(expr.clone(), text.clone());
                 }
                 _ => facts.pending.push(column_constraint(c, column)?),
             }
@@ -302,6 +322,10 @@ impl Change {
         let default = match default {
             DefaultDef::None => ColumnDefault::None,
             DefaultDef::Expression(text) => ColumnDefault::Expression(text),
+            DefaultDef::Generated(expr, text) => {
+                lowering::check_generated(&self.catalog, self.catalog.table_by_id(id), &column, &expr)?;
+                ColumnDefault::Generated(text)
+            }
             DefaultDef::Serial => {
                 let options = SequenceOptions::default();
                 let sequence = self.add_sequence(label(self), &options, &column.ty, owner, false)?;

@@ -376,7 +376,7 @@ impl Change {
             let name = of.columns[column.index()].name.clone();
             by_table.entry(*table).or_default().push(AlterTable::DropColumn {
                 name,
-                if_exists: false,
+                if_exists: true,
                 cascade: true,
             });
         }
@@ -394,7 +394,7 @@ fn not_of_domains(c: &Constraint) -> Error {
         ConstraintKind::PrimaryKey { .. } => "primary key constraints",
         ConstraintKind::Unique { .. } => "unique constraints",
         ConstraintKind::ForeignKey { .. } => "foreign key constraints",
-        ConstraintKind::Identity { .. } | ConstraintKind::GeneratedStored => "specifying GENERATED",
+        ConstraintKind::Identity { .. } | ConstraintKind::GeneratedStored { .. } => "specifying GENERATED",
         _ => "this constraint",
     };
     let message = match what {

@@ -103,6 +103,8 @@ impl<'c> Lowerer<'c> {
                 let e = self.bind_text(text, position)?;
                 self.coerce(e, &ty, CastContext::Assignment)
             }
+            // Computed where the row is stored.
+            ColumnDefault::Generated(_) => Ok(Bound::null(ty, position)),
             ColumnDefault::Sequence(sequence) | ColumnDefault::Identity { sequence, .. } => {
                 let serial = matches!(table.columns[column].default, ColumnDefault::Sequence(_));
                 if serial && !table.columns[column].hidden {

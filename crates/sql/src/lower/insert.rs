@@ -312,6 +312,9 @@ impl Lowerer<'_> {
     /// 428C9 for a value given to an identity column that is always generated.
     fn check_identity(&self, table: &Table, column: usize, insert: &Insert, position: u32) -> Result<()> {
         let column = &table.columns[column];
+        if column.generated().is_some() {
+            return Err(super::generated::cannot_be_given(&column.name, true, position));
+        }
         let always = matches!(column.default, ColumnDefault::Identity { always: true, .. });
         if !always || insert.overriding.is_some() {
             return Ok(());
@@ -440,7 +443,16 @@ impl Lowerer<'_> {
             }
             regs.push(reg);
         }
-        let values: Values = regs.iter().copied().map(Some).collect();
+        let mut values: Values = regs.iter().copied().map(Some).collect();
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        self.generate_row(table, &mut values, &all)?;
+        let generated = |i: usize| table.columns[i].generated().is_some();
+        for (i, value) in values.iter().enumerate().filter(|(i, _)| generated(*i)) {
+            regs[i] = value.unwrap_or(regs[i]);
+        }
+        for (i, reg) in &mut nullable {
+            *reg = regs[*i];
+        }
         let stored: Vec<(usize, Reg)> = regs.iter().copied().enumerate().collect();
         self.check_domains(table, &stored)?;
         self.check_not_null(table, &nullable, &mut |_| values.clone())?;

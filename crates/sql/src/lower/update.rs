@@ -83,6 +83,7 @@ impl Lowerer<'_> {
         self.count_items(&items);
         self.count_returning(&mut returning);
         let columns: Vec<usize> = set.iter().map(|(c, _)| *c).collect();
+        let columns = self.with_generated(table, &columns)?;
         for column in self.update_needs(table, &columns)? {
             self.rel_mut(target).uses[column] += 1;
         }
@@ -159,7 +160,10 @@ impl Lowerer<'_> {
     /// Columns that changing these columns needs besides: of keys that others refer to, of checks and
     /// foreign keys that a changed column takes part in.
     pub(super) fn update_needs(&mut self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
-        let mut needs = Vec::new();
+        let assigned = changed;
+        let changed = &self.with_generated(table, changed)?[..];
+        let mut needs = self.generated_reads(table, changed)?;
+        needs.retain(|c| !assigned.contains(c));
         for (_, key) in self.catalog.references_to(table.id) {
             if key.parent_columns.iter().any(|c| changed.contains(&c.index())) {
                 needs.extend(key.parent_columns.iter().map(|c| c.index()));
@@ -316,6 +320,10 @@ impl Lowerer<'_> {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(value.position));
             }
             for ((column, position), value) in columns.into_iter().zip(values) {
+                if table.columns[column].generated().is_some() {
+                    let name = &table.columns[column].name;
+                    return Err(super::generated::cannot_be_given(name, false, position));
+                }
                 if matches!(table.columns[column].default, ColumnDefault::Identity { always: true, .. }) {
                     let name = &table.columns[column].name;
                     let message = format!("column \"{name}\" can only be updated to DEFAULT");
@@ -387,7 +395,9 @@ impl Lowerer<'_> {
         let mut new: Values = vec![None; table.columns.len()];
         let mut ops = Vec::with_capacity(set.len());
         let mut nullable = Vec::new();
-        for (column, reg, never_null) in set {
+        // What is given for a generated column is DEFAULT: it is computed.
+        let given = |c: &usize| table.columns[*c].generated().is_none();
+        for (column, reg, never_null) in set.iter().filter(|(c, ..)| given(c)) {
             let reg = self.exactly(*reg, &table.columns[*column].ty);
             new[*column] = Some(reg);
             ops.push((ColumnId::from(*column), reg));
@@ -397,15 +407,27 @@ impl Lowerer<'_> {
         }
         let stored: Vec<(usize, Reg)> = ops.iter().map(|(c, reg)| (c.index(), *reg)).collect();
         self.check_domains(table, &stored)?;
-        self.check_not_null(table, &nullable, &mut |l| l.loaded_row(table, row, &ops))?;
-        let changed: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
+        let named: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
+        let changed = self.with_generated(table, &named)?;
         let mut old: Values = vec![None; table.columns.len()];
         let mut merged = new.clone();
-        for column in self.update_needs(table, &changed)? {
+        for column in self.update_needs(table, &named)? {
             let reg = self.column_reg(target, column);
             old[column] = Some(reg);
             merged[column].get_or_insert(reg);
         }
+        let computed: Vec<usize> = changed.iter().copied().filter(|c| !given(c)).collect();
+        self.generate_row(table, &mut merged, &computed)?;
+        for column in &computed {
+            let reg =
+                merged[*column].ok_or_else(|| Error::internal("a generated column was not computed"))?;
+            new[*column] = Some(reg);
+            ops.push((ColumnId::from(*column), reg));
+            if table.columns[*column].not_null {
+                nullable.push((*column, reg));
+            }
+        }
+        self.check_not_null(table, &nullable, &mut |l| l.loaded_row(table, row, &ops))?;
         if !table.checks.is_empty() {
             let shadow = self.shadow_rel(table, &table.name);
             self.rel_mut(shadow).regs = merged.clone();

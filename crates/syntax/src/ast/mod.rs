@@ -723,8 +723,8 @@ pub enum ConstraintKind {
     Default { expr: Expr, text: String },
     /// GENERATED .. AS IDENTITY
     Identity { always: bool, options: SequenceOptions },
-    /// GENERATED ALWAYS AS (expr) STORED (refused)
-    GeneratedStored,
+    /// GENERATED ALWAYS AS (expr) STORED; text as written
+    GeneratedStored { expr: Expr, text: String },
     /// PRIMARY KEY
     PrimaryKey { columns: Vec<String> },
     /// UNIQUE
@@ -805,6 +805,8 @@ pub enum AlterTable {
     SetDefault { column: String, default: Option<(Expr, String)> },
     /// ALTER COLUMN c ADD GENERATED .. AS IDENTITY
     AddIdentity { column: String, always: bool, options: SequenceOptions, position: Position },
+    /// ALTER COLUMN c DROP EXPRESSION [IF EXISTS]
+    DropExpression { column: String, if_exists: bool },
     /// ALTER COLUMN c SET / DROP NOT NULL
     SetNotNull { column: String, not_null: bool },
     /// ALTER COLUMN c TYPE t [USING e]

@@ -143,6 +143,10 @@ impl Parser<'_> {
         if self.eat_words(&["drop", "not", "null"]) {
             return Ok(AlterTable::SetNotNull { column, not_null: false });
         }
+        if self.eat_words(&["drop", "expression"]) {
+            let if_exists = self.eat_words(&["if", "exists"]);
+            return Ok(AlterTable::DropExpression { column, if_exists });
+        }
         if self.eat_words(&["set", "statistics"]) {
             self.signed_integer()?;
             return Ok(AlterTable::Ignored("SET STATISTICS".to_owned()));
@@ -164,7 +168,7 @@ impl Parser<'_> {
         }
         let what = match self.word().as_str() {
             "set" | "restart" => "ALTER COLUMN .. IDENTITY",
-            "drop" => "ALTER COLUMN .. DROP IDENTITY or EXPRESSION",
+            "drop" => "ALTER COLUMN .. DROP IDENTITY",
             "reset" => "ALTER COLUMN .. RESET",
             _ => return self.fail(),
         };

@@ -257,12 +257,10 @@ impl Parser<'_> {
         self.expect_word("as")?;
         if always && self.at_kind(Kind::LeftParen) {
             self.bump();
-            self.expr()?;
+            let (expr, text) = self.expr_with_text(false)?;
             self.expect(Kind::RightParen)?;
-            if !self.eat_word("virtual") {
-                self.expect_word("stored")?;
-            }
-            return Ok(ConstraintKind::GeneratedStored);
+            self.expect_word("stored")?;
+            return Ok(ConstraintKind::GeneratedStored { expr, text });
         }
         self.expect_word("identity")?;
         let options = match self.eat(Kind::LeftParen) {

@@ -1,0 +1,100 @@
+//! Generated columns: computed from the row's other columns whenever one of these is stored.
+//!
+//! To storage, log and replay they are columns like any other.
+
+use super::bound::RelId;
+use super::constraint::Values;
+use super::names::Names;
+use super::{Lowerer, Scope};
+use planaria_base::{Error, Result, SqlState};
+use planaria_catalog::Table;
+use planaria_ir::Reg;
+
+/// The columns that an expression over a table's rows reads.
+fn read_by(table: &Table, text: &str) -> Result<Vec<usize>> {
+    let names = planaria_syntax::parse::expression(text)?.column_names();
+    let of = |(i, c): (usize, &planaria_catalog::Column)| names.contains(&c.name).then_some(i);
+    Ok(table.columns.iter().enumerate().filter_map(of).collect())
+}
+
+impl Lowerer<'_> {
+    /// The changed columns, and those that are computed from one of them.
+    pub(super) fn with_generated(&self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
+        let mut all = changed.to_vec();
+        for (i, column) in table.columns.iter().enumerate() {
+            if let Some(text) = column.generated()
+                && !changed.contains(&i)
+                && read_by(table, text)?.iter().any(|c| changed.contains(c))
+            {
+                all.push(i);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The columns that those among `computed` that are generated read.
+    pub(super) fn generated_reads(&self, table: &Table, computed: &[usize]) -> Result<Vec<usize>> {
+        let mut all = Vec::new();
+        for column in computed {
+            if let Some(text) = table.columns[*column].generated() {
+                all.extend(read_by(table, text)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Computes generated columns of a row whose other columns are in the registers of a shadow relation.
+    pub(super) fn generate(
+        &mut self,
+        table: &Table,
+        shadow: RelId,
+        columns: &[usize],
+    ) -> Result<Vec<(usize, Reg)>> {
+        let mut computed = Vec::with_capacity(columns.len());
+        for column in columns {
+            let definition = &table.columns[*column];
+            let Some(text) = definition.generated() else { continue };
+            let scope = Scope::new();
+            let mut names = Names::of(&scope);
+            names.sources.push(self.shadow_source(table, shadow, &table.name));
+            let position = self.position;
+            let e = self.bind_text_in(&names, text, position)?;
+            let e = self.coerce(e, &definition.ty, super::CastContext::Assignment)?;
+            let e = self.in_domain(e, definition.domain);
+            let reg = self.exact(&e)?;
+            computed.push((*column, self.exactly(reg, &definition.ty)));
+        }
+        Ok(computed)
+    }
+
+    /// The registers of a row's columns, with generated ones; for whoever looks at the row before it is stored.
+    pub(super) fn generate_row(
+        &mut self,
+        table: &Table,
+        values: &mut Values,
+        columns: &[usize],
+    ) -> Result<()> {
+        if !columns.iter().any(|c| table.columns[*c].generated().is_some()) {
+            return Ok(());
+        }
+        let shadow = self.shadow_rel(table, &table.name);
+        self.rel_mut(shadow).regs = values.clone();
+        self.available.push(shadow);
+        let computed = self.generate(table, shadow, columns);
+        self.available.pop();
+        for (column, reg) in computed? {
+            values[column] = Some(reg);
+        }
+        Ok(())
+    }
+}
+
+/// 428C9 of a value for a generated column.
+pub(super) fn cannot_be_given(column: &str, insert: bool, position: u32) -> Error {
+    let message = match insert {
+        true => format!("cannot insert a non-DEFAULT value into column \"{column}\""),
+        false => format!("column \"{column}\" can only be updated to DEFAULT"),
+    };
+    let detail = format!("Column \"{column}\" is a generated column.");
+    Error::new(SqlState::GENERATED_ALWAYS, message).detail(detail).at(position)
+}
