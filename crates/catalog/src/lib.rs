@@ -191,12 +191,39 @@ pub struct Index {
     /// consequence: an index is read in both directions.
     #[serde(default)]
     pub orders: Vec<KeyOrder>,
+    /// What it is, where that is more than its columns.
+    #[serde(default)]
+    pub definition: Option<IndexDefinition>,
     /// COMMENT ON INDEX
     #[serde(default)]
     pub comment: Option<String>,
     /// COMMENT ON CONSTRAINT
     #[serde(default)]
     pub constraint_comment: Option<String>,
+}
+
+/// What an index is that is over more than columns.
+///
+/// Each expression is kept in a hidden [generated](ColumnDefault::Generated) column, which is among [`Index::columns`] in its
+/// place. With a condition the first key is in such a column too, NULL where a row does not meet it: so such rows are in
+/// nobody's way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexDefinition {
+    /// As they were said.
+    pub keys: Vec<IndexKey>,
+    /// WHERE, as SQL text.
+    pub predicate: Option<String>,
+    /// INCLUDE: shown, and of no other consequence, since an index leads to whole rows.
+    pub included: Vec<ColumnId>,
+}
+
+/// A key of an index as it was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexKey {
+    /// A column.
+    Column(ColumnId),
+    /// An expression, as SQL text.
+    Expression(String),
 }
 
 /// How a column of an index was said to be ordered.
@@ -214,7 +241,8 @@ impl Index {
     /// An index without a comment, its columns in ascending order.
     pub fn new(name: String, columns: Vec<ColumnId>, unique: bool, constraint: bool) -> Index {
         let (comment, constraint_comment) = (None, None);
-        Index { name, columns, unique, constraint, orders: Vec::new(), comment, constraint_comment }
+        let (orders, definition) = (Vec::new(), None);
+        Index { name, columns, unique, constraint, orders, definition, comment, constraint_comment }
     }
 }
 
@@ -558,6 +586,10 @@ impl Column {
         };
         shown(&self.default) && !self.hidden
     }
+    /// Whether it is the hidden row id of a table without a primary key.
+    pub fn is_row_id(&self) -> bool {
+        self.hidden && self.generated().is_none()
+    }
     /// The expression that computes it.
     pub fn generated(&self) -> Option<&str> {
         match &self.default {
@@ -581,6 +613,16 @@ impl Table {
             .enumerate()
             .find(|(_, c)| !c.hidden && c.name == name)
             .map(|(i, c)| (ColumnId::from(i), c))
+    }
+    /// A key of an index as it is shown: a call as it is, another expression in parentheses.
+    pub fn key_text(&self, index: &Index, at: usize) -> String {
+        match index.definition.as_ref().and_then(|d| d.keys.get(at)) {
+            Some(IndexKey::Expression(text)) => text.clone(),
+            Some(IndexKey::Column(column)) => {
+                planaria_base::text_io::quote_ident(&self.columns[column.index()].name)
+            }
+            None => planaria_base::text_io::quote_ident(&self.columns[index.columns[at].index()].name),
+        }
     }
     /// The columns of `*`.
     pub fn visible(&self) -> impl Iterator<Item = (ColumnId, &Column)> {

@@ -406,7 +406,7 @@ impl Names {
         if !self.layouts.contains_key(&id) {
             let table = self.catalog.tables.get(id.index())?.as_ref()?;
             let name = |c: &planaria_catalog::Column| {
-                if c.hidden { "(row id)".to_owned() } else { c.name.clone() }
+                if c.is_row_id() { "(row id)".to_owned() } else { c.name.clone() }
             };
             let specs: Vec<_> = table
                 .columns

@@ -367,7 +367,7 @@ impl<'o> Draft<'o> {
     /// Where the columns of a rewritten table come from. The sequences among them are the draft's own.
     fn columns(&mut self, rebuild: &Rebuild, table: &planaria_catalog::Table) -> Vec<ColumnSource> {
         let column = |(from, column): (&NewColumn, &planaria_catalog::Column)| match *from {
-            _ if column.hidden => ColumnSource::RowId,
+            _ if column.is_row_id() => ColumnSource::RowId,
             NewColumn::Keep(c) => ColumnSource::Old(c),
             NewColumn::Computed(i) => ColumnSource::Program(i),
             NewColumn::Sequence(sequence) => match self.own_sequence(sequence) {

@@ -135,10 +135,12 @@ impl SessionCore {
         let inner = match &copy.source {
             CopySource::Statement(statement) => (**statement).clone(),
             CopySource::Table(table, columns) => {
+                // All columns but the generated ones, if none are named.
+                let columns = self.copied_columns(table, columns);
                 if copy.from {
-                    self.insert_of_row(copy.position, table, columns)
+                    insert_of_row(copy.position, table, columns)
                 } else {
-                    rows_of(copy.position, table, columns)
+                    rows_of(copy.position, table, &columns)
                 }
             }
         };
@@ -162,30 +164,16 @@ impl SessionCore {
         }))
     }
 
-    /// `INSERT INTO table (columns) VALUES ($1, ...)`, with all columns if none are named.
-    fn insert_of_row(&mut self, position: u32, table: &ast::Name, columns: &[(String, u32)]) -> Statement {
-        let mut columns = columns.to_vec();
-        if columns.is_empty() {
-            let catalog = self.newest_catalog();
-            let found = table.parts.last().and_then(|name| catalog.table(name));
-            // Where there is no such table, the INSERT will say so.
-            let named = found.into_iter().flat_map(|t| t.columns.iter().filter(|c| !c.hidden));
-            columns = named.map(|c| (c.name.clone(), table.position)).collect();
+    /// The columns that COPY means: those that are named, or all that are stored as given. Where there is no such table,
+    /// the statement will say so.
+    fn copied_columns(&mut self, table: &ast::Name, named: &[(String, u32)]) -> Vec<(String, u32)> {
+        if !named.is_empty() {
+            return named.to_vec();
         }
-        let parameters = 1..=columns.len() as u32;
-        let row = parameters.map(|n| Some(Expr { position, kind: ExprKind::Parameter(n) })).collect();
-        let insert = ast::Insert {
-            with: Vec::new(),
-            table: table.clone(),
-            alias: None,
-            columns,
-            overriding: Some(true),
-            source: InsertSource::Values(vec![row]),
-            on_conflict: None,
-            returning: Vec::new(),
-            into: None,
-        };
-        Statement { position, end: position, kind: StatementKind::Insert(Box::new(insert)) }
+        let catalog = self.newest_catalog();
+        let Some(found) = table.parts.last().and_then(|name| catalog.table(name)) else { return Vec::new() };
+        let given = found.visible().map(|(_, c)| c).filter(|c| c.generated().is_none());
+        given.map(|c| (c.name.clone(), table.position)).collect()
     }
 
     /// DISCARD
@@ -278,4 +266,22 @@ impl SessionCore {
         std::mem::swap(&mut self.number, &mut state.number);
         self.sequences.swap_current(&mut state.current);
     }
+}
+
+/// `INSERT INTO table (columns) VALUES ($1, ...)`
+fn insert_of_row(position: u32, table: &ast::Name, columns: Vec<(String, u32)>) -> Statement {
+    let parameters = 1..=columns.len() as u32;
+    let row = parameters.map(|n| Some(Expr { position, kind: ExprKind::Parameter(n) })).collect();
+    let insert = ast::Insert {
+        with: Vec::new(),
+        table: table.clone(),
+        alias: None,
+        columns,
+        overriding: Some(true),
+        source: InsertSource::Values(vec![row]),
+        on_conflict: None,
+        returning: Vec::new(),
+        into: None,
+    };
+    Statement { position, end: position, kind: StatementKind::Insert(Box::new(insert)) }
 }

@@ -80,23 +80,46 @@ fn find_index(catalog: &Catalog, oid: Oid) -> Option<(&Table, &Index)> {
 pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> Option<String> {
     let (table, index) = find_index(catalog, oid)?;
     if column > 0 {
-        let at = index.columns.get(column as usize - 1);
-        return Some(at.map_or(String::new(), |c| quote_ident(&table.columns[c.index()].name)));
+        let at = column as usize - 1;
+        let included =
+            index.definition.as_ref().and_then(|d| d.included.get(at.checked_sub(index.columns.len())?));
+        return Some(match (at < index.columns.len(), included) {
+            (true, _) => table.key_text(index, at),
+            (false, Some(c)) => quote_ident(&table.columns[c.index()].name),
+            (false, None) => String::new(),
+        });
     }
     let unique = if index.unique { "UNIQUE " } else { "" };
     let schema = if pretty { "" } else { "public." };
-    Some(format!(
+    let mut text = format!(
         "CREATE {unique}INDEX {} ON {schema}{} USING btree ({})",
         quote_ident(&index.name),
         quote_ident(&table.name),
-        keys(table, index)
-    ))
+        keys(table, index, pretty)
+    );
+    if let Some(definition) = &index.definition {
+        if !definition.included.is_empty() {
+            let _ = write!(text, " INCLUDE ({})", names(table, &definition.included));
+        }
+        if let Some(predicate) = &definition.predicate {
+            let simple = planaria_syntax::parse::expression(predicate)
+                .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
+            let _ = match pretty || simple {
+                true => write!(text, " WHERE {predicate}"),
+                false => write!(text, " WHERE ({predicate})"),
+            };
+        }
+    }
+    Some(text)
 }
 
 /// The columns of an index with their order.
-fn keys(table: &Table, index: &Index) -> String {
-    let key = |(at, column): (usize, &planaria_base::ColumnId)| {
-        let mut text = quote_ident(&table.columns[column.index()].name);
+fn keys(table: &Table, index: &Index, pretty: bool) -> String {
+    let key = |(at, _): (usize, &planaria_base::ColumnId)| {
+        let mut text = table.key_text(index, at);
+        if !pretty && text.starts_with('(') {
+            text = format!("({text})");
+        }
         if let Some(order) = index.orders.get(at) {
             if let Some(class) = &order.class {
                 let _ = write!(text, " {class}");

@@ -8,7 +8,7 @@ use planaria_base::oid::{self, Oid};
 use planaria_base::{ColumnId, Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
-use planaria_catalog::{Catalog, ColumnDefault, Index, KeyOrder, Rights, Sequence, Table, View};
+use planaria_catalog::{Catalog, ColumnDefault, Index, IndexKey, KeyOrder, Rights, Sequence, Table, View};
 use std::collections::HashMap;
 
 /// Access methods: of tables and of indexes.
@@ -86,7 +86,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         for index in table.shown_indexes() {
             rows.add(|r| {
                 let oid = catalog.index_oid(table, index);
-                class(r, oid, &index.name, 'i', index.columns.len());
+                class(r, oid, &index.name, 'i', index.columns.len() + included(index).len());
                 r.set("relowner", catalog.role_oid(table.rights.owner));
                 r.set("relam", BTREE).set("reltuples", amount.rows as f64);
             });
@@ -164,9 +164,9 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
         }
         for index in table.shown_indexes() {
             let oid = catalog.index_oid(table, index);
-            for (i, column) in index.columns.iter().enumerate() {
+            for (i, column) in index.columns.iter().chain(included(index)).enumerate() {
                 let column = &table.columns[column.index()];
-                add(oid, i, &column.name, &column.ty, &mut |_| {});
+                add(oid, i, &shown_name(index, i, &column.name), &column.ty, &mut |_| {});
             }
         }
     }
@@ -259,11 +259,13 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                 };
                 r.set("indexrelid", catalog.index_oid(table, index))
                     .set("indrelid", catalog.table_oid(table.id))
-                    .set("indnatts", index.columns.len())
+                    .set("indnatts", index.columns.len() + included(index).len())
                     .set("indnkeyatts", index.columns.len())
                     .set("indisunique", index.unique)
                     .set("indisprimary", is_primary(table, index))
-                    .set("indkey", index.columns.iter().map(|c| number(*c)).collect::<Vec<_>>())
+                    .set("indkey", shown_keys(index))
+                    .set("indexprs", expressions(index))
+                    .set("indpred", index.definition.as_ref().and_then(|d| d.predicate.clone()))
                     .set("indclass", types().enumerate().map(class).collect::<Vec<_>>())
                     .set("indoption", options(index))
                     .set(
@@ -272,6 +274,44 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     );
             });
         }
+    }
+}
+
+/// Columns that an index has beside its keys.
+fn included(index: &Index) -> &[ColumnId] {
+    index.definition.as_ref().map_or(&[], |d| &d.included)
+}
+
+/// `indkey`: numbers of the columns, 0 for an expression.
+fn shown_keys(index: &Index) -> Vec<i16> {
+    let of = |key: &IndexKey| match key {
+        IndexKey::Column(column) => number(*column),
+        IndexKey::Expression(_) => 0,
+    };
+    match &index.definition {
+        Some(d) => d.keys.iter().map(of).chain(d.included.iter().map(|c| number(*c))).collect(),
+        None => index.columns.iter().map(|c| number(*c)).collect(),
+    }
+}
+
+/// `indexprs`
+fn expressions(index: &Index) -> Option<String> {
+    let of = |key: &IndexKey| match key {
+        IndexKey::Column(_) => None,
+        IndexKey::Expression(text) => Some(text.clone()),
+    };
+    let all: Vec<String> = index.definition.iter().flat_map(|d| d.keys.iter().filter_map(of)).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// `attname` of an index's column: a call has its function's name, another expression `expr`.
+fn shown_name(index: &Index, at: usize, name: &str) -> String {
+    match index.definition.as_ref().and_then(|d| d.keys.get(at)) {
+        Some(IndexKey::Expression(text)) => match text.split_once('(') {
+            Some((function, _)) if !function.is_empty() => function.to_owned(),
+            _ => "expr".to_owned(),
+        },
+        _ => name.to_owned(),
     }
 }
 

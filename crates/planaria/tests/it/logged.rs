@@ -530,3 +530,49 @@ fn generated_columns_come_back() {
         }
     }
 }
+
+/// Indexes over expressions and over some of the rows are the same behind every log and every scheme, and in a checkpoint.
+#[test]
+fn computed_indexes_come_back() {
+    for log in [LogKind::Command, LogKind::Logical, LogKind::Physical, LogKind::Physiological] {
+        for scheme in Scheme::ALL {
+            let disk = SimDisk::new(1);
+            let options = || Options::new().log(log).recovery(*scheme);
+            let db = options().open_device(disk.device()).expect("opens");
+            db.execute_script(
+                "CREATE TABLE t (id int PRIMARY KEY, email text, gone boolean DEFAULT false, n int);
+                 CREATE TABLE free (a text, b int);
+                 CREATE UNIQUE INDEX by_email ON t (lower(email)) WHERE NOT gone;
+                 CREATE UNIQUE INDEX ON free (upper(a), b);
+                 CREATE PROCEDURE put(id int, email text) LANGUAGE plpgsql AS $$ BEGIN
+                     INSERT INTO t (id, email, n) VALUES (id, email, id) ON CONFLICT (lower(email)) WHERE NOT gone DO UPDATE SET n = t.n + 100;
+                     INSERT INTO free VALUES (email, id);
+                 END $$;
+                 CREATE PROCEDURE drop_one(mail text) LANGUAGE sql AS 'UPDATE t SET gone = true WHERE lower(email) = lower(mail) AND NOT gone';
+                 CALL put(1, 'Ann'); CALL put(2, 'bob'); CALL put(3, 'ANN'); CALL drop_one('aNN'); CALL put(4, 'ann')",
+            )
+            .expect("creates");
+            if *scheme == Scheme::ALL[0] {
+                db.checkpoint().expect("a checkpoint");
+            }
+            db.execute("CREATE INDEX later ON t ((n % 10)) INCLUDE (email)", ()).expect("an index");
+            db.execute("CALL put(5, 'BOB')", ()).expect("calls");
+            db.execute("ALTER TABLE t ADD COLUMN more int DEFAULT 3", ()).expect("a column");
+            db.execute("CALL put(6, 'cy')", ()).expect("calls");
+            db.execute("DROP INDEX later", ()).expect("drops");
+            db.execute("CALL drop_one('CY')", ()).expect("calls");
+            let digests = db.digests().expect("digests");
+            drop(db);
+            let db = options().open_device(disk.device()).expect("opens again");
+            db.check().expect("is whole");
+            assert_eq!(db.digests().expect("digests"), digests, "{log} {scheme}");
+            let rows =
+                db.query("SELECT (id, email, gone, n, more)::text FROM t ORDER BY id", ()).expect("rows");
+            let texts: Vec<String> = rows.iter().map(|row| row.text(0).unwrap_or_default()).collect();
+            let expected = ["(1,Ann,t,101,3)", "(2,bob,f,102,3)", "(4,ann,f,4,3)", "(6,cy,t,6,3)"];
+            assert_eq!(texts, expected, "{log} {scheme}");
+            let failed = db.execute("INSERT INTO t (id, email) VALUES (9, 'BOB')", ()).expect_err("is taken");
+            assert_eq!(failed.sqlstate(), SqlState::UNIQUE_VIOLATION);
+        }
+    }
+}

@@ -12,14 +12,14 @@ use super::table::{DefaultDef, check_columns, check_identity_type, column_type, 
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, Object, Table};
+use planaria_catalog::{ColumnDefault, Index, IndexKey, Object, Table};
 use planaria_syntax::ast::{
     AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
 };
 use std::collections::BTreeSet;
 
 /// What an ALTER TABLE means for stored rows, so far.
-struct Rewrite {
+pub(super) struct Rewrite {
     /// The table as its rows are stored now.
     stored: Table,
     /// For each column of the new shape.
@@ -30,6 +30,26 @@ struct Rewrite {
     /// Index work, if they need not.
     indexes: Vec<Work>,
     promises: Vec<Promise>,
+}
+
+impl Rewrite {
+    /// Nothing yet.
+    pub(super) fn of(table: &Table) -> Rewrite {
+        Rewrite {
+            stored: table.clone(),
+            columns: (0..table.columns.len()).map(|c| NewColumn::Keep(ColumnId::from(c))).collect(),
+            computed: Vec::new(),
+            needed: false,
+            indexes: Vec::new(),
+            promises: Vec::new(),
+        }
+    }
+    /// A new column at that place is computed from the stored row.
+    pub(super) fn compute(&mut self, place: usize, e: RowExpr) {
+        self.computed.push(e);
+        self.columns.insert(place, NewColumn::Computed(self.computed.len() - 1));
+        self.needed = true;
+    }
 }
 
 impl Change {
@@ -58,14 +78,7 @@ impl Change {
         };
         let id = table.id;
         self.catalog.require_owner(self.actor.user, &Object::Table(id))?;
-        let mut rewrite = Rewrite {
-            stored: table.clone(),
-            columns: (0..table.columns.len()).map(|c| NewColumn::Keep(ColumnId::from(c))).collect(),
-            computed: Vec::new(),
-            needed: false,
-            indexes: Vec::new(),
-            promises: Vec::new(),
-        };
+        let mut rewrite = Rewrite::of(table);
         for action in actions {
             self.action(id, action, &mut rewrite)?;
         }
@@ -73,7 +86,7 @@ impl Change {
         Ok("ALTER TABLE")
     }
 
-    fn finish_alter(&mut self, id: TableId, rewrite: Rewrite) -> Result<()> {
+    pub(super) fn finish_alter(&mut self, id: TableId, rewrite: Rewrite) -> Result<()> {
         if rewrite.needed {
             let compute = if rewrite.computed.is_empty() {
                 None
@@ -161,10 +174,7 @@ impl Change {
         // Before the hidden row id, which stays last.
         let table = self.table_mut(id);
         let place = table.columns.iter().position(|c| c.hidden).unwrap_or(table.columns.len());
-        let map: Vec<Option<ColumnId>> = (0..table.columns.len())
-            .map(|c| Some(ColumnId::from(if c < place { c } else { c + 1 })))
-            .collect();
-        self.remap(id, &map);
+        self.make_room(id, place);
         let (ty, domain) = (column.ty.clone(), column.domain);
         self.table_mut(id).columns.insert(place, column);
         let place_id = ColumnId::from(place);
@@ -229,8 +239,12 @@ impl Change {
                 checks.push(check.name.clone());
             }
         }
-        let indexes: Vec<String> =
-            table.indexes.iter().filter(|i| i.columns.contains(&column)).map(|i| i.name.clone()).collect();
+        let mut indexes = Vec::new();
+        for index in &table.indexes {
+            if index.columns.contains(&column) || mentions(index, column, name)? {
+                indexes.push(index.name.clone());
+            }
+        }
         let table = self.table_mut(id);
         table.checks.retain(|c| !checks.contains(&c.name));
         table.foreign_keys.retain(|k| {
@@ -242,12 +256,14 @@ impl Change {
         let owned = self.catalog.sequences.iter().flatten();
         let owned: Vec<SequenceId> = owned.filter(|s| s.owner == Some((id, column))).map(|s| s.id).collect();
         owned.into_iter().for_each(|s| self.remove_sequence(s));
+        // Hidden columns of indexes went before it.
+        let column = self.find_column(id, name)?;
         self.remove_column(id, column, rewrite);
         Ok(())
     }
 
     /// Takes a column that nothing stands on out of the table.
-    fn remove_column(&mut self, id: TableId, column: ColumnId, rewrite: &mut Rewrite) {
+    pub(super) fn remove_column(&mut self, id: TableId, column: ColumnId, rewrite: &mut Rewrite) {
         let gone = column.index();
         let map: Vec<Option<ColumnId>> = (0..self.table_mut(id).columns.len())
             .map(|c| match c.cmp(&gone) {
@@ -271,6 +287,14 @@ impl Change {
         rewrite.needed = true;
     }
 
+    /// Columns from a place on move up by one.
+    pub(super) fn make_room(&mut self, id: TableId, place: usize) {
+        let columns = self.catalog.table_by_id(id).columns.len();
+        let map: Vec<Option<ColumnId>> =
+            (0..columns).map(|c| Some(ColumnId::from(if c < place { c } else { c + 1 }))).collect();
+        self.remap(id, &map);
+    }
+
     /// Columns of a table moved: whatever names them by position follows.
     fn remap(&mut self, id: TableId, map: &[Option<ColumnId>]) {
         let moved = |c: &mut ColumnId| {
@@ -279,7 +303,16 @@ impl Change {
             }
         };
         let table = self.table_mut(id);
-        table.indexes.iter_mut().for_each(|i| i.columns.iter_mut().for_each(moved));
+        for index in &mut table.indexes {
+            index.columns.iter_mut().for_each(moved);
+            let Some(definition) = &mut index.definition else { continue };
+            definition.included.iter_mut().for_each(moved);
+            for key in &mut definition.keys {
+                if let IndexKey::Column(column) = key {
+                    moved(column);
+                }
+            }
+        }
         table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
         let referring: BTreeSet<TableId> = self.catalog.references_to(id).map(|(t, _)| t.id).collect();
         for referring in referring {
@@ -435,6 +468,14 @@ impl Change {
         }
         let ty = self.kept(ty);
         self.refuse_generated(id, name, "cannot alter type of a column used by a generated column")?;
+        for index in &self.catalog.table_by_id(id).indexes {
+            let computed = !self.hidden_columns(id, index).is_empty();
+            if computed && mentions(index, place, name)? {
+                let message =
+                    format!("cannot alter type of a column that index \"{}\" is computed from", index.name);
+                return Err(Error::unsupported(message, "Drop the index, make the change, create it again."));
+            }
+        }
         let table = self.catalog.table_by_id(id).clone();
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;
@@ -598,9 +639,36 @@ impl Change {
             return Ok(());
         }
         let index = IndexId(i as u16);
+        let definition = self.catalog.table_by_id(id).indexes[i].clone();
         self.remove_index(id, index);
         rewrite.indexes.push(Work::DropIndex(id, index));
+        let mut hidden = self.hidden_columns(id, &definition);
+        hidden.sort_unstable();
+        for column in hidden.into_iter().rev() {
+            self.remove_column(id, column, rewrite);
+        }
         Ok(())
+    }
+}
+
+/// Whether an index is computed from a column.
+fn mentions(index: &Index, column: ColumnId, name: &str) -> Result<bool> {
+    let Some(definition) = &index.definition else { return Ok(false) };
+    if definition.included.contains(&column) {
+        return Ok(true);
+    }
+    for key in &definition.keys {
+        let named = match key {
+            IndexKey::Column(c) => *c == column,
+            IndexKey::Expression(text) => References::of_text(text)?.columns.contains(name),
+        };
+        if named {
+            return Ok(true);
+        }
+    }
+    match &definition.predicate {
+        Some(text) => Ok(References::of_text(text)?.columns.contains(name)),
+        None => Ok(false),
     }
 }
 

@@ -1,5 +1,6 @@
 //! DROP of everything.
 
+use super::alter::Rewrite;
 use super::depend::Object;
 use super::routine::{self, signature};
 use super::{Change, Work, names};
@@ -85,7 +86,7 @@ impl Change {
                 Object::Sequence(id) => self.remove_sequence(id),
                 Object::Index(table, index) => {
                     let name = self.catalog.table_by_id(table).indexes[index.index()].name.clone();
-                    self.drop_index(table, &name);
+                    self.drop_index(table, &name)?;
                 }
                 Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
                 Object::Type(id) => self.catalog.types[id.index()] = None,
@@ -209,13 +210,25 @@ impl Change {
         self.out.work.push(Work::DropTable(id));
     }
 
-    fn drop_index(&mut self, table: TableId, name: &str) {
+    fn drop_index(&mut self, table: TableId, name: &str) -> Result<()> {
         let at = self.catalog.table_by_id(table).indexes.iter().position(|i| i.name == name);
         if let Some(at) = at {
             let index = IndexId(at as u16);
+            let stored = self.catalog.table_by_id(table).clone();
+            let mut hidden = self.hidden_columns(table, &stored.indexes[at]);
             self.remove_index(table, index);
-            self.out.work.push(Work::DropIndex(table, index));
+            if hidden.is_empty() {
+                self.out.work.push(Work::DropIndex(table, index));
+                return Ok(());
+            }
+            let mut rewrite = Rewrite::of(&stored);
+            hidden.sort_unstable();
+            for column in hidden.into_iter().rev() {
+                self.remove_column(table, column, &mut rewrite);
+            }
+            self.finish_alter(table, rewrite)?;
         }
+        Ok(())
     }
 
     /// Takes an index out of its table's list; foreign keys that lean on later ones follow.

@@ -1,15 +1,19 @@
 //! CREATE INDEX.
 
+use super::alter::Rewrite;
 use super::constraint::{check_key, check_width};
+use super::lowering::{self, RowExpr};
 use super::{Change, Work, names};
-use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Index, KeyOrder, Object};
-use planaria_syntax::ast::CreateIndex;
+use crate::lower::CastContext;
+use planaria_base::text_io::quote_ident;
+use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
+use planaria_catalog::{Column, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Object, Table};
+use planaria_syntax::ast::{CreateIndex, Expr, ExprKind, IndexItem};
 
 impl Change {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
         if let Some((what, position)) = &create.unsupported {
-            let hint = "Indexes are ordered, over columns, and hold every row.";
+            let hint = "Indexes are ordered: leave the method out.";
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
         let table = names::table(&self.catalog, &create.table)?;
@@ -24,16 +28,37 @@ impl Change {
             );
             return Ok("CREATE INDEX");
         }
-        let mut columns = Vec::new();
-        for (name, position) in &create.columns {
+        let table = table.clone();
+        let mut keys = Vec::new();
+        for (item, position) in &create.columns {
+            match item {
+                IndexItem::Column(name) => {
+                    let Some((c, _)) = table.column(name) else {
+                        let message = format!("column \"{name}\" does not exist");
+                        return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(*position));
+                    };
+                    check_key(&table.columns[c.index()].ty, *position)?;
+                    keys.push(IndexKey::Column(c));
+                }
+                IndexItem::Expression(expr, text) => {
+                    let ty = lowering::index_expression(&self.catalog, &table, expr)?;
+                    check_key(&ty, *position)?;
+                    keys.push(IndexKey::Expression(printed(expr, text)));
+                }
+            }
+        }
+        check_width(keys.len() + create.included.len(), create.table.position)?;
+        if let Some((expr, _)) = &create.predicate {
+            lowering::check_predicate(&self.catalog, &table, expr)?;
+        }
+        let mut included = Vec::new();
+        for name in &create.included {
             let Some((c, _)) = table.column(name) else {
                 let message = format!("column \"{name}\" does not exist");
-                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(*position));
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(create.table.position));
             };
-            check_key(&table.columns[c.index()].ty, *position)?;
-            columns.push(c);
+            included.push(c);
         }
-        check_width(columns.len(), create.table.position)?;
         let name = match &create.name {
             Some(name) if self.catalog.relation_exists(name) => {
                 let exists = names::relation_exists(name);
@@ -45,17 +70,130 @@ impl Change {
             }
             Some(name) => name.clone(),
             None => {
-                let own: Vec<&str> = create.columns.iter().map(|(n, _)| n.as_str()).collect();
+                let own = create.columns.iter().map(|(item, _)| label(item));
+                let own: Vec<&str> = own.chain(create.included.iter().map(String::as_str)).collect();
                 names::relation(&self.catalog, &table.name, &own, "idx")
             }
         };
-        let table = table.id;
-        let mut index = Index::new(name, columns, create.unique, false);
+        let mut index = Index::new(name, Vec::new(), create.unique, false);
         if create.orders.iter().any(|o| *o != KeyOrder::default()) {
             index.orders.clone_from(&create.orders);
         }
-        let position = self.push_index(table, index)?;
-        self.out.work.push(Work::CreateIndex(table, position));
+        let predicate = create.predicate.as_ref().map(|(_, text)| text.clone());
+        let plain = predicate.is_none() && keys.iter().all(|key| matches!(key, IndexKey::Column(_)));
+        if !plain || !included.is_empty() {
+            index.definition = Some(IndexDefinition { keys: keys.clone(), predicate, included });
+        }
+        let columns = keys.iter().filter_map(|key| match key {
+            IndexKey::Column(column) => Some(*column),
+            IndexKey::Expression(_) => None,
+        });
+        index.columns = columns.collect();
+        if plain {
+            let position = self.push_index(table.id, index)?;
+            self.out.work.push(Work::CreateIndex(table.id, position));
+            return Ok("CREATE INDEX");
+        }
+        self.add_computed_index(&table, index)?;
         Ok("CREATE INDEX")
+    }
+
+    /// An index with keys that are computed: each has a hidden column, so the rows are written anew.
+    fn add_computed_index(&mut self, table: &Table, mut index: Index) -> Result<()> {
+        let definition = index.definition.clone().ok_or_else(|| Error::internal("an index over columns"))?;
+        let mut rewrite = Rewrite::of(table);
+        let mut columns: Vec<Option<ColumnId>> = Vec::new();
+        let mut hidden = 0;
+        for (at, key) in definition.keys.iter().enumerate() {
+            let base = match key {
+                IndexKey::Column(column) if at > 0 || definition.predicate.is_none() => {
+                    columns.push(Some(*column));
+                    continue;
+                }
+                IndexKey::Column(column) => quote_ident(&table.columns[column.index()].name),
+                IndexKey::Expression(text) => text.clone(),
+            };
+            let text = match &definition.predicate {
+                Some(predicate) if at == 0 => format!("CASE WHEN {predicate} THEN {base} END"),
+                _ => base,
+            };
+            let expr = super::reparse::expression(&text)?;
+            let ty = lowering::index_expression(&self.catalog, table, &expr)?;
+            let name = table.key_text(&index, at);
+            self.add_hidden(table.id, name, ty, &expr, text, &mut rewrite);
+            hidden += 1;
+            columns.push(None);
+        }
+        // They stand side by side before the row id; nothing that has a place of its own moved.
+        let end = self.catalog.table_by_id(table.id).columns.len() - usize::from(!table.has_primary_key);
+        let mut next = end - hidden;
+        index.columns = columns
+            .into_iter()
+            .map(|column| {
+                column.unwrap_or_else(|| {
+                    next += 1;
+                    ColumnId::from(next - 1)
+                })
+            })
+            .collect();
+        self.push_index(table.id, index)?;
+        self.finish_alter(table.id, rewrite)
+    }
+
+    /// A hidden column with a computed key, the last one before a row id.
+    fn add_hidden(
+        &mut self,
+        id: TableId,
+        name: String,
+        ty: Type,
+        expr: &Expr,
+        text: String,
+        rewrite: &mut Rewrite,
+    ) {
+        let table = self.catalog.table_by_id(id);
+        let place = table.columns.len() - usize::from(!table.has_primary_key);
+        self.make_room(id, place);
+        let column = Column {
+            name: name.clone(),
+            ty: ty.clone(),
+            not_null: false,
+            default: ColumnDefault::Generated(text),
+            domain: None,
+            hidden: true,
+            comment: None,
+        };
+        self.table_mut(id).columns.insert(place, column);
+        let (context, domain) = (CastContext::Assignment, None);
+        rewrite.compute(place, RowExpr { expr: expr.clone(), ty, context, domain, column: name });
+    }
+
+    /// The hidden columns of an index that goes: they go with it.
+    pub(super) fn hidden_columns(&self, table: TableId, index: &Index) -> Vec<ColumnId> {
+        let table = self.catalog.table_by_id(table);
+        let computed = |c: &ColumnId| {
+            let column = &table.columns[c.index()];
+            column.hidden && column.generated().is_some()
+        };
+        index.columns.iter().copied().filter(computed).collect()
+    }
+}
+
+/// An expression as the catalogs show it.
+fn printed(expr: &Expr, text: &str) -> String {
+    match expr.kind {
+        ExprKind::Call(_) => text.to_owned(),
+        _ => format!("({text})"),
+    }
+}
+
+/// What of a key goes into the name that an index is given.
+fn label(item: &IndexItem) -> &str {
+    match item {
+        IndexItem::Column(name) => name,
+        IndexItem::Expression(expr, _) => match &expr.kind {
+            ExprKind::Call(call) => call.name.parts.last().map_or("expr", String::as_str),
+            ExprKind::Coalesce(_) => "coalesce",
+            _ => "expr",
+        },
     }
 }

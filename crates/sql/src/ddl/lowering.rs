@@ -17,6 +17,8 @@ pub(super) enum Place {
     Check,
     Default,
     Generated,
+    IndexExpression,
+    IndexPredicate,
     /// ALTER COLUMN TYPE ... USING
     Transform,
 }
@@ -26,6 +28,8 @@ impl Place {
         match self {
             Place::Check => "check constraint",
             Place::Default => "DEFAULT expression",
+            Place::IndexExpression => "index expression",
+            Place::IndexPredicate => "index predicate",
             Place::Generated => "column generation expression",
             Place::Transform => "transform expression",
         }
@@ -167,6 +171,42 @@ pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &E
             .hint("You will need to rewrite or cast the expression.")
             .at(expr.position)
     })
+}
+
+/// The type of an index's expression, which must be immutable.
+pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<Type> {
+    restrict(expr, Place::IndexExpression)?;
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let scope = row_scope(&mut lowerer, table);
+    let ty = match lowerer.expr(&scope, expr)?.ty {
+        Type::Unknown => Type::Text,
+        ty => ty,
+    };
+    must_be_immutable(catalog, lowerer, "index expression")?;
+    Ok(ty)
+}
+
+/// The condition of a partial index.
+pub(super) fn check_predicate(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<()> {
+    restrict(expr, Place::IndexPredicate)?;
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let scope = row_scope(&mut lowerer, table);
+    match lowerer.expr(&scope, expr)?.ty {
+        Type::Bool | Type::Unknown => {}
+        other => {
+            let message = format!("argument of WHERE must be type boolean, not type {other}");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(expr.position));
+        }
+    }
+    must_be_immutable(catalog, lowerer, "index predicate")
+}
+
+fn must_be_immutable(catalog: &Catalog, lowerer: Lowerer<'_>, what: &str) -> Result<()> {
+    if lower::is_immutable(catalog, &lowerer.finish()?) {
+        return Ok(());
+    }
+    let message = format!("functions in {what} must be marked IMMUTABLE");
+    Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message))
 }
 
 /// A generated column's expression: immutable, over the row's columns that are not generated themselves.

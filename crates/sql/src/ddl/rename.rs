@@ -4,7 +4,7 @@
 use super::depend::{Object, References};
 use super::{Change, names, reparse};
 use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, View};
+use planaria_catalog::{ColumnDefault, IndexKey, View};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind};
 
@@ -98,7 +98,25 @@ impl Change {
         self.refuse_views(&name, &message, |r| r.star || r.columns.contains(from))?;
         self.rewrite_checks(id, &What::Column { table: &name, column: from }, to)?;
         self.table_mut(id).columns[column.index()].name = to.to_owned();
+        self.name_hidden(id);
         Ok(())
+    }
+
+    /// Hidden columns of indexes are called as their keys are shown.
+    fn name_hidden(&mut self, id: TableId) {
+        let table = self.catalog.table_by_id(id);
+        let mut names = Vec::new();
+        for index in &table.indexes {
+            for (at, column) in index.columns.iter().enumerate() {
+                let hidden = &table.columns[column.index()];
+                if hidden.hidden && hidden.generated().is_some() {
+                    names.push((*column, table.key_text(index, at)));
+                }
+            }
+        }
+        for (column, name) in names {
+            self.table_mut(id).columns[column.index()].name = name;
+        }
     }
 
     pub(super) fn rename_constraint(&mut self, id: TableId, from: &str, to: &str) -> Result<()> {
@@ -165,6 +183,17 @@ impl Change {
         for check in &mut self.table_mut(id).checks {
             let expr = reparse::expression(&check.expression)?;
             check.expression = rewritten(&check.expression, &expr, what, to);
+        }
+        for index in &mut self.table_mut(id).indexes {
+            let Some(definition) = &mut index.definition else { continue };
+            for key in &mut definition.keys {
+                if let IndexKey::Expression(text) = key {
+                    *text = rewritten(text, &reparse::expression(text)?, what, to);
+                }
+            }
+            if let Some(text) = &mut definition.predicate {
+                *text = rewritten(text, &reparse::expression(text)?, what, to);
+            }
         }
         for column in &mut self.table_mut(id).columns {
             if let ColumnDefault::Generated(text) = &mut column.default {

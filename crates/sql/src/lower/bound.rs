@@ -363,6 +363,12 @@ impl Bound {
         let position = self.position;
         Bound::apply(Func::Not, vec![self], Type::Bool, position)
     }
+    /// The parts of a condition that AND joins.
+    pub fn into_conjuncts(self) -> Vec<Bound> {
+        let mut all = Vec::new();
+        self.conjuncts(&mut all);
+        all
+    }
     /// Without the conversions that change nothing.
     pub fn stripped(&self) -> &Bound {
         match &self.kind {

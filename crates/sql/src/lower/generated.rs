@@ -13,7 +13,7 @@ use planaria_ir::Reg;
 /// The columns that an expression over a table's rows reads.
 fn read_by(table: &Table, text: &str) -> Result<Vec<usize>> {
     let names = planaria_syntax::parse::expression(text)?.column_names();
-    let of = |(i, c): (usize, &planaria_catalog::Column)| names.contains(&c.name).then_some(i);
+    let of = |(i, c): (usize, &planaria_catalog::Column)| (!c.hidden && names.contains(&c.name)).then_some(i);
     Ok(table.columns.iter().enumerate().filter_map(of).collect())
 }
 

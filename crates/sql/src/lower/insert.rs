@@ -19,7 +19,7 @@ use super::{Lowerer, Scope, Sink, Typed};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
-use planaria_syntax::ast::{ConflictTarget, Insert, InsertSource, OnConflict};
+use planaria_syntax::ast::{ConflictTarget, IndexItem, Insert, InsertSource, OnConflict};
 
 /// A column of the query that is not stored.
 const NOWHERE: usize = usize::MAX;
@@ -346,22 +346,19 @@ impl Lowerer<'_> {
                 }
                 (0..table.indexes.len()).filter(unique).collect()
             }
-            Some(ConflictTarget::Columns(columns)) => {
-                let mut wanted = Vec::new();
-                for name in columns {
-                    wanted.push(self.target_column(table, name, on.position)?);
+            Some(ConflictTarget::Columns { items, predicate }) => {
+                for item in items {
+                    if let IndexItem::Column(name) = item {
+                        self.target_column(table, name, on.position)?;
+                    }
                 }
                 self.require(Object::Table(table.id), Privileges::SELECT);
-                wanted.sort_unstable();
-                wanted.dedup();
-                let same = |i: &usize| {
-                    let mut columns: Vec<usize> =
-                        table.indexes[*i].columns.iter().map(|c| c.index()).collect();
-                    columns.sort_unstable();
-                    columns == wanted
-                };
-                let found: Vec<usize> =
-                    (0..table.indexes.len()).filter(unique).filter(same).take(1).collect();
+                let mut found: Vec<usize> = Vec::new();
+                for i in (0..table.indexes.len()).filter(unique) {
+                    if found.is_empty() && self.is_target(table, i, items, predicate.as_deref(), alias)? {
+                        found.push(i);
+                    }
+                }
                 if found.is_empty() {
                     let message =
                         "there is no unique or exclusion constraint matching the ON CONFLICT specification";
@@ -385,7 +382,10 @@ impl Lowerer<'_> {
         let arbiters = arbiters
             .into_iter()
             // A hidden row id never conflicts.
-            .filter(|i| !table.indexes[*i].columns.iter().any(|c| table.columns[c.index()].hidden))
+            .filter(|i| {
+                let of_row_id = |c: &ColumnId| table.columns[c.index()].is_row_id();
+                !table.indexes[*i].columns.iter().any(of_row_id)
+            })
             .map(|i| IndexId(i as u16))
             .collect();
         let Some(update) = &on.update else { return Ok(Conflict { arbiters, update: None }) };

@@ -21,6 +21,7 @@ mod bind_expr;
 mod bind_from;
 mod bind_query;
 mod bound;
+mod computed_keys;
 mod constraint;
 mod deferred;
 mod delete;
@@ -140,6 +141,10 @@ pub struct Lowerer<'c> {
     cold_regs: Vec<(Type, Reg)>,
     /// Variables whose values must be in a domain.
     domains: Vec<(Reg, TypeId)>,
+    /// Computed keys of the indexes of tables, by relation.
+    computed_keys: HashMap<RelId, std::rc::Rc<Vec<computed_keys::ComputedKey>>>,
+    /// Of the path being looked for: expressions that are as good as a column.
+    as_columns: Vec<(Bound, usize)>,
     /// The plan in words: depth and line.
     notes: Vec<(usize, String)>,
     plan_depth: usize,
@@ -185,6 +190,8 @@ impl<'c> Lowerer<'c> {
             working: Vec::new(),
             lets: Vec::new(),
             domains: Vec::new(),
+            computed_keys: HashMap::new(),
+            as_columns: Vec::new(),
             collectors: Vec::new(),
             aggregated: Vec::new(),
             depth: 0,

@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
+use super::computed_keys::ComputedKey;
 use super::plan::{Condition, Wanted, is_equality};
 use planaria_base::{IndexId, TableId, Type};
 use planaria_catalog::Table;
@@ -31,7 +32,7 @@ pub(super) enum Key {
 }
 
 /// A set of values.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Values {
     List(Vec<Bound>),
     Array(Bound),
@@ -48,6 +49,7 @@ pub(super) struct PathChoice {
 }
 
 /// What a condition says about a column.
+#[derive(Clone)]
 enum Form {
     Equal(Bound),
     Lower(Bound, bool),
@@ -76,14 +78,25 @@ impl Lowerer<'_> {
     pub(super) fn best_path(&mut self, rel: RelId, conditions: &[Condition], order: &[Wanted]) -> PathChoice {
         let RelKind::Table(id) = self.rel(rel).kind else { unreachable!("paths lead to tables") };
         let table = self.catalog.table_by_id(id);
+        let keys = self.computed_keys(rel).unwrap_or_default();
+        // Of those that keep some of the rows, the ones that have all that are wanted.
+        let demanded = |e: &Bound| conditions.iter().any(|c| c.e == *e);
+        let keys: Vec<&ComputedKey> = keys.iter().filter(|k| k.demands.iter().all(demanded)).collect();
+        self.as_columns = keys.iter().map(|k| (k.of.clone(), k.column)).collect();
         let mut forms: Vec<(usize, usize, Form)> = Vec::new();
         for (i, condition) in conditions.iter().enumerate() {
             if condition.rels.contains(&rel)
                 && let Some((column, form)) = self.form(rel, &condition.e)
             {
+                for key in &keys {
+                    if key.of.as_column() == Some((rel, column)) {
+                        forms.push((i, key.column, form.clone()));
+                    }
+                }
                 forms.push((i, column, form));
             }
         }
+        self.as_columns.clear();
         let mut best: Option<(u32, bool, IndexId)> = None;
         for i in 0..table.indexes.len() {
             let index = IndexId(i as u16);
@@ -157,7 +170,10 @@ impl Lowerer<'_> {
 
     /// The column of the relation that an expression is, if it is no more than that.
     fn own_column(&self, rel: RelId, e: &Bound) -> Option<usize> {
-        let (r, column) = e.as_column()?;
+        let Some((r, column)) = e.as_column() else {
+            let found = self.as_columns.iter().find(|(of, _)| of == e);
+            return found.map(|(_, column)| *column);
+        };
         // A timestamp called timestamptz has the same keys; so have all other relabelled ones.
         (r == rel && e.ty.class() == self.rel(rel).columns[column].1.class()).then_some(column)
     }

@@ -768,6 +768,15 @@ pub struct SequenceOptions {
     pub owned_by: Option<Option<Name>>,
 }
 
+/// What an index is over, or the target of ON CONFLICT.
+#[derive(Clone, PartialEq, Debug)]
+pub enum IndexItem {
+    /// A column.
+    Column(String),
+    /// An expression; text as written, without parentheses around it
+    Expression(Box<Expr>, String),
+}
+
 /// CREATE INDEX
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateIndex {
@@ -779,13 +788,17 @@ pub struct CreateIndex {
     pub if_not_exists: bool,
     /// Table.
     pub table: Name,
-    /// Columns (expressions are refused).
-    pub columns: Vec<(String, Position)>,
+    /// What is indexed.
+    pub columns: Vec<(IndexItem, Position)>,
     /// How each of them is ordered.
     pub orders: Vec<planaria_catalog::KeyOrder>,
+    /// INCLUDE
+    pub included: Vec<String>,
+    /// WHERE; text as written
+    pub predicate: Option<(Expr, String)>,
     /// `USING gin`: no such index is made.
     pub gin: bool,
-    /// Expressions, WHERE, other methods ...: what is not supported, by name and place
+    /// Other methods ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
 }
 

@@ -1,6 +1,6 @@
 //! INSERT, UPDATE and DELETE.
 
-use super::{Cte, Expr, Into, Name, Position, Query, SelectItem, TableRef};
+use super::{Cte, Expr, IndexItem, Into, Name, Position, Query, SelectItem, TableRef};
 
 /// INSERT
 #[derive(Clone, PartialEq, Debug)]
@@ -49,9 +49,10 @@ pub struct OnConflict {
 
 /// Target of ON CONFLICT.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum ConflictTarget {
-    /// (columns)
-    Columns(Vec<String>),
+    /// (columns) [WHERE condition]
+    Columns { items: Vec<IndexItem>, predicate: Option<Box<Expr>> },
     /// ON CONSTRAINT name
     Constraint(String),
 }

@@ -93,17 +93,9 @@ impl Parser<'_> {
         let target = if self.eat_words(&["on", "constraint"]) {
             Some(ConflictTarget::Constraint(self.name()?))
         } else if self.at_kind(Kind::LeftParen) {
-            let columns = self.paren_list(|p| {
-                let (name, at, _) = p.index_column()?;
-                match name {
-                    Some(name) => Ok(name),
-                    None => p.unsupported("an expression in ON CONFLICT", at),
-                }
-            })?;
-            if self.at_word("where") {
-                return self.unsupported("ON CONFLICT with the condition of a partial index", position);
-            }
-            Some(ConflictTarget::Columns(columns))
+            let items = self.paren_list(|p| p.index_column().map(|(item, ..)| item))?;
+            let predicate = self.where_clause()?.map(Box::new);
+            Some(ConflictTarget::Columns { items, predicate })
         } else {
             None
         };

@@ -5,7 +5,10 @@ use planaria_catalog::KeyOrder;
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{CreateIndex, ObjectKind, Position, SequenceOptions, StatementKind, TypeName, TypeNameKind};
+use crate::ast::{
+    CreateIndex, ExprKind, IndexItem, ObjectKind, Position, SequenceOptions, StatementKind, TypeName,
+    TypeNameKind,
+};
 
 impl Parser<'_> {
     /// `CREATE [UNIQUE] INDEX ..`, CREATE taken.
@@ -22,6 +25,7 @@ impl Parser<'_> {
         self.expect_word("on")?;
         let table = self.relation_name()?;
         let (mut unsupported, mut gin) = (None, false);
+        let (mut included, mut predicate) = (Vec::new(), None);
         if self.at_word("using") {
             let position = self.bump().start;
             let method = self.name()?;
@@ -35,10 +39,7 @@ impl Parser<'_> {
         let mut orders = Vec::with_capacity(items.len());
         for (column, position, order) in items {
             orders.push(order);
-            match column {
-                Some(column) => columns.push((column, position)),
-                None => drop(unsupported.get_or_insert(("an index on an expression".to_owned(), position))),
-            }
+            columns.push((column, position));
         }
         while !self.at_end() {
             let position = self.position();
@@ -54,35 +55,50 @@ impl Parser<'_> {
                 }
                 "include" => {
                     self.bump();
-                    self.paren_names()?;
-                    unsupported.get_or_insert(("INCLUDE".to_owned(), position));
+                    included = self.paren_names()?;
                 }
                 "where" => {
                     self.bump();
-                    self.expr()?;
-                    unsupported.get_or_insert(("a partial index".to_owned(), position));
+                    predicate = Some(self.expr_with_text(false)?);
                 }
                 _ => return self.fail(),
             }
         }
-        let index = CreateIndex { name, unique, if_not_exists, table, columns, orders, gin, unsupported };
+        let index = CreateIndex {
+            name,
+            unique,
+            if_not_exists,
+            table,
+            columns,
+            orders,
+            included,
+            predicate,
+            gin,
+            unsupported,
+        };
         Ok(StatementKind::CreateIndex(Box::new(index)))
     }
 
-    /// A column of an index with its order; `None` for an expression.
-    pub(crate) fn index_column(&mut self) -> Result<(Option<String>, Position, KeyOrder)> {
+    /// A column of an index, or an expression, with its order.
+    pub(crate) fn index_column(&mut self) -> Result<(IndexItem, Position, KeyOrder)> {
         let position = self.position();
-        let mut column = None;
-        if self.at_kind(Kind::LeftParen) {
+        let column = if self.at_kind(Kind::LeftParen) {
             self.bump();
-            self.expr()?;
+            let (expr, text) = self.expr_with_text(false)?;
             self.expect(Kind::RightParen)?;
+            match expr.kind {
+                ExprKind::Column(name) if name.parts.len() == 1 => {
+                    IndexItem::Column(name.parts.into_iter().next().unwrap_or_default())
+                }
+                _ => IndexItem::Expression(Box::new(expr), text),
+            }
         } else if self.class_at(0).is_some() && matches!(self.peek_at(1).kind, Kind::LeftParen | Kind::Dot) {
-            let name = self.qualified_function()?;
-            self.plain_call(name)?;
+            // A call; COALESCE and its like are expressions of their own.
+            let (expr, text) = self.operand_with_text()?;
+            IndexItem::Expression(Box::new(expr), text)
         } else {
-            column = Some(self.name()?);
-        }
+            IndexItem::Column(self.name()?)
+        };
         if self.eat_word("collate") {
             self.byte_collation()?;
         }

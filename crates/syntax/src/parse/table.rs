@@ -247,6 +247,13 @@ impl Parser<'_> {
         Ok((expr, self.text_since(start).to_owned()))
     }
 
+    /// A call and its like, with its text.
+    pub(crate) fn operand_with_text(&mut self) -> Result<(Expr, String)> {
+        let start = self.position();
+        let expr = self.operand()?;
+        Ok((expr, self.text_since(start).to_owned()))
+    }
+
     /// `GENERATED ALWAYS | BY DEFAULT AS IDENTITY [(options)]`, `GENERATED ALWAYS AS (e) STORED`
     pub(crate) fn generated(&mut self) -> Result<ConstraintKind> {
         self.bump();

@@ -1,7 +1,8 @@
 //! A catalog from CREATE statements, enough of them for tests.
 
 use planaria_syntax::ast::{
-    ColumnDef, ConstraintKind, CreateRoutine, RoutineReturns, Statement, StatementKind, TypeNameKind,
+    ColumnDef, ConstraintKind, CreateRoutine, IndexItem, RoutineReturns, Statement, StatementKind,
+    TypeNameKind,
 };
 use planaria_syntax::parse;
 
@@ -88,7 +89,11 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
         StatementKind::CreateIndex(create) => {
             let name = create.table.parts.last().expect("a name");
             let table = catalog.table(name).expect("the table").clone();
-            let columns = create.columns.iter().map(|(c, _)| table.column(c).expect("a column").0).collect();
+            let column = |item: &IndexItem| match item {
+                IndexItem::Column(name) => table.column(name).expect("a column").0,
+                IndexItem::Expression(..) => panic!("an index over columns"),
+            };
+            let columns = create.columns.iter().map(|(item, _)| column(item)).collect();
             let index = Index::new(create.name.clone().unwrap_or_default(), columns, create.unique, false);
             let table = catalog.tables[table.id.index()].as_mut().expect("the table");
             table.indexes.push(index);
