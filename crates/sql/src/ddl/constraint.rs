@@ -166,6 +166,18 @@ impl Change {
             };
             columns.push(c);
         }
+        let generated = columns.iter().any(|c: &ColumnId| table.columns[c.index()].generated().is_some());
+        let sets = |action| matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault);
+        let wrong = match (sets(def.on_delete), def.on_update) {
+            (true, _) => Some("DELETE"),
+            (_, ReferentialAction::Cascade) => Some("UPDATE"),
+            (_, action) => sets(action).then_some("UPDATE"),
+        };
+        if let Some(event) = wrong.filter(|_| generated) {
+            let message =
+                format!("invalid ON {event} action for foreign key constraint containing generated column");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(def.position));
+        }
         let parent = self.parent(&def.parent)?;
         self.require(&Requirement::new(Object::Table(parent.id), Privileges::REFERENCES))?;
         let (parent_index, parent_columns) = parent_key(parent, def)?;

@@ -28,8 +28,7 @@
 //! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
 //! refused (42501).
 //!
-//! Limits: one schema; composite types,
-//! inheritance, partitions, triggers and temporary tables give 0A000.
+//! Limits: one schema; composite types, inheritance, partitions, triggers and temporary tables give 0A000.
 
 mod alter;
 mod comment;

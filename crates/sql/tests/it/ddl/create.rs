@@ -135,12 +135,12 @@ fn errors_of_create_table() {
     }
     for statement in [
         "CREATE TEMP TABLE t (a int)",
-        "CREATE TABLE t (a int GENERATED ALWAYS AS (1) STORED)",
         "CREATE TABLE t (LIKE p)",
         "CREATE TABLE a.b.c (a int)",
         "CREATE SCHEMA other",
-        "CREATE INDEX i ON p ((a + 1))",
-        "CREATE INDEX i ON p (a) WHERE a > 1",
+        "CREATE INDEX i ON p USING gist (a)",
+        "CREATE TYPE t AS (a int)",
+        "CREATE TYPE t AS RANGE (subtype = int)",
     ] {
         let e = fails(&c, statement);
         assert_eq!(e.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "{statement}: {e}");
