@@ -402,7 +402,8 @@ impl Fields {
             let blanks = behind.iter().take_while(|b| text_io::is_space(**b)).count();
             let part = &behind[blanks..behind.len().min(blanks + 3)];
             let (years, len) = Reader::whole(part);
-            (len > 0).then_some((thousands? * 1000 + years?, used + 1 + blanks + len))
+            let thousands = thousands.filter(|n| i32::try_from(*n).is_ok())?;
+            (len > 0).then_some((thousands * 1000 + years?, used + 1 + blanks + len))
         };
         let Some((year, used)) = found(reader.rest()) else {
             return Err(wrong("invalid input string for \"Y,YYY\"".to_owned()));

@@ -138,3 +138,26 @@ fn infinity_stays_infinite() {
     assert_eq!(timestamp_to_date(TIMESTAMP_MINUS_INFINITY), DATE_MINUS_INFINITY);
     assert_eq!(date_to_timestamp(DATE_INFINITY).unwrap(), TIMESTAMP_INFINITY);
 }
+
+#[test]
+fn templates_may_be_long_and_texts_anything() {
+    let nines = "9".repeat(70_000);
+    let mut out = Vec::new();
+    for template in
+        [format!("{nines}.{nines}"), format!("9.{nines}EEEE"), format!("FM{nines}V{nines}"), nines]
+    {
+        crate::Numeric::from_i64(-7).to_char(&mut out, &template).expect("a numeric");
+        crate::numeric::float_to_char(&mut out, -7.5, false, &template).expect("a float");
+        crate::numeric::int_to_char(&mut out, -7, 32, &template).expect("an integer");
+    }
+    let texts = ["9223372036854775807,999", "-2147483648", "é", "--é-", "99999999999999999999", "2147483647"];
+    let templates =
+        ["Y,YYY", "YYYY", "CC YY", "J", "IYYY-IW-ID", "DDD", "TZH", "-TZH", "FXMonth", "US", "FF6TH", "WW"];
+    for text in texts {
+        for template in templates {
+            let _either = to_date(text, template);
+            let _either = to_timestamp(text, template, None);
+            let _either = crate::Numeric::by_template(text, "S9,9.9th");
+        }
+    }
+}

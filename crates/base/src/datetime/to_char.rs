@@ -197,15 +197,7 @@ impl Shown {
             }
             what => {
                 let (number, width, fixed) = self.number(what);
-                // Where the width counts digits, a sign comes before them.
-                let width = if fixed || field.fill { width } else { 1 };
-                // PostgreSQL looks at the calendar's year for that of an ISO one, and not at all for days.
-                let signed = match what {
-                    What::Day => false,
-                    What::IsoYear(_) => self.counted(self.year) < 0,
-                    _ => number < 0,
-                };
-                let width = width + usize::from(signed && width > 1);
+                let width = if fixed || field.fill { width + self.sign_of(what, number) } else { 1 };
                 let _ = write!(out, "{number:0width$}");
                 ordinal(out, number, field.ordinal);
             }
@@ -220,6 +212,17 @@ impl Shown {
     /// A year as people count, where there is no 0; that of an interval is a number like others.
     fn counted(&self, year: i64) -> i64 {
         if self.interval || year > 0 { year } else { 1 - year }
+    }
+
+    /// 1 where a sign comes before the digits that the width counts; of days and weeks it is one of them.
+    const fn sign_of(&self, what: What, number: i64) -> usize {
+        let before = match what {
+            What::Year(2..) | What::IsoYear(2..) => self.interval && self.year < 0,
+            What::Month | What::Minute | What::Second | What::Century => number < 0,
+            What::Hour | What::Hour12 => self.hour < 0,
+            _ => false,
+        };
+        before as usize
     }
 
     /// A number, its width, and whether it has that width even where `FM` is said.

@@ -54,7 +54,9 @@ impl Numeric {
         // As many digits too many, which are rounded away.
         let extra = scale.saturating_sub(shift + digits);
         let all = rounded(&all, extra);
-        let all = format!("{:0>width$}", all.trim_start_matches('0'), width = digits + 1);
+        // Formatting pads to 65535 characters at most, templates may be longer.
+        let all = all.trim_start_matches('0');
+        let all = "0".repeat((digits + 1).saturating_sub(all.len())) + all;
         let (whole, fraction) = all.split_at(all.len() - digits);
         let negative = self.signum() < 0 && all.bytes().any(|b| b != b'0');
         let (sign, point) = (if negative { "-" } else { "" }, if digits > 0 { "." } else { "" });
@@ -181,10 +183,13 @@ fn integer_out_of_range() -> Error {
 
 /// As `%e` of C has it.
 fn scientific(number: f64, digits: usize) -> String {
-    let text = format!("{number:.digits$e}");
-    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    // No float has more digits than that.
+    let kept = digits.min(2000);
+    let text = format!("{number:.kept$e}");
+    let (shown, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let zeros = "0".repeat(digits - kept);
     let (sign, power) = power.strip_prefix('-').map_or(('+', power), |power| ('-', power));
-    format!("{digits}e{sign}{power:0>2}")
+    format!("{shown}{zeros}e{sign}{power:0>2}")
 }
 
 /// A number with an exponent is all that is shown.
@@ -253,8 +258,8 @@ struct Writer<'a> {
     place: usize,
     /// Whether a digit was written last.
     within: bool,
-    /// There is no character left for a place: what follows is not shown.
-    cut: bool,
+    /// A digit was wanted where the number has ended, as that of NaN has: PostgreSQL shows nothing from there on.
+    ended: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -273,7 +278,7 @@ impl<'a> Writer<'a> {
             count: (template.before + template.after) as i64 - 1,
             place: 0,
             within: false,
-            cut: false,
+            ended: false,
         };
         if !free {
             writer.brackets &= sign == b'-' || !template.no_fill;
@@ -312,15 +317,15 @@ impl<'a> Writer<'a> {
 
     fn all(&mut self, out: &mut Vec<u8>, nodes: &[Node]) -> Result<()> {
         for node in nodes {
+            if self.ended {
+                break;
+            }
             match node {
                 Node::Text(c) => {
                     let mut buffer = [0; 4];
                     out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
                 }
                 Node::Pattern(pattern) => self.pattern(out, *pattern)?,
-            }
-            if self.cut {
-                break;
             }
         }
         Ok(())
@@ -402,12 +407,12 @@ impl<'a> Writer<'a> {
                     out.push(*digit);
                     self.within = true;
                 }
-                None => {
-                    self.cut = true;
-                    return;
-                }
+                None => self.ended = true,
             }
             self.at += usize::from(self.at < self.number.len());
+        }
+        if self.ended {
+            return;
         }
         let mut end = self.count + i64::from(self.empty > 0) + i64::from(template.point);
         if self.last == Some(self.at) {

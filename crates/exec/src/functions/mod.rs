@@ -407,28 +407,28 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         }
         ExtractInterval => num(datetime::extract_interval(heap.str(a[0].bytes()), a[1].interval())),
         DateTrunc => int(datetime::trunc(heap.str(a[0].bytes()), a[1].int())),
-        ToCharTimestamp => shown(heap, |heap, out| datetime::to_char(out, a[0].int(), heap.str(a[1].bytes()))),
+        ToCharTimestamp => shown(heap, |heap, out| datetime::to_char(out, a[0].int(), template(heap, a[1])?)),
         ToCharInterval => {
-            shown(heap, |heap, out| datetime::to_char_of_interval(out, a[0].interval(), heap.str(a[1].bytes())))
+            shown(heap, |heap, out| datetime::to_char_of_interval(out, a[0].interval(), template(heap, a[1])?))
         }
         ToCharInt => heap
-            .build(|heap, out| numeric::int_to_char(out, a[0].int(), a[2].int(), heap.str(a[1].bytes())))
+            .build(|heap, out| numeric::int_to_char(out, a[0].int(), a[2].int(), template(heap, a[1])?))
             .map(Slot::Text),
         ToCharFloat | ToCharReal => heap
             .build(|heap, out| {
-                numeric::float_to_char(out, a[0].float(), func == ToCharReal, heap.str(a[1].bytes()))
+                numeric::float_to_char(out, a[0].float(), func == ToCharReal, template(heap, a[1])?)
             })
             .map(Slot::Text),
-        ToDate => int(datetime::to_date(heap.str(a[0].bytes()), heap.str(a[1].bytes()))),
+        ToDate => int(datetime::to_date(heap.str(a[0].bytes()), template(heap, a[1])?)),
         ToTimestamp => {
             let zone = heap.zone();
-            int(datetime::to_timestamp(heap.str(a[0].bytes()), heap.str(a[1].bytes()), zone.as_deref()))
+            int(datetime::to_timestamp(heap.str(a[0].bytes()), template(heap, a[1])?, zone.as_deref()))
         }
         ToNumber => {
-            let number = Numeric::by_template(heap.str(a[0].bytes()), heap.str(a[1].bytes()))?;
+            let number = Numeric::by_template(heap.str(a[0].bytes()), template(heap, a[1])?)?;
             Ok(number.map_or(Slot::Null, Slot::numeric))
         }
-        ToCharNumeric => heap.build(|heap, out| a[0].num().to_char(out, heap.str(a[1].bytes()))).map(Slot::Text),
+        ToCharNumeric => heap.build(|heap, out| a[0].num().to_char(out, template(heap, a[1])?)).map(Slot::Text),
         ExtractTz => {
             let zone = heap.zone();
             let field = datetime::extract_timestamptz(heap.str(a[0].bytes()), a[1].int(), zone.as_deref())?;
@@ -441,7 +441,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ToCharTz => {
             let zone = heap.zone();
             shown(heap, |heap, out| {
-                datetime::to_char_in_zone(out, a[0].int(), zone.as_deref(), heap.str(a[1].bytes()))
+                datetime::to_char_in_zone(out, a[0].int(), zone.as_deref(), template(heap, a[1])?)
             })
         }
         TzAddInterval => int(add_in_zone(a[0].int(), a[1].interval(), heap)),
@@ -501,6 +501,14 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
         Version => heap.text(concat!("PostgreSQL 15.18 (Planaria ", env!("CARGO_PKG_VERSION"), ")")),
     }
+}
+
+/// A template, where there is memory for it when it has been taken apart.
+fn template(heap: &Heap, at: Slot) -> Result<&str> {
+    const BYTES_OF_A_PATTERN: usize = 64;
+    let at = at.bytes();
+    heap.admit((at.len as usize).saturating_mul(BYTES_OF_A_PATTERN))?;
+    Ok(heap.str(at))
 }
 
 /// What `to_char` shows; NULL where it shows nothing.

@@ -274,14 +274,22 @@ fn a_call_that_looked_at_a_time_zone_is_logged_by_its_effects() {
                  CREATE PROCEDURE plain(x timestamptz) LANGUAGE plpgsql AS $$ BEGIN
                      INSERT INTO t (x) VALUES (x + interval '1 hour'); END $$;
                  CREATE PROCEDURE today() LANGUAGE plpgsql AS $$ BEGIN
-                     INSERT INTO t (d, l) VALUES (current_date, localtimestamp); END $$",
+                     INSERT INTO t (d, l) VALUES (current_date, localtimestamp); END $$;
+                 CREATE PROCEDURE by_template(x text) LANGUAGE plpgsql AS $$ BEGIN
+                     INSERT INTO t (x, d, s) VALUES (to_timestamp(x, 'YYYY-MM-DD'), to_date(x, 'YYYY-MM-DD'),
+                         to_char(to_number(x, '9999'), 'FMRN')); END $$",
             )
             .expect("creates");
         }
         for zone in ["UTC", "Pacific/Kiritimati"] {
             let mut session = db.session().expect("a session");
             session.execute(&format!("SET timezone = '{zone}'"), ()).expect("sets");
-            for call in ["put('2024-01-31 12:00+00')", "plain('2024-01-31 12:00+00')", "today()"] {
+            for call in [
+                "put('2024-01-31 12:00+00')",
+                "plain('2024-01-31 12:00+00')",
+                "today()",
+                "by_template('2024-01-31')",
+            ] {
                 session.execute(&format!("CALL {call}"), ()).expect(call);
             }
         }
@@ -289,17 +297,23 @@ fn a_call_that_looked_at_a_time_zone_is_logged_by_its_effects() {
         drop(db);
         let call = "call";
         let all = records(&disk);
-        assert_eq!(all[before..], [call, call, call, "effects", call, "effects"], "{scheme}");
+        assert_eq!(
+            all[before..],
+            [call, call, call, call, "effects", call, "effects", "effects"],
+            "{scheme}"
+        );
         before = all.len();
         let db = options().open_device(disk.device()).expect("opens again");
         assert_eq!(db.digests().expect("digests"), digests, "{scheme}");
         let rows =
-            db.query("SELECT x::text, l::text, d::text, s FROM t ORDER BY id LIMIT 4", ()).expect("rows");
+            db.query("SELECT x::text, l::text, d::text, s FROM t ORDER BY id LIMIT 8", ()).expect("rows");
         let text = |i: usize, at: usize| rows[i].text(at).unwrap_or_default();
         let utc = ["2024-01-31 12:00:00+00", "2024-01-31 12:00:00", "2024-01-31", "2024-02-29 12:00:00+00"];
         assert_eq!([0, 1, 2, 3].map(|at| text(0, at)), utc);
         let there = ["2024-01-31 12:00:00+00", "2024-02-01 02:00:00", "2024-02-01", "2024-03-01 02:00:00+14"];
-        assert_eq!([0, 1, 2, 3].map(|at| text(3, at)), there);
+        assert_eq!([0, 1, 2, 3].map(|at| text(4, at)), there);
+        assert_eq!([0, 2, 3].map(|at| text(3, at)), ["2024-01-31 00:00:00+00", "2024-01-31", "MMXXIV"]);
+        assert_eq!([0, 2, 3].map(|at| text(7, at)), ["2024-01-30 10:00:00+00", "2024-01-31", "MMXXIV"]);
     }
 }
 
