@@ -38,7 +38,9 @@ pub fn at_path<'a>(json: &mut Json<'a>, path: &[Option<&'a str>], new: &Json<'a>
             _ => "cannot set path in scalar",
         }));
     }
-    if path.is_empty() {
+    // Where there is nothing to change, PostgreSQL does not look at the path.
+    let nothing_there = json.is_empty() && matches!(how, At::Delete | At::Replace);
+    if path.is_empty() || nothing_there {
         return Ok(());
     }
     at_step(json, path, 0, new, how)?;

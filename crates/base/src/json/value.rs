@@ -247,6 +247,15 @@ impl<'a> Json<'a> {
         !matches!(self, Json::Array(_) | Json::Object(_))
     }
 
+    /// An array or object with nothing in it.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Json::Array(elements) => elements.is_empty(),
+            Json::Object(pairs) => pairs.is_empty(),
+            _ => false,
+        }
+    }
+
     /// As `jsonb_typeof` has it.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -157,3 +157,10 @@ SELECT jsonb_array_elements('a'::text);
 SELECT jsonb_typeof(1);
 SELECT jsonb_pretty('{}'::json);
 SELECT json_array_length('[]'::jsonb);
+-- Where there is nothing to change, the path is not looked at.
+SELECT '[]'::jsonb #- '{a,0}', '{}'::jsonb #- '{a}', jsonb_set('[]', '{a}', '1', false), jsonb_set('{}', '{a}', '1', false);
+SELECT jsonb_set('[]', '{a}', '1', true);
+SELECT jsonb_insert('[]', '{a}', '1');
+SELECT '[1]'::jsonb #- '{a,0}';
+SELECT '[]'::jsonb #- ARRAY[NULL];
+SELECT jsonb_set('{"a": []}', '{a,b}', '1', false);

@@ -4,6 +4,7 @@
 use super::routine::reference;
 use super::{Change, reparse};
 use crate::lower::sequence_name;
+use planaria_base::oid::Oid;
 use planaria_base::{
     ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId, Type, TypeId,
 };
@@ -153,7 +154,7 @@ impl Object {
     /// returns rows of a table depends on its *type*).
     pub(super) fn dependents(&self, catalog: &Catalog) -> Result<Vec<(Object, String)>> {
         let own = self.describe(catalog);
-        let mut all = Vec::new();
+        let mut all: Vec<(Object, String)> = Vec::new();
         let tables = || catalog.tables.iter().flatten();
         match self {
             Object::Table(id) => {
@@ -242,9 +243,10 @@ impl Object {
                     }
                 }
             }
-            Object::Type(id) => all = of_type(catalog, *id, &own)?,
+            Object::Type(id) => return of_type(catalog, *id, &own),
             Object::Constraint(..) | Object::Default(..) => {}
         }
+        all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)
     }
 }
@@ -303,19 +305,20 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
             all.push((Object::View(view.name.clone()), own.to_owned()));
         }
     }
-    // By age; the columns of a table from the last to the first.
-    all.sort_by_key(|(object, on)| {
-        let (oid, part) = match object {
-            Object::Column(table, column) => (catalog.table_oid(*table), u32::MAX - column.0),
-            Object::Default(table, _) | Object::Constraint(table, _) => (catalog.table_oid(*table), u32::MAX),
-            Object::Routine(id) => (catalog.routine_oid(catalog.procedure(*id)), 0),
-            Object::View(name) => (catalog.views.get(name).map_or(0, |v| catalog.view_oid(v)), 0),
-            Object::Type(id) => (catalog.type_oid(*id), 0),
-            _ => (0, 0),
-        };
-        (*on == own, oid, part)
-    });
+    all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
     Ok(all)
+}
+
+/// What dependents are ordered by: their age; the columns of a table from the last to the first.
+fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
+    match object {
+        Object::Column(table, column) => (catalog.table_oid(*table), u32::MAX - column.0),
+        Object::Default(table, _) | Object::Constraint(table, _) => (catalog.table_oid(*table), u32::MAX),
+        Object::Routine(id) => (catalog.routine_oid(catalog.procedure(*id)), 0),
+        Object::View(name) => (catalog.views.get(name).map_or(0, |v| catalog.view_oid(v)), 0),
+        Object::Type(id) => (catalog.type_oid(*id), 0),
+        _ => (0, 0),
+    }
 }
 
 /// Views whose query mentions a relation.
@@ -343,20 +346,30 @@ impl Change {
         targets: &[Object],
         cascade: bool,
     ) -> Result<Vec<(TableId, ColumnId)>> {
+        // In PostgreSQL's order: what depends on a dependent stands right behind it, the last target's first.
         let mut all = targets.to_vec();
-        let mut found: Vec<(Object, String)> = Vec::new();
-        let mut next = 0;
-        while next < all.len() {
-            for (dependent, on) in all[next].dependents(&self.catalog)? {
-                let with_table = dependent.part_of().is_some_and(|t| all.contains(&Object::Table(t)));
-                if with_table || all.contains(&dependent) {
-                    continue;
+        let mut groups: Vec<Vec<(Object, String)>> = Vec::new();
+        for target in targets {
+            let mut found = Vec::new();
+            let mut next: Vec<(Object, Option<String>)> = vec![(target.clone(), None)];
+            while let Some((object, on)) = next.pop() {
+                if let Some(on) = on {
+                    if all.contains(&object) {
+                        continue;
+                    }
+                    all.push(object.clone());
+                    found.push((object.clone(), on));
                 }
-                all.push(dependent.clone());
-                found.push((dependent, on));
+                for (dependent, on) in object.dependents(&self.catalog)?.into_iter().rev() {
+                    let with_table = dependent.part_of().is_some_and(|t| all.contains(&Object::Table(t)));
+                    if !with_table {
+                        next.push((dependent, Some(on)));
+                    }
+                }
             }
-            next += 1;
+            groups.push(found);
         }
+        let found: Vec<(Object, String)> = groups.into_iter().rev().flatten().collect();
         if found.is_empty() {
             return Ok(Vec::new());
         }

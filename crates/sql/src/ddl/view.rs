@@ -30,6 +30,7 @@ impl Change {
         let local = self.new_name(name)?;
         refuse_parameters(query)?;
         let outputs = self.describe(query)?;
+        let (_, written) = crate::lower::written_out(&self.catalog, query_text)?;
         if columns.len() > outputs.len() {
             let message = "CREATE VIEW specifies more column names than columns";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
@@ -70,7 +71,7 @@ impl Change {
         };
         // Rights and comments stay with the name.
         let kept = self.catalog.views.get(local).cloned().unwrap_or_else(new);
-        let view = View { columns: all, query: query_text.to_owned(), ..kept };
+        let view = View { columns: all, query: written, ..kept };
         self.catalog.views.insert(local.to_owned(), view);
         Ok("CREATE VIEW")
     }

@@ -62,7 +62,10 @@ impl Lowerer<'_> {
         let query = planaria_syntax::parse::query(text)?;
         let scope = Scope::new();
         let collectors = std::mem::take(&mut self.collectors);
+        // They stand in another text.
+        let stars = self.stars.take();
         let bound = self.bind_level(Names::of(&scope), &query, false);
+        self.stars = stars;
         self.collectors = collectors;
         let mut bound = bound.map_err(|e| e.context(format!("view \"{}\"", relation.name)))?;
         self.reposition_query(&mut bound, position);
