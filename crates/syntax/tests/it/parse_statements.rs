@@ -31,8 +31,8 @@ fn select(text: &str) -> Select {
 /// Everything but the positions of the tree, so that different notations can be compared.
 fn plain(tree: &impl std::fmt::Debug) -> String {
     let mut text = format!("{tree:?}");
-    // Fields `position: 1`, and pairs of a name and its position: `("a", 1)`.
-    for mark in ["position: ", "end: ", "\", "] {
+    // Fields `position: 1`, and pairs of a name and its position: `("a", 1)`, `(Column("a"), 1)`.
+    for mark in ["position: ", "end: ", "\", ", "\"), "] {
         let mut out = String::new();
         let mut rest = text.as_str();
         while let Some(at) = rest.find(mark) {
