@@ -168,7 +168,7 @@ impl Change {
         check_columns(table.columns.iter().filter(|c| !c.hidden).count() + 1)
             .map_err(|e| e.at(def.position))?;
         let name = table.name.clone();
-        self.refuse_views(&name, &format!("columns cannot be added to table \"{name}\""), |r| r.star)?;
+        let views = self.views_over(&name)?;
         let (column, facts) = self.column(id, def)?;
 
         // Before the hidden row id, which stays last.
@@ -177,6 +177,7 @@ impl Change {
         self.make_room(id, place);
         let (ty, domain) = (column.ty.clone(), column.domain);
         self.table_mut(id).columns.insert(place, column);
+        self.refuse_changed_views(views, &format!("columns cannot be added to table \"{name}\""))?;
         let place_id = ColumnId::from(place);
         self.set_default(id, place_id, facts.default)?;
 

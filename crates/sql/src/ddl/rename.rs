@@ -1,10 +1,13 @@
-//! Renaming. Definitions are kept as text: where a name stands in a CHECK it is changed there; where
-//! a view would have to be rewritten, the change is refused rather than the view broken.
+//! Renaming. Definitions are kept as text: where a name stands in a CHECK or a view it is changed there. Where the view
+//! would not be what it was, the change is refused rather than the view broken.
 
 use super::depend::{Object, References};
 use super::{Change, names, reparse};
+use crate::lower::{Renamed, identifier, renamed, written_out};
+use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, IndexKey, View};
+use planaria_ir::Output;
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind};
 
@@ -53,10 +56,13 @@ impl Change {
         match found {
             Object::Table(id) => self.rename_table(id, to)?,
             Object::View(from) => {
-                self.refuse_views(&from, &format!("view \"{from}\" cannot be renamed"), |_| true)?;
-                if let Some(view) = self.catalog.views.remove(&from) {
-                    self.catalog.views.insert(to.to_owned(), View { name: to.to_owned(), ..view });
-                }
+                let message = format!("view \"{from}\" cannot be renamed");
+                self.rename_in_views(&from, &Renamed::Relation(&from), to, &message, |change| {
+                    if let Some(view) = change.catalog.views.remove(&from) {
+                        change.catalog.views.insert(to.to_owned(), View { name: to.to_owned(), ..view });
+                    }
+                    Ok(())
+                })?;
             }
             Object::Index(table, index) => {
                 self.table_mut(table).indexes[index.index()].name = to.to_owned();
@@ -77,10 +83,12 @@ impl Change {
             return Err(names::relation_exists(to));
         }
         let from = self.catalog.table_by_id(id).name.clone();
-        self.refuse_views(&from, &format!("table \"{from}\" cannot be renamed"), |_| true)?;
-        self.rewrite_checks(id, &What::Table(&from), to)?;
-        self.table_mut(id).name = to.to_owned();
-        Ok(())
+        let message = format!("table \"{from}\" cannot be renamed");
+        self.rename_in_views(&from, &Renamed::Relation(&from), to, &message, |change| {
+            change.rewrite_checks(id, &What::Table(&from), to)?;
+            change.table_mut(id).name = to.to_owned();
+            Ok(())
+        })
     }
 
     pub(super) fn rename_column(&mut self, id: TableId, from: &str, to: &str) -> Result<()> {
@@ -95,10 +103,76 @@ impl Change {
         }
         let name = table.name.clone();
         let message = format!("column \"{from}\" of table \"{name}\" cannot be renamed");
-        self.refuse_views(&name, &message, |r| r.star || r.columns.contains(from))?;
-        self.rewrite_checks(id, &What::Column { table: &name, column: from }, to)?;
-        self.table_mut(id).columns[column.index()].name = to.to_owned();
-        self.name_hidden(id);
+        self.rename_in_views(&name, &Renamed::Column(id, column), to, &message, |change| {
+            change.rewrite_checks(id, &What::Column { table: &name, column: from }, to)?;
+            change.table_mut(id).columns[column.index()].name = to.to_owned();
+            change.name_hidden(id);
+            Ok(())
+        })
+    }
+
+    /// Does a renaming, and changes the texts of the views that mention it. 0A000 where one of them would not be what it
+    /// was: PostgreSQL keeps views as trees.
+    fn rename_in_views(
+        &mut self,
+        relation: &str,
+        what: &Renamed<'_>,
+        to: &str,
+        message: &str,
+        rename: impl FnOnce(&mut Change) -> Result<()>,
+    ) -> Result<()> {
+        let mut changed = Vec::new();
+        for view in self.catalog.views.values() {
+            if References::of_view(view)?.relations.contains(relation) {
+                let (outputs, text) = written_out(&self.catalog, &view.query)?;
+                let text = renamed(&self.catalog, &text, what, to)?;
+                changed.push((view.name.clone(), outputs, text));
+            }
+        }
+        rename(self)?;
+        let mut before = Vec::new();
+        for (name, outputs, text) in changed {
+            // A view may be the one that is renamed.
+            let name = if name == relation { to.to_owned() } else { name };
+            if let Some(view) = self.catalog.views.get_mut(&name) {
+                view.query = text;
+                before.push((name, outputs));
+            }
+        }
+        self.refuse_changed_views(before, message)
+    }
+
+    /// The views that mention a relation, with their columns.
+    pub(super) fn views_over(&self, relation: &str) -> Result<Vec<(String, Vec<Output>)>> {
+        let mut all = Vec::new();
+        for view in self.catalog.views.values() {
+            let query = reparse::query(&view.query)?;
+            if References::of_query(&query).relations.contains(relation) {
+                all.push((view.name.clone(), self.describe(&query)?));
+            }
+        }
+        Ok(all)
+    }
+
+    /// 0A000 where a view is not any more what it was.
+    pub(super) fn refuse_changed_views(
+        &self,
+        before: Vec<(String, Vec<Output>)>,
+        message: &str,
+    ) -> Result<()> {
+        for (name, before) in before {
+            let view = self.catalog.views.get(&name);
+            let query = view.map(|view| reparse::query(&view.query)).transpose()?;
+            let after = query.map(|query| self.describe(&query)).transpose();
+            let same = |after: &[Output]| {
+                after.len() == before.len() && after.iter().zip(&before).all(|(a, b)| a.ty == b.ty)
+            };
+            if !matches!(after, Ok(Some(after)) if same(&after)) {
+                let detail = format!("View \"{name}\" depends on it, and views are kept as text.");
+                let hint = "Drop the view, make the change, create the view again.";
+                return Err(Error::unsupported(message, hint).detail(detail));
+            }
+        }
         Ok(())
     }
 
@@ -138,24 +212,6 @@ impl Change {
         let indexes = table.indexes.iter_mut().filter(|i| i.constraint).map(|i| &mut i.name);
         if let Some(name) = checks.chain(keys).chain(indexes).find(|n| *n == from) {
             to.clone_into(name);
-        }
-        Ok(())
-    }
-
-    /// 0A000 where a view's text mentions the relation (and `also` what is to change).
-    pub(super) fn refuse_views(
-        &self,
-        relation: &str,
-        message: &str,
-        also: impl Fn(&References) -> bool,
-    ) -> Result<()> {
-        for view in self.catalog.views.values() {
-            let refs = References::of_view(view)?;
-            if refs.relations.contains(relation) && also(&refs) {
-                let detail = format!("View \"{}\" depends on it, and views are kept as text.", view.name);
-                let hint = "Drop the view, make the change, create the view again.";
-                return Err(Error::unsupported(message, hint).detail(detail));
-            }
         }
         Ok(())
     }
@@ -221,47 +277,7 @@ fn rewritten(text: &str, expr: &Expr, what: &What<'_>, to: &str) -> String {
     places.dedup();
     let mut out = text.to_owned();
     for (start, end) in places.into_iter().rev() {
-        out.replace_range(start..end, &quoted(to));
+        out.replace_range(start..end, &quote_ident(to));
     }
     out
-}
-
-/// Where the `part`-th identifier of a dotted name stands.
-fn identifier(text: &str, position: usize, part: usize) -> Option<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let mut at = position;
-    for n in 0.. {
-        while bytes.get(at)?.is_ascii_whitespace() {
-            at += 1;
-        }
-        let start = at;
-        if bytes[at] == b'"' {
-            at += 1;
-            while !(*bytes.get(at)? == b'"' && bytes.get(at + 1) != Some(&b'"')) {
-                at += if bytes[at] == b'"' { 2 } else { 1 };
-            }
-            at += 1;
-        } else {
-            let end = text[at..].find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
-            at += end.unwrap_or(text.len() - at);
-        }
-        if n == part {
-            return Some((start, at));
-        }
-        while bytes.get(at)?.is_ascii_whitespace() {
-            at += 1;
-        }
-        if bytes[at] != b'.' {
-            return None;
-        }
-        at += 1;
-    }
-    None
-}
-
-/// An identifier as it must be written.
-fn quoted(name: &str) -> String {
-    let head = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
-    let plain = head && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }

@@ -113,6 +113,7 @@ impl Lowerer<'_> {
         let catalog = self.catalog;
         if let Some(table) = catalog.table(&table) {
             self.require_read(Object::Table(table.id));
+            self.note_relation(position, &table.name, alias.is_some());
             let rel = self.table_rel(table.id, shown);
             let part = self.add_rel(level, rel, shown, renamed, position)?;
             if shown != table.name
@@ -134,6 +135,7 @@ impl Lowerer<'_> {
                 e.context(format!("view \"{}\"", view.name))
             };
             self.require_read(Object::View(view.name.clone()));
+            self.note_relation(position, &view.name, alias.is_some());
             if self.expanding.contains(&view.name) {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
                 return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(position));
@@ -266,6 +268,7 @@ impl Lowerer<'_> {
         for (column, name) in source.columns.iter_mut().zip(renamed) {
             column.name.clone_from(name);
         }
+        source.renamed = renamed.len();
         let star = source.columns.iter().map(|c| (c.name.clone(), c.expr.clone())).collect();
         level.sources.push(source);
         Ok(star)
@@ -289,7 +292,7 @@ impl Lowerer<'_> {
                 .zip(select.outputs)
                 .map(|(c, expr)| SourceColumn { name: c.name.clone(), expr, merged: false })
                 .collect();
-            let source = Source { alias: alias.to_owned(), relation: None, columns, oid: None };
+            let source = Source::computed(alias, columns);
             let star = self.add_source(level, source, renamed, position)?;
             return Ok(FromClause { items: select.from, filter: select.filter, star });
         }
@@ -432,15 +435,17 @@ impl Lowerer<'_> {
         let mut r = self.bind_table(level, right, right_nullable)?;
         let common: Vec<String> = match condition {
             JoinCondition::Using(columns) => columns.clone(),
-            JoinCondition::Natural => {
+            JoinCondition::Natural(end) => {
                 let in_right = |n: &String| r.star.iter().any(|(name, _)| name == n);
-                l.star.iter().map(|(n, _)| n.clone()).filter(in_right).collect()
+                let common: Vec<String> = l.star.iter().map(|(n, _)| n.clone()).filter(in_right).collect();
+                self.note_natural(position, *end, &common);
+                common
             }
             _ => Vec::new(),
         };
         let mut on = Vec::new();
         let mut star: Star = Vec::new();
-        let mut merged = Source { alias: String::new(), relation: None, columns: Vec::new(), oid: None };
+        let mut merged = Source::computed("", Vec::new());
         for name in &common {
             let a = take_column(&mut l.star, name, "left", position)?;
             let b = take_column(&mut r.star, name, "right", position)?;

@@ -438,7 +438,7 @@ impl Lowerer<'_> {
             self.per_row(&mut conditions, &from);
             filter.extend(conditions);
         }
-        self.note_stars(level, &select.items, &star)?;
+        self.note_items(level, &select.items, &star)?;
         let items = expand(level, &select.items, &star)?;
         // Group keys first: aggregates are numbered after them.
         let mut keys: Vec<Bound> = Vec::new();

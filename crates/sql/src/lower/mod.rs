@@ -57,13 +57,13 @@ mod referential;
 mod resolve;
 mod rights;
 mod scope;
-mod stars;
 mod statement;
 mod stored;
 pub(crate) mod system;
 mod templates;
 mod types;
 mod update;
+mod view_text;
 mod written;
 
 #[cfg(test)]
@@ -77,10 +77,10 @@ pub(crate) use functions::sequence_name;
 pub(crate) use immutable::is_immutable;
 pub use rights::{Guard, Lowered};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
-pub(crate) use stars::written_out;
 pub use statement::{explain_statement, lower_statement, lower_statement_rights};
 pub use types::CastContext;
 pub(crate) use types::unknown as unknown_type;
+pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
 
 use bind_call::Collector;
 use bind_query::BoundCte;
@@ -147,8 +147,8 @@ pub struct Lowerer<'c> {
     computed_keys: HashMap<RelId, std::rc::Rc<Vec<computed_keys::ComputedKey>>>,
     /// Of the path being looked for: expressions that are as good as a column.
     as_columns: Vec<(Bound, usize)>,
-    /// What stars stand for, if that is wanted.
-    stars: Option<stars::Stars>,
+    /// What a view's text mentions, if that is wanted.
+    text: Option<Box<view_text::Mentions>>,
     /// The plan in words: depth and line.
     notes: Vec<(usize, String)>,
     plan_depth: usize,
@@ -196,7 +196,7 @@ impl<'c> Lowerer<'c> {
             domains: Vec::new(),
             computed_keys: HashMap::new(),
             as_columns: Vec::new(),
-            stars: None,
+            text: None,
             collectors: Vec::new(),
             aggregated: Vec::new(),
             depth: 0,

@@ -33,6 +33,10 @@ pub(super) struct Source {
     pub columns: Vec<SourceColumn>,
     /// `tableoid`, of tables and system relations: not part of `*`.
     pub oid: Option<SourceColumn>,
+    /// The relation whose columns these are, where they are those of one.
+    pub of: Option<RelId>,
+    /// How many of the first columns the alias gives other names.
+    pub renamed: usize,
 }
 
 /// A column of a FROM item.
@@ -75,7 +79,7 @@ impl<'a> Names<'a> {
         here.or_else(|| self.outer.and_then(|o| o.cte(name)))
     }
     /// The source of that alias, from inside out, and the depth of its level.
-    fn source(&self, alias: &str) -> Option<(&Source, usize)> {
+    pub fn source(&self, alias: &str) -> Option<(&Source, usize)> {
         let here = self.sources.iter().find(|s| s.alias == alias);
         here.map(|s| (s, self.depth())).or_else(|| self.outer.and_then(|o| o.source(alias)))
     }
@@ -90,6 +94,17 @@ impl<'a> Names<'a> {
     /// The source of that alias at this level.
     pub fn source_here(&self, alias: &str) -> Option<&Source> {
         self.sources.iter().find(|s| s.alias == alias)
+    }
+    /// The source that has the column of a bare name, and the level it is in.
+    pub fn source_with(&self, name: &str) -> Option<(&Source, &Names<'_>)> {
+        let has = |s: &&Source| s.columns.iter().chain(&s.oid).any(|c| !c.merged && c.name == name);
+        let here = self.sources.iter().find(has);
+        here.map(|s| (s, self)).or_else(|| self.outer.and_then(|o| o.source_with(name)))
+    }
+    /// The source of a relation's columns, from inside out.
+    pub fn source_of(&self, rel: RelId) -> Option<&Source> {
+        let here = self.sources.iter().find(|s| s.of == Some(rel));
+        here.or_else(|| self.outer.and_then(|o| o.source_of(rel)))
     }
     /// The alias under which a relation is known, if it goes by another name.
     fn alias_of(&self, relation: &str) -> Option<&str> {
@@ -134,7 +149,11 @@ impl Source {
                 merged: false,
             })
             .collect();
-        Source { alias: alias.to_owned(), relation: None, columns, oid: None }
+        Source { of: Some(rel), ..Source::computed(alias, columns) }
+    }
+    /// A source whose columns are expressions.
+    pub fn computed(alias: &str, columns: Vec<SourceColumn>) -> Source {
+        Source { alias: alias.to_owned(), relation: None, columns, oid: None, of: None, renamed: 0 }
     }
     /// Its column of that name.
     pub fn column(&self, name: &str) -> Option<&SourceColumn> {
@@ -180,6 +199,7 @@ impl Lowerer<'_> {
             column.position = position;
             self.note_read(&column);
             self.note_level(depth);
+            self.note_column(names, parts, &column);
             return Ok(column);
         }
         match variable {

@@ -63,9 +63,9 @@ impl Lowerer<'_> {
         let scope = Scope::new();
         let collectors = std::mem::take(&mut self.collectors);
         // They stand in another text.
-        let stars = self.stars.take();
+        let mentions = self.text.take();
         let bound = self.bind_level(Names::of(&scope), &query, false);
-        self.stars = stars;
+        self.text = mentions;
         self.collectors = collectors;
         let mut bound = bound.map_err(|e| e.context(format!("view \"{}\"", relation.name)))?;
         self.reposition_query(&mut bound, position);

@@ -467,8 +467,8 @@ pub enum JoinCondition {
     On(Expr),
     /// USING (..)
     Using(Vec<String>),
-    /// NATURAL
-    Natural,
+    /// NATURAL; where the join ends
+    Natural(Position),
 }
 
 /// A statement with the text range it came from.

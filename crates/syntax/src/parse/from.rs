@@ -38,7 +38,8 @@ impl Parser<'_> {
         }
         self.expect_word("join")?;
         let (right, condition) = if natural {
-            (self.table_primary()?, JoinCondition::Natural)
+            let right = self.table_primary()?;
+            (right, JoinCondition::Natural(self.last_end()))
         } else if kind == JoinKind::Cross {
             (self.table_primary()?, JoinCondition::None)
         } else {

@@ -137,7 +137,7 @@ fn selects() {
     let d =
         select("SELECT 1 FROM (VALUES (1, 'a')) v(a, b) CROSS JOIN LATERAL (SELECT v.a) x NATURAL JOIN y")
             .from;
-    assert!(matches!(&d[0], TableRef::Join { condition: JoinCondition::Natural, .. }));
+    assert!(matches!(&d[0], TableRef::Join { condition: JoinCondition::Natural(_), .. }));
 
     let q = query(
         "WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a), b AS (DELETE FROM t RETURNING *) SELECT * FROM a ORDER BY x DESC, 1 NULLS FIRST LIMIT 5 OFFSET 2 FOR UPDATE",

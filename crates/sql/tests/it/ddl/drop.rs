@@ -27,8 +27,8 @@ fn what_others_depend_on_stays() {
         (
             "DROP TABLE p, lone",
             "cannot drop desired object(s) because other objects depend on them",
-            "constraint c_a_fkey on table c depends on table p\nview v depends on table p\n\
-             function rows() depends on type lone\nview w depends on view v",
+            "function rows() depends on type lone\nconstraint c_a_fkey on table c depends on table p\n\
+             view v depends on table p\nview w depends on view v",
         ),
         (
             "ALTER TABLE p DROP COLUMN a",
