@@ -384,6 +384,8 @@ mod tests {
             on_delete: ReferentialAction::Restrict,
             on_update: ReferentialAction::Restrict,
             check: CheckTime::Deferred,
+            match_full: false,
+            not_valid: false,
             comment: None,
         }
     }

@@ -253,6 +253,9 @@ pub struct Check {
     pub name: String,
     /// Expression over the table's columns, as text.
     pub expression: String,
+    /// NOT VALID: rows that were there before may violate it.
+    #[serde(default)]
+    pub not_valid: bool,
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
@@ -291,6 +294,12 @@ pub struct ForeignKey {
     /// Whether its check can wait.
     #[serde(default)]
     pub check: CheckTime,
+    /// MATCH FULL: of several columns all are NULL or none is.
+    #[serde(default)]
+    pub match_full: bool,
+    /// NOT VALID: rows that were there before may violate it.
+    #[serde(default)]
+    pub not_valid: bool,
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,

@@ -62,6 +62,7 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("contype", 'c')
                     .set("conrelid", relation)
                     .set("connoinherit", false)
+                    .set("convalidated", !check.not_valid)
                     .set("conkey", Some(columns).filter(|c| !c.is_empty()))
                     .set("conbin", &check.expression);
             });
@@ -79,7 +80,8 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("condeferred", key.check == CheckTime::Deferred)
                     .set("confupdtype", action(key.on_update))
                     .set("confdeltype", action(key.on_delete))
-                    .set("confmatchtype", 's')
+                    .set("convalidated", !key.not_valid)
+                    .set("confmatchtype", if key.match_full { 'f' } else { 's' })
                     .set("conkey", numbers(&key.columns))
                     .set("confkey", numbers(&key.parent_columns));
             });
@@ -97,6 +99,7 @@ fn domain_constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conname", &check.name)
                     .set("contype", 'c')
                     .set("contypid", catalog.type_oid(ty.id))
+                    .set("convalidated", !check.not_valid)
                     .set("conbin", &check.expression);
             });
         }

@@ -162,6 +162,9 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         quote_ident(&parent.name),
         names(parent, &key.parent_columns)
     );
+    if key.match_full {
+        text.push_str(" MATCH FULL");
+    }
     for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
         let action = match action {
             ReferentialAction::Restrict => continue,
@@ -176,12 +179,16 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         CheckTime::Deferrable => " DEFERRABLE",
         CheckTime::Deferred => " DEFERRABLE INITIALLY DEFERRED",
     });
+    if key.not_valid {
+        text.push_str(" NOT VALID");
+    }
     Some(text)
 }
 
 fn check_text(check: &Check, pretty: bool) -> String {
     let e = &check.expression;
-    if pretty { format!("CHECK ({e})") } else { format!("CHECK (({e}))") }
+    let open = if check.not_valid { " NOT VALID" } else { "" };
+    if pretty { format!("CHECK ({e}){open}") } else { format!("CHECK (({e})){open}") }
 }
 
 /// A view's query.

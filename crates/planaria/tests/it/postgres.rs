@@ -104,4 +104,4 @@ macro_rules! scripts {
     };
 }
 
-scripts! { advisory_locks aggregates alter_under_views app_booking app_chat app_ledger app_metering app_shop app_tracker array_columns asked_by_clients calls_in_changes clocks_and_reals computed_indexes ddl domains dumps_ask enums formatting generated_columns insert_queries intervals json_input json_output json_records jsonb lateral plpgsql read_only recursion referential regular_expressions rename_under_views rights schema_blocks session_views time_zones values volatile with_checks }
+scripts! { advisory_locks aggregates alter_under_views app_booking app_chat app_ledger app_metering app_shop app_tracker array_columns asked_by_clients calls_in_changes clocks_and_reals computed_indexes constraints_later ddl domains dumps_ask enums formatting generated_columns insert_queries intervals json_input json_output json_records jsonb lateral plpgsql read_only recursion referential regular_expressions rename_under_views rights schema_blocks session_views time_zones values volatile with_checks }

@@ -14,7 +14,7 @@ use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Index, IndexKey, Object, Table};
 use planaria_syntax::ast::{
-    AlterTable, ColumnDef, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
+    AlterTable, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
 };
 use std::collections::BTreeSet;
 
@@ -110,7 +110,13 @@ impl Change {
             AlterTable::DropColumn { name, if_exists, cascade } => {
                 self.drop_column(id, name, *if_exists, *cascade, rewrite)
             }
-            AlterTable::AddConstraint(c) => self.add_pending(id, table_constraint(c)?, rewrite),
+            AlterTable::AddConstraint(c) => match &c.kind {
+                ConstraintKind::UsingIndex { primary, index } => {
+                    self.key_of_index(id, c, *primary, index, rewrite)
+                }
+                _ => self.add_pending(id, table_constraint(c)?, c.not_valid, rewrite),
+            },
+            AlterTable::ValidateConstraint(name) => self.validate_constraint(id, name, rewrite),
             AlterTable::DropConstraint { name, if_exists, cascade } => {
                 self.drop_constraint(id, name, *if_exists, *cascade, rewrite)
             }
@@ -120,6 +126,10 @@ impl Change {
             AlterTable::AddIdentity { column, always, options, position } => {
                 self.add_identity(id, column, *always, options).map_err(|e| e.at(*position))
             }
+            AlterTable::SetIdentity { column, always, options } => {
+                self.set_identity(id, column, *always, options)
+            }
+            AlterTable::DropIdentity { column, if_exists } => self.drop_identity(id, column, *if_exists),
             AlterTable::DropExpression { column, if_exists } => self.drop_expression(id, column, *if_exists),
             AlterTable::SetNotNull { column, not_null } => self.alter_null(id, column, *not_null, rewrite),
             AlterTable::SetType { column, ty, using } => {
@@ -205,7 +215,7 @@ impl Change {
         rewrite.columns.insert(place, source);
         rewrite.needed = true;
         for pending in facts.pending {
-            self.add_pending(id, pending, rewrite)?;
+            self.add_pending(id, pending, false, rewrite)?;
         }
         Ok(())
     }
@@ -355,6 +365,52 @@ impl Change {
             _ => return Err(state("already has a default value")),
         }
         self.set_default(id, place, DefaultDef::Identity { always, options: options.clone() })
+    }
+
+    /// The sequence of an identity column; 55000 where the column is none.
+    fn identity(&self, id: TableId, name: &str) -> Result<(ColumnId, SequenceId)> {
+        let place = self.find_column(id, name)?;
+        let table = self.catalog.table_by_id(id);
+        match table.columns[place.index()].default {
+            ColumnDefault::Identity { sequence, .. } => Ok((place, sequence)),
+            _ => {
+                let message =
+                    format!("column \"{name}\" of relation \"{}\" is not an identity column", table.name);
+                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+            }
+        }
+    }
+
+    fn set_identity(
+        &mut self,
+        id: TableId,
+        name: &str,
+        always: Option<bool>,
+        options: &SequenceOptions,
+    ) -> Result<()> {
+        let (place, sequence) = self.identity(id, name)?;
+        if let Some(always) = always {
+            self.table_mut(id).columns[place.index()].default = ColumnDefault::Identity { sequence, always };
+        }
+        if *options == SequenceOptions::default() {
+            return Ok(());
+        }
+        self.configure_sequence(sequence, options)
+    }
+
+    fn drop_identity(&mut self, id: TableId, name: &str, if_exists: bool) -> Result<()> {
+        match self.identity(id, name) {
+            Ok((place, sequence)) => {
+                self.table_mut(id).columns[place.index()].default = ColumnDefault::None;
+                self.remove_sequence(sequence);
+                Ok(())
+            }
+            Err(e) if if_exists && e.sqlstate() == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
+                self.skip_missing(&e);
+                Ok(())
+            }
+            Err(e) => Err(e),
+        }
     }
 
     fn drop_expression(&mut self, id: TableId, name: &str, if_exists: bool) -> Result<()> {
@@ -556,15 +612,27 @@ impl Change {
 
     // ---- constraints ----
 
-    fn add_pending(&mut self, id: TableId, pending: Pending, rewrite: &mut Rewrite) -> Result<()> {
+    fn add_pending(
+        &mut self,
+        id: TableId,
+        pending: Pending,
+        not_valid: bool,
+        rewrite: &mut Rewrite,
+    ) -> Result<()> {
         match pending {
             Pending::Check { name, expr, text } => {
                 let promise = self.add_check(id, name.as_deref(), &expr, &text)?;
-                rewrite.promises.push(promise);
+                match self.table_mut(id).checks.last_mut() {
+                    Some(check) if not_valid => check.not_valid = true,
+                    _ => rewrite.promises.push(promise),
+                }
             }
             Pending::ForeignKey(def) => {
                 let promise = self.add_foreign_key(id, &def)?;
-                rewrite.promises.push(promise);
+                match self.table_mut(id).foreign_keys.last_mut() {
+                    Some(key) if not_valid => key.not_valid = true,
+                    _ => rewrite.promises.push(promise),
+                }
             }
             Pending::Key(key) if key.primary => self.make_primary(id, &key, rewrite)?,
             Pending::Key(key) => {
@@ -574,6 +642,95 @@ impl Change {
             }
         }
         Ok(())
+    }
+
+    /// VALIDATE CONSTRAINT: rows that were there before are looked at.
+    fn validate_constraint(&mut self, id: TableId, name: &str, rewrite: &mut Rewrite) -> Result<()> {
+        let table = self.table_mut(id);
+        if let Some(key) = table.foreign_keys.iter_mut().find(|k| k.name == name) {
+            if std::mem::take(&mut key.not_valid) {
+                rewrite.promises.push(Promise::ForeignKey { table: id, name: name.to_owned() });
+            }
+            return Ok(());
+        }
+        if let Some(check) = table.checks.iter_mut().find(|c| c.name == name) {
+            if std::mem::take(&mut check.not_valid) {
+                let expr = reparse::expression(&check.expression)?;
+                rewrite.promises.push(Promise::Check { table: id, name: name.to_owned(), expr });
+            }
+            return Ok(());
+        }
+        let (state, what) = match table.has_constraint(name) {
+            true => (SqlState::WRONG_OBJECT_TYPE, "is not a foreign key or check constraint"),
+            false => (SqlState::UNDEFINED_OBJECT, "does not exist"),
+        };
+        Err(Error::new(state, format!("constraint \"{name}\" of relation \"{}\" {what}", table.name)))
+    }
+
+    /// ADD PRIMARY KEY or UNIQUE USING INDEX: the index becomes the constraint's, and gets its name.
+    fn key_of_index(
+        &mut self,
+        id: TableId,
+        constraint: &Constraint,
+        primary: bool,
+        name: &str,
+        rewrite: &mut Rewrite,
+    ) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        let (table_name, position) = (table.name.clone(), constraint.position);
+        let Some((of, index)) = self.catalog.index(name) else {
+            let message = format!("index \"{name}\" does not exist");
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
+        };
+        let (of, index) = (of.id, of.indexes[index.index()].clone());
+        let unfit = |message: String| {
+            Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                .detail("Cannot create a primary key or unique constraint using such an index.")
+                .at(position))
+        };
+        if index.constraint {
+            let message = format!("index \"{name}\" is already associated with a constraint");
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).at(position));
+        }
+        if of != id {
+            let message = format!("index \"{name}\" does not belong to table \"{table_name}\"");
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).at(position));
+        }
+        if !index.unique {
+            return unfit(format!("\"{name}\" is not a unique index"));
+        }
+        if let Some(definition) = &index.definition {
+            if definition.predicate.is_some() {
+                return unfit(format!("\"{name}\" is a partial index"));
+            }
+            if definition.keys.iter().any(|key| matches!(key, IndexKey::Expression(_))) {
+                return unfit(format!("index \"{name}\" contains expressions"));
+            }
+        }
+        if primary && table.has_primary_key {
+            return Err(self.second_primary_key(id, position));
+        }
+        let columns = index.columns.iter().map(|c| table.columns[c.index()].name.clone()).collect();
+        let new = constraint.name.clone().unwrap_or_else(|| name.to_owned());
+        if new != name {
+            if self.catalog.relation_exists(&new) {
+                return Err(names::relation_exists(&new));
+            }
+            let message =
+                format!("ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{name}\" to \"{new}\"");
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+        }
+        if !primary {
+            let table = self.table_mut(id);
+            if let Some(index) = table.indexes.iter_mut().find(|i| i.name == name) {
+                index.constraint = true;
+                index.name = new;
+            }
+            return Ok(());
+        }
+        // The primary key's index is the one that rows are kept by: it is made anew.
+        self.drop_key_index(id, name, rewrite)?;
+        self.make_primary(id, &Key { name: Some(new), columns, primary, position }, rewrite)
     }
 
     /// ADD PRIMARY KEY: the row id and its index give way.

@@ -30,6 +30,7 @@ pub(super) struct ForeignKeyDef {
     pub columns: Vec<String>,
     pub parent: Name,
     pub parent_columns: Vec<String>,
+    pub match_full: bool,
     pub on_delete: ReferentialAction,
     pub on_update: ReferentialAction,
     pub check: CheckTime,
@@ -54,17 +55,28 @@ impl Pending {
             ConstraintKind::Unique { columns } => {
                 Pending::Key(Key { name, columns: or_own(columns), primary: false, position })
             }
-            ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update, check } => {
-                Pending::ForeignKey(ForeignKeyDef {
-                    name,
-                    columns: or_own(columns),
-                    parent: parent.clone(),
-                    parent_columns: parent_columns.clone(),
-                    on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
-                    on_update: on_update.unwrap_or(ReferentialAction::Restrict),
-                    check: *check,
-                    position,
-                })
+            ConstraintKind::ForeignKey {
+                columns,
+                parent,
+                parent_columns,
+                match_full,
+                on_delete,
+                on_update,
+                check,
+            } => Pending::ForeignKey(ForeignKeyDef {
+                name,
+                columns: or_own(columns),
+                parent: parent.clone(),
+                parent_columns: parent_columns.clone(),
+                on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
+                on_update: on_update.unwrap_or(ReferentialAction::Restrict),
+                check: *check,
+                match_full: *match_full,
+                position,
+            }),
+            ConstraintKind::UsingIndex { .. } => {
+                let message = "ALTER TABLE / ADD CONSTRAINT USING INDEX is the only form with an index";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
             }
             ConstraintKind::Unsupported(what) => {
                 let hint = "Use PRIMARY KEY, UNIQUE, CHECK, NOT NULL or FOREIGN KEY.";
@@ -207,6 +219,8 @@ impl Change {
             on_delete: def.on_delete,
             on_update: def.on_update,
             check: def.check,
+            match_full: def.match_full,
+            not_valid: false,
             comment: None,
         };
         self.table_mut(id).foreign_keys.push(key);

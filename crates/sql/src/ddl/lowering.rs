@@ -299,6 +299,7 @@ impl Change {
     /// Lowers promises against the catalog as it is now.
     pub(super) fn validate(&mut self, promises: Vec<Promise>) -> Result<()> {
         for promise in promises {
+            let mut mixed = None;
             let (query, error) = match &promise {
                 Promise::Check { table, name, expr } => {
                     let Some(table) = &self.catalog.tables[table.index()] else { continue };
@@ -324,12 +325,17 @@ impl Change {
                         table.name
                     );
                     let error = Error::new(SqlState::FOREIGN_KEY_VIOLATION, message);
+                    mixed = half_null(table, name);
                     (self.orphans(table, name), error.constraint(name, &table.name))
                 }
             };
-            let statement = Statement { position: 0, end: 0, kind: StatementKind::Query(Box::new(query)) };
-            let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
-            self.out.work.push(Work::Validate(Box::new(Validation { program, error })));
+            for query in mixed.into_iter().chain([query]) {
+                let kind = StatementKind::Query(Box::new(query));
+                let statement = Statement { position: 0, end: 0, kind };
+                let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
+                let validation = Validation { program, error: error.clone() };
+                self.out.work.push(Work::Validate(Box::new(validation)));
+            }
         }
         Ok(())
     }
@@ -369,4 +375,21 @@ impl Change {
         let detail = binary(BinaryOp::Concat, detail, tail);
         select(detail, relation(&child.name, c), filter, Some(1))
     }
+}
+
+/// Of a MATCH FULL key, rows of which some columns are NULL and some are not.
+fn half_null(child: &Table, name: &str) -> Option<Query> {
+    let key = child.foreign_keys.iter().find(|k| k.name == name && k.match_full && k.columns.len() > 1)?;
+    let c = "child";
+    let null = |column_id: &ColumnId, negated: bool| {
+        let expr = Box::new(column(c, &child.columns[column_id.index()].name));
+        node(ExprKind::Is { expr, what: IsWhat::Null, negated })
+    };
+    let any = |negated| {
+        let each = key.columns.iter().map(|column| null(column, negated));
+        each.reduce(|a, b| binary(BinaryOp::Or, a, b))
+    };
+    let filter = binary(BinaryOp::And, any(false)?, any(true)?);
+    let detail = text(node(ExprKind::String(lower::MIXED_KEY.to_owned())));
+    Some(select(detail, relation(&child.name, c), filter, Some(1)))
 }

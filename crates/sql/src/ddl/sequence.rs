@@ -147,7 +147,7 @@ impl Change {
         options: &SequenceOptions,
     ) -> Result<&'static str> {
         let local = names::local_relation(name)?;
-        let Some(mut sequence) = self.catalog.sequence(local).filter(|s| !s.hidden).cloned() else {
+        let Some(sequence) = self.catalog.sequence(local).filter(|s| !s.hidden) else {
             if self.catalog.relation_exists(local) {
                 let message = format!("\"{local}\" is not a sequence");
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
@@ -159,7 +159,15 @@ impl Change {
             self.skip_missing(&missing);
             return Ok("ALTER SEQUENCE");
         };
-        self.catalog.require_owner(self.actor.user, &Object::Sequence(sequence.id))?;
+        let id = sequence.id;
+        self.catalog.require_owner(self.actor.user, &Object::Sequence(id))?;
+        self.configure_sequence(id, options)?;
+        Ok("ALTER SEQUENCE")
+    }
+
+    /// Sets the options of a sequence that are given.
+    pub(super) fn configure_sequence(&mut self, id: SequenceId, options: &SequenceOptions) -> Result<()> {
+        let Some(Some(mut sequence)) = self.catalog.sequences.get(id.index()).cloned() else { return Ok(()) };
         retype(&mut sequence, options)?;
         if let Some(owner) = self.owner(options, sequence.rights.owner)? {
             sequence.owner = owner;
@@ -167,13 +175,12 @@ impl Change {
         if let Some(restart) = options.restart {
             let value = restart.unwrap_or(sequence.start);
             check_start("RESTART", value, sequence.min, sequence.max)?;
-            self.out.work.push(Work::RestartSequence(sequence.id, value));
+            self.out.work.push(Work::RestartSequence(id, value));
         } else {
-            self.out.work.push(Work::KeepSequence(sequence.id));
+            self.out.work.push(Work::KeepSequence(id));
         }
-        let id = sequence.id;
-        self.catalog.sequences[id.index()] = Some(sequence.into());
-        Ok("ALTER SEQUENCE")
+        self.catalog.sequences[id.index()] = Some(sequence);
+        Ok(())
     }
 
     /// The sequence of an identity column whose type is another one now.

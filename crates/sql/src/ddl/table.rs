@@ -375,8 +375,12 @@ impl Change {
                 names::constraint(&self.catalog, table, &column, "check")
             }
         };
-        let check =
-            planaria_catalog::Check { name: name.clone(), expression: text.to_owned(), comment: None };
+        let check = planaria_catalog::Check {
+            name: name.clone(),
+            expression: text.to_owned(),
+            not_valid: false,
+            comment: None,
+        };
         self.table_mut(id).checks.push(check);
         Ok(Promise::Check { table: id, name, expr: expr.clone() })
     }

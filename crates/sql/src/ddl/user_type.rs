@@ -243,7 +243,8 @@ impl Change {
             Some(name) => name.to_owned(),
             None => names::domain_constraint(&domain, has),
         };
-        let check = Check { name: name.clone(), expression: text.to_owned(), comment: None };
+        let (expression, not_valid, comment) = (text.to_owned(), false, None);
+        let check = Check { name: name.clone(), expression, not_valid, comment };
         let checks = &mut self.domain_mut(id).checks;
         // They are looked at in the order of their names.
         let at = checks.partition_point(|c| c.name < check.name);
@@ -273,7 +274,10 @@ impl Change {
             AlterDomain::AddConstraint(c) => match &c.kind {
                 ConstraintKind::Check { expr, text } => {
                     let name = self.add_domain_check(id, c.name.as_deref(), expr, text)?;
-                    self.hold_against(id, Some(&name))?;
+                    match self.domain_mut(id).checks.iter_mut().find(|check| check.name == name) {
+                        Some(check) if c.not_valid => check.not_valid = true,
+                        _ => self.hold_against(id, Some(&name))?,
+                    }
                 }
                 _ => return Err(not_of_domains(c)),
             },
@@ -292,7 +296,10 @@ impl Change {
                 checks.sort_by(|a, b| a.name.cmp(&b.name));
             }
             AlterDomain::ValidateConstraint(name) => {
-                find(self, name).ok_or_else(|| missing(name))?;
+                let at = find(self, name).ok_or_else(|| missing(name))?;
+                if std::mem::take(&mut self.domain_mut(id).checks[at].not_valid) {
+                    self.hold_against(id, Some(name))?;
+                }
             }
         }
         Ok("ALTER DOMAIN")

@@ -151,6 +151,30 @@ impl<'c> Lowerer<'c> {
         self.unless(null, |l| look(l))
     }
 
+    /// MATCH FULL: of a key of several columns all are NULL or none is.
+    pub(super) fn check_match(&mut self, child: &Table, key: &ForeignKey, values: &[Reg]) -> Result<()> {
+        if !key.match_full || values.len() < 2 {
+            return Ok(());
+        }
+        let any = self.any_null(values);
+        self.when(any, |l| {
+            let nulls: Vec<Reg> =
+                values.iter().map(|v| l.apply(Func::IsNull, vec![*v], Type::Bool)).collect();
+            let all = nulls.into_iter().reduce(|a, b| l.apply(Func::And, vec![a, b], Type::Bool));
+            let all = all.ok_or_else(|| Error::internal("a key without columns"))?;
+            let mixed = l.apply(Func::Not, vec![all], Type::Bool);
+            l.raising(mixed, |l| {
+                let detail = l.constant(Datum::Text(MIXED_KEY.to_owned()), Type::Text);
+                l.raise(
+                    SqlState::FOREIGN_KEY_VIOLATION,
+                    orphan_message(child, key),
+                    foreign_fields(&key.name, &child.name, detail),
+                );
+                Ok(())
+            })
+        })
+    }
+
     /// A child's key as the parent's types have it.
     pub(super) fn parent_values(&mut self, child: &Table, key: &ForeignKey, values: &[Reg]) -> Vec<Reg> {
         let parent = self.catalog.table_by_id(key.parent);
@@ -187,11 +211,8 @@ impl<'c> Lowerer<'c> {
         let parent = self.catalog.table_by_id(key.parent);
         let tail = format!(" is not present in table \"{}\".", parent.name);
         let detail = self.key_detail(&columns, values, &tail)?;
-        let message = format!(
-            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-            child.name, key.name
-        );
-        self.raise(SqlState::FOREIGN_KEY_VIOLATION, message, foreign_fields(&key.name, &child.name, detail));
+        let fields = foreign_fields(&key.name, &child.name, detail);
+        self.raise(SqlState::FOREIGN_KEY_VIOLATION, orphan_message(child, key), fields);
         Ok(())
     }
 
@@ -254,6 +275,13 @@ impl<'c> Lowerer<'c> {
     pub(super) fn refers_to_itself(&self, table: &Table) -> bool {
         table.foreign_keys.iter().any(|k| k.parent == table.id)
     }
+}
+
+/// The DETAIL of a MATCH FULL key that is NULL in part.
+pub(crate) const MIXED_KEY: &str = "MATCH FULL does not allow mixing of null and nonnull key values.";
+
+fn orphan_message(child: &Table, key: &ForeignKey) -> String {
+    format!("insert or update on table \"{}\" violates foreign key constraint \"{}\"", child.name, key.name)
 }
 
 pub(super) fn foreign_fields(key: &str, table: &str, detail: Reg) -> ErrorFields {

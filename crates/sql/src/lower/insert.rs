@@ -463,6 +463,7 @@ impl Lowerer<'_> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
+                l.check_match(table, key, &parents)?;
                 // As in PostgreSQL, when all rows are stored: a row's parent may come later.
                 if !row.single {
                     l.parent_later(table, key, &parents, waiting);

@@ -69,6 +69,7 @@ mod written;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use constraint::MIXED_KEY;
 pub use deferred::deferred_key;
 pub use domain::Declared;
 pub(crate) use domain::user_type;

@@ -448,6 +448,7 @@ impl Lowerer<'_> {
                 .iter()
                 .map(|c| merged[c.index()].ok_or_else(|| Error::internal("a key column was not loaded")))
                 .collect::<Result<_>>()?;
+            self.check_match(table, key, &values)?;
             if wait || key.parent == table.id {
                 self.parent_later(table, key, &values, waiting);
                 continue;

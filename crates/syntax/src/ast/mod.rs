@@ -707,6 +707,8 @@ pub struct Constraint {
     pub name: Option<String>,
     /// What it demands.
     pub kind: ConstraintKind,
+    /// NOT VALID
+    pub not_valid: bool,
     /// Where it stands.
     pub position: Position,
 }
@@ -729,6 +731,8 @@ pub enum ConstraintKind {
     PrimaryKey { columns: Vec<String> },
     /// UNIQUE
     Unique { columns: Vec<String> },
+    /// PRIMARY KEY or UNIQUE that an index becomes (USING INDEX)
+    UsingIndex { primary: bool, index: String },
     /// CHECK; text as written, without the parentheses
     Check { expr: Expr, text: String },
     /// FOREIGN KEY / REFERENCES
@@ -736,6 +740,7 @@ pub enum ConstraintKind {
         columns: Vec<String>,
         parent: Name,
         parent_columns: Vec<String>,
+        match_full: bool,
         /// None is NO ACTION.
         on_delete: Option<planaria_catalog::ReferentialAction>,
         on_update: Option<planaria_catalog::ReferentialAction>,
@@ -818,6 +823,12 @@ pub enum AlterTable {
     SetDefault { column: String, default: Option<(Expr, String)> },
     /// ALTER COLUMN c ADD GENERATED .. AS IDENTITY
     AddIdentity { column: String, always: bool, options: SequenceOptions, position: Position },
+    /// ALTER COLUMN c SET GENERATED .. | SET option | RESTART ..
+    SetIdentity { column: String, always: Option<bool>, options: SequenceOptions },
+    /// ALTER COLUMN c DROP IDENTITY [IF EXISTS]
+    DropIdentity { column: String, if_exists: bool },
+    /// VALIDATE CONSTRAINT
+    ValidateConstraint(String),
     /// ALTER COLUMN c DROP EXPRESSION [IF EXISTS]
     DropExpression { column: String, if_exists: bool },
     /// ALTER COLUMN c SET / DROP NOT NULL

@@ -3,7 +3,9 @@
 use planaria_base::Result;
 
 use super::parser::Parser;
-use crate::ast::{AlterTable, ConstraintKind, DefaultsOf, ObjectKind, OwnedObject, Position, StatementKind};
+use crate::ast::{
+    AlterTable, ConstraintKind, DefaultsOf, ObjectKind, OwnedObject, Position, SequenceOptions, StatementKind,
+};
 
 impl Parser<'_> {
     /// `ALTER TABLE ..`, ALTER taken.
@@ -73,6 +75,32 @@ impl Parser<'_> {
                 self.alter_column()
             }
             "owner" => Ok(AlterTable::OwnerTo(self.owner_to()?)),
+            "validate" if self.at_word_ahead(1, "constraint") => {
+                self.expect_words(&["validate", "constraint"])?;
+                Ok(AlterTable::ValidateConstraint(self.name()?))
+            }
+            "replica" if self.at_word_ahead(1, "identity") => {
+                self.expect_words(&["replica", "identity"])?;
+                if self.eat_words(&["using", "index"]) || !self.at_any(&["default", "full", "nothing"]) {
+                    self.name()?;
+                } else {
+                    self.bump();
+                }
+                Ok(AlterTable::Ignored("REPLICA IDENTITY".to_owned()))
+            }
+            "set" if self.at_word_ahead(1, "logged") || self.at_word_ahead(1, "unlogged") => {
+                self.bump();
+                self.bump();
+                Ok(AlterTable::Ignored("SET LOGGED".to_owned()))
+            }
+            "set" if self.at_word_ahead(1, "without") => {
+                self.bump();
+                self.bump();
+                if !self.eat_word("oids") {
+                    self.expect_word("cluster")?;
+                }
+                Ok(AlterTable::Ignored("SET WITHOUT".to_owned()))
+            }
             "set" if self.at_word_ahead(1, "tablespace") => {
                 self.bump();
                 self.bump();
@@ -143,6 +171,10 @@ impl Parser<'_> {
         if self.eat_words(&["drop", "not", "null"]) {
             return Ok(AlterTable::SetNotNull { column, not_null: false });
         }
+        if self.eat_words(&["drop", "identity"]) {
+            let if_exists = self.eat_words(&["if", "exists"]);
+            return Ok(AlterTable::DropIdentity { column, if_exists });
+        }
         if self.eat_words(&["drop", "expression"]) {
             let if_exists = self.eat_words(&["if", "exists"]);
             return Ok(AlterTable::DropExpression { column, if_exists });
@@ -166,13 +198,34 @@ impl Parser<'_> {
             };
             return Ok(AlterTable::SetType { column, ty, using });
         }
-        let what = match self.word().as_str() {
-            "set" | "restart" => "ALTER COLUMN .. IDENTITY",
-            "drop" => "ALTER COLUMN .. DROP IDENTITY",
-            "reset" => "ALTER COLUMN .. RESET",
-            _ => return self.fail(),
-        };
-        self.rest_unsupported(what, position)
+        match self.word().as_str() {
+            "set" | "restart" => self.set_identity(column),
+            "reset" => self.rest_unsupported("ALTER COLUMN .. RESET", position),
+            _ => self.fail(),
+        }
+    }
+
+    /// `SET GENERATED ..`, `SET option`, `RESTART ..`, one or more of them.
+    fn set_identity(&mut self, column: String) -> Result<AlterTable> {
+        let (mut always, mut options) = (None, SequenceOptions::default());
+        loop {
+            let position = self.position();
+            if self.eat_word("set") {
+                if self.eat_word("generated") {
+                    let value = self.eat_word("always");
+                    if !value {
+                        self.expect_words(&["by", "default"])?;
+                    }
+                    if always.replace(value).is_some() {
+                        return Err(self.syntax_error("conflicting or redundant options", position));
+                    }
+                    continue;
+                }
+            } else if !self.at_word("restart") {
+                return Ok(AlterTable::SetIdentity { column, always, options });
+            }
+            self.sequence_option(&mut options, &mut false)?;
+        }
     }
 
     /// `ALTER INDEX | VIEW .. RENAME TO`

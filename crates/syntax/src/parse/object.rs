@@ -151,83 +151,88 @@ impl Parser<'_> {
     pub(crate) fn sequence_options(&mut self) -> Result<SequenceOptions> {
         let (mut options, mut cached) = (SequenceOptions::default(), false);
         while !self.at_end() && !self.at_kind(Kind::RightParen) {
-            let position = self.position();
-            let word = self.word();
-            if self.eat_words(&["sequence", "name"]) {
-                let name = self.qualified_name()?;
-                if options.name.replace(name).is_some() {
-                    return Err(self.syntax_error("conflicting or redundant options", position));
-                }
-                continue;
-            }
-            self.bump();
-            let twice = match word.as_str() {
-                "as" => {
-                    let ty = match self.type_name()? {
-                        TypeName {
-                            kind: TypeNameKind::Known(ty @ (Type::Int2 | Type::Int4 | Type::Int8)),
-                            ..
-                        } => ty,
-                        other => {
-                            let message = "sequence type must be smallint, integer, or bigint";
-                            let code = planaria_base::SqlState::INVALID_PARAMETER_VALUE;
-                            return Err(planaria_base::Error::new(code, message).at(other.position));
-                        }
-                    };
-                    options.ty.replace(ty).is_some()
-                }
-                "increment" => {
-                    self.eat_word("by");
-                    options.increment.replace(self.signed_integer()?).is_some()
-                }
-                "start" => {
-                    self.eat_word("with");
-                    options.start.replace(self.signed_integer()?).is_some()
-                }
-                "minvalue" => options.min.replace(Some(self.signed_integer()?)).is_some(),
-                "maxvalue" => options.max.replace(Some(self.signed_integer()?)).is_some(),
-                "no" if self.eat_word("minvalue") => options.min.replace(None).is_some(),
-                "no" if self.eat_word("maxvalue") => options.max.replace(None).is_some(),
-                "no" if self.eat_word("cycle") => options.cycle.replace(false).is_some(),
-                "cycle" => options.cycle.replace(true).is_some(),
-                // How many values a session may draw ahead of time; ours draw none.
-                "cache" => {
-                    let ahead = self.signed_integer()?;
-                    if ahead <= 0 {
-                        let message = format!("CACHE ({ahead}) must be greater than zero");
-                        let code = planaria_base::SqlState::INVALID_PARAMETER_VALUE;
-                        return Err(planaria_base::Error::new(code, message));
-                    }
-                    std::mem::replace(&mut cached, true)
-                }
-                "restart" => {
-                    self.eat_word("with");
-                    let number =
-                        self.at_kind(Kind::Integer) || self.at_operator("-") || self.at_operator("+");
-                    let value = if number { Some(self.signed_integer()?) } else { None };
-                    options.restart.replace(value).is_some()
-                }
-                "owned" => {
-                    self.expect_word("by")?;
-                    let owner = match self.at_word("none") && self.peek_at(1).kind != Kind::Dot {
-                        true => {
-                            self.bump();
-                            None
-                        }
-                        false => Some(self.qualified_name()?),
-                    };
-                    options.owned_by.replace(owner).is_some()
-                }
-                _ => {
-                    self.seek(self.index() - 1);
-                    return self.fail();
-                }
-            };
-            if twice {
-                return Err(self.syntax_error("conflicting or redundant options", position));
-            }
+            self.sequence_option(&mut options, &mut cached)?;
         }
         Ok(options)
+    }
+
+    /// One of them; `cached`: CACHE was there.
+    pub(crate) fn sequence_option(&mut self, options: &mut SequenceOptions, cached: &mut bool) -> Result<()> {
+        let position = self.position();
+        let word = self.word();
+        if self.eat_words(&["sequence", "name"]) {
+            let name = self.qualified_name()?;
+            if options.name.replace(name).is_some() {
+                return Err(self.syntax_error("conflicting or redundant options", position));
+            }
+            return Ok(());
+        }
+        self.bump();
+        let twice = match word.as_str() {
+            "as" => {
+                let ty = match self.type_name()? {
+                    TypeName {
+                        kind: TypeNameKind::Known(ty @ (Type::Int2 | Type::Int4 | Type::Int8)),
+                        ..
+                    } => ty,
+                    other => {
+                        let message = "sequence type must be smallint, integer, or bigint";
+                        let code = planaria_base::SqlState::INVALID_PARAMETER_VALUE;
+                        return Err(planaria_base::Error::new(code, message).at(other.position));
+                    }
+                };
+                options.ty.replace(ty).is_some()
+            }
+            "increment" => {
+                self.eat_word("by");
+                options.increment.replace(self.signed_integer()?).is_some()
+            }
+            "start" => {
+                self.eat_word("with");
+                options.start.replace(self.signed_integer()?).is_some()
+            }
+            "minvalue" => options.min.replace(Some(self.signed_integer()?)).is_some(),
+            "maxvalue" => options.max.replace(Some(self.signed_integer()?)).is_some(),
+            "no" if self.eat_word("minvalue") => options.min.replace(None).is_some(),
+            "no" if self.eat_word("maxvalue") => options.max.replace(None).is_some(),
+            "no" if self.eat_word("cycle") => options.cycle.replace(false).is_some(),
+            "cycle" => options.cycle.replace(true).is_some(),
+            // How many values a session may draw ahead of time; ours draw none.
+            "cache" => {
+                let ahead = self.signed_integer()?;
+                if ahead <= 0 {
+                    let message = format!("CACHE ({ahead}) must be greater than zero");
+                    let code = planaria_base::SqlState::INVALID_PARAMETER_VALUE;
+                    return Err(planaria_base::Error::new(code, message));
+                }
+                std::mem::replace(cached, true)
+            }
+            "restart" => {
+                self.eat_word("with");
+                let number = self.at_kind(Kind::Integer) || self.at_operator("-") || self.at_operator("+");
+                let value = if number { Some(self.signed_integer()?) } else { None };
+                options.restart.replace(value).is_some()
+            }
+            "owned" => {
+                self.expect_word("by")?;
+                let owner = match self.at_word("none") && self.peek_at(1).kind != Kind::Dot {
+                    true => {
+                        self.bump();
+                        None
+                    }
+                    false => Some(self.qualified_name()?),
+                };
+                options.owned_by.replace(owner).is_some()
+            }
+            _ => {
+                self.seek(self.index() - 1);
+                return self.fail();
+            }
+        };
+        if twice {
+            return Err(self.syntax_error("conflicting or redundant options", position));
+        }
+        Ok(())
     }
 
     /// `CREATE SCHEMA ..`

@@ -1,6 +1,6 @@
 //! CREATE TABLE: columns, constraints, and what tables of PostgreSQL have besides.
 
-use planaria_base::{Error, Result};
+use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{CheckTime, ReferentialAction};
 
 use super::lex::Kind;
@@ -178,6 +178,10 @@ impl Parser<'_> {
                 self.bump();
                 self.label()?;
             } else if let Some(constraint) = self.column_constraint()? {
+                if constraint.not_valid {
+                    self.seek(self.index() - 1);
+                    return self.fail();
+                }
                 constraints.push(constraint);
             } else {
                 return Ok(ColumnDef { name, ty, constraints, position });
@@ -236,8 +240,8 @@ impl Parser<'_> {
             _ if name.is_some() => return self.fail(),
             _ => return Ok(None),
         };
-        let kind = self.constraint_attributes(kind)?;
-        Ok(Some(Constraint { name, kind, position }))
+        let (kind, not_valid) = self.constraint_attributes(kind)?;
+        Ok(Some(Constraint { name, kind, not_valid, position }))
     }
 
     /// An expression with its text.
@@ -335,10 +339,11 @@ impl Parser<'_> {
             true => self.paren_names()?,
             false => Vec::new(),
         };
+        let mut match_full = false;
         if self.eat_word("match") {
-            // FULL and SIMPLE differ only for keys of several columns.
-            if !(self.eat_word("simple") || columns.len() < 2 && self.eat_word("full")) {
-                return self.unsupported("MATCH FULL or PARTIAL", position);
+            match_full = self.eat_word("full");
+            if !match_full && !self.eat_word("simple") {
+                return self.unsupported("MATCH PARTIAL", position);
             }
         }
         let (mut on_delete, mut on_update) = (None, None);
@@ -351,7 +356,15 @@ impl Parser<'_> {
             *rule = self.referential_action()?;
         }
         let check = CheckTime::NotDeferrable;
-        Ok(ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update, check })
+        Ok(ConstraintKind::ForeignKey {
+            columns,
+            parent,
+            parent_columns,
+            match_full,
+            on_delete,
+            on_update,
+            check,
+        })
     }
 
     /// None: NO ACTION, which is what there is without a word of it.
@@ -375,9 +388,10 @@ impl Parser<'_> {
         Ok(Some(action))
     }
 
-    /// When a constraint is checked: only foreign keys can wait.
-    fn constraint_attributes(&mut self, mut kind: ConstraintKind) -> Result<ConstraintKind> {
+    /// When a constraint is checked (only foreign keys can wait), and whether rows that are there may violate it.
+    fn constraint_attributes(&mut self, mut kind: ConstraintKind) -> Result<(ConstraintKind, bool)> {
         let (mut deferrable, mut deferred) = (None, None);
+        let mut not_valid = false;
         let begin = self.position();
         loop {
             let position = self.position();
@@ -389,8 +403,17 @@ impl Parser<'_> {
                 (&mut deferred, false)
             } else if self.eat_words(&["initially", "deferred"]) {
                 (&mut deferred, true)
-            } else if self.at_words(&["not", "valid"]) {
-                return self.unsupported("NOT VALID", position);
+            } else if !not_valid && self.eat_words(&["not", "valid"]) {
+                let what = match kind {
+                    ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => {
+                        not_valid = true;
+                        continue;
+                    }
+                    ConstraintKind::PrimaryKey { .. } => "PRIMARY KEY",
+                    _ => "UNIQUE",
+                };
+                let message = format!("{what} constraints cannot be marked NOT VALID");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
             } else if self.at_words(&["not", "enforced"]) {
                 return self.unsupported("NOT ENFORCED", position);
             } else {
@@ -423,7 +446,7 @@ impl Parser<'_> {
             _ if wanted == CheckTime::NotDeferrable => {}
             _ => return self.unsupported("a deferrable constraint other than a foreign key", begin),
         }
-        Ok(kind)
+        Ok((kind, not_valid))
     }
 
     /// Whether a constraint of the table comes next, not a column.
@@ -446,12 +469,18 @@ impl Parser<'_> {
         let kind = match word.as_str() {
             "primary" => {
                 self.expect_words(&["primary", "key"])?;
-                ConstraintKind::PrimaryKey { columns: self.key_columns()? }
+                match self.using_index()? {
+                    Some(index) => ConstraintKind::UsingIndex { primary: true, index },
+                    None => ConstraintKind::PrimaryKey { columns: self.key_columns()? },
+                }
             }
             "unique" => {
                 self.bump();
                 self.nulls_distinct()?;
-                ConstraintKind::Unique { columns: self.key_columns()? }
+                match self.using_index()? {
+                    Some(index) => ConstraintKind::UsingIndex { primary: false, index },
+                    None => ConstraintKind::Unique { columns: self.key_columns()? },
+                }
             }
             "check" => self.check()?,
             "foreign" => {
@@ -472,8 +501,13 @@ impl Parser<'_> {
             }
             _ => return self.fail(),
         };
-        let kind = self.constraint_attributes(kind)?;
-        Ok(Constraint { name, kind, position })
+        let (kind, not_valid) = self.constraint_attributes(kind)?;
+        Ok(Constraint { name, kind, not_valid, position })
+    }
+
+    /// `USING INDEX name`
+    fn using_index(&mut self) -> Result<Option<String>> {
+        if self.eat_words(&["using", "index"]) { Ok(Some(self.name()?)) } else { Ok(None) }
     }
 
     /// Columns of PRIMARY KEY and UNIQUE.

@@ -4,7 +4,7 @@ use planaria_base::Result;
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{AlterDomain, AlterEnum, Constraint, LabelPlace, OwnedObject, StatementKind, TypeRef};
+use crate::ast::{AlterDomain, AlterEnum, LabelPlace, OwnedObject, StatementKind, TypeRef};
 
 impl Parser<'_> {
     /// `CREATE TYPE name AS ENUM (..)`; other kinds are refused.
@@ -107,7 +107,7 @@ impl Parser<'_> {
                 self.bump();
                 let position = self.position();
                 match self.column_constraint()? {
-                    Some(constraint) => AlterDomain::AddConstraint(self.validated(constraint)?),
+                    Some(constraint) => AlterDomain::AddConstraint(constraint),
                     None => return Err(self.syntax_error("a constraint is expected", position)),
                 }
             }
@@ -130,14 +130,6 @@ impl Parser<'_> {
             _ => return self.alter_any_type(TypeRef { name, domain: true }),
         };
         Ok(StatementKind::AlterDomain { name, action })
-    }
-
-    /// There is no constraint that was not looked at: `NOT VALID` is refused.
-    fn validated(&mut self, constraint: Constraint) -> Result<Constraint> {
-        match self.at_words(&["not", "valid"]) {
-            true => self.unsupported("a constraint that is NOT VALID", self.position()),
-            false => Ok(constraint),
-        }
     }
 
     /// `RENAME TO`, `OWNER TO`

@@ -159,9 +159,11 @@ fn constraint(catalog: &Catalog, table: &mut Table, own: Option<&String>, kind: 
         }
         ConstraintKind::Check { text, .. } => {
             let name = format!("{}_check{}", table.name, table.checks.len());
-            table.checks.push(Check { name, expression: text.clone(), comment: None });
+            table.checks.push(Check { name, expression: text.clone(), not_valid: false, comment: None });
         }
-        ConstraintKind::ForeignKey { columns, parent, parent_columns, on_delete, on_update, check } => {
+        ConstraintKind::ForeignKey {
+            columns, parent, parent_columns, on_delete, on_update, check, ..
+        } => {
             let columns = ids(table, columns);
             let name = parent.parts.last().expect("a name");
             let parent = if *name == table.name { &*table } else { catalog.table(name).expect("a parent") };
@@ -179,6 +181,8 @@ fn constraint(catalog: &Catalog, table: &mut Table, own: Option<&String>, kind: 
                 on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
                 on_update: on_update.unwrap_or(ReferentialAction::Restrict),
                 check: *check,
+                match_full: false,
+                not_valid: false,
                 comment: None,
             };
             table.foreign_keys.push(key);

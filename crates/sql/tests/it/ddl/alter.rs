@@ -191,6 +191,9 @@ fn names_change_in_checks_too() {
     run(&mut c, "CREATE VIEW v AS SELECT b FROM u JOIN (SELECT 1 AS b) one USING (b)");
     let e = fails(&c, "ALTER TABLE u RENAME b TO z");
     assert_eq!(e.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "{e}");
-    run(&mut c, "ALTER TABLE u RENAME \"New\" TO a; ALTER VIEW v RENAME TO w; ALTER TABLE u RENAME TO \"Z z\"");
+    run(
+        &mut c,
+        "ALTER TABLE u RENAME \"New\" TO a; ALTER VIEW v RENAME TO w; ALTER TABLE u RENAME TO \"Z z\"",
+    );
     assert_eq!(c.views["w"].query, "SELECT b FROM \"Z z\" AS u JOIN (SELECT 1 AS b) one USING (b)");
 }
