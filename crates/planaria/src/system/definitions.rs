@@ -262,7 +262,7 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
     Some(match &p.returns {
         Returns::Procedure => return None,
         Returns::Scalar(ty) => declared(catalog, ty, p.returns_domain),
-        Returns::SetOf(ty) => format!("SETOF {}", declared(catalog, ty, None)),
+        Returns::SetOf(ty) => format!("SETOF {}", declared(catalog, ty, p.returns_domain)),
         Returns::SetOfTable(id) => format!("SETOF {}", table_name(id)),
         Returns::RowOf(id) => table_name(id),
         Returns::Table => {

@@ -176,9 +176,6 @@ impl Change {
         let mut defaults = false;
         for p in &create.parameters {
             let Declared { ty, domain } = value_type(&self.catalog, &p.ty).map_err(unquoted)?;
-            if domain.is_some() && p.mode == Mode::Table {
-                return Err(domain_set(p.ty.position));
-            }
             if ty == Type::Void {
                 return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
             }
@@ -236,10 +233,8 @@ impl Change {
             && !parameters.iter().any(|p| matches!(p.mode, Mode::Out | Mode::InOut))
             && !create.procedure
         {
-            return match setof {
-                true => Err(domain_set(ty.position)),
-                false => Ok((Returns::Scalar(value), Some(domain))),
-            };
+            let returns = if *setof { Returns::SetOf(value) } else { Returns::Scalar(value) };
+            return Ok((returns, Some(domain)));
         }
         self.returned(create, parameters).map(|returns| (returns, None))
     }
@@ -307,12 +302,6 @@ impl Change {
         }
         Ok(if setof { Returns::SetOf(value) } else { Returns::Scalar(value) })
     }
-}
-
-/// 0A000 of a set of values of a domain.
-fn domain_set(position: u32) -> Error {
-    let hint = "Use the type that the domain is over.";
-    Error::unsupported("a set of values of a domain is not supported", hint).at(position)
 }
 
 /// Of a parameter's type PostgreSQL says so without the quotes.

@@ -113,7 +113,7 @@ impl Lowerer<'_> {
         let catalog = self.catalog;
         if let Some(table) = catalog.table(&table) {
             self.require_read(Object::Table(table.id));
-            self.note_relation(position, &table.name, alias.is_some());
+            self.note_relation(position, &name.parts, &table.name, alias.is_some());
             let rel = self.table_rel(table.id, shown);
             let part = self.add_rel(level, rel, shown, renamed, position)?;
             if shown != table.name
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
                 e.context(format!("view \"{}\"", view.name))
             };
             self.require_read(Object::View(view.name.clone()));
-            self.note_relation(position, &view.name, alias.is_some());
+            self.note_relation(position, &name.parts, &view.name, alias.is_some());
             if self.expanding.contains(&view.name) {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
                 return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(position));

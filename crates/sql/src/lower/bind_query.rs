@@ -371,7 +371,8 @@ impl Lowerer<'_> {
         order_by
             .iter()
             .map(|item| {
-                let output = match position_of(columns, &item.expr)? {
+                // Two columns of one name are two, whatever gives them.
+                let output = match position_of("ORDER BY", columns, &item.expr, |_, _| false)? {
                     Some(output) => output,
                     None if matches!(&item.expr.kind, ExprKind::Column(name) if name.parts.len() == 1) => {
                         let ExprKind::Column(name) = &item.expr.kind else { unreachable!("just seen") };
@@ -479,7 +480,8 @@ impl Lowerer<'_> {
         let plain_distinct = select.distinct.as_ref().is_some_and(|on| on.is_empty());
         let mut orders = Vec::new();
         for item in order_by {
-            let output = match position_of(&columns, &item.expr)? {
+            let output = match position_of("ORDER BY", &columns, &item.expr, |a, b| outputs[a] == outputs[b])?
+            {
                 Some(output) => output,
                 None => {
                     let e = self.in_clause(Clause::OrderBy, |l| l.bind(level, &item.expr))?;
@@ -499,7 +501,8 @@ impl Lowerer<'_> {
             Some(on) => {
                 let mut by = Vec::new();
                 for e in on {
-                    by.push(match position_of(&columns, e)? {
+                    let same = |a: usize, b: usize| outputs[a] == outputs[b];
+                    by.push(match position_of("DISTINCT ON", &columns, e, same)? {
                         Some(output) => output,
                         None => {
                             let e = self.in_clause(Clause::OrderBy, |l| l.bind(level, e))?;
@@ -620,15 +623,33 @@ impl Lowerer<'_> {
                     .iter()
                     .flat_map(|s| &s.columns)
                     .any(|c| !c.merged && c.name == name.parts[0]);
-                let alias = |i: &Selected<'_>| i.alias() == Some(&name.parts[0]);
-                if is_column { None } else { items.iter().position(alias) }
+                let alias = |i: &Selected<'_>| i.name() == name.parts[0];
+                let mut named = (0..items.len()).filter(|i| !is_column && alias(&items[*i]));
+                match named.next() {
+                    None => None,
+                    Some(first) => {
+                        for other in named {
+                            let of = self.bind_selected(level, &items[first])?;
+                            if of != self.bind_selected(level, &items[other])? {
+                                return Err(ambiguous_output("GROUP BY", &name.parts[0], e.position));
+                            }
+                        }
+                        Some(first)
+                    }
+                }
             }
             _ => None,
         };
-        match chosen.map(|i| &items[i]) {
-            Some(Selected::Item(item)) => self.bind(level, &item.expr),
-            Some(Selected::Bound(_, bound)) => Ok(bound.clone()),
+        match chosen {
+            Some(i) => self.bind_selected(level, &items[i]),
             None => self.bind(level, e),
+        }
+    }
+
+    fn bind_selected(&mut self, level: &Names<'_>, item: &Selected<'_>) -> Result<Bound> {
+        match item {
+            Selected::Item(item) => self.bind(level, &item.expr),
+            Selected::Bound(_, bound) => Ok(bound.clone()),
         }
     }
 }
@@ -645,12 +666,6 @@ impl Selected<'_> {
         match self {
             Selected::Bound(name, _) => name.clone(),
             Selected::Item(item) => item.alias.clone().unwrap_or_else(|| output_name(&item.expr)),
-        }
-    }
-    fn alias(&self) -> Option<&String> {
-        match self {
-            Selected::Bound(name, _) => Some(name),
-            Selected::Item(item) => item.alias.as_ref(),
         }
     }
 }
@@ -706,18 +721,33 @@ pub(super) fn star_columns(
     Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position))
 }
 
-/// ORDER BY or DISTINCT ON by an output's position or name.
-fn position_of(columns: &[Output], e: &Expr) -> Result<Option<usize>> {
+/// ORDER BY or DISTINCT ON by an output's position or name; 42702 where the name is that of several outputs
+/// that are not the same.
+fn position_of(
+    clause: &str,
+    columns: &[Output],
+    e: &Expr,
+    same: impl Fn(usize, usize) -> bool,
+) -> Result<Option<usize>> {
     match &e.kind {
         ExprKind::Integer(text) => {
             let at = text.parse::<usize>().ok().filter(|n| (1..=columns.len()).contains(n));
-            at.map(|n| Some(n - 1)).ok_or_else(|| not_in_list("ORDER BY", text, e.position))
+            at.map(|n| Some(n - 1)).ok_or_else(|| not_in_list(clause, text, e.position))
         }
         ExprKind::Column(name) if name.parts.len() == 1 => {
-            Ok(columns.iter().position(|c| c.name == name.parts[0]))
+            let mut named = (0..columns.len()).filter(|i| columns[*i].name == name.parts[0]);
+            let Some(first) = named.next() else { return Ok(None) };
+            if named.any(|other| !same(first, other)) {
+                return Err(ambiguous_output(clause, &name.parts[0], e.position));
+            }
+            Ok(Some(first))
         }
         _ => Ok(None),
     }
+}
+
+fn ambiguous_output(clause: &str, name: &str, at: u32) -> Error {
+    Error::new(SqlState::AMBIGUOUS_COLUMN, format!("{clause} \"{name}\" is ambiguous")).at(at)
 }
 
 fn not_in_list(clause: &str, position: &str, at: u32) -> Error {

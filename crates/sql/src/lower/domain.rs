@@ -9,7 +9,7 @@ use super::names::Names;
 use super::scope::{Scope, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, Type, TypeId};
 use planaria_catalog::{Table, TypeKind, UserType};
-use planaria_ir::{ErrorFields, Func, Reg};
+use planaria_ir::{ErrorFields, Func, OpKind, Reg};
 use planaria_syntax::ast::{Name, TypeName, TypeNameKind};
 
 /// What a type name stands for.
@@ -131,6 +131,15 @@ impl Lowerer<'_> {
     /// The domain of a variable.
     pub fn domain_of(&self, variable: Reg) -> Option<TypeId> {
         self.domains.iter().find(|(reg, _)| *reg == variable).map(|(_, id)| *id)
+    }
+
+    /// Emits a row of a set function, whose values meet the conditions of their domains.
+    pub fn emit_row(&mut self, values: Vec<Reg>) -> Result<()> {
+        for (value, domain) in values.iter().zip(self.emitted_domains.clone()) {
+            domain.map_or(Ok(()), |id| self.check_domain(*value, id))?;
+        }
+        self.emit(OpKind::Emit { values });
+        Ok(())
     }
 
     /// What was assigned to a variable meets the conditions of its domain, if it has one.

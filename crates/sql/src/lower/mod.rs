@@ -144,6 +144,8 @@ pub struct Lowerer<'c> {
     cold_regs: Vec<(Type, Reg)>,
     /// Variables whose values must be in a domain.
     domains: Vec<(Reg, TypeId)>,
+    /// Those of the columns of the rows that a set function emits.
+    emitted_domains: Vec<Option<TypeId>>,
     /// Computed keys of the indexes of tables, by relation.
     computed_keys: HashMap<RelId, std::rc::Rc<Vec<computed_keys::ComputedKey>>>,
     /// Of the path being looked for: expressions that are as good as a column.
@@ -195,6 +197,7 @@ impl<'c> Lowerer<'c> {
             working: Vec::new(),
             lets: Vec::new(),
             domains: Vec::new(),
+            emitted_domains: Vec::new(),
             computed_keys: HashMap::new(),
             as_columns: Vec::new(),
             text: None,

@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a text mentions, by its places.
 #[derive(Default)]
 pub(super) struct Mentions {
+    /// The text. What a call stands for was written by nobody: it has places of its own, or none.
+    written: String,
     /// What stars stand for.
     stars: BTreeMap<u32, String>,
     /// NATURAL: where the join ends, and its columns.
@@ -51,7 +53,7 @@ pub(crate) fn written_out(catalog: &Catalog, text: &str) -> Result<(Vec<Output>,
     let mut edits: Vec<Edit> = Vec::new();
     for (position, columns) in mentions.stars {
         let start = position as usize;
-        edits.extend(star(&text[start..]).map(|len| (start, start + len, columns)));
+        edits.extend(star_bytes(&text[start..]).map(|len| (start, start + len, columns)));
     }
     for (position, (end, columns)) in mentions.naturals {
         let (start, end) = (position as usize, end as usize);
@@ -121,7 +123,7 @@ pub(crate) fn renamed(catalog: &Catalog, text: &str, what: &Renamed<'_>, to: &st
 fn mentions(catalog: &Catalog, text: &str) -> Result<(Vec<Output>, Box<Mentions>)> {
     let query = planaria_syntax::parse::query(text)?;
     let mut lowerer = Lowerer::new(catalog, "view", ProgramKind::Statement);
-    lowerer.text = Some(Box::default());
+    lowerer.text = Some(Box::new(Mentions { written: text.to_owned(), ..Mentions::default() }));
     let columns = lowerer.describe(&Scope::new(), &query)?;
     Ok((columns, lowerer.text.take().unwrap_or_default()))
 }
@@ -135,8 +137,8 @@ fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-/// Bytes of the `*` or `t.*` that a text begins with. What a function in FROM stands for may have stars that are not written.
-fn star(text: &str) -> Option<usize> {
+/// Bytes of the `*` or `t.*` that a text begins with.
+fn star_bytes(text: &str) -> Option<usize> {
     let mut qualifiers = 0;
     while let Some((_, end)) = identifier(text, 0, qualifiers) {
         if end == 0 || text[..end].trim_end().ends_with('.') {
@@ -199,6 +201,14 @@ fn spells(written: &str, name: &str) -> bool {
     }
 }
 
+impl Mentions {
+    /// Whether a name, or the first part of one, is what the text has at a place.
+    fn has(&self, position: u32, name: &str) -> bool {
+        let Some(written) = self.written.get(position as usize..) else { return false };
+        identifier(written, 0, 0).is_some_and(|(start, end)| start == 0 && spells(&written[..end], name))
+    }
+}
+
 impl Lowerer<'_> {
     /// Where mentions go, if they are wanted. Those of a view that the query reads are in another text.
     fn text(&mut self) -> Option<&mut Mentions> {
@@ -216,9 +226,14 @@ impl Lowerer<'_> {
         for item in items {
             let position = item.expr.position;
             let qualifier = match &item.expr.kind {
-                ExprKind::Star(qualifier) => qualifier.as_ref(),
-                ExprKind::Column(_) if item.alias.is_none() => {
-                    text.items.insert(position);
+                ExprKind::Star(qualifier) => match text.written.get(position as usize..) {
+                    Some(written) if star_bytes(written).is_some() => qualifier.as_ref(),
+                    _ => continue,
+                },
+                ExprKind::Column(name) if item.alias.is_none() => {
+                    if text.has(position, &name.parts[0]) {
+                        text.items.insert(position);
+                    }
                     continue;
                 }
                 _ => continue,
@@ -244,24 +259,24 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn note_natural(&mut self, position: u32, end: u32, columns: &[String]) {
-        if let Some(text) = self.text() {
+        if let Some(text) = self.text().filter(|text| text.has(position, "natural")) {
             text.naturals.insert(position, (end, columns.to_vec()));
         }
     }
 
-    pub(super) fn note_relation(&mut self, position: u32, name: &str, aliased: bool) {
-        if let Some(text) = self.text() {
+    pub(super) fn note_relation(&mut self, position: u32, parts: &[String], name: &str, aliased: bool) {
+        if let Some(text) = self.text().filter(|text| text.has(position, &parts[0])) {
             text.relations.insert(position, (name.to_owned(), aliased));
         }
     }
 
     /// Remembers a column.
     pub(super) fn note_column(&mut self, names: &Names<'_>, parts: &[String], bound: &Bound) {
-        if self.text().is_none() {
+        let position = bound.position;
+        if self.text().is_none_or(|text| !text.has(position, &parts[0])) {
             return;
         }
         let Some(name) = parts.last() else { return };
-        let position = bound.position;
         if let ([_], Some((source, level))) = (parts, names.source_with(name))
             && !source.alias.is_empty()
             && names.source(&source.alias).is_some_and(|(_, depth)| depth == level.depth())

@@ -565,10 +565,7 @@ impl Body<'_, '_> {
         let (coll, count) = self.collect_text(text, using, &types)?;
         let row: Vec<Reg> = types.iter().map(|ty| self.l.temp(ty.clone())).collect();
         let label = self.l.label();
-        let body = self.sub_block(|s| {
-            s.l.emit(OpKind::Emit { values: row.clone() });
-            Ok(())
-        })?;
+        let body = self.sub_block(|s| s.l.emit_row(row.clone()))?;
         self.l.emit(OpKind::ForEach { coll, columns: row, entry: None, label, body });
         let zero = self.int8(0);
         let found = self.found;

@@ -91,10 +91,6 @@ fn lower_routine(
             let statements = parse::statements(&procedure.body)?;
             let mut body = body(&mut l, scope, &procedure.name, answer, false);
             body.sql_statements(&statements)?;
-            let answered = l.program.outs.clone();
-            for reg in answered {
-                l.check_assigned(reg)?;
-            }
         }
     }
     l.lowered()
@@ -162,20 +158,29 @@ fn answer(
                 .iter()
                 .map(|o| Typed { reg: l.program.value(o.ty.clone()), ty: o.ty.clone() })
                 .collect();
+            for (t, (_, column)) in row.iter().zip(catalog.table_by_id(*table).visible()) {
+                l.declare_domain(t.reg, column.domain);
+            }
             l.program.outs = row.iter().map(|t| t.reg).collect();
             l.program.outputs = outputs;
             Answer::Row(row)
         }
         Returns::SetOf(ty) => {
+            l.emitted_domains = match regs.is_empty() {
+                true => vec![procedure.returns_domain],
+                false => regs.iter().map(|reg| l.domain_of(*reg)).collect(),
+            };
             let outputs = if regs.is_empty() { named(ty) } else { outputs };
             l.program.outputs = outputs.clone();
             Answer::Set(outputs, (!regs.is_empty()).then_some(regs))
         }
         Returns::SetOfTable(table) => {
+            l.emitted_domains = catalog.table_by_id(*table).visible().map(|(_, c)| c.domain).collect();
             l.program.outputs = columns(*table);
             Answer::Set(columns(*table), None)
         }
         Returns::Table | Returns::SetOfOutRow => {
+            l.emitted_domains = regs.iter().map(|reg| l.domain_of(*reg)).collect();
             l.program.outputs = outputs.clone();
             Answer::Set(outputs, Some(regs))
         }
@@ -412,8 +417,7 @@ pub(super) fn emit_exactly(l: &mut Lowerer<'_>, outputs: &[Output], values: &[Ty
         }
         row.push(l.cast(value.clone(), &output.ty, CastContext::Variable)?);
     }
-    l.emit(OpKind::Emit { values: row });
-    Ok(())
+    l.emit_row(row)
 }
 
 /// Emits a query's row, converted to the answer's columns.
@@ -431,8 +435,7 @@ pub(super) fn emit_as(
     for (output, value) in outputs.iter().zip(values) {
         row.push(l.cast(value.clone(), &output.ty, context)?);
     }
-    l.emit(OpKind::Emit { values: row });
-    Ok(())
+    l.emit_row(row)
 }
 
 fn into_as(l: &mut Lowerer<'_>, name: &str, targets: &[Typed], values: &[Typed]) -> Result<()> {
@@ -442,6 +445,8 @@ fn into_as(l: &mut Lowerer<'_>, name: &str, targets: &[Typed], values: &[Typed])
     for (target, value) in targets.iter().zip(values) {
         let src = l.cast(value.clone(), &target.ty, CastContext::Assignment)?;
         l.emit(OpKind::Copy { dst: target.reg, src });
+        // Without a row the answer is NULL, whatever its domain says.
+        l.check_assigned(target.reg)?;
     }
     Ok(())
 }
