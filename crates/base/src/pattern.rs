@@ -24,14 +24,71 @@ fn unsupported(what: &str) -> Error {
     )
 }
 
+/// What a pattern may say of itself at its beginning, as in `(?in)`.
+#[derive(Clone, Copy, Default)]
+struct Options {
+    ignore_case: bool,
+    /// `.` and brackets that exclude do not match a newline.
+    stops_at_newline: bool,
+    /// `^` and `$` match beside a newline.
+    lines: bool,
+    /// The rest is a text, not a pattern.
+    literal: bool,
+}
+
+/// The options at the beginning of a pattern, and what is behind them.
+fn embedded(mut pattern: &str) -> Result<(Options, &str)> {
+    let mut options = Options::default();
+    while let Some((letters, rest)) = pattern.strip_prefix("(?").and_then(|p| p.split_once(')'))
+        && !letters.is_empty()
+        && letters.bytes().all(|b| b.is_ascii_lowercase())
+    {
+        for letter in letters.chars() {
+            match letter {
+                'i' => options.ignore_case = true,
+                'c' => options.ignore_case = false,
+                'n' | 'm' => (options.stops_at_newline, options.lines) = (true, true),
+                'p' => (options.stops_at_newline, options.lines) = (true, false),
+                'w' => (options.stops_at_newline, options.lines) = (false, true),
+                's' => (options.stops_at_newline, options.lines) = (false, false),
+                'q' => options.literal = true,
+                't' => {}
+                'b' | 'e' | 'x' => return Err(unsupported("a director or embedded option")),
+                _ => return Err(invalid("invalid embedded option")),
+            }
+        }
+        pattern = rest;
+    }
+    Ok((options, pattern))
+}
+
 /// The pattern in the other syntax.
 pub fn translate(pattern: &str) -> Result<String> {
-    Translator { rest: pattern, out: String::new() }.translate()
+    let (options, rest) = embedded(pattern)?;
+    let translator = Translator { rest, out: String::new(), stops_at_newline: options.stops_at_newline };
+    let translated = match options.literal {
+        true => rest.chars().fold(String::new(), |mut out, c| {
+            if "\\.+*?()|[]{}^$#&-~".contains(c) {
+                out.push('\\');
+            }
+            out.push(c);
+            out
+        }),
+        false => translator.translate()?,
+    };
+    let flag = |on: bool, flag: &'static str| if on { flag } else { "" };
+    let on = [flag(options.ignore_case, "i"), flag(options.lines, "m")].concat();
+    let off = flag(options.stops_at_newline, "-s");
+    match on.is_empty() && off.is_empty() {
+        true => Ok(translated),
+        false => Ok(format!("(?{on}{off}:{translated})")),
+    }
 }
 
 struct Translator<'a> {
     rest: &'a str,
     out: String,
+    stops_at_newline: bool,
 }
 
 impl Translator<'_> {
@@ -113,6 +170,9 @@ impl Translator<'_> {
         self.out.push('[');
         if self.eat("^") {
             self.out.push('^');
+            if self.stops_at_newline {
+                self.out.push_str("\\n");
+            }
         }
         let mut first = true;
         loop {
@@ -157,7 +217,10 @@ impl Translator<'_> {
 /// Whether of the matches that begin at one place the shortest is meant. An expression has the preference of the first
 /// part of it that has one: a repetition that is no fixed number; of several alternatives the longest is always meant.
 pub fn prefers_shortest(pattern: &str) -> bool {
-    Preference { rest: pattern }.expression() == Some(true)
+    match embedded(pattern) {
+        Ok((options, rest)) => !options.literal && Preference { rest }.expression() == Some(true),
+        Err(_) => false,
+    }
 }
 
 struct Preference<'a> {
@@ -239,4 +302,58 @@ impl Preference<'_> {
         self.rest = self.rest.strip_prefix('?').unwrap_or(self.rest);
         if fixed { None } else { Some(Some(shortest)) }
     }
+}
+
+/// The regular expression that a pattern of SIMILAR TO is: SQL's wildcards, the operators of regular expressions, and an
+/// escape character (none where it is empty).
+pub fn similar(pattern: &str, escape: &str) -> Result<String> {
+    let mut escapes = escape.chars();
+    let escape = escapes.next();
+    if escapes.next().is_some() {
+        let message = "invalid escape string";
+        return Err(
+            Error::new(SqlState::new("22025"), message).hint("Escape string must be empty or one character.")
+        );
+    }
+    let mut out = "^(?:".to_owned();
+    let mut chars = pattern.chars();
+    // Within brackets, and whether their first character may still come.
+    let mut brackets: Option<bool> = None;
+    while let Some(c) = chars.next() {
+        if Some(c) == escape {
+            let Some(next) = chars.next() else { break };
+            if next == '"' && brackets.is_none() {
+                return Err(unsupported("the separator of SUBSTRING"));
+            }
+            out.extend(['\\', next]);
+            brackets = brackets.map(|_| false);
+            continue;
+        }
+        match (c, brackets) {
+            ('\\', _) => out.push_str("\\\\"),
+            (']', Some(false)) => {
+                out.push(c);
+                brackets = None;
+                continue;
+            }
+            ('^', Some(true)) => {
+                out.push(c);
+                continue;
+            }
+            (_, Some(_)) => out.push(c),
+            ('[', None) => {
+                out.push(c);
+                brackets = Some(true);
+                continue;
+            }
+            ('%', None) => out.push_str(".*"),
+            ('_', None) => out.push('.'),
+            ('(', None) => out.push_str("(?:"),
+            ('.' | '^' | '$', None) => out.extend(['\\', c]),
+            (_, None) => out.push(c),
+        }
+        brackets = brackets.map(|_| false);
+    }
+    out.push_str(")$");
+    Ok(out)
 }

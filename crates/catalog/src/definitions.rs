@@ -382,6 +382,7 @@ mod tests {
             parent_index: IndexId(0),
             parent_columns: vec![ColumnId(0)],
             on_delete: ReferentialAction::Restrict,
+            set_columns: Vec::new(),
             on_update: ReferentialAction::Restrict,
             check: CheckTime::Deferred,
             match_full: false,

@@ -274,6 +274,13 @@ pub enum ReferentialAction {
     SetDefault,
 }
 
+impl ReferentialAction {
+    /// Whether it sets the columns of the rows that refer.
+    pub fn sets(self) -> bool {
+        matches!(self, ReferentialAction::SetNull | ReferentialAction::SetDefault)
+    }
+}
+
 /// A foreign key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
@@ -289,6 +296,9 @@ pub struct ForeignKey {
     pub parent_columns: Vec<ColumnId>,
     /// ON DELETE
     pub on_delete: ReferentialAction,
+    /// The columns that ON DELETE sets, where it says which; empty: all.
+    #[serde(default)]
+    pub set_columns: Vec<ColumnId>,
     /// ON UPDATE
     pub on_update: ReferentialAction,
     /// Whether its check can wait.

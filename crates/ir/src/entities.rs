@@ -39,7 +39,10 @@ impl OpKind {
             | OpKind::Continue { label } => f(Entity::Label(label)),
             OpKind::Return => {}
             OpKind::Try { handlers, .. } => {
-                handlers.iter_mut().for_each(|h| regs([&mut h.sqlstate, &mut h.sqlerrm], f));
+                handlers.iter_mut().for_each(|h| {
+                    let more = h.diagnostics.iter_mut().map(|(_, r)| r);
+                    regs([&mut h.sqlstate, &mut h.sqlerrm].into_iter().chain(more), f);
+                });
             }
             OpKind::Raise { state, message, fields, .. } => {
                 if let StateSource::Computed(r) = state {

@@ -108,6 +108,8 @@ funcs! {
     Int2Neg "int2.neg" (I) -> I; Int4Neg "int4.neg" (I) -> I; Int8Neg "int8.neg" (I) -> I;
     Int2Abs "int2.abs" (I) -> I; Int4Abs "int4.abs" (I) -> I; Int8Abs "int8.abs" (I) -> I;
     IntSign "int.sign" (I) -> I total;
+    /// The bucket of a row: its number from 1, the number of rows, the number of buckets.
+    Ntile "int.ntile" (I, I, I) -> I;
     IntAnd "int.and" (I, I) -> I total; IntOr "int.or" (I, I) -> I total; IntXor "int.xor" (I, I) -> I total;
     IntNot "int.not" (I) -> I total;
     /// Greatest common divisor and least common multiple, 22003 beyond the width.
@@ -127,7 +129,7 @@ funcs! {
     NumSign "num.sign" (N) -> N total; NumCeil "num.ceil" (N) -> N; NumFloor "num.floor" (N) -> N;
     /// Half away from zero; digits may be negative.
     NumRound "num.round" (N, I) -> N; NumTrunc "num.trunc" (N, I) -> N;
-    NumSqrt "num.sqrt" (N) -> N; NumPower "num.power" (N, N) -> N; NumScale "num.scale" (N) -> I total;
+    NumSqrt "num.sqrt" (N) -> N; NumPower "num.power" (N, N) -> N; NumScale "num.scale" (N) -> I total; NumFactorial "num.factorial" (I) -> N;
     NumExp "num.exp" (N) -> N; NumLn "num.ln" (N) -> N; NumLog10 "num.log10" (N) -> N;
     /// Base, then the number.
     NumLog "num.log" (N, N) -> N;
@@ -147,6 +149,13 @@ funcs! {
     FltSqrt "flt.sqrt" (F) -> F; FltPower "flt.power" (F, F) -> F; FltExp "flt.exp" (F) -> F; FltLn "flt.ln" (F) -> F; FltLog10 "flt.log10" (F) -> F;
     FltCbrt "flt.cbrt" (F) -> F total; FltSin "flt.sin" (F) -> F; FltCos "flt.cos" (F) -> F; FltTan "flt.tan" (F) -> F;
     FltAsin "flt.asin" (F) -> F; FltAcos "flt.acos" (F) -> F; FltAtan "flt.atan" (F) -> F total; FltAtan2 "flt.atan2" (F, F) -> F total;
+    FltCot "flt.cot" (F) -> F total; FltSinh "flt.sinh" (F) -> F total; FltCosh "flt.cosh" (F) -> F total; FltTanh "flt.tanh" (F) -> F total;
+    FltAsinh "flt.asinh" (F) -> F total; FltAcosh "flt.acosh" (F) -> F; FltAtanh "flt.atanh" (F) -> F;
+    /// The same functions of angles in degrees: exact where an angle is.
+    FltSind "flt.sind" (F) -> F; FltCosd "flt.cosd" (F) -> F; FltTand "flt.tand" (F) -> F; FltCotd "flt.cotd" (F) -> F;
+    FltAsind "flt.asind" (F) -> F; FltAcosd "flt.acosd" (F) -> F; FltAtand "flt.atand" (F) -> F total; FltAtan2d "flt.atan2d" (F, F) -> F total;
+    /// Number of the bucket that a value is in, of so many equal ones between two bounds.
+    FltWidthBucket "flt.widthbucket" (F, F, F, I) -> I; NumWidthBucket "num.widthbucket" (N, N, N, I) -> I;
     FltDegrees "flt.degrees" (F) -> F; FltRadians "flt.radians" (F) -> F;
     FltEq "flt.eq" (F, F) -> B total; FltNe "flt.ne" (F, F) -> B total; FltLt "flt.lt" (F, F) -> B total;
     FltLe "flt.le" (F, F) -> B total; FltGt "flt.gt" (F, F) -> B total; FltGe "flt.ge" (F, F) -> B total;
@@ -193,6 +202,8 @@ funcs! {
     RegexReplace "regex.replace" (T, T, T, T, I, I) -> T;
     /// Text, pattern, options: what the parentheses of the first match have matched; NULL without one.
     RegexMatch "regex.match" (T, T, T) -> A; RegexPart "regex.part" (T, T) -> T; RegexSubstr "regex.substr" (T, T) -> T;
+    /// The regular expression of a pattern of SIMILAR TO and its escape character.
+    Similar "text.similar" (T, T) -> T;
     /// The same of all matches, one behind the other, with option g; and how many there are.
     RegexAll "regex.all" (T, T, T) -> A; RegexAllCount "regex.allcount" (T, T, T) -> I;
     /// Text, pattern, options: what is between the matches.
@@ -246,6 +257,7 @@ funcs! {
     BytesLe "bytes.le" (Y, Y) -> B total; BytesGt "bytes.gt" (Y, Y) -> B total; BytesGe "bytes.ge" (Y, Y) -> B total;
     BytesConcat "bytes.concat" (Y, Y) -> Y; BytesLength "bytes.length" (Y) -> I total;
     BytesSubstr "bytes.substr" (Y, I) -> Y; BytesSubstrFor "bytes.substrfor" (Y, I, I) -> Y; BytesMd5 "bytes.md5" (Y) -> T;
+    SetByte "bytes.setbyte" (Y, I, I) -> Y; GetBit "bytes.getbit" (Y, I) -> I; SetBit "bytes.setbit" (Y, I, I) -> Y; BitCount "bytes.bitcount" (Y) -> I;
     /// SHA-2 of so many bits: 224, 256, 384, 512.
     BytesSha "bytes.sha" (Y, I) -> Y;
     GetByte "bytes.getbyte" (Y, I) -> I;
@@ -299,7 +311,7 @@ funcs! {
     ArrayContainsElement "array.any" (X, A) -> B nullable; ArrayPosition "array.position" (A, X) -> I nullable;
     ArrayRemove "array.remove" (A, X) -> A nullable; ArrayPositions "array.positions" (A, X) -> A nullable;
     /// Array, what, by what.
-    ArrayReplace "array.replace" (A, X, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
+    ArrayPut "array.put" (A, I, X) -> A nullable; ArrayReplace "array.replace" (A, X, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
     /// Of texts: other elements are cast before.
     ArrayToString "array.tostring" (A, T) -> T; ArrayToStringOr "array.tostringor" (A, T, T) -> T nullable; StringToArray "array.fromstring" (T, T) -> A nullable;
     ArrayContains "array.contains" (A, A) -> B total; ArrayOverlaps "array.overlaps" (A, A) -> B total;

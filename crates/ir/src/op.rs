@@ -138,6 +138,46 @@ impl Catch {
     }
 }
 
+/// What GET STACKED DIAGNOSTICS can ask of an error, besides SQLSTATE and message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Diagnostic {
+    /// PG_EXCEPTION_DETAIL
+    Detail,
+    /// PG_EXCEPTION_HINT
+    Hint,
+    /// PG_EXCEPTION_CONTEXT
+    Context,
+    /// SCHEMA_NAME
+    Schema,
+    /// TABLE_NAME
+    Table,
+    /// COLUMN_NAME
+    Column,
+    /// CONSTRAINT_NAME
+    Constraint,
+    /// PG_DATATYPE_NAME
+    DataType,
+}
+
+impl Diagnostic {
+    /// All, with their names in SQL (without `pg_exception_`), which are those in the text form.
+    pub const ALL: [(Diagnostic, &str); 8] = [
+        (Diagnostic::Detail, "detail"),
+        (Diagnostic::Hint, "hint"),
+        (Diagnostic::Context, "context"),
+        (Diagnostic::Schema, "schema_name"),
+        (Diagnostic::Table, "table_name"),
+        (Diagnostic::Column, "column_name"),
+        (Diagnostic::Constraint, "constraint_name"),
+        (Diagnostic::DataType, "pg_datatype_name"),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(d, _)| *d == self).map_or("", |(_, name)| name)
+    }
+}
+
 /// A handler of a `Try`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Handler {
@@ -147,6 +187,8 @@ pub struct Handler {
     pub sqlstate: Reg,
     /// Receives the message.
     pub sqlerrm: Reg,
+    /// Receive more about the error, as text; empty where it does not say.
+    pub diagnostics: Vec<(Diagnostic, Reg)>,
     /// Runs after the region's writes were undone.
     pub body: Block,
 }
@@ -462,6 +504,7 @@ impl OpKind {
             OpKind::Try { handlers, .. } => handlers.iter().for_each(|h| {
                 f(h.sqlstate);
                 f(h.sqlerrm);
+                h.diagnostics.iter().for_each(|(_, r)| f(*r));
             }),
             OpKind::Call { outs, .. } => outs.iter().for_each(|r| f(*r)),
             OpKind::Execute { row_count, .. } => f(*row_count),

@@ -3,7 +3,7 @@
 use super::{Pc, R, Source, TableMeta};
 use crate::slot::BytesKind;
 use planaria_base::{ColumnId, IndexId, Level, ProcedureId, SqlState, SystemId, TableId, Type};
-use planaria_ir::{Catch, CollKind, OpId, Question, ReadMode};
+use planaria_ir::{Catch, CollKind, Diagnostic, OpId, Question, ReadMode};
 use planaria_storage::{Column, IndexSet};
 use std::sync::Arc;
 
@@ -167,6 +167,7 @@ pub(crate) struct HandlerDesc {
     pub catches: Box<[Catch]>,
     pub sqlstate: R,
     pub sqlerrm: R,
+    pub diagnostics: Box<[(Diagnostic, R)]>,
     pub entry: Pc,
 }
 

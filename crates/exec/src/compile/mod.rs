@@ -463,6 +463,9 @@ impl Compiler<'_> {
                 catches: h.catches.clone().into(),
                 sqlstate: self.emit.target(h.sqlstate)?,
                 sqlerrm: self.emit.target(h.sqlerrm)?,
+                diagnostics: (h.diagnostics.iter())
+                    .map(|(what, reg)| Ok((*what, self.emit.target(*reg)?)))
+                    .collect::<Result<_>>()?,
                 entry: 0,
             })
         });

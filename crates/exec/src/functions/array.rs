@@ -8,7 +8,7 @@ use memchr::memmem;
 use planaria_base::text_io::count_chars;
 use planaria_base::value::{ValueReader, ValueWriter};
 use planaria_base::watch::Pace;
-use planaria_base::{Error, Result, limits};
+use planaria_base::{Error, Result, SqlState, limits};
 use planaria_storage::arena::Bytes;
 
 /// `array[index]`; NULL outside.
@@ -111,6 +111,25 @@ pub fn positions(heap: &mut Heap, array: Slot, value: Slot) -> Result<Slot> {
 }
 
 /// `array_replace`: NULL is replaced like any value.
+/// The array with another element at an index.
+pub fn put(heap: &mut Heap, array: Slot, index: Slot, value: Slot) -> Result<Slot> {
+    let Slot::Int(at) = index else { return Err(null_subscript()) };
+    let whole = match array {
+        Slot::Array(shared) => {
+            let own = heap.elements(shared).to_vec();
+            heap.array(&own)?
+        }
+        none => none,
+    };
+    heap.array_set_in_place(whole, at, value)
+}
+
+/// 22004
+#[cold]
+pub fn null_subscript() -> Error {
+    Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")
+}
+
 pub fn replace(heap: &mut Heap, array: Slot, from: Slot, to: Slot) -> Result<Slot> {
     let Slot::Array(found) = array else { return Ok(Slot::Null) };
     let elements = heap.elements(found).iter();

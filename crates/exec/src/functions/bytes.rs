@@ -26,14 +26,46 @@ pub fn substr(at: Bytes, start: i64, count: Option<i64>) -> Result<Slot> {
     Ok(Slot::Bytea(Bytes { offset: at.offset + from as u32, len: (to - from) as u32 }))
 }
 
+#[cold]
+fn out_of_range(index: i64, len: i64) -> Error {
+    let message = format!("index {index} out of valid range, 0..{}", len - 1);
+    Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message)
+}
+
+/// A byte, or a bit of it: numbered from the least of the first byte.
+fn byte_at(heap: &Heap, at: Bytes, index: i64, each: i64) -> Result<(usize, u8)> {
+    let byte = usize::try_from(index / each).ok().filter(|_| index >= 0);
+    let found = byte.and_then(|i| heap.bytes(at).get(i).map(|b| (i, *b)));
+    found.ok_or_else(|| out_of_range(index, i64::from(at.len) * each))
+}
+
 pub fn get_byte(heap: &Heap, at: Bytes, index: i64) -> Result<Slot> {
-    let byte = usize::try_from(index).ok().and_then(|i| heap.bytes(at).get(i));
-    match byte {
-        Some(b) => Ok(Slot::Int(i64::from(*b))),
-        None => Err(Error::new(
-            SqlState::ARRAY_SUBSCRIPT_ERROR,
-            format!("index {index} out of valid range, 0..{}", i64::from(at.len) - 1),
-        )),
+    Ok(Slot::Int(byte_at(heap, at, index, 1)?.1.into()))
+}
+
+pub fn get_bit(heap: &Heap, at: Bytes, index: i64) -> Result<Slot> {
+    let (_, byte) = byte_at(heap, at, index, 8)?;
+    Ok(Slot::Int(i64::from(byte >> (index % 8) & 1)))
+}
+
+fn with_byte(heap: &mut Heap, at: Bytes, index: usize, byte: u8) -> Result<Slot> {
+    let mut bytes = heap.bytes(at).to_vec();
+    bytes[index] = byte;
+    heap.bytea(&bytes)
+}
+
+pub fn set_byte(heap: &mut Heap, at: Bytes, index: i64, new: i64) -> Result<Slot> {
+    let (i, _) = byte_at(heap, at, index, 1)?;
+    with_byte(heap, at, i, new as u8)
+}
+
+pub fn set_bit(heap: &mut Heap, at: Bytes, index: i64, new: i64) -> Result<Slot> {
+    let (i, byte) = byte_at(heap, at, index, 8)?;
+    let bit = 1 << (index % 8);
+    match new {
+        0 => with_byte(heap, at, i, byte & !bit),
+        1 => with_byte(heap, at, i, byte | bit),
+        _ => Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "new bit must be 0 or 1")),
     }
 }
 

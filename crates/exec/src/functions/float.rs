@@ -104,6 +104,13 @@ pub fn inverse(x: f64, f: fn(f64) -> f64) -> Result<f64> {
     if x.abs() > 1.0 { Err(range_of_input()) } else { Ok(f(x)) }
 }
 
+pub fn acosh(x: f64) -> Result<f64> {
+    if x < 1.0 { Err(range_of_input()) } else { Ok(x.acosh()) }
+}
+pub fn atanh(x: f64) -> Result<f64> {
+    if x.abs() > 1.0 { Err(range_of_input()) } else { Ok(x.atanh()) }
+}
+
 #[cold]
 fn range_of_input() -> Error {
     Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range")

@@ -22,8 +22,11 @@
 //! All of these but the first say 0A000.
 
 mod array;
+pub use array::null_subscript;
+mod bucket;
 mod bytes;
 pub mod cast;
+mod degrees;
 pub mod fast;
 mod float;
 mod format;
@@ -130,6 +133,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Int2Abs => int(fast::int2(a[0].int().checked_abs())),
         Int4Abs => int(fast::int4(a[0].int().checked_abs())),
         Int8Abs => int(fast::int8(a[0].int().checked_abs())),
+        Ntile => bucket::ntile(a[0].int(), a[1].int(), a[2].int()).map(Slot::Int),
         IntSign => Ok(Slot::Int(a[0].int().signum())),
         IntAnd => Ok(Slot::Int(a[0].int() & a[1].int())),
         IntOr => Ok(Slot::Int(a[0].int() | a[1].int())),
@@ -205,6 +209,26 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         FltAcos => flt(float::inverse(a[0].float(), f64::acos)),
         FltAtan => Ok(Slot::Float(a[0].float().atan())),
         FltAtan2 => Ok(Slot::Float(a[0].float().atan2(a[1].float()))),
+        FltCot => Ok(Slot::Float(1.0 / a[0].float().tan())),
+        FltSinh => Ok(Slot::Float(a[0].float().sinh())),
+        FltCosh => Ok(Slot::Float(a[0].float().cosh())),
+        FltTanh => Ok(Slot::Float(a[0].float().tanh())),
+        FltAsinh => Ok(Slot::Float(a[0].float().asinh())),
+        FltAcosh => flt(float::acosh(a[0].float())),
+        FltAtanh => flt(float::atanh(a[0].float())),
+        FltSind => flt(float::periodic(a[0].float(), degrees::sin)),
+        FltCosd => flt(float::periodic(a[0].float(), degrees::cos)),
+        FltTand => flt(float::periodic(a[0].float(), degrees::tan)),
+        FltCotd => flt(float::periodic(a[0].float(), degrees::cot)),
+        FltAsind => flt(float::inverse(a[0].float(), degrees::asin)),
+        FltAcosd => flt(float::inverse(a[0].float(), degrees::acos)),
+        FltAtand => Ok(Slot::Float(degrees::atan(a[0].float()))),
+        FltAtan2d => Ok(Slot::Float(degrees::atan2(a[0].float(), a[1].float()))),
+        FltWidthBucket => {
+            bucket::of_float(a[0].float(), a[1].float(), a[2].float(), a[3].int()).map(Slot::Int)
+        }
+        NumWidthBucket => bucket::of_numeric(a[0].num(), a[1].num(), a[2].num(), a[3].int()).map(Slot::Int),
+        NumFactorial => num(factorial(a[0].int())),
         FltDegrees => flt(float::div(a[0].float(), float::RADIANS_PER_DEGREE)),
         FltRadians => flt(float::mul(a[0].float(), float::RADIANS_PER_DEGREE)),
         FltEq | FltNe | FltLt | FltLe | FltGt | FltGe => is(fast::float_cmp(a[0].float(), a[1].float()), func),
@@ -260,6 +284,14 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Chr => text::chr(heap, a[0].int()),
         Md5 => bytes::md5_hex(heap, a[0].bytes()),
         StartsWith => Ok(Slot::Bool(heap.bytes(a[0].bytes()).starts_with(heap.bytes(a[1].bytes())))),
+        Similar => {
+            let built = heap.build(|heap, out| {
+                let (pattern, escape) = (heap.str(a[0].bytes()), heap.str(a[1].bytes()));
+                out.extend_from_slice(planaria_base::pattern::similar(pattern, escape)?.as_bytes());
+                Ok(())
+            });
+            built.map(Slot::Text)
+        }
         Overlay => text::overlay(heap, a[0].bytes(), a[1].bytes(), a[2].int(), a[3].int()),
         Like => {
             let matches = like::like(heap.bytes(a[0].bytes()), heap.bytes(a[1].bytes()), heap.bytes(a[2].bytes()));
@@ -356,6 +388,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BytesMd5 => bytes::md5_hex(heap, a[0].bytes()),
         BytesSha => bytes::sha(heap, a[0].bytes(), a[1].int()),
         GetByte => bytes::get_byte(heap, a[0].bytes(), a[1].int()),
+        SetByte => bytes::set_byte(heap, a[0].bytes(), a[1].int(), a[2].int()),
+        GetBit => bytes::get_bit(heap, a[0].bytes(), a[1].int()),
+        SetBit => bytes::set_bit(heap, a[0].bytes(), a[1].int(), a[2].int()),
+        BitCount => Ok(Slot::Int(heap.bytes(a[0].bytes()).iter().map(|b| i64::from(b.count_ones())).sum())),
         Encode => bytes::encode(heap, a[0].bytes(), a[1].bytes()),
         Decode => bytes::decode(heap, a[0].bytes(), a[1].bytes()),
         UuidEq | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => is(a[0].uuid().cmp(&a[1].uuid()), func),
@@ -480,6 +516,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ArrayPosition => Ok(array::position(heap, a[0], a[1])),
         ArrayRemove => array::remove(heap, a[0], a[1]),
         ArrayPositions => array::positions(heap, a[0], a[1]),
+        ArrayPut => array::put(heap, a[0], a[1], a[2]),
         ArrayReplace => array::replace(heap, a[0], a[1], a[2]),
         ArrayEq => Ok(Slot::Bool(array::equal(heap, a[0].array(), a[1].array()))),
         ArrayNe => Ok(Slot::Bool(!array::equal(heap, a[0].array(), a[1].array()))),
@@ -586,4 +623,17 @@ fn column_size(slot: Slot, heap: &Heap) -> i64 {
         Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => 4 + i64::from(b.len),
         Slot::Array(a) => 24 + heap.elements(a).iter().map(|e| column_size(*e, heap)).sum::<i64>(),
     }
+}
+
+/// 22003 of a negative number, and where the product has too many digits.
+fn factorial(n: i64) -> Result<Numeric> {
+    if n < 0 {
+        let message = "factorial of a negative number is undefined";
+        return Err(planaria_base::Error::new(planaria_base::SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
+    }
+    let mut product = Numeric::from_i128(1)?;
+    for factor in 2..=n {
+        product = product.mul(Numeric::from_i128(factor.into())?)?;
+    }
+    Ok(product)
 }

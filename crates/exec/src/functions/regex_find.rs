@@ -34,10 +34,12 @@ thread_local! {
 }
 
 /// What the options of a function say.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Options {
     global: bool,
     ignore_case: bool,
+    /// What the pattern then says of itself.
+    embedded: String,
 }
 
 fn options(text: &str, global: Option<&str>) -> Result<Options> {
@@ -55,11 +57,12 @@ fn options(text: &str, global: Option<&str>) -> Result<Options> {
             }
             ('i', _) => options.ignore_case = true,
             ('c', _) => options.ignore_case = false,
-            ('s' | 't', _) => {}
-            ('n' | 'm' | 'p' | 'w' | 'x' | 'e' | 'b' | 'q', _) => {
+            ('t', _) => {}
+            ('n' | 'm' | 'p' | 'w' | 's' | 'q', _) => options.embedded.push(option),
+            ('x' | 'e' | 'b', _) => {
                 return Err(Error::unsupported(
                     format!("regular expression option \"{option}\" is not supported"),
-                    "g, i, c and s are.",
+                    "g, i, c, s, n, m, p, w, q and t are.",
                 ));
             }
             _ => {
@@ -84,6 +87,14 @@ fn with<R>(pattern: &str, ignore_case: bool, f: impl FnOnce(&mut Finder) -> Resu
         }
         f(&mut cache[0])
     })
+}
+
+fn with_options<R>(pattern: &str, options: &Options, f: impl FnOnce(&mut Finder) -> Result<R>) -> Result<R> {
+    // `s` alone is how it is.
+    match options.embedded.trim_start_matches('s') {
+        "" => with(pattern, options.ignore_case, f),
+        letters => with(&format!("(?{letters}){pattern}"), options.ignore_case, f),
+    }
 }
 
 impl Finder {
@@ -183,7 +194,7 @@ pub fn replace(
     let built = heap.build(|heap, out| {
         let (text, by) = (heap.str(text), heap.str(by));
         let start = place(text, start)?;
-        with(heap.str(pattern), options.ignore_case, |finder| {
+        with_options(heap.str(pattern), &options, |finder| {
             let (mut written, mut count) = (0, 0);
             finder.each(text, start, |finder, found| {
                 count += 1;
@@ -248,7 +259,7 @@ fn array_of(heap: &mut Heap, parts: Vec<Option<String>>) -> Result<Slot> {
 /// `regexp_match`: of the first match; NULL without one.
 pub fn first(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot> {
     let options = options(heap.str(flags), Some("regexp_match"))?;
-    let parts = with(heap.str(pattern), options.ignore_case, |finder| {
+    let parts = with_options(heap.str(pattern), &options, |finder| {
         let text = heap.str(text);
         let found = finder.find(text, 0);
         Ok(found.map(|found| parts_of(finder, text, found)))
@@ -263,7 +274,7 @@ pub fn first(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot
 pub fn all(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot> {
     let options = options(heap.str(flags), None)?;
     let mut parts = Vec::new();
-    with(heap.str(pattern), options.ignore_case, |finder| {
+    with_options(heap.str(pattern), &options, |finder| {
         let text = heap.str(text);
         finder.each(text, 0, |finder, found| {
             parts.extend(parts_of(finder, text, found));
@@ -278,7 +289,7 @@ pub fn all(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot> 
 pub fn all_count(heap: &Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<i64> {
     let options = options(heap.str(flags), None)?;
     let mut count = 0;
-    with(heap.str(pattern), options.ignore_case, |finder| {
+    with_options(heap.str(pattern), &options, |finder| {
         finder.each(heap.str(text), 0, |_, _| {
             count += 1;
             Ok(options.global)
@@ -317,7 +328,7 @@ pub fn split(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot
     let options = options(heap.str(flags), Some("regexp_split_to_array"))?;
     let mut parts = Vec::new();
     let mut last = 0;
-    with(heap.str(pattern), options.ignore_case, |finder| {
+    with_options(heap.str(pattern), &options, |finder| {
         let whole = heap.str(text);
         finder.each(whole, 0, |_, (start, end)| {
             if start < whole.len() && end > last {
@@ -341,7 +352,7 @@ pub fn count(heap: &Heap, [text, pattern, flags]: [Bytes; 3], start: i64) -> Res
     let text = heap.str(text);
     let start = place(text, start)?;
     let mut count = 0;
-    with(heap.str(pattern), options.ignore_case, |finder| {
+    with_options(heap.str(pattern), &options, |finder| {
         finder.each(text, start, |_, _| {
             count += 1;
             Ok(true)

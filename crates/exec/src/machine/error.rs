@@ -7,7 +7,7 @@ use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, IndexId, Level, Result, SqlState};
-use planaria_ir::ProgramKind;
+use planaria_ir::{Diagnostic, ProgramKind};
 use planaria_protocol::{Refused, RowLocks};
 use planaria_storage::Field;
 
@@ -49,7 +49,14 @@ impl Machine {
                     *slot = sqlerrm;
                 }
                 self.handled = true;
-                self.caught.push(out_of_sites(code, pc, error, region.site).0);
+                let caught = out_of_sites(code, pc, error, region.site).0;
+                for (what, reg) in &handler.diagnostics {
+                    let told = self.heap.text(told(&caught, *what))?;
+                    if let Some(slot) = frame.get_mut(usize::from(*reg)) {
+                        *slot = told;
+                    }
+                }
+                self.caught.push(caught);
                 return Ok(handler.entry as usize);
             }
         }
@@ -212,4 +219,21 @@ fn field_datum(field: Field<'_>, ty: &planaria_base::Type) -> planaria_base::Dat
         Field::Bytes(b) if *ty == Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(b).into_owned()),
         Field::Bytes(b) => Datum::Text(String::from_utf8_lossy(b).into_owned()),
     }
+}
+
+/// What an error says of itself; nothing is an empty text.
+fn told(error: &Error, what: Diagnostic) -> &str {
+    let fields = error.fields();
+    let told = match what {
+        Diagnostic::Detail => &fields.detail,
+        Diagnostic::Hint => &fields.hint,
+        Diagnostic::Context => &fields.context,
+        // There is one.
+        Diagnostic::Schema => return fields.table.as_ref().map_or("", |_| "public"),
+        Diagnostic::Table => &fields.table,
+        Diagnostic::Column => &fields.column,
+        Diagnostic::Constraint => &fields.constraint,
+        Diagnostic::DataType => &None,
+    };
+    told.as_deref().unwrap_or("")
 }

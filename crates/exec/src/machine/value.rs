@@ -5,7 +5,7 @@ use crate::code::*;
 use crate::functions;
 use crate::host::Host;
 use crate::slot::Slot;
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::Result;
 
 /// Arguments of a function that are gathered without a vector.
 const ARGS_INLINE: usize = 8;
@@ -122,10 +122,7 @@ impl Machine {
     #[inline(never)]
     fn array_set(&mut self, frame: &mut [Slot], array: R, index: R, value: R, owner: R) -> Result<()> {
         let Slot::Int(at) = frame[usize::from(index)] else {
-            return Err(Error::new(
-                SqlState::NULL_VALUE_NOT_ALLOWED,
-                "array subscript in assignment must not be null",
-            ));
+            return Err(functions::null_subscript());
         };
         let mut whole = frame[usize::from(array)];
         if let (Slot::Array(shared), false) = (whole, frame[usize::from(owner)].is_true()) {

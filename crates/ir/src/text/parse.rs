@@ -4,9 +4,9 @@ use super::print::strength_word;
 use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
 use crate::{
-    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
-    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, ReadMode, Reg,
-    RegDecl, RegKind, SortKey, StateSource,
+    Block, Bound, Catch, Coll, CollDecl, CollKind, Diagnostic, Draw, ErrorFields, Func, Handler, IfClaimed,
+    Inlined, Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range,
+    ReadMode, Reg, RegDecl, RegKind, SortKey, StateSource,
 };
 use planaria_base::datetime::Interval;
 use planaria_base::enumeration::{self, Enum};
@@ -422,8 +422,14 @@ impl Parser {
         let sqlstate = self.reg()?;
         self.sign(",")?;
         let sqlerrm = self.reg()?;
+        let mut diagnostics = Vec::new();
+        while self.sign_if(",") {
+            let known = Diagnostic::ALL.iter().find(|(_, name)| self.word_if(name));
+            let Some((what, _)) = known else { return self.fail("expected what a handler receives") };
+            diagnostics.push((*what, self.reg()?));
+        }
         self.sign(")")?;
-        Ok(Handler { catches, sqlstate, sqlerrm, body: self.braces()? })
+        Ok(Handler { catches, sqlstate, sqlerrm, diagnostics, body: self.braces()? })
     }
 
     fn sqlstate(&mut self) -> Result<SqlState> {

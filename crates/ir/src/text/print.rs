@@ -195,7 +195,10 @@ impl Printer {
                         Catch::Others => "others".into(),
                         Catch::State(s) => quote(s.as_str()),
                     });
-                    let regs = self.regs(&[h.sqlstate, h.sqlerrm]);
+                    let mut regs = self.regs(&[h.sqlstate, h.sqlerrm]);
+                    for (what, reg) in &h.diagnostics {
+                        regs.push_str(&format!(", {} {}", what.name(), self.regs(&[*reg])));
+                    }
                     self.line(format!("}} handle {catches} -> ({regs}) {{"));
                     self.inside(&h.body);
                 }

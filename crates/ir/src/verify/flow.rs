@@ -115,6 +115,7 @@ impl Flow<'_> {
                     if let Some(w) = &mut start {
                         w.add(h.sqlstate);
                         w.add(h.sqlerrm);
+                        h.diagnostics.iter().for_each(|(_, r)| w.add(*r));
                     }
                     let done = self.block(&h.body, start)?;
                     end = join(end, done);

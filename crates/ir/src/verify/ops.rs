@@ -131,6 +131,7 @@ impl Walk<'_> {
                     ensure!(!h.catches.is_empty(), "a handler without conditions");
                     self.text(h.sqlstate)?;
                     self.text(h.sqlerrm)?;
+                    h.diagnostics.iter().try_for_each(|(_, r)| self.text(*r))?;
                 }
                 Ok(())
             }

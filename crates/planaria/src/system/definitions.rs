@@ -173,6 +173,9 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
             ReferentialAction::SetDefault => "SET DEFAULT",
         };
         let _ = write!(text, " ON {event} {action}");
+        if event == "DELETE" && !key.set_columns.is_empty() {
+            let _ = write!(text, " ({})", names(table, &key.set_columns));
+        }
     }
     text.push_str(match key.check {
         CheckTime::NotDeferrable => "",

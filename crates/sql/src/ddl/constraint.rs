@@ -32,6 +32,7 @@ pub(super) struct ForeignKeyDef {
     pub parent_columns: Vec<String>,
     pub match_full: bool,
     pub on_delete: ReferentialAction,
+    pub set_columns: Vec<String>,
     pub on_update: ReferentialAction,
     pub check: CheckTime,
     pub position: Position,
@@ -61,6 +62,7 @@ impl Pending {
                 parent_columns,
                 match_full,
                 on_delete,
+                set_columns,
                 on_update,
                 check,
             } => Pending::ForeignKey(ForeignKeyDef {
@@ -69,6 +71,7 @@ impl Pending {
                 parent: parent.clone(),
                 parent_columns: parent_columns.clone(),
                 on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
+                set_columns: set_columns.clone(),
                 on_update: on_update.unwrap_or(ReferentialAction::Restrict),
                 check: *check,
                 match_full: *match_full,
@@ -179,7 +182,21 @@ impl Change {
             columns.push(c);
         }
         let generated = columns.iter().any(|c: &ColumnId| table.columns[c.index()].generated().is_some());
-        let sets = |action| matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault);
+        let mut set_columns = Vec::new();
+        for name in &def.set_columns {
+            let Some((c, _)) = table.column(name) else {
+                let message =
+                    format!("column \"{name}\" referenced in foreign key constraint does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(def.position));
+            };
+            if !columns.contains(&c) {
+                let message =
+                    format!("column \"{name}\" referenced in ON DELETE SET action must be part of foreign key");
+                return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(def.position));
+            }
+            set_columns.push(c);
+        }
+        let sets = ReferentialAction::sets;
         let wrong = match (sets(def.on_delete), def.on_update) {
             (true, _) => Some("DELETE"),
             (_, ReferentialAction::Cascade) => Some("UPDATE"),
@@ -217,6 +234,7 @@ impl Change {
             parent_index,
             parent_columns,
             on_delete: def.on_delete,
+            set_columns,
             on_update: def.on_update,
             check: def.check,
             match_full: def.match_full,

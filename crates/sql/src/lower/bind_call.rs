@@ -3,7 +3,7 @@
 
 use super::Lowerer;
 use super::bind_expr::arrayed;
-use super::bound::{Aggregate, Bound, BoundKind, Rel, RelId, RelKind, WindowCall, WindowKind};
+use super::bound::{Aggregate, Body, Bound, BoundKind, Item, Rel, RelId, RelKind, WindowCall, WindowKind};
 use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
@@ -11,7 +11,10 @@ use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{Mode, Parameter, Procedure, Returns};
 use planaria_ir::{Func, ReadMode};
-use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Window};
+use planaria_syntax::ast::{
+    Argument, Expr, ExprKind, FunctionCall, Name, Query, QueryBody, Select, SelectItem, TableAlias, TableRef,
+    Window,
+};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -587,6 +590,55 @@ impl Lowerer<'_> {
         Ok(Bound::new(BoundKind::Call(id, args), ty, position))
     }
 
+    /// `(f(..)).column` of a function that answers with one row: that column of it in FROM, for each row anew.
+    pub(super) fn bind_field_of_call(
+        &mut self,
+        names: &Names<'_>,
+        call: &FunctionCall,
+        field: &str,
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let Some(name) = call.name.parts.last() else { return Ok(None) };
+        let mut named = self.catalog.procedures_named(name).filter(|p| !p.is_procedure()).peekable();
+        let one_row = |p: &Procedure| matches!(p.returns, Returns::RowOf(_) | Returns::OutRow);
+        if named.peek().is_none() || !named.all(|p| one_row(p)) {
+            return Ok(None);
+        }
+        if let Some(p) = self.catalog.procedures_named(name).find(|p| !p.is_procedure())
+            && !self.result_columns(p).iter().any(|(column, _)| column == field)
+        {
+            let ty = match &p.returns {
+                Returns::RowOf(table) => self.catalog.table_by_id(*table).name.clone(),
+                _ => "record".to_owned(),
+            };
+            let message = match ty.as_str() {
+                "record" => format!("could not identify column \"{field}\" in record data type"),
+                _ => format!("column \"{field}\" not found in data type {ty}"),
+            };
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position));
+        }
+        let column = Name { parts: vec!["our row".to_owned(), field.to_owned()], position };
+        let item = SelectItem { expr: Expr { position, kind: ExprKind::Column(column) }, alias: None };
+        let from = TableRef::Function {
+            call: Box::new(call.clone()),
+            alias: Some(TableAlias { name: "our row".to_owned(), columns: Vec::new() }),
+            definitions: Vec::new(),
+            lateral: true,
+            ordinality: false,
+            position,
+        };
+        let select = Select { items: vec![item], from: vec![from], ..Select::default() };
+        let query = Query::new(QueryBody::Select(Box::new(select)), position);
+        let bound = self.bind(names, &Expr { position, kind: ExprKind::Subquery(Box::new(query)) })?;
+        if let BoundKind::Subquery(query) = &bound.kind
+            && let Body::Select(select) = &query.body
+            && let [Item::Rel(rel)] = &select.from[..]
+        {
+            self.each_row.push(*rel);
+        }
+        Ok(Some(bound))
+    }
+
     /// An expression of the catalog (a default): its errors and operations stand at `position`.
     pub(super) fn bind_text(&mut self, text: &str, position: u32) -> Result<Bound> {
         let scope = super::Scope::new();
@@ -626,6 +678,11 @@ impl Lowerer<'_> {
                 "only the default frame is",
             ));
         }
+        if let ("percent_rank" | "cume_dist" | "ntile", n) = (name, call.args.len())
+            && n == usize::from(name == "ntile")
+        {
+            return self.bind_share(names, name, call, &over, position);
+        }
         let whole = |e: Error| if e.fields().position.is_some() { e } else { e.at(position) };
         let call = self
             .in_clause(Clause::Window, |l| {
@@ -651,6 +708,50 @@ impl Lowerer<'_> {
             collector.windows.len() - 1
         });
         Ok(Bound::column(collector.window_rel, at, ty, position))
+    }
+
+    /// Window functions that are computed from others over the same window and over the whole partition.
+    fn bind_share(
+        &mut self,
+        names: &Names<'_>,
+        name: &str,
+        call: &FunctionCall,
+        over: &Window,
+        position: u32,
+    ) -> Result<Bound> {
+        let mut other = |name: &str, over: Window| {
+            let parts = vec!["pg_catalog".to_owned(), name.to_owned()];
+            let mut call = FunctionCall::plain(Name { parts, position }, Vec::new());
+            call.star = name == "count";
+            call.over = Some(over);
+            self.bind_window(names, name, &call, position)
+        };
+        let partition = Window { order_by: Vec::new(), ..over.clone() };
+        let rows = other("count", partition)?;
+        let own = match name {
+            "ntile" => "row_number",
+            "percent_rank" => "rank",
+            _ => "count",
+        };
+        let own = other(own, over.clone())?;
+        if let [buckets] = &call.args[..] {
+            let buckets = self.in_clause(Clause::Window, |l| l.bind(names, &buckets.value))?;
+            let buckets = self.coerce(buckets, &Type::Int4, CastContext::Implicit)?;
+            return Ok(Bound::apply(Func::Ntile, vec![own, rows, buckets], Type::Int4, position));
+        }
+        let (share, of) = match name {
+            "cume_dist" => (own, rows),
+            // The only row of a partition has none before it.
+            _ => {
+                let one = Bound::constant(Datum::Int(1), Type::Int8, position);
+                let less = |n: Bound| Bound::apply(Func::Int8Sub, vec![n, one.clone()], Type::Int8, position);
+                let of = vec![less(rows), one.clone()];
+                (less(own), Bound::apply(Func::Greatest, of, Type::Int8, position))
+            }
+        };
+        let share = self.coerce(share, &Type::Float8, CastContext::Explicit)?;
+        let of = self.coerce(of, &Type::Float8, CastContext::Explicit)?;
+        Ok(Bound::apply(Func::FltDiv, vec![share, of], Type::Float8, position))
     }
 
     /// The definition behind a name of the WINDOW clause.
@@ -696,10 +797,10 @@ impl Lowerer<'_> {
             ("lag" | "lead", 1..=3) => WindowKind::Lag { lead: name == "lead" },
             ("first_value", 1) => WindowKind::FirstValue,
             ("last_value", 1) => WindowKind::LastValue,
-            ("percent_rank" | "cume_dist" | "ntile" | "nth_value", _) => {
+            ("nth_value", 2) => {
                 return Err(Error::unsupported(
                     format!("window function {name} is not supported"),
-                    "row_number, rank, dense_rank, lag, lead, first_value, last_value and aggregates are",
+                    "the others and aggregates are",
                 ));
             }
             _ if is_window(name) => return Err(no_function(name, &types, position)),

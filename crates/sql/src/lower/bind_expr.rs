@@ -340,6 +340,11 @@ impl Lowerer<'_> {
                     name.parts.push(field.clone());
                     return self.bind_name(names, &name);
                 }
+                if let ExprKind::Call(call) = &inner.kind
+                    && let Some(bound) = self.bind_field_of_call(names, call, field, position)?
+                {
+                    return Ok(bound);
+                }
                 let row = self.bind(names, inner)?;
                 if let Type::Record(fields) = &row.ty {
                     let Some(at) = fields.iter().position(|(name, _)| name == field) else {

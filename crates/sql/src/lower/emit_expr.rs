@@ -1,7 +1,7 @@
 //! Expressions: bound tree -> operations.
 
 use super::Lowerer;
-use super::bound::{Bound, BoundKind, BoundQuery, RelId};
+use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId};
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, SqlState, Type, stack};
 use planaria_ir::verify::holds;
@@ -644,6 +644,12 @@ impl Lowerer<'_> {
     /// The outermost frame at which everything that a query needs from outside is there; `None` where
     /// that is the present place.
     pub(super) fn frame_of(&mut self, query: &BoundQuery) -> Option<usize> {
+        if let Body::Select(select) = &query.body
+            && let [Item::Rel(rel)] = &select.from[..]
+            && self.each_row.contains(rel)
+        {
+            return None;
+        }
         let free = self.free_rels(query);
         let frame = (self.turn_frame(query)..self.frames.len()).find(|i| {
             let there = &self.available[..self.frames[*i].available.min(self.available.len())];

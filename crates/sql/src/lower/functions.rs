@@ -95,6 +95,10 @@ static TABLE: &[Line] = &[
     line("ascii", &[Text], Int4, F(Func::Ascii)),
     line("chr", &[Int4], Text, F(Func::Chr)),
     line("md5", &[Text], Text, F(Func::Md5)),
+    line("md5", &[Bytea], Text, F(Func::BytesMd5)),
+    line("similar_to_escape", &[Text], Text, With(Func::Similar, &[Extra::Text("\\")])),
+    line("similar_to_escape", &[Text, Text], Text, F(Func::Similar)),
+    line("overlay", &[Text, Text, Int4, Int4], Text, F(Func::Overlay)),
     line("starts_with", &[Text, Text], Bool, F(Func::StartsWith)),
     line("quote_ident", &[Text], Text, F(Func::QuoteIdent)),
     line("encode", &[Bytea, Text], Text, F(Func::Encode)),
@@ -152,6 +156,36 @@ static TABLE: &[Line] = &[
     line("lcm", &[Int4, Int4], Int4, F(Func::Int4Lcm)),
     line("lcm", &[Int8, Int8], Int8, F(Func::Int8Lcm)),
     line("scale", &[NUM], Int4, F(Func::NumScale)),
+    line("cbrt", &[Float8], Float8, F(Func::FltCbrt)),
+    line("sin", &[Float8], Float8, F(Func::FltSin)),
+    line("cos", &[Float8], Float8, F(Func::FltCos)),
+    line("tan", &[Float8], Float8, F(Func::FltTan)),
+    line("cot", &[Float8], Float8, F(Func::FltCot)),
+    line("asin", &[Float8], Float8, F(Func::FltAsin)),
+    line("acos", &[Float8], Float8, F(Func::FltAcos)),
+    line("atan", &[Float8], Float8, F(Func::FltAtan)),
+    line("sinh", &[Float8], Float8, F(Func::FltSinh)),
+    line("cosh", &[Float8], Float8, F(Func::FltCosh)),
+    line("tanh", &[Float8], Float8, F(Func::FltTanh)),
+    line("asinh", &[Float8], Float8, F(Func::FltAsinh)),
+    line("acosh", &[Float8], Float8, F(Func::FltAcosh)),
+    line("atanh", &[Float8], Float8, F(Func::FltAtanh)),
+    line("sind", &[Float8], Float8, F(Func::FltSind)),
+    line("cosd", &[Float8], Float8, F(Func::FltCosd)),
+    line("tand", &[Float8], Float8, F(Func::FltTand)),
+    line("cotd", &[Float8], Float8, F(Func::FltCotd)),
+    line("asind", &[Float8], Float8, F(Func::FltAsind)),
+    line("acosd", &[Float8], Float8, F(Func::FltAcosd)),
+    line("atand", &[Float8], Float8, F(Func::FltAtand)),
+    line("degrees", &[Float8], Float8, F(Func::FltDegrees)),
+    line("radians", &[Float8], Float8, F(Func::FltRadians)),
+    line("atan2", &[Float8, Float8], Float8, F(Func::FltAtan2)),
+    line("atan2d", &[Float8, Float8], Float8, F(Func::FltAtan2d)),
+    line("width_bucket", &[NUM, NUM, NUM, Int4], Int4, F(Func::NumWidthBucket)),
+    line("width_bucket", &[Float8, Float8, Float8, Int4], Int4, F(Func::FltWidthBucket)),
+    line("factorial", &[Int8], NUM, F(Func::NumFactorial)),
+    line("min_scale", &[NUM], Int4, F(Func::NumMinScale)),
+    line("trim_scale", &[NUM], NUM, F(Func::NumTrimScale)),
     line("random", &[], Float8, Make::Draw(Draw::Random)),
     line("to_char", &[NUM, Text], Text, F(Func::ToCharNumeric)),
     line("to_char", &[Int4, Text], Text, With(Func::ToCharInt, &[Extra::Int(32)])),
@@ -194,11 +228,21 @@ static TABLE: &[Line] = &[
     line("date_part", &[Text, Interval], Float8, Then(Func::ExtractInterval)),
     line("date_part", &[Text, Time], Float8, Then(Func::ExtractTime)),
     line("make_time", &[Int4, Int4, Float8], Time, F(Func::MakeTime)),
+    line("make_timestamp", &[Int4, Int4, Int4, Int4, Int4, Float8], Timestamp, F(Func::MakeTimestamp)),
     line("make_date", &[Int4, Int4, Int4], Date, F(Func::MakeDate)),
     line("to_timestamp", &[Float8], TimestampTz, F(Func::ToTimestampFloat)),
     // ---- uuid, system ----
     line("gen_random_uuid", &[], Uuid, Make::Draw(Draw::Uuid)),
     line("uuid_generate_v4", &[], Uuid, Make::Draw(Draw::Uuid)),
+    line("substring", &[Bytea, Int4], Bytea, F(Func::BytesSubstr)),
+    line("substring", &[Bytea, Int4, Int4], Bytea, F(Func::BytesSubstrFor)),
+    line("substr", &[Bytea, Int4], Bytea, F(Func::BytesSubstr)),
+    line("substr", &[Bytea, Int4, Int4], Bytea, F(Func::BytesSubstrFor)),
+    line("get_byte", &[Bytea, Int4], Int4, F(Func::GetByte)),
+    line("set_byte", &[Bytea, Int4, Int4], Bytea, F(Func::SetByte)),
+    line("get_bit", &[Bytea, Int8], Int4, F(Func::GetBit)),
+    line("set_bit", &[Bytea, Int8, Int4], Bytea, F(Func::SetBit)),
+    line("bit_count", &[Bytea], Int8, F(Func::BitCount)),
     line("sha224", &[Bytea], Bytea, With(Func::BytesSha, &[Extra::Int(224)])),
     line("sha256", &[Bytea], Bytea, With(Func::BytesSha, &[Extra::Int(256)])),
     line("sha384", &[Bytea], Bytea, With(Func::BytesSha, &[Extra::Int(384)])),
@@ -418,7 +462,7 @@ impl Lowerer<'_> {
             ("cardinality", [a]) if element(a).is_some() => {
                 apply(Func::Cardinality, vec![a.clone()], Type::Int4)
             }
-            ("array_append", [a, e]) | ("array_remove", [a, e]) | ("array_position", [a, e])
+            ("array_append" | "array_remove" | "array_position" | "array_positions", [a, e])
                 if element(a).is_some() =>
             {
                 let of = unmodified(&element(a).expect("just seen"));
@@ -426,9 +470,107 @@ impl Lowerer<'_> {
                 let (func, ty) = match name {
                     "array_append" => (Func::ArrayAppend, a.ty.clone()),
                     "array_remove" => (Func::ArrayRemove, a.ty.clone()),
+                    "array_positions" => (Func::ArrayPositions, Type::Array(Box::new(Type::Int4))),
                     _ => (Func::ArrayPosition, Type::Int4),
                 };
                 apply(func, vec![a.clone(), e], ty)
+            }
+            // What an assignment to an element stands for.
+            (planaria_syntax::ast::PUT, [a, index, value]) => {
+                let Some(of) = element(a).map(|of| unmodified(&of)) else {
+                    let message =
+                        format!("cannot subscript type {} because it does not support subscripting", a.ty);
+                    return Err(match a.ty {
+                        Type::Jsonb => Error::unsupported(
+                            "assigning to a part of a jsonb is not supported",
+                            "Use jsonb_set.",
+                        ),
+                        _ => Error::new(SqlState::DATATYPE_MISMATCH, message),
+                    });
+                };
+                let index = self.coerce(index.clone(), &Type::Int4, CastContext::Assignment)?;
+                let value = self.coerce(value.clone(), &of, CastContext::Assignment)?;
+                apply(Func::ArrayPut, vec![a.clone(), index, value], a.ty.clone())
+            }
+            ("make_timestamptz", [parts @ .., zone]) if parts.len() == 6 => {
+                let Some(made) = self.bind_builtin("make_timestamp", parts, false, position)? else {
+                    return Ok(None);
+                };
+                let zone = self.operand(zone.clone(), &Type::Text)?;
+                apply(Func::ZoneTz, vec![zone, made], Type::TimestampTz)
+            }
+            ("make_timestamptz", parts) if parts.len() == 6 => {
+                match self.bind_builtin("make_timestamp", parts, false, position)? {
+                    Some(made) => self.coerce(made, &Type::TimestampTz, CastContext::Explicit).map(Some),
+                    None => Ok(None),
+                }
+            }
+            ("array_replace", [a, from, to]) if element(a).is_some() => {
+                let of = unmodified(&element(a).expect("just seen"));
+                let from = self.operand(from.clone(), &of)?;
+                let to = self.operand(to.clone(), &of)?;
+                apply(Func::ArrayReplace, vec![a.clone(), from, to], a.ty.clone())
+            }
+            // Arrays have one dimension, or none where they are empty.
+            ("array_ndims" | "array_dims", [a]) if element(a).is_some() => {
+                let count = Bound::apply(Func::ArrayLength, vec![a.clone(), int(1)], Type::Int4, position);
+                if name == "array_ndims" {
+                    let some = Bound::apply(Func::IsNotNull, vec![count], Type::Bool, position);
+                    let none = Bound::null(Type::Int4, position);
+                    let kind = BoundKind::Case(vec![(some, int(1))], Box::new(none));
+                    return Ok(Some(Bound::new(kind, Type::Int4, position)));
+                }
+                let text = |t: &str| Bound::constant(Datum::Text(t.into()), Type::Text, position);
+                let count = self.output_text(count)?;
+                let opened = Bound::apply(Func::TextConcat, vec![text("[1:"), count], Type::Text, position);
+                apply(Func::TextConcat, vec![opened, text("]")], Type::Text)
+            }
+            ("num_nulls" | "num_nonnulls", [first, ..]) => {
+                let func = if name == "num_nulls" { Func::IsNull } else { Func::IsNotNull };
+                let one = |a: &Bound| {
+                    let is = Bound::apply(func, vec![a.clone()], Type::Bool, position);
+                    Bound::new(BoundKind::Case(vec![(is, int(1))], Box::new(int(0))), Type::Int4, position)
+                };
+                let sum =
+                    |sum, a: &Bound| Bound::apply(Func::Int4Add, vec![sum, one(a)], Type::Int4, position);
+                Ok(Some(args[1..].iter().fold(one(first), sum)))
+            }
+            // Without FOR it takes the place of as much as it has.
+            ("overlay", [text, new, from]) if text.ty != Type::Bytea && new.ty != Type::Bytea => {
+                let text = self.operand(text.clone(), &Type::Text)?;
+                let new = self.operand(new.clone(), &Type::Text)?;
+                let from = self.operand(from.clone(), &Type::Int4)?;
+                let count = Bound::apply(Func::TextLength, vec![new.clone()], Type::Int4, position);
+                apply(Func::Overlay, vec![text, new, from, count], Type::Text)
+            }
+            ("overlay", [bytes, new, from, count @ ..])
+                if (bytes.ty == Type::Bytea || new.ty == Type::Bytea) && count.len() < 2 =>
+            {
+                let bytes = self.operand(bytes.clone(), &Type::Bytea)?;
+                let new = self.operand(new.clone(), &Type::Bytea)?;
+                let from = self.operand(from.clone(), &Type::Int4)?;
+                let count = match count {
+                    [count] => self.operand(count.clone(), &Type::Int4)?,
+                    _ => Bound::apply(Func::BytesLength, vec![new.clone()], Type::Int4, position),
+                };
+                let before = Bound::apply(Func::Int4Sub, vec![from.clone(), int(1)], Type::Int4, position);
+                let after = Bound::apply(Func::Int4Add, vec![from, count], Type::Int4, position);
+                let head = vec![bytes.clone(), int(1), before];
+                let head = Bound::apply(Func::BytesSubstrFor, head, Type::Bytea, position);
+                let tail = Bound::apply(Func::BytesSubstr, vec![bytes, after], Type::Bytea, position);
+                let head = Bound::apply(Func::BytesConcat, vec![head, new], Type::Bytea, position);
+                apply(Func::BytesConcat, vec![head, tail], Type::Bytea)
+            }
+            ("isfinite", [a]) if matches!(a.ty, Type::Date | Type::Timestamp | Type::TimestampTz) => {
+                let is_not = |l: &mut Self, infinity: &str| {
+                    let infinity = Bound::constant(Datum::Text(infinity.into()), Type::Unknown, position);
+                    l.binary(planaria_syntax::ast::BinaryOp::Ne, a.clone(), infinity, position)
+                };
+                let (above, below) = (is_not(self, "infinity")?, is_not(self, "-infinity")?);
+                apply(Func::And, vec![above, below], Type::Bool)
+            }
+            ("isfinite", [a]) if a.ty == Type::Interval => {
+                self.binary(planaria_syntax::ast::BinaryOp::Eq, a.clone(), a.clone(), position).map(Some)
             }
             ("array_append", [a, e]) if a.ty == Type::Unknown && e.ty != Type::Unknown => {
                 let whole = Type::Array(Box::new(unmodified(&e.ty)));

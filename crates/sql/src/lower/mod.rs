@@ -91,6 +91,7 @@ use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, TypeId, l
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
 use planaria_syntax::ast;
+use planaria_syntax::ast::plpgsql::VariableConflict;
 use std::collections::HashMap;
 
 /// The workbench of one program.
@@ -142,6 +143,10 @@ pub struct Lowerer<'c> {
     /// Within a block that ends in an error: how many of these registers are taken there.
     cold: Option<usize>,
     cold_regs: Vec<(Type, Reg)>,
+    /// Calls of functions in subqueries that SQL has as values: they are computed for each row.
+    each_row: Vec<RelId>,
+    /// What a name is that both a variable and a column have.
+    conflict: VariableConflict,
     /// Variables whose values must be in a domain.
     domains: Vec<(Reg, TypeId)>,
     /// Those of the columns of the rows that a set function emits.
@@ -196,6 +201,8 @@ impl<'c> Lowerer<'c> {
             views: None,
             working: Vec::new(),
             lets: Vec::new(),
+            conflict: VariableConflict::default(),
+            each_row: Vec::new(),
             domains: Vec::new(),
             emitted_domains: Vec::new(),
             computed_keys: HashMap::new(),

@@ -5,6 +5,7 @@ use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::scope::{Found, Scope, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_syntax::ast::Name;
+use planaria_syntax::ast::plpgsql::VariableConflict;
 
 /// The names of one query level.
 pub(super) struct Names<'a> {
@@ -192,10 +193,15 @@ impl Lowerer<'_> {
             _ => None,
         };
         let variable = names.scope.lookup(parts);
+        let column = match (column, &variable) {
+            (Some(column), Some(Found::Variable(_) | Found::Field(_))) => match self.conflict {
+                VariableConflict::Error => return Err(clash(&parts.join("."), position)),
+                VariableConflict::Variable => None,
+                VariableConflict::Column => Some(column),
+            },
+            (column, _) => column,
+        };
         if let Some((mut column, depth)) = column {
-            if matches!(variable, Some(Found::Variable(_) | Found::Field(_))) {
-                return Err(clash(&parts.join("."), position));
-            }
             column.position = position;
             self.note_read(&column);
             self.note_level(depth);

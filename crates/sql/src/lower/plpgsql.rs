@@ -20,7 +20,7 @@ pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_righ
 
 use super::{Lowerer, Scope, Typed, Variable};
 use planaria_base::{Datum, Error, Level, Result, SqlState, Type};
-use planaria_ir::{ErrorFields, Func, Label, OpKind, Output, Reg, StateSource};
+use planaria_ir::{Diagnostic, ErrorFields, Func, Label, OpKind, Output, Reg, StateSource};
 use planaria_syntax::ast::Expr;
 use planaria_syntax::ast::plpgsql::Stmt;
 
@@ -66,6 +66,8 @@ struct Body<'l, 'c> {
     row_count: Option<Reg>,
     regions: Vec<Region>,
     handled: Option<Handled>,
+    /// What else is asked of the error that is being handled.
+    diagnosed: Vec<(Diagnostic, Reg)>,
     constants: Vec<Reg>,
     not_null: Vec<(Reg, String)>,
     /// Hidden variables made so far.

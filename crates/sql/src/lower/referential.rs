@@ -207,7 +207,7 @@ impl Lowerer<'_> {
             }
             (ReferentialAction::Cascade, None) => self.delete_children(child, key, before, waiting),
             (ReferentialAction::Cascade, Some(after)) => {
-                self.update_children(child, key, before, &mut |_, at| Ok((after[at], false)), waiting)
+                self.update_children(child, key, before, false, &mut |_, at| Ok((after[at], false)), waiting)
             }
             (ReferentialAction::SetNull, _) => {
                 let table = self.catalog.table_by_id(child);
@@ -215,7 +215,7 @@ impl Lowerer<'_> {
                     let ty = table.columns[key.columns[at].index()].ty.clone();
                     Ok((l.constant(planaria_base::Datum::Null, ty), false))
                 };
-                self.update_children(child, key, before, &mut { null }, waiting)
+                self.update_children(child, key, before, after.is_none(), &mut { null }, waiting)
             }
             (ReferentialAction::SetDefault, _) => {
                 let table = self.catalog.table_by_id(child);
@@ -223,7 +223,7 @@ impl Lowerer<'_> {
                     let value = l.default_value(table, key.columns[at].index(), l.position)?;
                     Ok((l.exact(&value)?, l.never_null(&value)))
                 };
-                self.update_children(child, key, before, &mut { default }, waiting)?;
+                self.update_children(child, key, before, after.is_none(), &mut { default }, waiting)?;
                 // The default may be the very key that is gone.
                 self.refuse_unless_back(child, key, before)
             }
@@ -337,12 +337,18 @@ impl Lowerer<'_> {
         child: TableId,
         key: &ForeignKey,
         values: &[Reg],
+        deleted: bool,
         value: &mut dyn FnMut(&mut Self, usize) -> Result<(Reg, bool)>,
         waiting: &mut Waiting,
     ) -> Result<()> {
         let table = self.catalog.table_by_id(child);
-        let changed: Vec<usize> = key.columns.iter().map(|c| c.index()).collect();
-        let wanted = self.update_needs(table, &changed)?;
+        let all = key.set_columns.is_empty() || !deleted;
+        let changed: Vec<(usize, usize)> = (key.columns.iter().enumerate())
+            .filter(|(_, c)| all || key.set_columns.contains(c))
+            .map(|(at, c)| (at, c.index()))
+            .collect();
+        let columns: Vec<usize> = changed.iter().map(|(_, column)| *column).collect();
+        let wanted = self.update_needs(table, &columns)?;
         // The rows first: changing them moves them within the index they are found by.
         let mut kinds = vec![RegKind::Row(child)];
         kinds.extend(wanted.iter().map(|c| RegKind::Value(table.columns[*c].ty.clone())));
@@ -363,8 +369,8 @@ impl Lowerer<'_> {
         let body = self.as_key(waiting, |l, waiting| {
             l.block(|l| {
                 let mut set = Vec::with_capacity(changed.len());
-                for (at, column) in changed.iter().enumerate() {
-                    let (reg, never_null) = value(l, at)?;
+                for (at, column) in &changed {
+                    let (reg, never_null) = value(l, *at)?;
                     set.push((*column, reg, never_null));
                 }
                 l.available.push(rel);

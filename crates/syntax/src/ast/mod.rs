@@ -26,7 +26,7 @@ pub use rights::{
 };
 pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
 pub use rows::{
-    Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, Update,
+    Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
 };
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 
@@ -743,6 +743,8 @@ pub enum ConstraintKind {
         match_full: bool,
         /// None is NO ACTION.
         on_delete: Option<planaria_catalog::ReferentialAction>,
+        /// `ON DELETE SET NULL (columns)`
+        set_columns: Vec<String>,
         on_update: Option<planaria_catalog::ReferentialAction>,
         check: planaria_catalog::CheckTime,
     },

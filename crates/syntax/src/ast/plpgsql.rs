@@ -2,9 +2,23 @@
 
 use super::{Expr, Into, Position, Query, Statement, TypeName};
 
+/// What a name is that both a variable and a column have.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum VariableConflict {
+    /// 42702
+    #[default]
+    Error,
+    /// `use_variable`
+    Variable,
+    /// `use_column`
+    Column,
+}
+
 /// `<<label>> DECLARE .. BEGIN .. EXCEPTION .. END label`
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlBlock {
+    /// `#variable_conflict`, of the whole body.
+    pub conflict: VariableConflict,
     /// Label.
     pub label: Option<String>,
     /// Declarations.

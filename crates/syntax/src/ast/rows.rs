@@ -76,6 +76,9 @@ pub struct Assignment {
     pub value: Option<Expr>,
 }
 
+/// The function that an assignment to an element calls: array, index, value -> array.
+pub const PUT: &str = "our put";
+
 /// UPDATE
 #[derive(Clone, PartialEq, Debug)]
 pub struct Update {

@@ -1,13 +1,18 @@
 //! INSERT, UPDATE, DELETE.
 
-use planaria_base::Result;
+use planaria_base::{Error, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
-    Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, Insert, InsertSource,
-    OnConflict, Position, SelectItem, Update,
+    Argument, Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, FunctionCall, Insert,
+    InsertSource, Name, OnConflict, PUT, Position, SelectItem, Update,
 };
+
+/// Whether a call is an assignment to an element.
+fn is_put(call: &FunctionCall) -> bool {
+    matches!(&call.name.parts[..], [name] if name == PUT)
+}
 
 impl Parser<'_> {
     /// `INSERT INTO ..`
@@ -35,7 +40,10 @@ impl Parser<'_> {
         };
         let source = self.insert_source()?;
         let on_conflict = match self.at_words(&["on", "conflict"]) {
-            true => Some(self.on_conflict()?),
+            true => {
+                let known = alias.as_ref().or(table.parts.last()).cloned();
+                Some(self.on_conflict(known.as_deref().unwrap_or_default())?)
+            }
             false => None,
         };
         let returning = self.returning()?;
@@ -79,15 +87,32 @@ impl Parser<'_> {
 
     /// A column that is assigned to.
     fn target_column(&mut self) -> Result<(String, Position)> {
+        match self.target()? {
+            (column, None) => Ok(column),
+            ((_, position), Some(_)) => self.unsupported("assigning to a part of a column here", position),
+        }
+    }
+
+    /// A column, or an element of it, that is assigned to.
+    fn target(&mut self) -> Result<((String, Position), Option<Expr>)> {
         let position = self.position();
         let name = self.name()?;
+        let index = match self.peek().kind {
+            Kind::LeftBracket => {
+                self.bump();
+                let index = self.expr()?;
+                self.expect(Kind::RightBracket)?;
+                Some(index)
+            }
+            _ => None,
+        };
         if matches!(self.peek().kind, Kind::Dot | Kind::LeftBracket) {
             return self.unsupported("assigning to a part of a column", position);
         }
-        Ok((name, position))
+        Ok(((name, position), index))
     }
 
-    fn on_conflict(&mut self) -> Result<OnConflict> {
+    fn on_conflict(&mut self, table: &str) -> Result<OnConflict> {
         let position = self.position();
         self.expect_words(&["on", "conflict"])?;
         let target = if self.eat_words(&["on", "constraint"]) {
@@ -104,7 +129,7 @@ impl Parser<'_> {
             true => None,
             false => {
                 self.expect_words(&["update", "set"])?;
-                let set = self.assignments()?;
+                let set = self.assignments(table)?;
                 Some(ConflictUpdate { set, filter: self.where_clause()? })
             }
         };
@@ -117,17 +142,45 @@ impl Parser<'_> {
     }
 
     /// What follows SET: `a = e, (b, c) = (..), ...`
-    pub(crate) fn assignments(&mut self) -> Result<Vec<Assignment>> {
-        let items = self.list(Self::assignment)?;
-        Ok(items.into_iter().flatten().collect())
+    pub(crate) fn assignments(&mut self, table: &str) -> Result<Vec<Assignment>> {
+        let items = self.list(|p| p.assignment(table))?;
+        let mut all: Vec<Assignment> = Vec::new();
+        for item in items.into_iter().flatten() {
+            // Several elements of one array are put into it one after the other.
+            if let Some(ExprKind::Call(call)) = item.value.as_ref().map(|e| &e.kind)
+                && is_put(call)
+                && let Some(before) = all.iter_mut().find(|a| a.columns[0].0 == item.columns[0].0)
+                && let Some(Expr { kind: ExprKind::Call(earlier), .. }) = &before.value
+                && is_put(earlier)
+            {
+                let mut call = call.clone();
+                call.args[0].value = before.value.take().expect("just seen");
+                before.value = Some(Expr { position: item.columns[0].1, kind: ExprKind::Call(call) });
+                continue;
+            }
+            all.push(item);
+        }
+        Ok(all)
     }
 
-    /// One item of SET. A list of values is split into single assignments.
-    fn assignment(&mut self) -> Result<Vec<Assignment>> {
+    /// One item of SET. A list of values is split into single assignments. An element of an array is assigned by assigning
+    /// the array with that element: `a[i] = e` is `a = put(table.a, i, e)`.
+    fn assignment(&mut self, table: &str) -> Result<Vec<Assignment>> {
         if !self.at_kind(Kind::LeftParen) {
-            let column = self.target_column()?;
+            let (column, index) = self.target()?;
             self.expect_equals()?;
             let value = self.value_or_default()?.ok();
+            let Some(index) = index else { return Ok(vec![Assignment { columns: vec![column], value }]) };
+            let position = column.1;
+            let Some(value) = value else {
+                let message = "cannot set an array element to DEFAULT";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+            };
+            let old = Name { parts: vec![table.to_owned(), column.0.clone()], position };
+            let old = Expr { position, kind: ExprKind::Column(old) };
+            let args = [old, index, value].map(|value| Argument { name: None, value });
+            let call = FunctionCall::plain(Name { parts: vec![PUT.to_owned()], position }, args.to_vec());
+            let value = Some(Expr { position, kind: ExprKind::Call(Box::new(call)) });
             return Ok(vec![Assignment { columns: vec![column], value }]);
         }
         let position = self.position();
@@ -162,7 +215,8 @@ impl Parser<'_> {
         let table = self.relation_name()?;
         let alias = self.target_alias()?;
         self.expect_word("set")?;
-        let set = self.assignments()?;
+        let known = alias.as_ref().or(table.parts.last());
+        let set = self.assignments(known.map_or("", String::as_str))?;
         let from = match self.eat_word("from") {
             true => self.list(Self::table_ref)?,
             false => Vec::new(),

@@ -446,7 +446,21 @@ impl Parser<'_> {
                 *closed = Some(level::MATCH);
                 ExprKind::Like { expr, pattern, escape, insensitive, negated }
             }
-            _ => return self.unsupported("SIMILAR TO", position),
+            // As PostgreSQL keeps it.
+            _ => {
+                self.expect_word("to")?;
+                let mut args = vec![self.climb(level::MATCH + 1, false)?];
+                if self.eat_word("escape") {
+                    args.push(self.climb(level::MATCH + 1, false)?);
+                }
+                *closed = Some(level::MATCH);
+                let name = vec!["pg_catalog".to_owned(), "similar_to_escape".to_owned()];
+                let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
+                let call = FunctionCall::plain(Name { parts: name, position }, args);
+                let pattern = Expr { position, kind: ExprKind::Call(Box::new(call)) };
+                let op = BinaryOp::Regex { insensitive: false, negated };
+                ExprKind::Binary(op, expr, Box::new(pattern))
+            }
         };
         Ok(Expr { position, kind })
     }

@@ -13,7 +13,7 @@ use planaria_base::Result;
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::Position;
-use crate::ast::plpgsql::{Condition, Declaration, DeclarationKind, PlBlock, PlHandler};
+use crate::ast::plpgsql::{Condition, Declaration, DeclarationKind, PlBlock, PlHandler, VariableConflict};
 
 /// Words that PL/pgSQL reserves on top of SQL's: they name no variable.
 const RESERVED: &[&str] = &[
@@ -24,25 +24,34 @@ const RESERVED: &[&str] = &[
 impl Parser<'_> {
     /// A whole body: options, one block, perhaps a semicolon.
     pub(crate) fn pl_body(&mut self) -> Result<PlBlock> {
+        let mut conflict = VariableConflict::default();
         while self.at_operator("#") {
-            self.pl_option()?;
+            self.pl_option(&mut conflict)?;
         }
-        let block = self.pl_block()?;
+        let mut block = self.pl_block()?;
+        block.conflict = conflict;
         self.eat(Kind::Semicolon);
         Ok(block)
     }
 
-    /// `#option`: those that change nothing are accepted.
-    fn pl_option(&mut self) -> Result<()> {
-        let position = self.bump().start;
-        if self.eat_words(&["option", "dump"]) || self.eat_words(&["variable_conflict", "error"]) {
+    /// `#option`
+    fn pl_option(&mut self, conflict: &mut VariableConflict) -> Result<()> {
+        self.bump();
+        if self.eat_words(&["option", "dump"]) {
+            return Ok(());
+        }
+        if self.eat_word("variable_conflict") {
+            *conflict = match self.word().as_str() {
+                "error" => VariableConflict::Error,
+                "use_variable" => VariableConflict::Variable,
+                "use_column" => VariableConflict::Column,
+                _ => return self.fail(),
+            };
+            self.bump();
             return Ok(());
         }
         if self.eat_word("print_strict_params") {
             return if self.eat_word("on") || self.eat_word("off") { Ok(()) } else { self.fail() };
-        }
-        if self.at_word("variable_conflict") {
-            return self.unsupported("#variable_conflict other than error", position);
         }
         self.fail()
     }
@@ -121,7 +130,8 @@ impl Parser<'_> {
         }
         self.expect_word("end")?;
         self.pl_end_label(label.as_deref())?;
-        Ok(PlBlock { label, declarations, body, handlers, position })
+        let conflict = VariableConflict::default();
+        Ok(PlBlock { conflict, label, declarations, body, handlers, position })
     }
 
     fn pl_handler(&mut self) -> Result<PlHandler> {

@@ -347,13 +347,22 @@ impl Parser<'_> {
             }
         }
         let (mut on_delete, mut on_update) = (None, None);
+        let mut set_columns = Vec::new();
         loop {
-            let rule = match () {
-                () if self.eat_words(&["on", "delete"]) => &mut on_delete,
-                () if self.eat_words(&["on", "update"]) => &mut on_update,
+            let delete = match () {
+                () if self.eat_words(&["on", "delete"]) => true,
+                () if self.eat_words(&["on", "update"]) => false,
                 () => break,
             };
-            *rule = self.referential_action()?;
+            let action = self.referential_action()?;
+            if action.is_some_and(ReferentialAction::sets) && self.at_kind(Kind::LeftParen) {
+                if !delete {
+                    let message = "a column list with SET NULL is only supported for ON DELETE actions";
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(self.position()));
+                }
+                set_columns = self.paren_names()?;
+            }
+            *if delete { &mut on_delete } else { &mut on_update } = action;
         }
         let check = CheckTime::NotDeferrable;
         Ok(ConstraintKind::ForeignKey {
@@ -362,6 +371,7 @@ impl Parser<'_> {
             parent_columns,
             match_full,
             on_delete,
+            set_columns,
             on_update,
             check,
         })
@@ -382,9 +392,6 @@ impl Parser<'_> {
         } else {
             return self.fail();
         };
-        if self.at_kind(Kind::LeftParen) {
-            return self.unsupported("a column list of SET NULL or SET DEFAULT", self.position());
-        }
         Ok(Some(action))
     }
 

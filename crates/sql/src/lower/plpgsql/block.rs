@@ -62,19 +62,22 @@ impl Body<'_, '_> {
                 |s: &mut Self, name: &str| s.l.program.reg(RegKind::Value(Type::Text), Some(name.to_owned()));
             let handled =
                 Handled { sqlstate: register(self, "sqlstate"), sqlerrm: register(self, "sqlerrm") };
+            let mut diagnostics = Vec::new();
             let body = self.alternative(&start, &mut ends, |s| {
                 s.scope.push(None);
                 for (name, reg) in [("sqlstate", handled.sqlstate), ("sqlerrm", handled.sqlerrm)] {
                     s.scope.declare(name, Variable::Scalar(Typed { reg, ty: Type::Text }));
                 }
                 let outer = s.handled.replace(handled);
+                let of_outer = std::mem::take(&mut s.diagnosed);
                 let body = s.sub_block(|s| s.statements(&handler.body));
                 s.handled = outer;
+                diagnostics = std::mem::replace(&mut s.diagnosed, of_outer);
                 s.scope.pop();
                 body
             })?;
             let (sqlstate, sqlerrm) = (handled.sqlstate, handled.sqlerrm);
-            handlers.push(Handler { catches, sqlstate, sqlerrm, body });
+            handlers.push(Handler { catches, sqlstate, sqlerrm, diagnostics, body });
         }
         if let Some(joined) = ends.iter().cloned().reduce(|a, b| join(&a, &b)) {
             self.scope = joined;

@@ -211,6 +211,7 @@ fn body<'l, 'c>(
         row_count,
         regions: Vec::new(),
         handled: None,
+        diagnosed: Vec::new(),
         constants: Vec::new(),
         not_null: Vec::new(),
         hidden: 0,
@@ -228,6 +229,7 @@ fn lower_body(
     block: &PlBlock,
     checking: bool,
 ) -> Result<()> {
+    l.conflict = block.conflict;
     let mut body = body(l, scope, name, answer, asks_row_count(block));
     body.checking = checking;
     body.block(block)?;

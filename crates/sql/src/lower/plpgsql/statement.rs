@@ -5,7 +5,7 @@ use super::routine::without_into;
 use super::{Body, unsupported};
 use crate::lower::{CastContext, Lowerer, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::{CollDecl, CollKind, Func, OpKind, Output, Reg, RegKind};
+use planaria_ir::{CollDecl, CollKind, Diagnostic, Func, OpKind, Output, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Into, Query, QueryBody, Statement, StatementKind};
@@ -388,6 +388,18 @@ impl Body<'_, '_> {
                 }
                 (true, "returned_sqlstate", Some(h)) => Typed { reg: h.sqlstate, ty: Type::Text },
                 (true, "message_text", Some(h)) => Typed { reg: h.sqlerrm, ty: Type::Text },
+                (true, name, Some(_)) if let Some(what) = diagnostic(name) => {
+                    let known = self.diagnosed.iter().find(|(of, _)| *of == what);
+                    let reg = match known {
+                        Some((_, reg)) => *reg,
+                        None => {
+                            let reg = self.l.program.value(Type::Text);
+                            self.diagnosed.push((what, reg));
+                            reg
+                        }
+                    };
+                    Typed { reg, ty: Type::Text }
+                }
                 (_, other, _) => {
                     return Err(unsupported(
                         &format!("diagnostics item {}", other.to_uppercase()),
@@ -445,4 +457,10 @@ fn refuse_text(text: &Expr) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// A further item of GET STACKED DIAGNOSTICS.
+fn diagnostic(item: &str) -> Option<Diagnostic> {
+    let name = item.strip_prefix("pg_exception_").unwrap_or(item);
+    Diagnostic::ALL.iter().find(|(_, known)| *known == name).map(|(what, _)| *what)
 }

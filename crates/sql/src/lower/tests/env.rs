@@ -179,6 +179,7 @@ fn constraint(catalog: &Catalog, table: &mut Table, own: Option<&String>, kind: 
                 parent_index: IndexId::PRIMARY,
                 parent_columns,
                 on_delete: on_delete.unwrap_or(ReferentialAction::Restrict),
+                set_columns: Vec::new(),
                 on_update: on_update.unwrap_or(ReferentialAction::Restrict),
                 check: *check,
                 match_full: false,

@@ -1,0 +1,80 @@
+//! Which of so many equal buckets a value between two bounds is in (`width_bucket`), or a row of so many (`ntile`).
+
+use planaria_base::{Error, Numeric, Result, SqlState};
+use std::cmp::Ordering;
+
+#[cold]
+fn wrong(message: &str) -> Error {
+    Error::new(SqlState::new("2201G"), message)
+}
+
+fn checked_count(count: i64) -> Result<i64> {
+    if count <= 0 { Err(wrong("count must be greater than zero")) } else { Ok(count) }
+}
+
+fn beyond(count: i64) -> Result<i64> {
+    match count {
+        2_147_483_647 => Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range")),
+        _ => Ok(count + 1),
+    }
+}
+
+/// 0 below the first bucket, `count + 1` beyond the last; bounds may fall.
+pub fn of_float(value: f64, low: f64, high: f64, count: i64) -> Result<i64> {
+    checked_count(count)?;
+    if value.is_nan() || low.is_nan() || high.is_nan() {
+        return Err(wrong("operand, lower bound, and upper bound cannot be NaN"));
+    }
+    if low.is_infinite() || high.is_infinite() {
+        return Err(wrong("lower and upper bounds must be finite"));
+    }
+    let (value, low, high) = match low.total_cmp(&high) {
+        _ if low == high => return Err(wrong("lower bound cannot equal upper bound")),
+        Ordering::Less => (value, low, high),
+        _ => (-value, -low, -high),
+    };
+    match value {
+        _ if value < low => Ok(0),
+        _ if value >= high => beyond(count),
+        _ => {
+            // The range may be wider than the widest number.
+            let share = match (high - low).is_infinite() {
+                true => (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0),
+                false => (value - low) / (high - low),
+            };
+            Ok(((count as f64 * share) as i64).min(count - 1) + 1)
+        }
+    }
+}
+
+/// The same of numerics, exact.
+pub fn of_numeric(value: Numeric, low: Numeric, high: Numeric, count: i64) -> Result<i64> {
+    checked_count(count)?;
+    let (rises, from_low) = (low.compare(high), value.compare(low));
+    let (before, after) = match rises {
+        Ordering::Equal => return Err(wrong("lower bound cannot equal upper bound")),
+        Ordering::Less => (from_low == Ordering::Less, value.compare(high) != Ordering::Less),
+        Ordering::Greater => (from_low == Ordering::Greater, value.compare(high) != Ordering::Greater),
+    };
+    if before {
+        return Ok(0);
+    }
+    if after {
+        return beyond(count);
+    }
+    let share = value.sub(low)?.mul(Numeric::from_i128(count.into())?)?.div_trunc(high.sub(low)?)?;
+    Ok(share.to_i64().unwrap_or(count - 1).min(count - 1) + 1)
+}
+
+/// The bucket of a row, from 1, of so many rows: the first buckets have one row more where they cannot be equal.
+pub fn ntile(row: i64, rows: i64, buckets: i64) -> Result<i64> {
+    if buckets <= 0 {
+        let message = "argument of ntile must be greater than zero";
+        return Err(Error::new(SqlState::new("22014"), message));
+    }
+    let (row, each, longer) = (row - 1, rows / buckets, rows % buckets);
+    Ok(match row < longer * (each + 1) {
+        true => row / (each + 1) + 1,
+        false => (row - longer) / each.max(1) + 1,
+    })
+}
