@@ -150,6 +150,8 @@ impl Func {
             | ArrayRemove | ArrayPositions | ArrayPut | ArrayReplace | ArrayEq | ArrayNe | ArrayToString
             | ArrayToStringOr | StringToArray | ArrayContains | ArrayOverlaps | ArrayCompare | ArrayStore
             | ArrayLoad => Determinism::Deterministic,
+            NumSpread | FltSpread | Regression | BitFold | PercentileDisc | PercentileCont
+            | PercentileInterval | ModeOf => Determinism::Deterministic,
             Greatest | Least | Min | Max | Compare | Hash | PgColumnSize => Determinism::Deterministic,
         }
     }

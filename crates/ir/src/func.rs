@@ -252,6 +252,16 @@ funcs! {
     /// RAISE's `%` placeholders (NULL prints `<NULL>`).
     RaiseFormat "text.raiseformat" (T; T) -> T nullable;
 
+    // ---- what aggregates of statistics make of the array of their inputs; NULLs in it do not count ----
+    /// Variance or standard deviation, by the aggregate's name.
+    NumSpread "stat.numspread" (A, T) -> N; FltSpread "stat.fltspread" (A, T) -> F;
+    /// Of pairs of doubles: by the aggregate's name.
+    Regression "stat.regression" (A, A, T) -> F;
+    BitFold "stat.bits" (A, T) -> I;
+    /// Of what is sorted: the value at a share of it, or between two; the most frequent one.
+    PercentileDisc "stat.disc" (A, F) -> X; PercentileCont "stat.cont" (A, F) -> F; PercentileInterval "stat.contv" (A, F) -> V;
+    ModeOf "stat.mode" (A) -> X;
+
     // ---- bytea, uuid ----
     BytesEq "bytes.eq" (Y, Y) -> B total; BytesNe "bytes.ne" (Y, Y) -> B total; BytesLt "bytes.lt" (Y, Y) -> B total;
     BytesLe "bytes.le" (Y, Y) -> B total; BytesGt "bytes.gt" (Y, Y) -> B total; BytesGe "bytes.ge" (Y, Y) -> B total;

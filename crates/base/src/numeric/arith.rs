@@ -163,12 +163,16 @@ impl Numeric {
 
     /// Square root, rounded at PostgreSQL's scale.
     pub fn sqrt(self) -> Result<Numeric> {
+        let (weight, _) = self.weight();
+        let weight = (weight + 1) * 4 / 2 - 1;
+        self.sqrt_at((MIN_SIGNIFICANT_DIGITS - weight).max(i32::from(self.scale)).max(0) as u32)
+    }
+
+    /// Square root, rounded at a scale that is not below half of its own.
+    fn sqrt_at(self, scale: u32) -> Result<Numeric> {
         if self.mantissa < 0 {
             return Err(Error::new(SqlState::new("2201F"), "cannot take square root of a negative number"));
         }
-        let (weight, _) = self.weight();
-        let weight = (weight + 1) * 4 / 2 - 1;
-        let scale = (MIN_SIGNIFICANT_DIGITS - weight).max(i32::from(self.scale)).max(0) as u32;
         if scale > NUMERIC_SCALE_MAX {
             return Err(overflow());
         }
@@ -179,6 +183,30 @@ impl Numeric {
         let radicand = wide_shifted(self.mantissa as u128, shift).ok_or_else(overflow)?;
         let root = wide::sqrt_round(&radicand).ok_or_else(overflow)?;
         Numeric::checked(root as i128, scale)
+    }
+}
+
+impl Numeric {
+    /// Variance, or its root, of so many numbers by their sum and the sum of their squares: of a `sample` or of all. `None` where
+    /// there are too few.
+    pub fn spread(
+        count: i64,
+        sum: Numeric,
+        squares: Numeric,
+        sample: bool,
+        root: bool,
+    ) -> Result<Option<Numeric>> {
+        if count < 1 || sample && count < 2 {
+            return Ok(None);
+        }
+        let n = Numeric::from_i64(count);
+        let above = n.mul(squares)?.sub(sum.mul(sum)?)?;
+        if above.mantissa <= 0 {
+            return Ok(Some(Numeric::ZERO));
+        }
+        let variance = above.div(n.mul(Numeric::from_i64(count - i64::from(sample)))?)?;
+        let scale = u32::from(variance.scale);
+        if root { variance.sqrt_at(scale).map(Some) } else { Ok(Some(variance)) }
     }
 }
 

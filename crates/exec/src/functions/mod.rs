@@ -35,6 +35,7 @@ pub mod like;
 pub mod order;
 mod regex;
 mod regex_find;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -387,6 +388,21 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BytesSubstrFor => bytes::substr(a[0].bytes(), a[1].int(), Some(a[2].int())),
         BytesMd5 => bytes::md5_hex(heap, a[0].bytes()),
         BytesSha => bytes::sha(heap, a[0].bytes(), a[1].int()),
+        // ---- statistics ----
+        NumSpread => statistics::numeric_spread(heap, a[0].array(), heap.str(a[1].bytes())),
+        FltSpread => statistics::float_spread(heap, a[0].array(), heap.str(a[1].bytes())),
+        Regression => {
+            statistics::regression(heap, a[0].array(), a[1].array(), heap.str(a[2].bytes()))
+        }
+        BitFold => Ok(statistics::bits(heap, a[0].array(), heap.str(a[1].bytes()))),
+        PercentileDisc => statistics::percentile_disc(heap, a[0].array(), a[1].float()),
+        PercentileCont => statistics::percentile_cont(heap, a[0].array(), a[1].float()),
+        PercentileInterval => match statistics::percentile_interval(heap, a[0].array(), a[1].float())? {
+            Some(interval) => ivl(Ok(interval)),
+            None => Ok(Slot::Null),
+        },
+        ModeOf => Ok(statistics::mode(heap, a[0].array())),
+
         GetByte => bytes::get_byte(heap, a[0].bytes(), a[1].int()),
         SetByte => bytes::set_byte(heap, a[0].bytes(), a[1].int(), a[2].int()),
         GetBit => bytes::get_bit(heap, a[0].bytes(), a[1].int()),

@@ -190,8 +190,9 @@ impl Change {
                 return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(def.position));
             };
             if !columns.contains(&c) {
-                let message =
-                    format!("column \"{name}\" referenced in ON DELETE SET action must be part of foreign key");
+                let message = format!(
+                    "column \"{name}\" referenced in ON DELETE SET action must be part of foreign key"
+                );
                 return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(def.position));
             }
             set_columns.push(c);

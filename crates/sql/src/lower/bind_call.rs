@@ -109,10 +109,22 @@ fn is_other_aggregate(name: &str) -> bool {
             | "var_pop"
             | "var_samp"
             | "corr"
+            | "covar_pop"
+            | "covar_samp"
+            | "regr_avgx"
+            | "regr_avgy"
+            | "regr_count"
+            | "regr_intercept"
+            | "regr_r2"
+            | "regr_slope"
+            | "regr_sxx"
+            | "regr_sxy"
+            | "regr_syy"
             | "jsonb_agg"
             | "jsonb_object_agg"
             | "bit_and"
             | "bit_or"
+            | "bit_xor"
             | "mode"
             | "percentile_cont"
             | "percentile_disc"
@@ -180,6 +192,18 @@ impl Lowerer<'_> {
         {
             return self.bind_call(names, &call, position);
         }
+        if call.within_group != super::statistics::is_ordered_set(&name)
+            && (is_other_aggregate(&name) || is_aggregate(&name))
+            && self.catalog.procedures_named(&name).next().is_none()
+        {
+            return Err(self.no_aggregate(names, &name, call, position)?);
+        }
+        if is_other_aggregate(&name)
+            && self.catalog.procedures_named(&name).next().is_none()
+            && let Some(call) = super::statistics::aggregate(&name, call, position)?
+        {
+            return self.bind_call(names, &call, position);
+        }
         if call.over.is_some() {
             return self.bind_window(names, &name, call, position);
         }
@@ -187,10 +211,7 @@ impl Lowerer<'_> {
             return self.bind_aggregate_call(names, &name, call, position);
         }
         if is_other_aggregate(&name) && self.catalog.procedures_named(&name).next().is_none() {
-            return Err(Error::unsupported(
-                format!("aggregate function {name} is not supported"),
-                "count, sum, avg, min, max, bool_and, bool_or, string_agg and array_agg are",
-            ));
+            return Err(self.no_aggregate(names, &name, call, position)?);
         }
         if is_window(&name) && self.catalog.procedures_named(&name).next().is_none() {
             let message = format!("window function {name} requires an OVER clause");
@@ -363,15 +384,11 @@ impl Lowerer<'_> {
                 Ok(Some(self.new_rel(name, column(&ty), kind)))
             }
             _ if let Some(query) = super::written::rows(name, call, position)? => {
-                if ordinality {
-                    let hint = "Number the rows by row_number() OVER ().";
-                    let message = format!("WITH ORDINALITY of {name} is not supported");
-                    return Err(Error::unsupported(message, hint).at(position));
-                }
+                let query = if ordinality { super::written::numbered(query)? } else { query };
                 let bound = self.bind_level(names.inner(), &query, false)?;
                 let columns: Vec<_> = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
                 let columns = match &columns[..] {
-                    [(found, ty)] if found == super::written::FOUND => column(ty),
+                    [(found, ty), ..] if found == super::written::FOUND => column(ty),
                     _ => columns,
                 };
                 Ok(Some(self.new_rel(name, columns, RelKind::Query(Box::new(bound)))))
@@ -565,6 +582,20 @@ impl Lowerer<'_> {
         Ok(values)
     }
 
+    /// 42883 of an aggregate: what it is ordered by WITHIN GROUP is an argument.
+    fn no_aggregate(
+        &mut self,
+        names: &Names<'_>,
+        name: &str,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Error> {
+        let sorted = call.order_by.iter().filter(|_| call.within_group).map(|item| &item.expr);
+        let args: Vec<&Expr> = call.args.iter().map(|a| &a.value).chain(sorted).collect();
+        let types: Result<Vec<Type>> = args.into_iter().map(|e| Ok(self.bind(names, e)?.ty)).collect();
+        Ok(no_function(name, &types?, position))
+    }
+
     fn bind_routine(
         &mut self,
         id: ProcedureId,
@@ -672,15 +703,11 @@ impl Lowerer<'_> {
             return Err(Error::new(SqlState::WINDOWING_ERROR, message));
         }
         let over = self.window_definition(call.over.as_ref().expect("a window call"), position)?;
-        if let Some(frame) = &over.frame {
-            return Err(Error::unsupported(
-                format!("window frame \"{frame}\" is not supported"),
-                "only the default frame is",
-            ));
-        }
         if let ("percent_rank" | "cume_dist" | "ntile", n) = (name, call.args.len())
             && n == usize::from(name == "ntile")
         {
+            // No frame has a say in it.
+            let over = Window { frame: None, ..over };
             return self.bind_share(names, name, call, &over, position);
         }
         let whole = |e: Error| if e.fields().position.is_some() { e } else { e.at(position) };
@@ -697,8 +724,9 @@ impl Lowerer<'_> {
                     let e = l.settle(e)?;
                     order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
                 }
-                let (kind, args, ty) = l.window_kind(names, name, call, position)?;
-                Ok(WindowCall { kind, args, partition, order, ty })
+                let (kind, mut args, ty) = l.window_kind(names, name, call, position)?;
+                let frame = l.window_frame(names, over.frame.as_ref(), &kind, &order, &mut args)?;
+                Ok(WindowCall { kind, args, frame, partition, order, ty })
             })
             .map_err(whole)?;
         let ty = call.ty.clone();
@@ -797,12 +825,7 @@ impl Lowerer<'_> {
             ("lag" | "lead", 1..=3) => WindowKind::Lag { lead: name == "lead" },
             ("first_value", 1) => WindowKind::FirstValue,
             ("last_value", 1) => WindowKind::LastValue,
-            ("nth_value", 2) => {
-                return Err(Error::unsupported(
-                    format!("window function {name} is not supported"),
-                    "the others and aggregates are",
-                ));
-            }
+            ("nth_value", 2) => WindowKind::NthValue,
             _ if is_window(name) => return Err(no_function(name, &types, position)),
             _ => {
                 let message =
@@ -815,6 +838,9 @@ impl Lowerer<'_> {
         }
         args[0] = self.settle(args[0].clone())?;
         let ty = unmodified(&args[0].ty);
+        if kind == WindowKind::NthValue {
+            args[1] = self.operand(args[1].clone(), &Type::Int4)?;
+        }
         if matches!(kind, WindowKind::Lag { .. }) {
             if args.len() < 2 {
                 args.push(Bound::constant(Datum::Int(1), Type::Int4, position));

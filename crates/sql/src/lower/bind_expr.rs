@@ -15,6 +15,32 @@ use planaria_ir::{Draw, Func};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
 
 impl Lowerer<'_> {
+    /// `(a, b) IS [NOT] DISTINCT FROM (c, d)`: whether any two fields are distinct.
+    fn rows_distinct(
+        &mut self,
+        names: &Names<'_>,
+        left: &[Expr],
+        right: &[Expr],
+        negated: bool,
+        position: u32,
+    ) -> Result<Bound> {
+        if left.len() != right.len() {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions")
+                .at(position));
+        }
+        let one = |(left, right): (&Expr, &Expr)| {
+            let (left, right) = (Box::new(left.clone()), Box::new(right.clone()));
+            let kind = ExprKind::IsDistinctFrom { left, right, negated };
+            self.bind(names, &Expr { position, kind })
+        };
+        let all: Vec<Bound> = left.iter().zip(right).map(one).collect::<Result<_>>()?;
+        let func = if negated { Func::And } else { Func::Or };
+        let joined = all.into_iter().reduce(|a, b| Bound::apply(func, vec![a, b], Type::Bool, position));
+        Ok(joined.unwrap_or_else(|| Bound::bool(negated, position)))
+    }
+}
+
+impl Lowerer<'_> {
     /// Binds an expression.
     pub(super) fn bind(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
         self.depth += 1;
@@ -119,6 +145,9 @@ impl Lowerer<'_> {
             ExprKind::Chain(first, rest) => self.bind_chain(names, first, rest),
             ExprKind::Is { expr, what, negated } => self.bind_is(names, expr, *what, *negated, position),
             ExprKind::IsDistinctFrom { left, right, negated } => {
+                if let (ExprKind::Row(left), ExprKind::Row(right)) = (&left.kind, &right.kind) {
+                    return self.rows_distinct(names, left, right, *negated, position);
+                }
                 let left = self.bind(names, left)?;
                 let right = self.bind(names, right)?;
                 // As `=` would compare them.

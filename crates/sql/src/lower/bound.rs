@@ -7,6 +7,7 @@
 
 use planaria_base::{Datum, ProcedureId, SequenceId, Strength, SystemId, TableId, Type, TypeId};
 use planaria_ir::{Draw, Func, IfClaimed, Output, Question, ReadMode, Reg};
+use planaria_syntax::ast::FrameUnits;
 
 /// A relation of a FROM clause, or a pseudo relation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -254,14 +255,36 @@ pub(super) enum WindowKind {
     },
     FirstValue,
     LastValue,
+    /// Value, number.
+    NthValue,
     Aggregate(Aggregate),
+}
+
+/// The frame of a window function, where it is not the one that there is without a word of it.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct WindowFrame {
+    pub units: FrameUnits,
+    pub start: WindowEdge,
+    pub end: WindowEdge,
+}
+
+/// An edge of a frame. Two of the call's arguments belong to an offset: whether it is negative (NULL: it is NULL), and the
+/// offset or, of RANGE, the value at the edge.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum WindowEdge {
+    Unbounded,
+    Current,
+    Preceding { negative: usize, offset: usize },
+    Following { negative: usize, offset: usize },
 }
 
 /// A window function call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct WindowCall {
     pub kind: WindowKind,
+    /// Of an aggregate: nothing but the frame's.
     pub args: Vec<Bound>,
+    pub frame: Option<WindowFrame>,
     pub partition: Vec<Bound>,
     /// Expression, descending, NULLs first.
     pub order: Vec<(Bound, bool, bool)>,

@@ -5,6 +5,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundSelect, WindowCall, WindowKind, Windows};
+use super::emit_frame::{Framed, Place};
 use super::emit_group::State;
 use super::emit_join::Then;
 use planaria_base::{Datum, Result, Type, watch};
@@ -65,7 +66,7 @@ impl Lowerer<'_> {
         let mut args: Vec<Vec<usize>> = Vec::new();
         for (i, call) in windows.calls.iter().enumerate() {
             let inputs: Vec<&Bound> = match &call.kind {
-                WindowKind::Aggregate(a) => a.args.iter().chain(&a.filter).collect(),
+                WindowKind::Aggregate(a) => a.args.iter().chain(&a.filter).chain(&call.args).collect(),
                 _ => call.args.iter().collect(),
             };
             args.push(inputs.into_iter().map(|e| columns.add(e)).collect());
@@ -151,8 +152,14 @@ impl Lowerer<'_> {
         }
         // What each call keeps between rows, and for the second pass.
         let mut kept: Vec<Kept> = Vec::new();
+        let is_framed = |i: &usize| windows.calls[*i].frame.is_some();
+        let edges = if spec.calls.iter().any(is_framed) { Some(self.window_edges()) } else { None };
         for i in &spec.calls {
             let call = &windows.calls[*i];
+            if let Some(frame) = &call.frame {
+                kept.push(Kept::Framed(self.framed(call, frame, &args[*i])));
+                continue;
+            }
             kept.push(match &call.kind {
                 WindowKind::Aggregate(a) => {
                     let mut aggregate = a.clone();
@@ -175,7 +182,9 @@ impl Lowerer<'_> {
                     self.copy(reg, null);
                     Kept::First(reg)
                 }
-                WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => Kept::Nothing,
+                WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank | WindowKind::NthValue => {
+                    Kept::Nothing
+                }
             });
         }
         let row = self.fresh(kinds);
@@ -214,6 +223,10 @@ impl Lowerer<'_> {
             };
             l.when(new_part, |l| {
                 step(l, part);
+                if let Some(edges) = &edges {
+                    let (keys, values) = (vec![part], vec![entry]);
+                    l.emit(OpKind::MapPut { coll: edges.part[0], keys, values });
+                }
                 l.copy(number, zero);
                 l.copy(dense, zero);
                 for ((i, kept), args) in
@@ -238,16 +251,26 @@ impl Lowerer<'_> {
             step(l, number);
             l.when(new_peer, |l| {
                 step(l, peer);
+                if let Some(edges) = &edges {
+                    let (keys, values) = (vec![peer], vec![entry]);
+                    l.emit(OpKind::MapPut { coll: edges.peer[0], keys, values });
+                }
                 l.copy(rank, number);
                 step(l, dense);
                 Ok(())
             })?;
+            if let Some(edges) = &edges {
+                let last = |coll, key| OpKind::MapPut { coll, keys: vec![key], values: vec![entry] };
+                l.emit(last(edges.part[1], part));
+                l.emit(last(edges.peer[1], peer));
+            }
             l.emit(OpKind::SetEntry { coll: list, entry, column: spec.part as u32, value: part });
             l.emit(OpKind::SetEntry { coll: list, entry, column: spec.peer as u32, value: peer });
             for (i, kept) in spec.calls.iter().zip(&kept) {
                 let call = &windows.calls[*i];
                 let set = |value| OpKind::SetEntry { coll: list, entry, column: results[*i] as u32, value };
                 match (&call.kind, kept) {
+                    (_, Kept::Framed(framed)) => l.keep_for_frame(framed, &row, entry),
                     (WindowKind::RowNumber, _) => l.emit(set(number)),
                     (WindowKind::Rank, _) => l.emit(set(rank)),
                     (WindowKind::DenseRank, _) => l.emit(set(dense)),
@@ -280,7 +303,7 @@ impl Lowerer<'_> {
             Ok(())
         })?;
         self.emit(OpKind::ForEach { coll: list, columns: row.clone(), entry: Some(entry), label, body });
-        let behind = |k: &Kept| matches!(k, Kept::Aggregate(..) | Kept::Map(_));
+        let behind = |k: &Kept| matches!(k, Kept::Aggregate(..) | Kept::Map(_) | Kept::Framed(_));
         if !kept.iter().any(behind) {
             return Ok(());
         }
@@ -289,6 +312,14 @@ impl Lowerer<'_> {
         let body = self.block(|l| {
             for (i, kept) in spec.calls.iter().zip(&kept) {
                 let call = &windows.calls[*i];
+                if let (Kept::Framed(framed), Some(edges)) = (kept, &edges) {
+                    let (_, descending, nulls_first) = spec.order.first().copied().unwrap_or_default();
+                    let (part, peer) = (row[spec.part], row[spec.peer]);
+                    let place = Place { row: &row, entry, part, peer, descending, nulls_first };
+                    let value = l.framed_value(frame, call, framed, edges, &place)?;
+                    l.emit(OpKind::SetEntry { coll: list, entry, column: results[*i] as u32, value });
+                    continue;
+                }
                 let (Kept::Aggregate(_, map) | Kept::Map(map)) = kept else { continue };
                 let (found, value) = (l.temp(Type::Bool), l.temp(call.ty.clone()));
                 if let WindowKind::Lag { lead } = call.kind {
@@ -316,7 +347,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn window_map(&mut self, keys: Vec<Type>, values: Vec<Type>) -> Coll {
+    pub(super) fn window_map(&mut self, keys: Vec<Type>, values: Vec<Type>) -> Coll {
         let kinds = |types: Vec<Type>| types.into_iter().map(RegKind::Value).collect();
         let decl = CollDecl { kind: CollKind::Map, keys: kinds(keys), values: kinds(values) };
         let coll = self.program.coll(decl);
@@ -331,4 +362,5 @@ enum Kept {
     First(Reg),
     Map(Coll),
     Aggregate(State, Coll),
+    Framed(Framed),
 }

@@ -312,6 +312,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.enum_function(name, args, position)? {
             return Ok(Some(bound));
         }
+        if let Some(bound) = self.bind_statistics(name, args, position)? {
+            return Ok(Some(bound));
+        }
         if let Some(bound) = self.bind_json(name, args, position)? {
             return Ok(Some(bound));
         }
@@ -504,6 +507,16 @@ impl Lowerer<'_> {
                     Some(made) => self.coerce(made, &Type::TimestampTz, CastContext::Explicit).map(Some),
                     None => Ok(None),
                 }
+            }
+            // Elements that are the third text are NULL.
+            ("string_to_array", [_, _, null]) => {
+                let Some(all) = self.bind_builtin(name, &args[..2], false, position)? else {
+                    return Ok(None);
+                };
+                let null = self.operand(null.clone(), &Type::Text)?;
+                let ty = all.ty.clone();
+                let none = Bound::null(Type::Text, position);
+                apply(Func::ArrayReplace, vec![all, null, none], ty)
             }
             ("array_replace", [a, from, to]) if element(a).is_some() => {
                 let of = unmodified(&element(a).expect("just seen"));

@@ -44,6 +44,12 @@ pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Optio
     };
     let expr = |call: FunctionCall| Expr { position, kind: ExprKind::Call(Box::new(call)) };
     let literal = |text: &str| Expr { position, kind: ExprKind::String(text.to_owned()) };
+    // In the order of the values, not of their texts.
+    if name == "jsonb_agg" && call.distinct && call.args.len() == 1 {
+        let array =
+            FunctionCall { name: Name { parts: vec!["array_agg".to_owned()], position }, ..call.clone() };
+        return Some(plain("to_jsonb", vec![expr(array)]));
+    }
     let values: Vec<Expr> = call.args.iter().map(|arg| arg.value.clone()).collect();
     let (parts, between, [open, close]) = match (name, &values[..]) {
         ("json_agg" | "jsonb_agg", [value]) => {

@@ -31,6 +31,16 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
                  FROM (SELECT \"{GIVEN}\"('', '{name}') AS $a) AS given"
             )
         }
+        ("string_to_table", 2) => {
+            "SELECT pg_catalog.unnest(pg_catalog.string_to_array($a, $b)) AS found
+             FROM (SELECT '' AS $a, '' AS $b) AS given"
+                .to_owned()
+        }
+        ("string_to_table", 3) => {
+            "SELECT pg_catalog.unnest(pg_catalog.string_to_array($a, $b, $c)) AS found
+             FROM (SELECT '' AS $a, '' AS $b, '' AS $c) AS given"
+                .to_owned()
+        }
         ("pg_options_to_table", 1) => {
             "SELECT pg_catalog.split_part($o, '=', 1) AS option_name,
                     pg_catalog.substr($o, pg_catalog.strpos($o, '=') + 1) AS option_value
@@ -40,6 +50,18 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
         _ => return Ok(None),
     };
     filled(&text, call, position).map(Some)
+}
+
+/// The rows with their numbers, of WITH ORDINALITY.
+pub(super) fn numbered(rows: Query) -> Result<Query> {
+    let text = "SELECT *, pg_catalog.row_number() OVER () AS ordinality FROM (SELECT 1) AS given";
+    let mut query = planaria_syntax::parse::query(text)?;
+    if let QueryBody::Select(select) = &mut query.body
+        && let Some(TableRef::Derived { query, .. }) = select.from.first_mut()
+    {
+        **query = rows;
+    }
+    Ok(query)
 }
 
 /// The same of one that returns a value.

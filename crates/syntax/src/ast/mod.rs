@@ -204,8 +204,10 @@ pub struct FunctionCall {
     pub star: bool,
     /// `DISTINCT`
     pub distinct: bool,
-    /// `ORDER BY` inside an aggregate
+    /// `ORDER BY` inside an aggregate, or of WITHIN GROUP
     pub order_by: Vec<OrderItem>,
+    /// `WITHIN GROUP (ORDER BY ..)`
+    pub within_group: bool,
     /// `FILTER (WHERE ..)`
     pub filter: Option<Expr>,
     /// `OVER (..)`
@@ -223,6 +225,7 @@ impl FunctionCall {
             star: false,
             distinct: false,
             order_by: Vec::new(),
+            within_group: false,
             filter: None,
             over: None,
             variadic: false,
@@ -248,8 +251,55 @@ pub struct Window {
     pub partition_by: Vec<Expr>,
     /// ORDER BY
     pub order_by: Vec<OrderItem>,
-    /// A frame clause stands there (its text; only the default frame is supported).
-    pub frame: Option<String>,
+    /// ROWS, RANGE, GROUPS
+    pub frame: Option<Frame>,
+}
+
+/// The rows of a partition that a window function is computed over.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Frame {
+    /// What is counted.
+    pub units: FrameUnits,
+    /// First.
+    pub start: FrameEdge,
+    /// Last.
+    pub end: FrameEdge,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// What the edges of a frame count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameUnits {
+    /// ROWS
+    Rows,
+    /// RANGE: values of the order.
+    Range,
+    /// GROUPS: of rows that the order does not tell apart.
+    Groups,
+}
+
+/// An edge of a frame.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FrameEdge {
+    /// UNBOUNDED, on its side.
+    Unbounded,
+    /// `n PRECEDING`
+    Preceding(Expr),
+    /// CURRENT ROW
+    Current,
+    /// `n FOLLOWING`
+    Following(Expr),
+}
+
+impl Frame {
+    /// The expressions in it.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        [&self.start, &self.end].into_iter().filter_map(|edge| match edge {
+            FrameEdge::Preceding(e) | FrameEdge::Following(e) => Some(e),
+            FrameEdge::Unbounded | FrameEdge::Current => None,
+        })
+    }
 }
 
 /// A type as written.

@@ -1,5 +1,6 @@
 //! A walk over expressions and queries: what a definition refers to.
 
+use super::Frame;
 use super::{
     Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, JoinKind, Name, OrderItem,
     Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, TableRef, TypeName, Update,
@@ -71,6 +72,7 @@ impl Walk<'_, '_> {
     fn window(&mut self, w: &Window) {
         self.exprs(&w.partition_by);
         self.order(&w.order_by);
+        self.exprs(w.frame.iter().flat_map(Frame::exprs));
     }
     fn call(&mut self, call: &FunctionCall) {
         (self.f)(Node::Call(call));

@@ -1,10 +1,12 @@
 //! Function calls: arguments, aggregates, windows, and the functions with a syntax of their own.
 
-use planaria_base::Result;
+use planaria_base::{Error, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{Argument, Expr, ExprKind, FunctionCall, Name, OrderItem, Position, Window};
+use crate::ast::{
+    Argument, Expr, ExprKind, Frame, FrameEdge, FrameUnits, FunctionCall, Name, OrderItem, Position, Window,
+};
 
 /// Functions with a syntax of their own; those of XML and JSON are refused.
 #[rustfmt::skip]
@@ -19,8 +21,18 @@ impl Parser<'_> {
     /// A call behind its name: `(args) [FILTER ..] [OVER ..]`.
     pub(crate) fn call(&mut self, name: Name) -> Result<FunctionCall> {
         let mut call = self.plain_call(name)?;
-        if self.at_words(&["within", "group"]) {
-            return self.unsupported("WITHIN GROUP", self.position());
+        let at = self.position();
+        if self.eat_words(&["within", "group"]) {
+            if !call.order_by.is_empty() {
+                return Err(self.syntax_error("cannot use multiple ORDER BY clauses with WITHIN GROUP", at));
+            }
+            if call.distinct {
+                return Err(self.syntax_error("cannot use DISTINCT with WITHIN GROUP", at));
+            }
+            self.expect(Kind::LeftParen)?;
+            call.order_by = self.order_by()?;
+            self.expect(Kind::RightParen)?;
+            call.within_group = true;
         }
         if self.at_word("filter") && self.peek_at(1).kind == Kind::LeftParen {
             self.bump();
@@ -108,32 +120,68 @@ impl Parser<'_> {
         Ok(window)
     }
 
-    /// A frame clause, as text.
-    fn frame(&mut self) -> Result<String> {
-        let start = self.bump().start;
-        if self.eat_word("between") {
-            self.frame_bound()?;
-            self.expect_word("and")?;
+    /// `ROWS | RANGE | GROUPS edge`, or `.. BETWEEN edge AND edge`.
+    fn frame(&mut self) -> Result<Frame> {
+        let units = match self.word().as_str() {
+            "rows" => FrameUnits::Rows,
+            "range" => FrameUnits::Range,
+            _ => FrameUnits::Groups,
+        };
+        let position = self.bump().start;
+        let wrong = |message: &str, at| Err(Error::new(SqlState::WINDOWING_ERROR, message).at(at));
+        let between = self.eat_word("between");
+        let at = self.position();
+        let (start, ahead) = self.frame_edge()?;
+        if start == FrameEdge::Unbounded && ahead {
+            return wrong("frame start cannot be UNBOUNDED FOLLOWING", at);
         }
-        self.frame_bound()?;
-        if self.eat_word("exclude") && !self.eat_words(&["no", "others"]) {
-            match self.at_words(&["current", "row"]) {
-                true => self.expect_words(&["current", "row"])?,
-                false if self.at_any(&["group", "ties"]) => drop(self.bump()),
-                false => return self.fail(),
+        let end = match between {
+            true => {
+                self.expect_word("and")?;
+                let at = self.position();
+                let (end, ahead) = self.frame_edge()?;
+                match (&start, &end) {
+                    (_, FrameEdge::Unbounded) if !ahead => {
+                        return wrong("frame end cannot be UNBOUNDED PRECEDING", at);
+                    }
+                    (FrameEdge::Current, FrameEdge::Preceding(_)) => {
+                        return wrong("frame starting from current row cannot have preceding rows", at);
+                    }
+                    (FrameEdge::Following(_), FrameEdge::Preceding(_) | FrameEdge::Current) => {
+                        return wrong("frame starting from following row cannot have preceding rows", at);
+                    }
+                    _ => end,
+                }
             }
+            false if matches!(start, FrameEdge::Following(_)) => {
+                return wrong("frame starting from following row cannot end with current row", at);
+            }
+            false => FrameEdge::Current,
+        };
+        let at = self.position();
+        if self.eat_word("exclude") && !self.eat_words(&["no", "others"]) {
+            return self.unsupported("EXCLUDE of a window frame", at);
         }
-        Ok(self.text_since(start).to_owned())
+        Ok(Frame { units, start, end, position })
     }
 
-    fn frame_bound(&mut self) -> Result<()> {
+    /// An edge of a frame, and whether it is FOLLOWING.
+    fn frame_edge(&mut self) -> Result<(FrameEdge, bool)> {
         if self.eat_words(&["current", "row"]) {
-            return Ok(());
+            return Ok((FrameEdge::Current, false));
         }
-        if !self.eat_word("unbounded") {
-            self.expr()?;
-        }
-        if self.eat_word("preceding") || self.eat_word("following") { Ok(()) } else { self.fail() }
+        let offset = if self.eat_word("unbounded") { None } else { Some(self.expr()?) };
+        let ahead = match () {
+            () if self.eat_word("preceding") => false,
+            () if self.eat_word("following") => true,
+            () => return self.fail(),
+        };
+        let edge = match offset {
+            None => FrameEdge::Unbounded,
+            Some(e) if ahead => FrameEdge::Following(e),
+            Some(e) => FrameEdge::Preceding(e),
+        };
+        Ok((edge, ahead))
     }
 
     /// `ORDER BY item, ...`
@@ -310,6 +358,7 @@ fn new_call(name: Name, args: Vec<Argument>) -> FunctionCall {
         star: false,
         distinct: false,
         order_by: Vec::new(),
+        within_group: false,
         filter: None,
         over: None,
         variadic: false,

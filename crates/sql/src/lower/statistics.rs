@@ -1,0 +1,164 @@
+//! Aggregates of statistics: functions of the arrays of their inputs.
+
+use super::Lowerer;
+use super::bound::{Bound, BoundKind};
+use super::types::CastContext;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::Func;
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name};
+
+/// Of one input, of pairs, of bits, of what is sorted. Nothing that SQL can call has a blank in its name unquoted.
+const SPREAD: &str = "our spread";
+const REGRESSION: &str = "our regression";
+const BITS: &str = "our bits";
+const SORTED: &str = "our sorted";
+
+/// Whether an aggregate is one of those that are given their input by WITHIN GROUP.
+pub(super) fn is_ordered_set(name: &str) -> bool {
+    matches!(name, "mode" | "percentile_cont" | "percentile_disc")
+}
+
+/// A call of such an aggregate as one of a function over `array_agg`; `None` for all else.
+pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Result<Option<FunctionCall>> {
+    let plain = |name: &str, args: Vec<Expr>| {
+        let name = Name { parts: vec![name.to_owned()], position };
+        FunctionCall::plain(name, args.into_iter().map(|value| Argument { name: None, value }).collect())
+    };
+    let expr = |call: FunctionCall| Expr { position, kind: ExprKind::Call(Box::new(call)) };
+    let own_name = || Expr { position, kind: ExprKind::String(name.to_owned()) };
+    let gathered = |value: &Expr| {
+        expr(FunctionCall {
+            distinct: call.distinct,
+            order_by: call.order_by.clone(),
+            filter: call.filter.clone(),
+            over: call.over.clone(),
+            ..plain("array_agg", vec![value.clone()])
+        })
+    };
+    let values: Vec<&Expr> = call.args.iter().map(|arg| &arg.value).collect();
+    Ok(Some(match (name, &values[..]) {
+        ("stddev" | "stddev_pop" | "stddev_samp" | "variance" | "var_pop" | "var_samp", [value]) => {
+            plain(SPREAD, vec![gathered(value), own_name()])
+        }
+        ("bit_and" | "bit_or" | "bit_xor", [value]) => plain(BITS, vec![gathered(value), own_name()]),
+        (
+            "corr" | "covar_pop" | "covar_samp" | "regr_avgx" | "regr_avgy" | "regr_count" | "regr_intercept"
+            | "regr_r2" | "regr_slope" | "regr_sxx" | "regr_sxy" | "regr_syy",
+            [y, x],
+        ) => {
+            if call.distinct {
+                let hint = "Tell the pairs apart in a subquery.";
+                return Err(Error::unsupported(format!("{name} of DISTINCT pairs is not supported"), hint)
+                    .at(position));
+            }
+            plain(REGRESSION, vec![gathered(y), gathered(x), own_name()])
+        }
+        _ if is_ordered_set(name) => {
+            if call.over.is_some() {
+                let message = format!("OVER is not supported for ordered-set aggregate {name}");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+            }
+            let [item] = &call.order_by[..] else { return Ok(None) };
+            match (name, &values[..]) {
+                ("mode", []) => plain(SORTED, vec![gathered(&item.expr), own_name()]),
+                ("mode", _) | (_, []) => return Ok(None),
+                (_, [share]) => plain(SORTED, vec![gathered(&item.expr), own_name(), (*share).clone()]),
+                _ => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// The name that a call tells.
+fn told(name: &Bound) -> String {
+    match name.as_const() {
+        Some(Datum::Text(name)) => name.clone(),
+        _ => String::new(),
+    }
+}
+
+impl Lowerer<'_> {
+    /// The functions that the calls are of.
+    pub(super) fn bind_statistics(
+        &mut self,
+        name: &str,
+        args: &[Bound],
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let apply = |func, args, ty| Ok(Some(Bound::apply(func, args, ty, position)));
+        let doubles = Type::Array(Box::new(Type::Float8));
+        let element = args.first().and_then(|a| a.ty.element()).map(|ty| ty.base());
+        let no_function = |name: &Bound| {
+            let name = told(name);
+            let types: Vec<Type> = element.iter().cloned().collect();
+            super::functions::no_function(&name, &types, position)
+        };
+        match (name, args) {
+            (SPREAD, [all, name]) => match element {
+                Some(Type::Float4 | Type::Float8) => {
+                    let all = self.coerce(all.clone(), &doubles, CastContext::Explicit)?;
+                    let name = self.operand(name.clone(), &Type::Text)?;
+                    apply(Func::FltSpread, vec![all, name], Type::Float8)
+                }
+                Some(Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_)) => {
+                    let name = self.operand(name.clone(), &Type::Text)?;
+                    apply(Func::NumSpread, vec![all.clone(), name], Type::Numeric(None))
+                }
+                _ => Err(no_function(name)),
+            },
+            (BITS, [all, name]) => match element.clone() {
+                Some(ty @ (Type::Int2 | Type::Int4 | Type::Int8)) => {
+                    let name = self.operand(name.clone(), &Type::Text)?;
+                    apply(Func::BitFold, vec![all.clone(), name], ty)
+                }
+                _ => Err(no_function(name)),
+            },
+            (REGRESSION, [ys, xs, name]) => {
+                let ys = self.coerce(ys.clone(), &doubles, CastContext::Explicit)?;
+                let xs = self.coerce(xs.clone(), &doubles, CastContext::Explicit)?;
+                let counts = told(name).contains("count");
+                let name = self.operand(name.clone(), &Type::Text)?;
+                let bound = Bound::apply(Func::Regression, vec![ys, xs, name], Type::Float8, position);
+                match counts {
+                    true => {
+                        let count = self.coerce(bound, &Type::Int8, CastContext::Explicit)?;
+                        let none = Bound::constant(Datum::Int(0), Type::Int8, position);
+                        Ok(Some(Bound::new(BoundKind::Coalesce(vec![count, none]), Type::Int8, position)))
+                    }
+                    false => Ok(Some(bound)),
+                }
+            }
+            (SORTED, [all, _]) => {
+                let Some(ty) = all.ty.element() else { return Ok(None) };
+                apply(Func::ModeOf, vec![all.clone()], ty)
+            }
+            (SORTED, [all, name, share]) => {
+                let Some(ty) = all.ty.element() else { return Ok(None) };
+                if share.ty.element().is_some() {
+                    let hint = "Call it once for each share.";
+                    return Err(Error::unsupported("percentiles of several shares are not supported", hint)
+                        .at(position));
+                }
+                let given = share.ty.clone();
+                let share = self.operand(share.clone(), &Type::Float8)?;
+                if told(name).contains("disc") {
+                    return apply(Func::PercentileDisc, vec![all.clone(), share], ty);
+                }
+                if ty == Type::Interval {
+                    return apply(Func::PercentileInterval, vec![all.clone(), share], ty);
+                }
+                let number = matches!(
+                    ty.base(),
+                    Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float4 | Type::Float8
+                );
+                if !number {
+                    return Err(super::functions::no_function(&told(name), &[given, ty], position));
+                }
+                let all = self.coerce(all.clone(), &doubles, CastContext::Explicit)?;
+                apply(Func::PercentileCont, vec![all, share], Type::Float8)
+            }
+            _ => Ok(None),
+        }
+    }
+}
