@@ -185,6 +185,9 @@ pub struct Index {
     pub columns: Vec<ColumnId>,
     /// At most one row per key (NULLs are distinct).
     pub unique: bool,
+    /// NULLS NOT DISTINCT: also of NULLs.
+    #[serde(default)]
+    pub equal_nulls: bool,
     /// Made by a UNIQUE or PRIMARY KEY constraint of the same name.
     pub constraint: bool,
     /// How the columns were said to be ordered; empty where nothing was said. Shown, and of no other
@@ -242,7 +245,18 @@ impl Index {
     pub fn new(name: String, columns: Vec<ColumnId>, unique: bool, constraint: bool) -> Index {
         let (comment, constraint_comment) = (None, None);
         let (orders, definition) = (Vec::new(), None);
-        Index { name, columns, unique, constraint, orders, definition, comment, constraint_comment }
+        let equal_nulls = false;
+        Index {
+            name,
+            columns,
+            unique,
+            equal_nulls,
+            constraint,
+            orders,
+            definition,
+            comment,
+            constraint_comment,
+        }
     }
 }
 

@@ -31,8 +31,8 @@ fn empty(tables: u32) -> TableSet<Flag> {
     let columns =
         [ColumnSpec { ty: Type::Int8, nullable: false }, ColumnSpec { ty: Type::Text, nullable: false }];
     let indexes = [
-        IndexSpec { columns: vec![ColumnId(0)], unique: true },
-        IndexSpec { columns: vec![ColumnId(1)], unique: false },
+        IndexSpec { columns: vec![ColumnId(0)], unique: true, equal_nulls: false },
+        IndexSpec { columns: vec![ColumnId(1)], unique: false, equal_nulls: false },
     ];
     let mut set = TableSet::new();
     for id in 0..tables {

@@ -110,8 +110,8 @@ impl ProtocolJob for Bench {
         let text = ColumnSpec { ty: Type::Text, nullable: true };
         let columns = [int8.clone(), int4.clone(), int8.clone(), int8.clone(), int8, text];
         let indexes = [
-            IndexSpec { columns: vec![ColumnId(0)], unique: true },
-            IndexSpec { columns: vec![ColumnId(1)], unique: false },
+            IndexSpec { columns: vec![ColumnId(0)], unique: true, equal_nulls: false },
+            IndexSpec { columns: vec![ColumnId(1)], unique: false, equal_nulls: false },
         ];
         let spec = TableSpec { columns: &columns, indexes: &indexes };
         let table: Arc<Table<P::Header>> = Arc::new(Table::new(TableId(0), spec).expect("a good spec"));

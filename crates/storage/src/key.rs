@@ -23,6 +23,7 @@
 //! between two of its values equals nothing, and as a bound moves to the next value inside.
 
 use crate::row::{Column, ColumnKind, Field, RowLayout, at_scale};
+use crate::table::IndexSpec;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
@@ -53,17 +54,16 @@ pub struct KeyCodec {
     /// Columns of the primary key that follow: always in a non-unique index, with a NULL in a unique one.
     suffix: Box<[KeyColumn]>,
     unique: bool,
+    /// NULLs are like other values: no two rows may have them.
+    equal_nulls: bool,
     bytes_max: usize,
 }
 
 impl KeyCodec {
-    /// The codec of an index over `columns` of a table with this layout and primary key.
-    pub fn new(
-        layout: &RowLayout,
-        columns: &[ColumnId],
-        unique: bool,
-        primary: &[ColumnId],
-    ) -> Result<KeyCodec> {
+    /// The codec of an index of a table with this layout and primary key.
+    pub fn new(layout: &RowLayout, index: &IndexSpec, primary: &[ColumnId]) -> Result<KeyCodec> {
+        let IndexSpec { columns, unique, equal_nulls } = index;
+        let (unique, equal_nulls) = (*unique, *equal_nulls);
         if columns.is_empty() || columns.len() > INDEX_COLUMNS_MAX {
             return Err(Error::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -73,14 +73,14 @@ impl KeyCodec {
         let of = |id: &ColumnId| KeyColumn { id: *id, column: *layout.column(*id) };
         let columns: Box<[KeyColumn]> = columns.iter().map(of).collect();
         let nullable = columns.iter().any(|c| c.column.nullable());
-        let suffix: Box<[KeyColumn]> = if unique && !nullable {
+        let suffix: Box<[KeyColumn]> = if unique && (!nullable || equal_nulls) {
             Box::new([])
         } else {
             primary.iter().filter(|id| columns.iter().all(|c| c.id != **id)).map(of).collect()
         };
         let bytes = |c: &KeyColumn| column_bytes_max(&c.column, &layout.specs()[c.id.index()].ty);
         let bytes_max = columns.iter().chain(&suffix).map(bytes).sum::<usize>().min(INDEX_KEY_BYTES_MAX);
-        Ok(KeyCodec { columns, suffix, unique, bytes_max })
+        Ok(KeyCodec { columns, suffix, unique, equal_nulls, bytes_max })
     }
 
     /// Whether equal values of all columns may occur once only.
@@ -88,9 +88,9 @@ impl KeyCodec {
     pub fn unique(&self) -> bool {
         self.unique
     }
-    /// Whether no other row may have this row's key columns: the index is unique, and none is NULL.
+    /// Whether no other row may have this row's key columns: the index is unique, and none is NULL or NULLs are equal.
     pub fn is_exclusive(&self, image: &[u64]) -> bool {
-        self.unique && !self.columns.iter().any(|c| c.column.is_null(image))
+        self.unique && (self.equal_nulls || !self.columns.iter().any(|c| c.column.is_null(image)))
     }
     /// Bytes of the longest key it makes.
     pub fn bytes_max(&self) -> usize {
@@ -196,6 +196,27 @@ impl KeyCodec {
             }
         }
         // No stored key is longer, so a longer one equals none.
+        key.len_bytes() <= INDEX_KEY_BYTES_MAX
+    }
+
+    /// The encoding of all columns of a row that may be in the way of another: with NULLs, where they are equal.
+    #[inline]
+    pub fn encode_arbiter_with<'a>(
+        &self,
+        mut value: impl FnMut(usize) -> Field<'a>,
+        key: &mut KeyBuf,
+    ) -> bool {
+        if !self.equal_nulls {
+            return self.encode_prefix_with(self.columns.len(), value, key);
+        }
+        key.clear();
+        for (i, c) in self.columns.iter().enumerate() {
+            match value(i) {
+                Field::Null if c.column.nullable() => key.push(NULL, 1),
+                value if push_equal(&c.column, value, key) => {}
+                _ => return false,
+            }
+        }
         key.len_bytes() <= INDEX_KEY_BYTES_MAX
     }
 }

@@ -35,6 +35,8 @@ pub struct IndexSpec {
     pub columns: Vec<ColumnId>,
     /// Whether no two rows may have equal values in all of them.
     pub unique: bool,
+    /// Of a unique index: whether NULLs are equal (NULLS NOT DISTINCT).
+    pub equal_nulls: bool,
 }
 
 /// A table to be made. The first index is the primary one: unique, over columns that are never NULL.
@@ -209,7 +211,7 @@ impl<H: Header> Table<H> {
             return Err(Error::internal("columns of a primary key are never NULL"));
         }
         let index = |spec: &IndexSpec| {
-            let codec = KeyCodec::new(&layout, &spec.columns, spec.unique, &primary.columns)?;
+            let codec = KeyCodec::new(&layout, spec, &primary.columns)?;
             let words = codec.key_words_max();
             Ok(Index { tree: BTree::new(words), old: OldVersions::new(words), codec })
         };

@@ -99,11 +99,11 @@ impl Machine {
         let table = ctx.tables.get(desc.table);
         let codec = table.index(desc.index).codec();
         let heap = &self.heap;
-        let possible = codec.encode_prefix_with(
-            desc.key.len(),
-            |i| field(frame[usize::from(desc.key[i])], heap),
-            &mut self.key,
-        );
+        let value = |i: usize| field(frame[usize::from(desc.key[i])], heap);
+        let possible = match desc.mode {
+            ReadMode::Arbiter => codec.encode_arbiter_with(value, &mut self.key),
+            _ => codec.encode_prefix_with(desc.key.len(), value, &mut self.key),
+        };
         let mark = self.heap.arena.mark();
         let row = if possible && desc.mode.is_for_constraint() {
             ctx.protocol.for_constraint(ctx.txn, true);

@@ -220,7 +220,11 @@ impl<P: Hosted> Db<P> {
                 .indexes
                 .iter()
                 .zip(&schema.uniques[i])
-                .map(|(index, unique)| IndexSpec { columns: index.columns.clone(), unique: *unique })
+                .map(|(index, unique)| IndexSpec {
+                    columns: index.columns.clone(),
+                    unique: *unique,
+                    equal_nulls: false,
+                })
                 .collect();
             let spec = TableSpec { columns: meta.layout.specs(), indexes: &indexes };
             tables.insert(Arc::new(Table::new(TableId(i as u32), spec).unwrap()));

@@ -322,7 +322,7 @@ impl SchemaVersion {
         let indexes: Vec<IndexSpec> = table
             .indexes
             .iter()
-            .map(|i| IndexSpec { columns: i.columns.clone(), unique: i.unique })
+            .map(|i| IndexSpec { columns: i.columns.clone(), unique: i.unique, equal_nulls: i.equal_nulls })
             .collect();
         tables.make(id, TableSpec { columns: &columns, indexes: &indexes })
     }

@@ -9,7 +9,7 @@ use planaria_catalog::Catalog;
 use planaria_ir::{OpKind, Program};
 use planaria_log::{Effect, Keeping, Patch, RawRecord, ValueReader};
 use planaria_sql::{ddl, lower};
-use planaria_storage::{ColumnSpec, KeyCodec, RowLayout};
+use planaria_storage::{ColumnSpec, IndexSpec, KeyCodec, RowLayout};
 use planaria_syntax::parse;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -415,9 +415,10 @@ impl Names {
                 .collect();
             let layout = RowLayout::new(&specs).ok()?;
             let primary = &table.indexes.get(IndexId::PRIMARY.index())?.columns;
+            let by_key = IndexSpec { columns: primary.clone(), unique: true, equal_nulls: false };
             let names = TableNames {
                 columns: table.columns.iter().map(|c| (name(c), c.ty.clone())).collect(),
-                primary: KeyCodec::new(&layout, primary, true, primary).ok()?,
+                primary: KeyCodec::new(&layout, &by_key, primary).ok()?,
                 key: primary.iter().map(|c| c.index()).collect(),
                 layout,
             };

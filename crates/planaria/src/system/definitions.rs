@@ -101,6 +101,11 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         if !definition.included.is_empty() {
             let _ = write!(text, " INCLUDE ({})", names(table, &definition.included));
         }
+    }
+    if index.equal_nulls {
+        text.push_str(" NULLS NOT DISTINCT");
+    }
+    if let Some(definition) = &index.definition {
         if let Some(predicate) = &definition.predicate {
             let simple = planaria_syntax::parse::expression(predicate)
                 .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
@@ -149,7 +154,8 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     let table = catalog.table_by_id(*table);
     if let Some(index) = table.shown_indexes().find(|i| i.constraint && i.name == *name) {
         let what = if super::relations::is_primary(table, index) { "PRIMARY KEY" } else { "UNIQUE" };
-        return Some(format!("{what} ({})", names(table, &index.columns)));
+        let nulls = if index.equal_nulls { " NULLS NOT DISTINCT" } else { "" };
+        return Some(format!("{what}{nulls} ({})", names(table, &index.columns)));
     }
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
         return Some(check_text(check, pretty));

@@ -262,6 +262,7 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indnatts", index.columns.len() + included(index).len())
                     .set("indnkeyatts", index.columns.len())
                     .set("indisunique", index.unique)
+                    .set("indnullsnotdistinct", index.equal_nulls)
                     .set("indisprimary", is_primary(table, index))
                     .set("indkey", shown_keys(index))
                     .set("indexprs", expressions(index))

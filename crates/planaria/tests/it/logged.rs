@@ -590,3 +590,63 @@ fn computed_indexes_come_back() {
         }
     }
 }
+
+/// The same of keys for which NULLs are equal, of tables like others, of keys that set some columns, of elements of arrays
+/// and of what a handler asks of an error.
+#[test]
+fn equal_nulls_elements_and_diagnostics_come_back() {
+    for log in [LogKind::Command, LogKind::Logical, LogKind::Physical, LogKind::Physiological] {
+        for scheme in Scheme::ALL {
+            let disk = SimDisk::new(1);
+            let options = || Options::new().log(log).recovery(*scheme);
+            let db = options().open_device(disk.device()).expect("opens");
+            db.execute_script(
+                "CREATE TABLE proto (id serial PRIMARY KEY, a int, b text DEFAULT 'd', hits int[] DEFAULT '{0,0}', UNIQUE NULLS NOT DISTINCT (a, b));
+                 CREATE TABLE t (LIKE proto INCLUDING ALL);
+                 CREATE TABLE owner (tenant int, id int, PRIMARY KEY (tenant, id));
+                 CREATE TABLE thing (id int PRIMARY KEY, tenant int, o int, FOREIGN KEY (tenant, o) REFERENCES owner ON DELETE SET NULL (o));
+                 CREATE TABLE told (n int GENERATED ALWAYS AS IDENTITY, what text);
+                 INSERT INTO owner VALUES (1, 1), (1, 2);
+                 INSERT INTO thing VALUES (1, 1, 1), (2, 1, 2);
+                 CREATE PROCEDURE put(x int, y text) LANGUAGE plpgsql AS $$ BEGIN
+                     INSERT INTO t (a, b) VALUES (x, y) ON CONFLICT (a, b) DO UPDATE SET hits[1] = t.hits[1] + 1, hits[2] = t.id;
+                 END $$;
+                 CREATE PROCEDURE must(x int, y text) LANGUAGE plpgsql AS $$ DECLARE c text; d text; BEGIN
+                     INSERT INTO t (a, b) VALUES (x, y);
+                 EXCEPTION WHEN unique_violation THEN
+                     GET STACKED DIAGNOSTICS c = CONSTRAINT_NAME, d = PG_EXCEPTION_DETAIL;
+                     INSERT INTO told (what) VALUES (c || ': ' || d);
+                 END $$;
+                 CREATE PROCEDURE gone(x int) LANGUAGE sql AS 'DELETE FROM owner WHERE id = x';
+                 CALL put(1, NULL); CALL put(NULL, NULL); CALL put(1, NULL); CALL must(NULL, NULL); CALL gone(1)",
+            )
+            .expect("creates");
+            if *scheme == Scheme::ALL[0] {
+                db.checkpoint().expect("a checkpoint");
+            }
+            db.execute_script("CALL put(NULL, NULL); CALL put(NULL, 'x'); CALL must(1, NULL); CALL must(2, NULL)")
+                .expect("calls");
+            db.execute("ALTER TABLE t ADD COLUMN more int DEFAULT 3", ()).expect("a column");
+            db.execute_script("CALL put(NULL, NULL); CALL put(1, NULL); CALL gone(2)").expect("calls");
+            let digests = db.digests().expect("digests");
+            drop(db);
+            let db = options().open_device(disk.device()).expect("opens again");
+            db.check().expect("is whole");
+            assert_eq!(db.digests().expect("digests"), digests, "{log} {scheme}");
+            let texts = |sql: &str| -> Vec<String> {
+                let rows = db.query(sql, ()).expect("rows");
+                rows.iter().map(|row| row.text(0).unwrap_or_default()).collect()
+            };
+            let rows = texts("SELECT (a, b, hits, more)::text FROM t ORDER BY a NULLS FIRST, b NULLS FIRST");
+            let expected = ["(,,\"{2,2}\",3)", "(,x,\"{0,0}\",3)", "(1,,\"{2,1}\",3)", "(2,,\"{0,0}\",3)"];
+            assert_eq!(rows, expected, "{log} {scheme}");
+            let told = texts("SELECT what FROM told ORDER BY n");
+            let expected = [
+                "t_a_b_key: Key (a, b)=(null, null) already exists.",
+                "t_a_b_key: Key (a, b)=(1, null) already exists.",
+            ];
+            assert_eq!(told, expected, "{log} {scheme}");
+            assert_eq!(texts("SELECT (tenant, o)::text FROM thing"), ["(1,)", "(1,)"], "{log} {scheme}");
+        }
+    }
+}

@@ -23,7 +23,7 @@ struct Subject {
 impl Subject {
     fn new() -> Arc<Subject> {
         let columns = [ColumnSpec { ty: Type::Int8, nullable: false }];
-        let indexes = [IndexSpec { columns: vec![ColumnId(0)], unique: true }];
+        let indexes = [IndexSpec { columns: vec![ColumnId(0)], unique: true, equal_nulls: false }];
         let spec = TableSpec { columns: &columns, indexes: &indexes };
         let table = Table::<Head>::new(TableId(0), spec).expect("a table");
         let mut participant = Participant::new();

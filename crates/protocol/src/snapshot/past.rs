@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn the_last_key_is_known_after_the_end() {
         let columns = [ColumnSpec { ty: Type::Int8, nullable: false }];
-        let indexes = [IndexSpec { columns: vec![ColumnId(0)], unique: true }];
+        let indexes = [IndexSpec { columns: vec![ColumnId(0)], unique: true, equal_nulls: false }];
         let spec = TableSpec { columns: &columns, indexes: &indexes };
         let table = Table::<SiloHeader>::new(TableId(1), spec).expect("a table");
         let index = table.index(IndexId::PRIMARY);

@@ -64,7 +64,7 @@ impl<P: Hosted> Db<P> {
             column(Type::Int8, false),
             column(Type::Text, false),
         ];
-        let index = |column, unique| IndexSpec { columns: vec![column], unique };
+        let index = |column, unique| IndexSpec { columns: vec![column], unique, equal_nulls: false };
         let indexes = [index(KEY, true), index(GROUP, false), index(TAG, true)];
         let mut tables = TableSet::new();
         for id in 0..TABLES {

@@ -49,7 +49,7 @@ impl Header for Flag {
 fn table() -> Table<Flag> {
     let int = |nullable| ColumnSpec { ty: Type::Int8, nullable };
     let columns = [int(false), int(true), int(false), ColumnSpec { ty: Type::Text, nullable: false }];
-    let index = |column, unique| IndexSpec { columns: vec![ColumnId(column)], unique };
+    let index = |column, unique| IndexSpec { columns: vec![ColumnId(column)], unique, equal_nulls: false };
     let indexes = [index(0, true), index(1, true), index(2, false)];
     Table::new(TABLE, TableSpec { columns: &columns, indexes: &indexes }).unwrap()
 }

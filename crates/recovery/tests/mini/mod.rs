@@ -217,7 +217,8 @@ impl Schema {
             let spec = |ty| ColumnSpec { ty, nullable: false };
             vec![("id".to_owned(), spec(Type::Int4)), ("n".to_owned(), spec(Type::Int8))]
         };
-        let index = |column, unique| IndexSpec { columns: vec![ColumnId(column)], unique };
+        let index =
+            |column, unique| IndexSpec { columns: vec![ColumnId(column)], unique, equal_nulls: false };
         let indexes = vec![
             vec![index(0, true), index(1, false)],
             vec![index(0, true), index(1, true)],

@@ -730,7 +730,11 @@ impl Change {
         }
         // The primary key's index is the one that rows are kept by: it is made anew.
         self.drop_key_index(id, name, rewrite)?;
-        self.make_primary(id, &Key { name: Some(new), columns, primary, position }, rewrite)
+        self.make_primary(
+            id,
+            &Key { name: Some(new), columns, primary, equal_nulls: false, position },
+            rewrite,
+        )
     }
 
     /// ADD PRIMARY KEY: the row id and its index give way.

@@ -21,6 +21,8 @@ pub(super) struct Key {
     pub name: Option<String>,
     pub columns: Vec<String>,
     pub primary: bool,
+    /// NULLS NOT DISTINCT
+    pub equal_nulls: bool,
     pub position: Position,
 }
 
@@ -51,10 +53,12 @@ impl Pending {
                 Pending::Check { name, expr: expr.clone(), text: text.clone() }
             }
             ConstraintKind::PrimaryKey { columns } => {
-                Pending::Key(Key { name, columns: or_own(columns), primary: true, position })
+                let (columns, equal_nulls) = (or_own(columns), false);
+                Pending::Key(Key { name, columns, primary: true, equal_nulls, position })
             }
-            ConstraintKind::Unique { columns } => {
-                Pending::Key(Key { name, columns: or_own(columns), primary: false, position })
+            ConstraintKind::Unique { columns, equal_nulls } => {
+                let (columns, equal_nulls) = (or_own(columns), *equal_nulls);
+                Pending::Key(Key { name, columns, primary: false, equal_nulls, position })
             }
             ConstraintKind::ForeignKey {
                 columns,
@@ -153,12 +157,17 @@ impl Change {
     pub(super) fn add_unique(&mut self, id: TableId, key: &Key) -> Result<Option<IndexId>> {
         let table = self.catalog.table_by_id(id);
         let columns = self.key_columns(table, key)?;
-        let same = table.indexes.iter().find(|i| i.constraint && i.columns == columns);
+        let same = table
+            .indexes
+            .iter()
+            .find(|i| i.constraint && i.columns == columns && (i.equal_nulls || !key.equal_nulls));
         if same.is_some_and(|i| key.name.as_ref().is_none_or(|n| *n == i.name)) {
             return Ok(None);
         }
         let name = self.key_name(table, key)?;
-        Ok(Some(self.push_index(id, Index::new(name, columns, true, true))?))
+        let mut index = Index::new(name, columns, true, true);
+        index.equal_nulls = key.equal_nulls;
+        Ok(Some(self.push_index(id, index)?))
     }
 
     /// Appends an index to a table's.

@@ -165,6 +165,7 @@ impl Object {
                     }
                 }
                 views_on(catalog, name, &own, |_| true, &mut all)?;
+                on_owned_sequences(catalog, *id, |_| true, &mut all)?;
                 for p in catalog.procedures.iter().filter(|p| p.current) {
                     if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == *id) {
                         all.push((Object::Routine(p.id), format!("type {name}")));
@@ -174,6 +175,7 @@ impl Object {
             Object::View(name) => views_on(catalog, name, &own, |_| true, &mut all)?,
             Object::Column(id, column) => {
                 let table = catalog.table_by_id(*id);
+                on_owned_sequences(catalog, *id, |c| c == *column, &mut all)?;
                 for (child, key) in catalog.references_to(*id) {
                     if child.id != *id && key.parent_columns.contains(column) {
                         all.push((Object::Constraint(child.id, key.name.clone()), own.clone()));
@@ -249,6 +251,26 @@ impl Object {
         all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)
     }
+}
+
+/// What else depends on the sequences that go with columns of a table.
+fn on_owned_sequences(
+    catalog: &Catalog,
+    table: TableId,
+    goes: impl Fn(ColumnId) -> bool,
+    all: &mut Vec<(Object, String)>,
+) -> Result<()> {
+    for sequence in catalog.sequences.iter().flatten() {
+        if sequence.owner.is_none_or(|(of, column)| of != table || !goes(column)) {
+            continue;
+        }
+        let on = Object::Sequence(sequence.id).dependents(catalog)?;
+        all.extend(on.into_iter().filter(|(object, _)| match object {
+            Object::Default(of, column) => *of != table || !goes(*column),
+            _ => true,
+        }));
+    }
+    Ok(())
 }
 
 /// What depends on a type: columns, routines and domains of it or of arrays of it, and texts that name it; in PostgreSQL's

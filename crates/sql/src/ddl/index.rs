@@ -76,6 +76,13 @@ impl Change {
             }
         };
         let mut index = Index::new(name, Vec::new(), create.unique, false);
+        index.equal_nulls = create.equal_nulls && create.unique;
+        if index.equal_nulls && create.predicate.is_some() {
+            let message = "NULLS NOT DISTINCT of an index with a condition is not supported";
+            return Err(
+                Error::unsupported(message, "Index coalesce(..) of the columns.").at(create.table.position)
+            );
+        }
         if create.orders.iter().any(|o| *o != KeyOrder::default()) {
             index.orders.clone_from(&create.orders);
         }

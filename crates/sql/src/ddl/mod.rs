@@ -38,6 +38,7 @@ mod depend;
 mod drop;
 mod grant;
 mod index;
+mod like;
 pub mod lock;
 mod lowering;
 mod names;

@@ -114,8 +114,13 @@ impl Change {
         let mut sequence =
             Sequence { id, name, start, increment, min, max, cycle, owner, hidden, rights, comment };
         configure(&mut sequence, options, ty, true)?;
+        let restart = options.restart.map(|value| value.unwrap_or(sequence.start));
+        if let Some(value) = restart {
+            check_start("RESTART", value, sequence.min, sequence.max)?;
+        }
         self.catalog.sequences.push(Some(sequence.into()));
         self.out.work.push(Work::CreateSequence(id));
+        self.out.work.extend(restart.map(|value| Work::RestartSequence(id, value)));
         Ok(id)
     }
 

@@ -110,6 +110,14 @@ impl Change {
             let message = format!("table \"{name}\" is logged like any other");
             self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
         }
+        let written;
+        let (create, like) = match create.likes.is_empty() {
+            true => (create, None),
+            false => {
+                written = self.written_out(create)?;
+                (&written.create, Some(&written))
+            }
+        };
         let id = self.new_table(name);
         let mut pending = Vec::new();
         let mut defaults = Vec::new();
@@ -131,7 +139,16 @@ impl Change {
         for (place, default) in defaults {
             self.set_default(id, place, default)?;
         }
+        for (place, sequence) in like.iter().flat_map(|like| &like.shared) {
+            self.set_default(id, ColumnId::from(*place), DefaultDef::Sequence(*sequence))?;
+        }
+        for (place, comment) in like.iter().flat_map(|like| &like.comments) {
+            self.table_mut(id).columns[*place].comment = Some(comment.clone());
+        }
         self.finish_table(id, pending)?;
+        for index in like.iter().flat_map(|like| &like.indexes) {
+            self.create_index(index)?;
+        }
         Ok("CREATE TABLE")
     }
 

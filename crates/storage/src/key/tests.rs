@@ -12,7 +12,8 @@ fn fixture(types: &[(Type, bool)], columns: &[u32], unique: bool) -> Fixture {
         types.iter().map(|(ty, nullable)| ColumnSpec { ty: ty.clone(), nullable: *nullable }).collect();
     let layout = RowLayout::new(&specs).unwrap();
     let columns: Vec<_> = columns.iter().map(|c| ColumnId(*c)).collect();
-    let codec = KeyCodec::new(&layout, &columns, unique, &[ColumnId(0)]).unwrap();
+    let codec =
+        KeyCodec::new(&layout, &IndexSpec { columns, unique, equal_nulls: false }, &[ColumnId(0)]).unwrap();
     Fixture { layout, codec }
 }
 

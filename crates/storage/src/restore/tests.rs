@@ -25,8 +25,8 @@ fn table() -> Table<Flag> {
     let columns =
         [ColumnSpec { ty: Type::Int8, nullable: false }, ColumnSpec { ty: Type::Text, nullable: false }];
     let indexes = [
-        IndexSpec { columns: vec![ColumnId(0)], unique: true },
-        IndexSpec { columns: vec![ColumnId(1)], unique: true },
+        IndexSpec { columns: vec![ColumnId(0)], unique: true, equal_nulls: false },
+        IndexSpec { columns: vec![ColumnId(1)], unique: true, equal_nulls: false },
     ];
     Table::new(TableId(7), TableSpec { columns: &columns, indexes: &indexes }).unwrap()
 }

@@ -27,8 +27,8 @@ fn table_with(id: TableId) -> Table<Flag> {
     let columns =
         [ColumnSpec { ty: Type::Int8, nullable: false }, ColumnSpec { ty: Type::Text, nullable: true }];
     let indexes = [
-        IndexSpec { columns: vec![ColumnId(0)], unique: true },
-        IndexSpec { columns: vec![ColumnId(1)], unique: false },
+        IndexSpec { columns: vec![ColumnId(0)], unique: true, equal_nulls: false },
+        IndexSpec { columns: vec![ColumnId(1)], unique: false, equal_nulls: false },
     ];
     Table::new(id, TableSpec { columns: &columns, indexes: &indexes }).unwrap()
 }

@@ -733,8 +733,31 @@ pub struct CreateTable {
     pub columns: Vec<ColumnDef>,
     /// Table constraints.
     pub constraints: Vec<Constraint>,
-    /// LIKE, PARTITION BY, INHERITS ...: what is not supported, by name and place
+    /// LIKE
+    pub likes: Vec<Like>,
+    /// PARTITION BY, INHERITS ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
+}
+
+/// `LIKE table [INCLUDING .. | EXCLUDING ..]`: the columns of another table, and what is taken with them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Like {
+    /// The table.
+    pub table: Name,
+    /// How many of the columns stand before it.
+    pub place: usize,
+    /// COMMENTS
+    pub comments: bool,
+    /// CONSTRAINTS: checks
+    pub constraints: bool,
+    /// DEFAULTS
+    pub defaults: bool,
+    /// GENERATED
+    pub generated: bool,
+    /// IDENTITY
+    pub identity: bool,
+    /// INDEXES, and the constraints that have one
+    pub indexes: bool,
 }
 
 /// A column definition.
@@ -780,7 +803,7 @@ pub enum ConstraintKind {
     /// PRIMARY KEY
     PrimaryKey { columns: Vec<String> },
     /// UNIQUE
-    Unique { columns: Vec<String> },
+    Unique { columns: Vec<String>, equal_nulls: bool },
     /// PRIMARY KEY or UNIQUE that an index becomes (USING INDEX)
     UsingIndex { primary: bool, index: String },
     /// CHECK; text as written, without the parentheses
@@ -853,6 +876,8 @@ pub struct CreateIndex {
     pub included: Vec<String>,
     /// WHERE; text as written
     pub predicate: Option<(Expr, String)>,
+    /// NULLS NOT DISTINCT
+    pub equal_nulls: bool,
     /// `USING gin`: no such index is made.
     pub gin: bool,
     /// Other methods ...: what is not supported, by name and place

@@ -24,7 +24,7 @@ impl Parser<'_> {
         };
         self.expect_word("on")?;
         let table = self.relation_name()?;
-        let (mut unsupported, mut gin) = (None, false);
+        let (mut unsupported, mut gin, mut equal_nulls) = (None, false, false);
         let (mut included, mut predicate) = (Vec::new(), None);
         if self.at_word("using") {
             let position = self.bump().start;
@@ -42,7 +42,6 @@ impl Parser<'_> {
             columns.push((column, position));
         }
         while !self.at_end() {
-            let position = self.position();
             match self.word().as_str() {
                 "with" => self.storage_parameters()?,
                 "tablespace" => {
@@ -50,9 +49,7 @@ impl Parser<'_> {
                     self.name()?;
                 }
                 "nulls" if self.eat_words(&["nulls", "distinct"]) => {}
-                "nulls" if self.eat_words(&["nulls", "not", "distinct"]) => {
-                    unsupported.get_or_insert(("NULLS NOT DISTINCT".to_owned(), position));
-                }
+                "nulls" if self.eat_words(&["nulls", "not", "distinct"]) => equal_nulls = true,
                 "include" => {
                     self.bump();
                     included = self.paren_names()?;
@@ -73,6 +70,7 @@ impl Parser<'_> {
             orders,
             included,
             predicate,
+            equal_nulls,
             gin,
             unsupported,
         };

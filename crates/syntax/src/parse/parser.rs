@@ -22,6 +22,9 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     /// Productions that nest, so far.
     turns: u32,
+    /// The next SELECT is a statement's own, which may make a table; then that table, if it does.
+    pub(crate) may_select_into: bool,
+    pub(crate) selected_into: Option<Name>,
     /// Height of the tallest expression or query made so far within the open production.
     height: usize,
 }
@@ -33,7 +36,17 @@ impl<'a> Parser<'a> {
     /// A parser over all tokens but the last, which only bounds the window.
     pub(crate) fn new(text: &'a str, tokens: &'a [Token]) -> Parser<'a> {
         assert!(!tokens.is_empty(), "a window is bounded by a token");
-        Parser { text, tokens, at: 0, end: tokens.len() - 1, depth: 0, turns: 0, height: 0 }
+        Parser {
+            text,
+            tokens,
+            at: 0,
+            end: tokens.len() - 1,
+            depth: 0,
+            turns: 0,
+            may_select_into: false,
+            selected_into: None,
+            height: 0,
+        }
     }
 
     /// A parser for part of this one's tokens, as deep as this one.

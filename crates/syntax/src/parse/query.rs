@@ -194,6 +194,7 @@ impl Parser<'_> {
     /// A SELECT behind its first word.
     fn select(&mut self) -> Result<Select> {
         let mut select = Select::default();
+        let may_select_into = std::mem::take(&mut self.may_select_into);
         if self.eat_word("distinct") {
             select.distinct = Some(match self.eat_word("on") {
                 true => self.paren_list(Self::expr)?,
@@ -207,9 +208,15 @@ impl Parser<'_> {
             select.items = self.list(Self::select_item)?;
         }
         if self.at_word("into") {
-            return self.unsupported("SELECT INTO", self.position()).map_err(|e: planaria_base::Error| {
-                e.hint("Use CREATE TABLE AS; in a procedure, INTO names variables.")
-            });
+            let position = self.bump().start;
+            if !may_select_into {
+                return Err(self.syntax_error("SELECT ... INTO is not allowed here", position));
+            }
+            if self.at_any(&["temporary", "temp", "unlogged", "local", "global"]) {
+                return self.unsupported("SELECT INTO of a temporary or unlogged table", position);
+            }
+            self.eat_word("table");
+            self.selected_into = Some(self.qualified_name()?);
         }
         if self.eat_word("from") {
             select.from = self.list(Self::table_ref)?;

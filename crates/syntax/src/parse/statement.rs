@@ -23,7 +23,11 @@ impl Parser<'_> {
 
     fn statement_kind(&mut self) -> Result<StatementKind> {
         if self.at_kind(Kind::LeftParen) || self.at_query() && !self.at_word("with") {
-            return Ok(StatementKind::Query(Box::new(self.query()?)));
+            self.may_select_into = self.at_word("select");
+            let query = Box::new(self.query()?);
+            let Some(name) = self.selected_into.take() else { return Ok(StatementKind::Query(query)) };
+            let (if_not_exists, columns, with_data) = (false, Vec::new(), true);
+            return Ok(StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data });
         }
         let word = self.word();
         match word.as_str() {

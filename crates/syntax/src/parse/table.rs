@@ -5,7 +5,9 @@ use planaria_catalog::{CheckTime, ReferentialAction};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Name, Position, StatementKind};
+use crate::ast::{
+    ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Like, Name, Position, StatementKind,
+};
 
 /// Collations that order text by its bytes, as all text here is ordered.
 const BYTE_ORDER: &[&str] = &["C", "POSIX", "ucs_basic", "default", "C.UTF-8", "C.utf8"];
@@ -35,6 +37,7 @@ impl Parser<'_> {
             unlogged,
             columns: Vec::new(),
             constraints: Vec::new(),
+            likes: Vec::new(),
             unsupported: None,
         };
         if self.at_any(&["of", "partition"]) {
@@ -91,18 +94,58 @@ impl Parser<'_> {
 
     fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {
         if self.at_word("like") {
-            table.unsupported.get_or_insert(("LIKE".to_owned(), self.position()));
-            self.bump();
-            self.qualified_name()?;
-            while self.eat_word("including") || self.eat_word("excluding") {
-                self.label()?;
-            }
+            let like = self.like_table(table.columns.len())?;
+            table.likes.push(like);
         } else if self.at_table_constraint() {
             table.constraints.push(self.table_constraint()?);
         } else {
             table.columns.push(self.column_def()?);
         }
         Ok(())
+    }
+
+    fn like_table(&mut self, place: usize) -> Result<Like> {
+        self.bump();
+        let mut like = Like {
+            table: self.qualified_name()?,
+            place,
+            comments: false,
+            constraints: false,
+            defaults: false,
+            generated: false,
+            identity: false,
+            indexes: false,
+        };
+        loop {
+            let on = match () {
+                () if self.eat_word("including") => true,
+                () if self.eat_word("excluding") => false,
+                () => return Ok(like),
+            };
+            match self.word().as_str() {
+                "comments" => like.comments = on,
+                "constraints" => like.constraints = on,
+                "defaults" => like.defaults = on,
+                "generated" => like.generated = on,
+                "identity" => like.identity = on,
+                "indexes" => like.indexes = on,
+                // There are none.
+                "compression" | "statistics" | "storage" => {}
+                "all" => {
+                    like = Like {
+                        comments: on,
+                        constraints: on,
+                        defaults: on,
+                        generated: on,
+                        identity: on,
+                        indexes: on,
+                        ..like
+                    }
+                }
+                _ => return self.fail(),
+            }
+            self.bump();
+        }
     }
 
     /// What stands behind the closing parenthesis.
@@ -231,9 +274,9 @@ impl Parser<'_> {
             }
             "unique" => {
                 self.bump();
-                self.nulls_distinct()?;
+                let equal_nulls = self.equal_nulls();
                 self.index_options_behind_columns()?;
-                ConstraintKind::Unique { columns: Vec::new() }
+                ConstraintKind::Unique { columns: Vec::new(), equal_nulls }
             }
             "check" => self.check()?,
             "references" => self.references(Vec::new(), position)?,
@@ -308,13 +351,13 @@ impl Parser<'_> {
         Ok(ConstraintKind::Check { expr, text })
     }
 
-    /// `NULLS [NOT] DISTINCT` of UNIQUE.
-    fn nulls_distinct(&mut self) -> Result<()> {
-        if self.at_words(&["nulls", "not", "distinct"]) {
-            return self.unsupported("NULLS NOT DISTINCT", self.position());
+    /// `NULLS [NOT] DISTINCT` of UNIQUE: whether NULLs are equal.
+    fn equal_nulls(&mut self) -> bool {
+        if self.eat_words(&["nulls", "not", "distinct"]) {
+            return true;
         }
         self.eat_words(&["nulls", "distinct"]);
-        Ok(())
+        false
     }
 
     /// What may follow PRIMARY KEY and UNIQUE and their columns.
@@ -483,10 +526,10 @@ impl Parser<'_> {
             }
             "unique" => {
                 self.bump();
-                self.nulls_distinct()?;
+                let equal_nulls = self.equal_nulls();
                 match self.using_index()? {
                     Some(index) => ConstraintKind::UsingIndex { primary: false, index },
-                    None => ConstraintKind::Unique { columns: self.key_columns()? },
+                    None => ConstraintKind::Unique { columns: self.key_columns()?, equal_nulls },
                 }
             }
             "check" => self.check()?,

@@ -10,7 +10,7 @@ use planaria_base::ColumnId;
 use planaria_base::types::TypeClass;
 use planaria_exec::{BytesKind, Class, Conversion, comparison, conversion};
 use planaria_ir::func::Sig;
-use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, Reg};
+use planaria_ir::{Block, Label, OpKind, ParamMode, Program, Range, ReadMode, Reg};
 use planaria_storage::ColumnKind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -303,7 +303,7 @@ impl Compiler<'_> {
                 let args = self.read_all(args);
                 self.ops.push(Op::Piece { piece: *piece, args });
             }
-            OpKind::Get { table, index, key, row, columns, .. } => {
+            OpKind::Get { table, index, key, row, columns, mode } => {
                 let own = self.key < 64
                     && *index == IndexId::PRIMARY
                     && self.ops.is_empty()
@@ -316,7 +316,13 @@ impl Compiler<'_> {
                     self.given = Some(row_reg);
                     return self.columns(*table, *row, columns);
                 }
-                self.ops.push(Op::Find(Box::new(Find { table: *table, index: *index, key, row: row_reg })));
+                self.ops.push(Op::Find(Box::new(Find {
+                    table: *table,
+                    index: *index,
+                    key,
+                    arbiter: *mode == ReadMode::Arbiter,
+                    row: row_reg,
+                })));
                 self.columns(*table, *row, columns)?;
             }
             OpKind::Load { table, row, columns } => {

@@ -71,6 +71,8 @@ struct Find {
     table: TableId,
     index: IndexId,
     key: Box<[R]>,
+    /// It asks for a row that is in the way of another, for which NULLs may be equal.
+    arbiter: bool,
     row: R,
 }
 

@@ -348,7 +348,11 @@ impl<H: Header> Surroundings<'_, H> {
         let table = self.tables.get(find.table);
         let Scratch { key, heap, .. } = &mut *self.scratch;
         let codec = table.index(find.index).codec();
-        let possible = codec.encode_prefix_with(find.key.len(), |i| heap.field(bank[at(find.key[i])]), key);
+        let value = |i: usize| heap.field(bank[at(find.key[i])]);
+        let possible = match find.arbiter {
+            true => codec.encode_arbiter_with(value, key),
+            false => codec.encode_prefix_with(find.key.len(), value, key),
+        };
         let found = if possible { self.txn.find(table, find.index, key) } else { None };
         bank[at(find.row)] = found.map_or(Slot::Null, |row| Slot::Int(i64::from(row.0)));
     }

@@ -152,7 +152,7 @@ fn constraint(catalog: &Catalog, table: &mut Table, own: Option<&String>, kind: 
             let name = format!("{}_pkey", table.name);
             table.indexes.insert(0, Index::new(name, columns, true, true));
         }
-        ConstraintKind::Unique { columns } => {
+        ConstraintKind::Unique { columns, .. } => {
             let columns = ids(table, columns);
             let name = format!("{}_key{}", table.name, table.indexes.len());
             table.indexes.push(Index::new(name, columns, true, true));

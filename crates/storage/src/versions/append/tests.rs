@@ -45,7 +45,7 @@ fn image(ts: u64) -> Vec<u64> {
 impl Rows {
     fn new() -> Rows {
         let columns = [ColumnSpec { ty: Type::Int8, nullable: false }];
-        let indexes = [IndexSpec { columns: vec![ColumnId(0)], unique: true }];
+        let indexes = [IndexSpec { columns: vec![ColumnId(0)], unique: true, equal_nulls: false }];
         let spec = TableSpec { columns: &columns, indexes: &indexes };
         let table = Table::new(TableId(1), spec).expect("a table");
         Rows { table, participant: Participant::new(), rows: Vec::new(), clock: 1, open: BTreeSet::new() }

@@ -1,0 +1,165 @@
+//! CREATE TABLE (LIKE ..): what another table is, as if it were written out.
+
+use super::{Change, names, reparse};
+use planaria_base::{ColumnId, Result, SequenceId};
+use planaria_catalog::{Column, ColumnDefault, IndexKey, Object, Privileges, Requirement, Table};
+use planaria_syntax::ast::{
+    ColumnDef, Constraint, ConstraintKind, CreateIndex, CreateTable, IndexItem, Like, Name, Position,
+    SequenceOptions, TypeName, TypeNameKind,
+};
+
+/// A table written out, and what no definition of a table says.
+pub(super) struct WrittenOut {
+    pub create: CreateTable,
+    /// Columns that take their numbers from a sequence of another table.
+    pub shared: Vec<(usize, SequenceId)>,
+    /// Comments of columns.
+    pub comments: Vec<(usize, String)>,
+    pub indexes: Vec<CreateIndex>,
+}
+
+impl Change {
+    /// The definition with the columns of LIKE, and the rest of what it includes, in their places.
+    pub(super) fn written_out(&self, create: &CreateTable) -> Result<WrittenOut> {
+        let mut out = WrittenOut {
+            create: CreateTable { likes: Vec::new(), ..create.clone() },
+            shared: Vec::new(),
+            comments: Vec::new(),
+            indexes: Vec::new(),
+        };
+        let mut more = 0;
+        for like in &create.likes {
+            let source = names::table(&self.catalog, &like.table)?;
+            self.require(&Requirement::new(Object::Table(source.id), Privileges::SELECT))?;
+            let position = like.table.position;
+            for (_, column) in source.visible() {
+                let place = like.place + more;
+                out.create.columns.insert(place, self.like_column(column, like, position)?);
+                if let (ColumnDefault::Sequence(sequence), true) = (&column.default, like.defaults) {
+                    out.shared.push((place, *sequence));
+                }
+                if let (Some(comment), true) = (&column.comment, like.comments) {
+                    out.comments.push((place, comment.clone()));
+                }
+                more += 1;
+            }
+            if like.constraints {
+                for check in &source.checks {
+                    let (expr, text) = (reparse::expression(&check.expression)?, check.expression.clone());
+                    let kind = ConstraintKind::Check { expr, text };
+                    let name = Some(check.name.clone());
+                    out.create.constraints.push(Constraint { name, kind, not_valid: false, position });
+                }
+            }
+            if like.indexes {
+                self.like_indexes(source, &create.name, position, &mut out)?;
+            }
+        }
+        Ok(out)
+    }
+
+    fn like_column(&self, column: &Column, like: &Like, position: Position) -> Result<ColumnDef> {
+        let kind = match column.domain {
+            Some(id) => {
+                let parts = vec![self.catalog.type_by_id(id).name.clone()];
+                TypeNameKind::Named(Name { parts, position })
+            }
+            None => TypeNameKind::Known(column.ty.clone()),
+        };
+        let mut kinds = Vec::new();
+        if column.not_null {
+            kinds.push(ConstraintKind::NotNull);
+        }
+        match &column.default {
+            ColumnDefault::Expression(text) if like.defaults => {
+                kinds.push(ConstraintKind::Default { expr: reparse::expression(text)?, text: text.clone() });
+            }
+            ColumnDefault::Generated(text) if like.generated => {
+                let expr = reparse::expression(text)?;
+                kinds.push(ConstraintKind::GeneratedStored { expr, text: text.clone() });
+            }
+            ColumnDefault::Identity { sequence, always } if like.identity => {
+                let options = match self.catalog.sequences.get(sequence.index()) {
+                    Some(Some(s)) => SequenceOptions {
+                        start: Some(s.start),
+                        increment: Some(s.increment),
+                        min: Some(Some(s.min)),
+                        max: Some(Some(s.max)),
+                        cycle: Some(s.cycle),
+                        ..SequenceOptions::default()
+                    },
+                    _ => SequenceOptions::default(),
+                };
+                kinds.push(ConstraintKind::Identity { always: *always, options });
+            }
+            _ => {}
+        }
+        let constraints =
+            kinds.into_iter().map(|kind| Constraint { name: None, kind, not_valid: false, position });
+        Ok(ColumnDef {
+            name: column.name.clone(),
+            ty: TypeName { position, kind },
+            constraints: constraints.collect(),
+            position,
+        })
+    }
+
+    /// Keys become constraints, other indexes indexes; their names are made anew.
+    fn like_indexes(
+        &self,
+        source: &Table,
+        name: &Name,
+        position: Position,
+        out: &mut WrittenOut,
+    ) -> Result<()> {
+        let label = |c: &ColumnId| source.columns[c.index()].name.clone();
+        for (at, index) in source.indexes.iter().enumerate() {
+            let columns: Vec<String> = index.columns.iter().map(label).collect();
+            if at == 0 && !source.has_primary_key {
+                continue;
+            }
+            if index.constraint {
+                let kind = match at {
+                    0 => ConstraintKind::PrimaryKey { columns },
+                    _ => ConstraintKind::Unique { columns, equal_nulls: index.equal_nulls },
+                };
+                out.create.constraints.push(Constraint { name: None, kind, not_valid: false, position });
+                continue;
+            }
+            let definition = index.definition.as_ref();
+            let mut items = Vec::new();
+            match definition {
+                None => items.extend(columns.into_iter().map(|name| (IndexItem::Column(name), position))),
+                Some(definition) => {
+                    for key in &definition.keys {
+                        let item = match key {
+                            IndexKey::Column(c) => IndexItem::Column(label(c)),
+                            IndexKey::Expression(text) => {
+                                IndexItem::Expression(Box::new(reparse::expression(text)?), text.clone())
+                            }
+                        };
+                        items.push((item, position));
+                    }
+                }
+            }
+            let predicate = match definition.and_then(|d| d.predicate.as_ref()) {
+                Some(text) => Some((reparse::expression(text)?, text.clone())),
+                None => None,
+            };
+            out.indexes.push(CreateIndex {
+                name: None,
+                unique: index.unique,
+                if_not_exists: false,
+                table: name.clone(),
+                columns: items,
+                orders: index.orders.clone(),
+                included: definition.map_or(Vec::new(), |d| d.included.iter().map(label).collect()),
+                predicate,
+                equal_nulls: index.equal_nulls,
+                gin: false,
+                unsupported: None,
+            });
+        }
+        Ok(())
+    }
+}
