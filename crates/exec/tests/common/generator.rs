@@ -260,8 +260,13 @@ impl Generator {
                     Catch::State(SqlState::DATA_EXCEPTION),
                 ]);
                 self.handlers += 1;
-                let handler =
-                    Handler { catches: vec![catch], sqlstate, sqlerrm, body: self.block(depth - 1) };
+                let handler = Handler {
+                    catches: vec![catch],
+                    sqlstate,
+                    sqlerrm,
+                    diagnostics: Vec::new(),
+                    body: self.block(depth - 1),
+                };
                 self.handlers -= 1;
                 ops.push(op(OpKind::Try { body, handlers: vec![handler] }));
             }

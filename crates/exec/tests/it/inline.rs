@@ -23,7 +23,13 @@ fn routine(seed: u64, name: &str, kind: ProgramKind, callees: &[(ProcedureId, bo
         }
         // An error ends the part, not the program.
         let (sqlstate, sqlerrm) = (g.texts[0], g.texts[1]);
-        let handler = Handler { catches: vec![Catch::Others], sqlstate, sqlerrm, body: Block::default() };
+        let handler = Handler {
+            catches: vec![Catch::Others],
+            sqlstate,
+            sqlerrm,
+            diagnostics: Vec::new(),
+            body: Block::default(),
+        };
         body.0.push(op(OpKind::Try { body: ops, handlers: vec![handler] }));
     }
     let values = vec![g.ints[0], g.texts[0], g.arrays[0]];

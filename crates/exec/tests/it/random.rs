@@ -196,7 +196,13 @@ fn code_does_what_the_tree_says() {
             }
             // An error ends the part, not the program.
             let (sqlstate, sqlerrm) = (generator.texts[0], generator.texts[1]);
-            let handler = Handler { catches: vec![Catch::Others], sqlstate, sqlerrm, body: Block::default() };
+            let handler = Handler {
+                catches: vec![Catch::Others],
+                sqlstate,
+                sqlerrm,
+                diagnostics: Vec::new(),
+                body: Block::default(),
+            };
             body.0.push(op(OpKind::Try { body: part, handlers: vec![handler] }));
         }
         for at in 0..4 {

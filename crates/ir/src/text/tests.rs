@@ -2,9 +2,9 @@
 
 use super::parse;
 use crate::{
-    Block, Bound, Catch, Coll, CollDecl, CollKind, Draw, ErrorFields, Func, Handler, IfClaimed, Inlined,
-    Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range, ReadMode, Reg,
-    RegKind, SortKey, StateSource,
+    Block, Bound, Catch, Coll, CollDecl, CollKind, Diagnostic, Draw, ErrorFields, Func, Handler, IfClaimed,
+    Inlined, Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range,
+    ReadMode, Reg, RegKind, SortKey, StateSource,
 };
 use planaria_base::{
     ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, SequenceId, SqlState, Strength, SystemId, TableId,
@@ -253,6 +253,7 @@ impl Choice {
                     ],
                     sqlstate: c.reg(),
                     sqlerrm: c.reg(),
+                    diagnostics: c.some(|c| (Diagnostic::ALL[c.below(8)].0, c.reg())),
                     body: c.block(depth - 1),
                 });
                 OpKind::Try { body, handlers }

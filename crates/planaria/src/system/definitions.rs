@@ -97,23 +97,20 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         quote_ident(&table.name),
         keys(table, index, pretty)
     );
-    if let Some(definition) = &index.definition {
-        if !definition.included.is_empty() {
-            let _ = write!(text, " INCLUDE ({})", names(table, &definition.included));
-        }
+    let definition = index.definition.as_ref();
+    if let Some(definition) = definition.filter(|d| !d.included.is_empty()) {
+        let _ = write!(text, " INCLUDE ({})", names(table, &definition.included));
     }
     if index.equal_nulls {
         text.push_str(" NULLS NOT DISTINCT");
     }
-    if let Some(definition) = &index.definition {
-        if let Some(predicate) = &definition.predicate {
-            let simple = planaria_syntax::parse::expression(predicate)
-                .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
-            let _ = match pretty || simple {
-                true => write!(text, " WHERE {predicate}"),
-                false => write!(text, " WHERE ({predicate})"),
-            };
-        }
+    if let Some(predicate) = definition.and_then(|d| d.predicate.as_ref()) {
+        let simple = planaria_syntax::parse::expression(predicate)
+            .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
+        let _ = match pretty || simple {
+            true => write!(text, " WHERE {predicate}"),
+            false => write!(text, " WHERE ({predicate})"),
+        };
     }
     Some(text)
 }

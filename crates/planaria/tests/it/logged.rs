@@ -624,8 +624,10 @@ fn equal_nulls_elements_and_diagnostics_come_back() {
             if *scheme == Scheme::ALL[0] {
                 db.checkpoint().expect("a checkpoint");
             }
-            db.execute_script("CALL put(NULL, NULL); CALL put(NULL, 'x'); CALL must(1, NULL); CALL must(2, NULL)")
-                .expect("calls");
+            db.execute_script(
+                "CALL put(NULL, NULL); CALL put(NULL, 'x'); CALL must(1, NULL); CALL must(2, NULL)",
+            )
+            .expect("calls");
             db.execute("ALTER TABLE t ADD COLUMN more int DEFAULT 3", ()).expect("a column");
             db.execute_script("CALL put(NULL, NULL); CALL put(1, NULL); CALL gone(2)").expect("calls");
             let digests = db.digests().expect("digests");

@@ -254,7 +254,7 @@ pub fn too_long_keys_are_refused<P: Hosted>() {
         ColumnSpec { ty: planaria_base::Type::Text, nullable: false },
     ];
     let indexes = [
-        IndexSpec { columns: vec![KEY], unique: true },
+        IndexSpec { columns: vec![KEY], unique: true, equal_nulls: false },
         IndexSpec { columns: vec![VERSION], unique: false, equal_nulls: false },
     ];
     let table = Table::new(TableId(2), TableSpec { columns: &columns, indexes: &indexes }).unwrap();

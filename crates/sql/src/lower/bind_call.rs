@@ -3,7 +3,7 @@
 
 use super::Lowerer;
 use super::bind_expr::arrayed;
-use super::bound::{Aggregate, Body, Bound, BoundKind, Item, Rel, RelId, RelKind, WindowCall, WindowKind};
+use super::bound::{Aggregate, Body, Bound, BoundKind, Item, Rel, RelId, RelKind, WindowCall};
 use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
@@ -83,7 +83,7 @@ pub(super) enum Given {
 }
 
 /// Functions that PostgreSQL has as aggregates.
-fn is_aggregate(name: &str) -> bool {
+pub(super) fn is_aggregate(name: &str) -> bool {
     matches!(
         name,
         "count"
@@ -131,7 +131,7 @@ fn is_other_aggregate(name: &str) -> bool {
     )
 }
 
-fn is_window(name: &str) -> bool {
+pub(super) fn is_window(name: &str) -> bool {
     matches!(
         name,
         "row_number"
@@ -632,7 +632,7 @@ impl Lowerer<'_> {
         let Some(name) = call.name.parts.last() else { return Ok(None) };
         let mut named = self.catalog.procedures_named(name).filter(|p| !p.is_procedure()).peekable();
         let one_row = |p: &Procedure| matches!(p.returns, Returns::RowOf(_) | Returns::OutRow);
-        if named.peek().is_none() || !named.all(|p| one_row(p)) {
+        if named.peek().is_none() || !named.all(one_row) {
             return Ok(None);
         }
         if let Some(p) = self.catalog.procedures_named(name).find(|p| !p.is_procedure())
@@ -686,172 +686,6 @@ impl Lowerer<'_> {
         let mut bound = self.bind(names, &e).map_err(foreign)?;
         self.reposition(&mut bound, position);
         Ok(bound)
-    }
-
-    // ---- window functions ----
-
-    fn bind_window(
-        &mut self,
-        names: &Names<'_>,
-        name: &str,
-        call: &FunctionCall,
-        position: u32,
-    ) -> Result<Bound> {
-        let clause = self.clause();
-        if !matches!(clause, Clause::Select | Clause::OrderBy) {
-            let message = format!("window functions are not allowed in {}", clause.name());
-            return Err(Error::new(SqlState::WINDOWING_ERROR, message));
-        }
-        let over = self.window_definition(call.over.as_ref().expect("a window call"), position)?;
-        if let ("percent_rank" | "cume_dist" | "ntile", n) = (name, call.args.len())
-            && n == usize::from(name == "ntile")
-        {
-            // No frame has a say in it.
-            let over = Window { frame: None, ..over };
-            return self.bind_share(names, name, call, &over, position);
-        }
-        let whole = |e: Error| if e.fields().position.is_some() { e } else { e.at(position) };
-        let call = self
-            .in_clause(Clause::Window, |l| {
-                let mut partition = Vec::new();
-                for e in &over.partition_by {
-                    let e = l.bind(names, e)?;
-                    partition.push(l.settle(e)?);
-                }
-                let mut order = Vec::new();
-                for item in &over.order_by {
-                    let e = l.bind(names, &item.expr)?;
-                    let e = l.settle(e)?;
-                    order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
-                }
-                let (kind, mut args, ty) = l.window_kind(names, name, call, position)?;
-                let frame = l.window_frame(names, over.frame.as_ref(), &kind, &order, &mut args)?;
-                Ok(WindowCall { kind, args, frame, partition, order, ty })
-            })
-            .map_err(whole)?;
-        let ty = call.ty.clone();
-        let collector = self.collectors.last_mut().expect("window functions were allowed by one");
-        let at = collector.windows.iter().position(|w| *w == call).unwrap_or_else(|| {
-            collector.windows.push(call);
-            collector.windows.len() - 1
-        });
-        Ok(Bound::column(collector.window_rel, at, ty, position))
-    }
-
-    /// Window functions that are computed from others over the same window and over the whole partition.
-    fn bind_share(
-        &mut self,
-        names: &Names<'_>,
-        name: &str,
-        call: &FunctionCall,
-        over: &Window,
-        position: u32,
-    ) -> Result<Bound> {
-        let mut other = |name: &str, over: Window| {
-            let parts = vec!["pg_catalog".to_owned(), name.to_owned()];
-            let mut call = FunctionCall::plain(Name { parts, position }, Vec::new());
-            call.star = name == "count";
-            call.over = Some(over);
-            self.bind_window(names, name, &call, position)
-        };
-        let partition = Window { order_by: Vec::new(), ..over.clone() };
-        let rows = other("count", partition)?;
-        let own = match name {
-            "ntile" => "row_number",
-            "percent_rank" => "rank",
-            _ => "count",
-        };
-        let own = other(own, over.clone())?;
-        if let [buckets] = &call.args[..] {
-            let buckets = self.in_clause(Clause::Window, |l| l.bind(names, &buckets.value))?;
-            let buckets = self.coerce(buckets, &Type::Int4, CastContext::Implicit)?;
-            return Ok(Bound::apply(Func::Ntile, vec![own, rows, buckets], Type::Int4, position));
-        }
-        let (share, of) = match name {
-            "cume_dist" => (own, rows),
-            // The only row of a partition has none before it.
-            _ => {
-                let one = Bound::constant(Datum::Int(1), Type::Int8, position);
-                let less = |n: Bound| Bound::apply(Func::Int8Sub, vec![n, one.clone()], Type::Int8, position);
-                let of = vec![less(rows), one.clone()];
-                (less(own), Bound::apply(Func::Greatest, of, Type::Int8, position))
-            }
-        };
-        let share = self.coerce(share, &Type::Float8, CastContext::Explicit)?;
-        let of = self.coerce(of, &Type::Float8, CastContext::Explicit)?;
-        Ok(Bound::apply(Func::FltDiv, vec![share, of], Type::Float8, position))
-    }
-
-    /// The definition behind a name of the WINDOW clause.
-    fn window_definition(&self, over: &Window, position: u32) -> Result<Window> {
-        let Some(name) = &over.name else { return Ok(over.clone()) };
-        let named = self.collectors.last().into_iter().flat_map(|c| &c.named_windows);
-        let Some((_, base)) = named.clone().find(|(n, _)| n == name) else {
-            let message = format!("window \"{name}\" does not exist");
-            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
-        };
-        let mut merged = self.window_definition(base, position)?;
-        if !over.order_by.is_empty() {
-            merged.order_by = over.order_by.clone();
-        }
-        if over.frame.is_some() {
-            merged.frame = over.frame.clone();
-        }
-        Ok(merged)
-    }
-
-    fn window_kind(
-        &mut self,
-        names: &Names<'_>,
-        name: &str,
-        call: &FunctionCall,
-        position: u32,
-    ) -> Result<(WindowKind, Vec<Bound>, Type)> {
-        if is_aggregate(name) {
-            if call.distinct {
-                let message = "DISTINCT is not implemented for window functions";
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-            }
-            let aggregate = self.bind_aggregate(names, name, call, position)?;
-            let ty = aggregate.ty.clone();
-            return Ok((WindowKind::Aggregate(aggregate), Vec::new(), ty));
-        }
-        let mut args = self.bind_args(names, call)?;
-        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
-        let kind = match (name, args.len()) {
-            ("row_number", 0) => WindowKind::RowNumber,
-            ("rank", 0) => WindowKind::Rank,
-            ("dense_rank", 0) => WindowKind::DenseRank,
-            ("lag" | "lead", 1..=3) => WindowKind::Lag { lead: name == "lead" },
-            ("first_value", 1) => WindowKind::FirstValue,
-            ("last_value", 1) => WindowKind::LastValue,
-            ("nth_value", 2) => WindowKind::NthValue,
-            _ if is_window(name) => return Err(no_function(name, &types, position)),
-            _ => {
-                let message =
-                    format!("OVER specified, but {name} is not a window function nor an aggregate function");
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
-            }
-        };
-        if args.is_empty() {
-            return Ok((kind, args, Type::Int8));
-        }
-        args[0] = self.settle(args[0].clone())?;
-        let ty = unmodified(&args[0].ty);
-        if kind == WindowKind::NthValue {
-            args[1] = self.operand(args[1].clone(), &Type::Int4)?;
-        }
-        if matches!(kind, WindowKind::Lag { .. }) {
-            if args.len() < 2 {
-                args.push(Bound::constant(Datum::Int(1), Type::Int4, position));
-            }
-            args[1] = self.operand(args[1].clone(), &Type::Int4)?;
-            if args.len() < 3 {
-                args.push(Bound::null(ty.clone(), position));
-            }
-            args[2] = self.coerce(args[2].clone(), &ty, CastContext::Implicit)?;
-        }
-        Ok((kind, args, ty))
     }
 
     /// A new relation.

@@ -184,7 +184,8 @@ impl Lowerer<'_> {
                 Some((source, depth)) => match source.column(column) {
                     Some(c) => Some((c.expr.clone(), depth)),
                     None if names.scope.lookup(parts).is_none() => {
-                        return Err(no_qualified_column(table, column, position));
+                        let error = no_qualified_column(table, column, position);
+                        return Err(super::closest::hinted(error, names, Some(table), column));
                     }
                     None => None,
                 },
@@ -253,7 +254,11 @@ impl Lowerer<'_> {
                     let hint = format!("Perhaps you meant to reference the table alias \"{alias}\".");
                     return Err(Error::new(SqlState::UNDEFINED_TABLE, message).hint(hint).at(position));
                 }
-                Err(no_column(parts, position))
+                let error = no_column(parts, position);
+                Err(match parts {
+                    [column] => super::closest::hinted(error, names, None, column),
+                    _ => error,
+                })
             }
         }
     }

@@ -16,6 +16,7 @@ mod routine;
 mod rows;
 mod user_type;
 pub mod visit;
+mod window;
 
 pub use comment::CommentTarget;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
@@ -29,6 +30,7 @@ pub use rows::{
     Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
 };
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
+pub use window::{Frame, FrameEdge, FrameUnits, Window};
 
 use planaria_base::{Isolation, Type};
 
@@ -240,66 +242,6 @@ pub struct Argument {
     pub name: Option<String>,
     /// Value.
     pub value: Expr,
-}
-
-/// A window definition, or the name of one.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Window {
-    /// Name of a window of the WINDOW clause.
-    pub name: Option<String>,
-    /// PARTITION BY
-    pub partition_by: Vec<Expr>,
-    /// ORDER BY
-    pub order_by: Vec<OrderItem>,
-    /// ROWS, RANGE, GROUPS
-    pub frame: Option<Frame>,
-}
-
-/// The rows of a partition that a window function is computed over.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Frame {
-    /// What is counted.
-    pub units: FrameUnits,
-    /// First.
-    pub start: FrameEdge,
-    /// Last.
-    pub end: FrameEdge,
-    /// Where it stands.
-    pub position: Position,
-}
-
-/// What the edges of a frame count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FrameUnits {
-    /// ROWS
-    Rows,
-    /// RANGE: values of the order.
-    Range,
-    /// GROUPS: of rows that the order does not tell apart.
-    Groups,
-}
-
-/// An edge of a frame.
-#[derive(Clone, PartialEq, Debug)]
-pub enum FrameEdge {
-    /// UNBOUNDED, on its side.
-    Unbounded,
-    /// `n PRECEDING`
-    Preceding(Expr),
-    /// CURRENT ROW
-    Current,
-    /// `n FOLLOWING`
-    Following(Expr),
-}
-
-impl Frame {
-    /// The expressions in it.
-    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
-        [&self.start, &self.end].into_iter().filter_map(|edge| match edge {
-            FrameEdge::Preceding(e) | FrameEdge::Following(e) => Some(e),
-            FrameEdge::Unbounded | FrameEdge::Current => None,
-        })
-    }
 }
 
 /// A type as written.

@@ -1,7 +1,8 @@
 //! What binds tighter, and how each notation is read: expressions printed as s-expressions.
 
 use planaria_syntax::ast::{
-    BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, OrderItem, Position, QueryBody, SetOp, TypeName, UnaryOp,
+    BinaryOp, Expr, ExprKind, FrameEdge, FunctionCall, IsWhat, OrderItem, Position, QueryBody, SetOp,
+    TypeName, UnaryOp,
 };
 use planaria_syntax::parse;
 
@@ -72,7 +73,16 @@ fn call(c: &FunctionCall) -> String {
     }
     if let Some(over) = &c.over {
         s += &format!(" (over {:?}{}", over.name.as_deref().unwrap_or(""), list(&over.partition_by));
-        s += &format!(" order{} {:?})", order(&over.order_by), over.frame.as_deref().unwrap_or(""));
+        s += &format!(" order{}", order(&over.order_by));
+        if let Some(frame) = &over.frame {
+            let edge = |edge: &FrameEdge| match edge {
+                FrameEdge::Preceding(e) => format!("preceding {}", show(e)),
+                FrameEdge::Following(e) => format!("following {}", show(e)),
+                plain => format!("{plain:?}").to_lowercase(),
+            };
+            s += &format!(" {:?} {} to {}", frame.units, edge(&frame.start), edge(&frame.end));
+        }
+        s.push(')');
     }
     s
 }
@@ -328,7 +338,7 @@ fn calls() {
         ("rank() OVER w", "(rank (over \"w\" order \"\"))"),
         (
             "sum(x) OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
-            "(sum x (over \"\" a order b \"ROWS BETWEEN 1 PRECEDING AND CURRENT ROW\"))",
+            "(sum x (over \"\" a order b Rows preceding 1 to current))",
         ),
         ("substring(a FROM 2 FOR 3)", "(substring a 2 3)"),
         ("substring(a FOR 3)", "(substring a 1 3)"),
