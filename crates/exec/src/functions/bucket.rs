@@ -13,9 +13,9 @@ fn checked_count(count: i64) -> Result<i64> {
 }
 
 fn beyond(count: i64) -> Result<i64> {
-    match count {
-        2_147_483_647 => Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range")),
-        _ => Ok(count + 1),
+    match count < i64::from(i32::MAX) {
+        true => Ok(count + 1),
+        false => Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range")),
     }
 }
 
@@ -72,7 +72,8 @@ pub fn ntile(row: i64, rows: i64, buckets: i64) -> Result<i64> {
         let message = "argument of ntile must be greater than zero";
         return Err(Error::new(SqlState::new("22014"), message));
     }
-    let (row, each, longer) = (row - 1, rows / buckets, rows % buckets);
+    let rows = rows.max(1);
+    let (row, each, longer) = (row.clamp(1, rows) - 1, rows / buckets, rows % buckets);
     Ok(match row < longer * (each + 1) {
         true => row / (each + 1) + 1,
         false => (row - longer) / each.max(1) + 1,

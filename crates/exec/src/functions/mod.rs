@@ -394,7 +394,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Regression => {
             statistics::regression(heap, a[0].array(), a[1].array(), heap.str(a[2].bytes()))
         }
-        BitFold => Ok(statistics::bits(heap, a[0].array(), heap.str(a[1].bytes()))),
+        BitFold => statistics::bits(heap, a[0].array(), heap.str(a[1].bytes())),
         PercentileDisc => statistics::percentile_disc(heap, a[0].array(), a[1].float()),
         PercentileCont => statistics::percentile_cont(heap, a[0].array(), a[1].float()),
         PercentileInterval => match statistics::percentile_interval(heap, a[0].array(), a[1].float())? {

@@ -12,10 +12,24 @@ fn spread_of(name: &str) -> (bool, bool) {
     (!name.ends_with("_pop"), name.starts_with("stddev"))
 }
 
+/// Of elements that are no numbers no plan calls these functions.
+#[cold]
+fn unexpected() -> Error {
+    Error::new(SqlState::DATATYPE_MISMATCH, "statistics of what are no numbers")
+}
+
 fn number(slot: Slot) -> Result<Numeric> {
     match slot {
         Slot::Int(n) => Numeric::from_i128(n.into()),
-        other => Ok(other.num()),
+        Slot::Numeric(n) => Ok(n.unpack()),
+        _ => Err(unexpected()),
+    }
+}
+
+fn double(slot: Slot) -> Result<f64> {
+    match slot {
+        Slot::Float(x) => Ok(x),
+        _ => Err(unexpected()),
     }
 }
 
@@ -48,7 +62,7 @@ fn settled(squares: f64, sum: f64, before: f64, value: f64) -> Result<f64> {
 pub fn float_spread(heap: &Heap, array: ArrayRef, name: &str) -> Result<Slot> {
     let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for slot in heap.elements(array).iter().filter(|slot| !slot.is_null()) {
-        let value = slot.float();
+        let value = double(*slot)?;
         let (others, before) = (n, sum);
         n += 1.0;
         sum += value;
@@ -76,7 +90,7 @@ pub fn regression(heap: &Heap, ys: ArrayRef, xs: ArrayRef, name: &str) -> Result
         if y.is_null() || x.is_null() {
             continue;
         }
-        let (y, x) = (y.float(), x.float());
+        let (y, x) = (double(*y)?, double(*x)?);
         let (others, of_x, of_y) = (n, sx, sy);
         n += 1.0;
         sx += x;
@@ -115,18 +129,22 @@ pub fn regression(heap: &Heap, ys: ArrayRef, xs: ArrayRef, name: &str) -> Result
         "regr_r2" => some(any && sxx != 0.0, (sxy * sxy) / (sxx * syy)),
         "regr_slope" => some(any && sxx != 0.0, sxy / sxx),
         "regr_intercept" => some(any && sxx != 0.0, (sy - sx * sxy / sxx) / n),
-        _ => Err(Error::internal(format!("no aggregate {name}"))),
+        _ => Err(unexpected()),
     }
 }
 
-pub fn bits(heap: &Heap, array: ArrayRef, name: &str) -> Slot {
-    let all = heap.elements(array).iter().filter(|slot| !slot.is_null()).map(|slot| slot.int());
-    let folded = all.reduce(|a, b| match name {
-        "bit_and" => a & b,
-        "bit_or" => a | b,
-        _ => a ^ b,
-    });
-    folded.map_or(Slot::Null, Slot::Int)
+pub fn bits(heap: &Heap, array: ArrayRef, name: &str) -> Result<Slot> {
+    let mut folded = None;
+    for slot in heap.elements(array).iter().filter(|slot| !slot.is_null()) {
+        let Slot::Int(bits) = *slot else { return Err(unexpected()) };
+        folded = Some(match (folded, name) {
+            (None, _) => bits,
+            (Some(all), "bit_and") => all & bits,
+            (Some(all), "bit_or") => all | bits,
+            (Some(all), _) => all ^ bits,
+        });
+    }
+    Ok(folded.map_or(Slot::Null, Slot::Int))
 }
 
 fn counted(heap: &Heap, array: ArrayRef) -> Vec<Slot> {
@@ -161,14 +179,17 @@ fn between(heap: &Heap, array: ArrayRef, p: f64) -> Result<Option<(Slot, Slot, f
 pub fn percentile_cont(heap: &Heap, array: ArrayRef, p: f64) -> Result<Slot> {
     Ok(match between(heap, array, p)? {
         None => Slot::Null,
-        Some((low, high, part)) => Slot::Float(low.float() + part * (high.float() - low.float())),
+        Some((low, high, part)) => {
+            let (low, high) = (double(low)?, double(high)?);
+            Slot::Float(low + part * (high - low))
+        }
     })
 }
 
 pub fn percentile_interval(heap: &Heap, array: ArrayRef, p: f64) -> Result<Option<Interval>> {
     between(heap, array, p)?
         .map(|(low, high, part)| {
-            let (low, high) = (low.interval(), high.interval());
+            let (Slot::Interval(low), Slot::Interval(high)) = (low, high) else { return Err(unexpected()) };
             low.checked_add(high.checked_sub(low)?.checked_mul(part)?)
         })
         .transpose()
