@@ -187,7 +187,7 @@ impl Ty {
             Ty::Jsonb => {
                 let texts = [
                     "null",
-                    "1",
+                    "2",
                     "1.0",
                     "\"a\"",
                     "true",

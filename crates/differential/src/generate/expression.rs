@@ -255,7 +255,7 @@ impl Generator {
             let distinct = if before.ends_with('(') && g.rng.chance(15) { "DISTINCT " } else { "" };
             (result, expr(result, [text(before), text(distinct), inner, text(after)]))
         };
-        let (ty, node) = match self.rng.below(13) {
+        let (ty, node) = match self.rng.below(18) {
             0 => (Ty::Int8, expr(Ty::Int8, [text("count(*)")])),
             1 => over(self, "count($)", Ty::Int8, Ty::Text),
             2 => over(self, "sum($)", Ty::Int8, Ty::Int4),
@@ -268,6 +268,11 @@ impl Generator {
             9 => over(self, "bool_or($)", Ty::Bool, Ty::Bool),
             10 => over(self, "min($)", Ty::Numeric, Ty::Numeric),
             11 => over(self, "sum($)", Ty::Numeric, Ty::Int8),
+            12 => over(self, "bit_or($)", Ty::Int4, Ty::Int4),
+            13 => over(self, "stddev($)", Ty::Numeric, Ty::Int4),
+            14 => over(self, "var_pop($)", Ty::Numeric, Ty::Int4),
+            15 => over(self, "percentile_disc(0.5) WITHIN GROUP (ORDER BY $)", Ty::Int4, Ty::Int4),
+            16 => over(self, "mode() WITHIN GROUP (ORDER BY $)", Ty::Text, Ty::Text),
             _ => {
                 let inner = self.expression(Ty::Text, names, depth);
                 let order = text(inner.render());

@@ -285,6 +285,11 @@ impl Generator {
             format!("dense_rank() OVER (ORDER BY {a} DESC)"),
             format!("count({b}) OVER (ORDER BY {a})"),
             format!("(row_number() OVER (PARTITION BY {a} ORDER BY {b}) * 0)"),
+            format!("count({a}) OVER (ORDER BY {b} GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW)"),
+            format!("count({a}) OVER (ORDER BY {b} DESC GROUPS BETWEEN 2 FOLLOWING AND UNBOUNDED FOLLOWING)"),
+            format!(
+                "count(*) OVER (PARTITION BY {a} ORDER BY {b} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+            ),
         ];
         text(self.rng.pick(&forms).clone())
     }

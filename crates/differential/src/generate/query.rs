@@ -171,11 +171,20 @@ impl Generator {
     fn window(&mut self, names: &[Name]) -> Node {
         let partition = self.rng.pick(names).text.clone();
         let order = self.rng.pick(names).text.clone();
-        let form = match self.rng.below(5) {
+        let (before, behind) = (self.rng.below(3), self.rng.below(3));
+        let form = match self.rng.below(9) {
             0 => format!("rank() OVER (PARTITION BY {partition} ORDER BY {order})"),
             1 => format!("dense_rank() OVER (ORDER BY {order} DESC)"),
             2 => format!("count(*) OVER (PARTITION BY {partition})"),
             3 => format!("count({order}) OVER (ORDER BY {partition})"),
+            4 => format!(
+                "count({partition}) OVER (PARTITION BY {partition} ORDER BY {order} GROUPS BETWEEN {before} PRECEDING AND {behind} FOLLOWING)"
+            ),
+            5 => format!(
+                "count({order}) OVER (ORDER BY {partition} RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)"
+            ),
+            6 => format!("(cume_dist() OVER (PARTITION BY {partition} ORDER BY {order}) * 1000)::bigint"),
+            7 => format!("(percent_rank() OVER (ORDER BY {order} DESC) * 1000)::bigint"),
             _ => "count(*) OVER ()".to_owned(),
         };
         expr(Ty::Int8, [text(form)])

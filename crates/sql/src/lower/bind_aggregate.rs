@@ -3,7 +3,7 @@
 use super::Lowerer;
 use super::bind_call::Clause;
 use super::bind_expr::several_dimensions;
-use super::bound::{Aggregate, AggregateKind, Bound};
+use super::bound::{Aggregate, AggregateKind, Bound, BoundKind};
 use super::functions::no_function;
 use super::names::Names;
 use super::types::{has_order, told_apart, unmodified};
@@ -105,6 +105,10 @@ impl Lowerer<'_> {
             order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
         }
         let mut args = if call.star { Vec::new() } else { self.bind_args(names, call)? };
+        if let ("array_agg", [Bound { ty: Type::Unknown, kind: BoundKind::Const(_), .. }]) = (name, &args[..])
+        {
+            return Err(super::functions::ambiguous(name, &[Type::Unknown], position));
+        }
         for arg in &mut args {
             let e = std::mem::replace(arg, Bound::bool(true, position));
             *arg = self.settle(e)?;

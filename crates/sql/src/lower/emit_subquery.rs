@@ -137,11 +137,13 @@ impl Lowerer<'_> {
         dst: Option<Reg>,
     ) -> Result<Reg> {
         let mut left = Vec::with_capacity(values.len());
-        for (value, column) in values.iter().zip(&query.columns) {
+        // What is looked for is not rounded to the columns' precision.
+        let types: Vec<Type> = query.columns.iter().map(|c| c.ty.base()).collect();
+        for (value, ty) in values.iter().zip(&types) {
             let reg = self.value(value)?;
-            left.push(self.exactly(reg, &column.ty));
+            left.push(self.exactly(reg, ty));
         }
-        let kinds: Vec<RegKind> = query.columns.iter().map(|c| RegKind::Value(c.ty.clone())).collect();
+        let kinds: Vec<RegKind> = types.iter().map(|ty| RegKind::Value(ty.clone())).collect();
         let map =
             self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds.clone(), values: Vec::new() });
         // Rows that are partly NULL are compared one by one: (1, NULL) is not (2, 3), but may be (1, 3).
@@ -156,7 +158,7 @@ impl Lowerer<'_> {
                 l.emit(OpKind::Clear { coll });
             }
             l.emit_query(query, None, &mut |l, row| {
-                let keys: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+                let keys: Vec<Reg> = row.iter().zip(&types).map(|(t, ty)| l.exactly(t.reg, ty)).collect();
                 if let Some(coll) = list {
                     l.emit(OpKind::Push { coll, values: keys.clone() });
                 }

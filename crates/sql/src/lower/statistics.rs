@@ -5,7 +5,7 @@ use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
-use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name};
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, TypeName, TypeNameKind};
 
 /// Of one input, of pairs, of bits, of what is sorted. Nothing that SQL can call has a blank in its name unquoted.
 const SPREAD: &str = "our spread";
@@ -36,6 +36,17 @@ pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Resul
         })
     };
     let values: Vec<&Expr> = call.args.iter().map(|arg| &arg.value).collect();
+    let unknown = |e: &Expr| matches!(e.kind, ExprKind::String(_) | ExprKind::Null);
+    let double = |e: &Expr| {
+        let ty = TypeName { position, kind: TypeNameKind::Known(Type::Float8) };
+        Expr { position, kind: ExprKind::Cast(Box::new(e.clone()), ty) }
+    };
+    if let [value] = values[..]
+        && unknown(value)
+        && !is_ordered_set(name)
+    {
+        return Err(super::functions::ambiguous(name, &[Type::Unknown], position));
+    }
     Ok(Some(match (name, &values[..]) {
         ("stddev" | "stddev_pop" | "stddev_samp" | "variance" | "var_pop" | "var_samp", [value]) => {
             plain(SPREAD, vec![gathered(value), own_name()])
@@ -51,7 +62,8 @@ pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Resul
                 return Err(Error::unsupported(format!("{name} of DISTINCT pairs is not supported"), hint)
                     .at(position));
             }
-            plain(REGRESSION, vec![gathered(y), gathered(x), own_name()])
+            let [y, x] = [y, x].map(|e| if unknown(e) { double(e) } else { (*e).clone() });
+            plain(REGRESSION, vec![gathered(&y), gathered(&x), own_name()])
         }
         _ if is_ordered_set(name) => {
             if call.over.is_some() {
@@ -59,6 +71,10 @@ pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Resul
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
             }
             let [item] = &call.order_by[..] else { return Ok(None) };
+            if unknown(&item.expr) {
+                let message = "could not determine polymorphic type because input has type unknown";
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+            }
             match (name, &values[..]) {
                 ("mode", []) => plain(SORTED, vec![gathered(&item.expr), own_name()]),
                 ("mode", _) | (_, []) => return Ok(None),
