@@ -23,8 +23,8 @@ pub fn write_float(out: &mut Vec<u8>, x: f64) {
     let mut buffer = ryu::Buffer::new();
     let shortest = buffer.format_finite(x.abs());
     let longer;
-    let text = if between_two(x.abs(), shortest) {
-        longer = longer_digits(x.abs(), shortest);
+    let text = if between_two(x.abs(), shortest, f64::MANTISSA_DIGITS) {
+        longer = longer_digits(x.abs(), shortest, 16, |text| text.parse() == Ok(x.abs()));
         &longer
     } else {
         shortest
@@ -37,8 +37,17 @@ pub fn write_real(out: &mut Vec<u8>, x: f64) {
     if !x.is_finite() {
         return write_float(out, x);
     }
+    let real = (x as f32).abs();
     let mut buffer = ryu::Buffer::new();
-    lay_out(out, x.is_sign_negative(), buffer.format_finite((x as f32).abs()), 5);
+    let shortest = buffer.format_finite(real);
+    let longer;
+    let text = if between_two(real.into(), shortest, f32::MANTISSA_DIGITS) {
+        longer = longer_digits(real.into(), shortest, 8, |text| text.parse() == Ok(real));
+        &longer
+    } else {
+        shortest
+    };
+    lay_out(out, x.is_sign_negative(), text, 5);
 }
 
 /// Digits as PostgreSQL shows them: in fixed notation for exponents from -4 to `fixed`.
@@ -95,15 +104,15 @@ fn lay_out(out: &mut Vec<u8>, negative: bool, text: &str, fixed: i32) {
     }
 }
 
-/// Whether the text lies exactly half way to a neighbour of `x`. Reading it rounds to even and so
-/// gives `x`, but PostgreSQL does not rely on that and prints more digits. Only whole numbers beyond
-/// 2^53 have so short a text there.
+/// Whether the text lies exactly half way to a neighbour of `x`, which has so many bits of precision. Reading it rounds to
+/// even and so gives `x`, but PostgreSQL does not rely on that and prints more digits. Only whole numbers beyond that
+/// precision have so short a text there.
 #[inline]
-fn between_two(x: f64, text: &str) -> bool {
-    (9_007_199_254_740_992.0..1e38).contains(&x) && is_midpoint(x, text)
+fn between_two(x: f64, text: &str, bits: u32) -> bool {
+    ((1u64 << (bits - 1)) as f64..1e38).contains(&x) && is_midpoint(x, text, bits)
 }
 
-fn is_midpoint(x: f64, text: &str) -> bool {
+fn is_midpoint(x: f64, text: &str, bits: u32) -> bool {
     let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
@@ -113,17 +122,18 @@ fn is_midpoint(x: f64, text: &str) -> bool {
         return false;
     };
     let exact = x as u128;
-    let ulp = 1u128 << (exact.ilog2() - 52);
+    let ulp = 1u128 << (exact.ilog2() - (bits - 1));
     let below = if exact.is_power_of_two() { ulp / 4 } else { ulp / 2 };
-    value == exact + ulp / 2 || below > 0 && value == exact - below
+    // Between neighbours that are whole numbers one apart there is none.
+    ulp > 1 && value == exact + ulp / 2 || below > 0 && value == exact - below
 }
 
-/// The fewest digits, more than `text` has, that read back as `x`.
+/// The fewest digits, more than `text` has and no more than suffice for all, that read back as `x`.
 #[cold]
-fn longer_digits(x: f64, text: &str) -> String {
+fn longer_digits(x: f64, text: &str, most: usize, reads_back: impl Fn(&str) -> bool) -> String {
     let used = text.split('e').next().unwrap_or("").bytes().filter(u8::is_ascii_digit).count();
-    let longer = (used..17).map(|digits| format!("{x:.digits$e}"));
-    longer.into_iter().find(|t| t.parse() == Ok(x)).unwrap_or_else(|| format!("{x:.16e}"))
+    let longer = (used..=most).map(|digits| format!("{x:.digits$e}"));
+    longer.into_iter().find(|t| reads_back(t)).unwrap_or_else(|| format!("{x:.most$e}"))
 }
 
 /// Reads a double.

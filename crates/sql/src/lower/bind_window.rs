@@ -261,6 +261,8 @@ impl Lowerer<'_> {
         let value = match value.ty.base() {
             Type::Int2 | Type::Int4 => self.coerce(value.clone(), &Type::Int8, CastContext::Implicit)?,
             Type::Int8 => self.coerce(value.clone(), &Type::Numeric(None), CastContext::Implicit)?,
+            // A time of day beyond midnight is no earlier one.
+            Type::Time => self.coerce(value.clone(), &Type::Interval, CastContext::Implicit)?,
             _ => value.clone(),
         };
         let ty = match value.ty.base() {
