@@ -24,7 +24,7 @@ pub fn write_float(out: &mut Vec<u8>, x: f64) {
     let shortest = buffer.format_finite(x.abs());
     let longer;
     let text = if between_two(x.abs(), shortest, f64::MANTISSA_DIGITS) {
-        longer = longer_digits(x.abs(), shortest, 16, |text| text.parse() == Ok(x.abs()));
+        longer = longer_digits(x.abs(), f64::MANTISSA_DIGITS, 16, |text| text.parse() == Ok(x.abs()));
         &longer
     } else {
         shortest
@@ -42,7 +42,7 @@ pub fn write_real(out: &mut Vec<u8>, x: f64) {
     let shortest = buffer.format_finite(real);
     let longer;
     let text = if between_two(real.into(), shortest, f32::MANTISSA_DIGITS) {
-        longer = longer_digits(real.into(), shortest, 8, |text| text.parse() == Ok(real));
+        longer = longer_digits(real.into(), f32::MANTISSA_DIGITS, 8, |text| text.parse() == Ok(real));
         &longer
     } else {
         shortest
@@ -128,12 +128,12 @@ fn is_midpoint(x: f64, text: &str, bits: u32) -> bool {
     ulp > 1 && value == exact + ulp / 2 || below > 0 && value == exact - below
 }
 
-/// The fewest digits, more than `text` has and no more than suffice for all, that read back as `x`.
+/// The fewest digits, no more than suffice for all, that read back as `x` and are not half way to a neighbour.
 #[cold]
-fn longer_digits(x: f64, text: &str, most: usize, reads_back: impl Fn(&str) -> bool) -> String {
-    let used = text.split('e').next().unwrap_or("").bytes().filter(u8::is_ascii_digit).count();
-    let longer = (used..=most).map(|digits| format!("{x:.digits$e}"));
-    longer.into_iter().find(|t| reads_back(t)).unwrap_or_else(|| format!("{x:.most$e}"))
+fn longer_digits(x: f64, bits: u32, most: usize, reads_back: impl Fn(&str) -> bool) -> String {
+    let mut all = (0..=most).map(|digits| format!("{x:.digits$e}"));
+    let found = all.find(|text| reads_back(text) && !is_midpoint(x, text, bits));
+    found.unwrap_or_else(|| format!("{x:.most$e}"))
 }
 
 /// Reads a double.

@@ -147,7 +147,13 @@ impl Generator {
             false => {
                 let mut texts: Vec<String> = keys.iter().map(|k| k.text.clone()).collect();
                 texts.dedup();
-                text(format!(" GROUP BY {}", texts.join(", ")))
+                let all = texts.join(", ");
+                text(match self.rng.below(8) {
+                    0 => format!(" GROUP BY ROLLUP ({all})"),
+                    1 => format!(" GROUP BY CUBE ({all})"),
+                    2 => format!(" GROUP BY GROUPING SETS (({all}), ({}))", texts[0]),
+                    _ => format!(" GROUP BY {all}"),
+                })
             }
         };
         let having = match self.rng.chance(20) {

@@ -60,6 +60,8 @@ pub(super) struct Collector {
     /// The pseudo relation of group keys and aggregates, and how many keys there are.
     pub group_rel: RelId,
     pub keys: usize,
+    /// The keys, and which of them each grouping set has.
+    pub grouped_by: (Vec<Bound>, Vec<Vec<bool>>),
     pub aggregates: Vec<Aggregate>,
     pub window_rel: RelId,
     pub windows: Vec<WindowCall>,
@@ -229,6 +231,9 @@ impl Lowerer<'_> {
             };
             let message = format!("{what} specified, but {name} is not an aggregate function");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if name == "grouping" && !call.args.is_empty() {
+            return self.bind_grouping(names, call, position);
         }
         if let Some(rel) = self.bind_set_function(names, &name, call, false, position)? {
             return self.set_in_select(rel, position);

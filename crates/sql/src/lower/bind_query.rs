@@ -409,6 +409,7 @@ impl Lowerer<'_> {
             clause: Clause::From,
             group_rel,
             keys: 0,
+            grouped_by: Default::default(),
             aggregates: Vec::new(),
             window_rel,
             windows: Vec::new(),
@@ -451,8 +452,10 @@ impl Lowerer<'_> {
                 keys.push(key);
             }
         }
+        let grouping_sets = self.bind_grouping_sets(level, &select.grouping_sets, &items, &mut keys)?;
         let collector = self.collectors.last_mut().expect("pushed by bind_select");
         collector.keys = keys.len();
+        collector.grouped_by = (keys.clone(), grouping_sets.clone());
         let (group_rel, window_rel) = (collector.group_rel, collector.window_rel);
         let mut outputs = Vec::with_capacity(items.len());
         let mut columns = Vec::with_capacity(items.len());
@@ -527,7 +530,7 @@ impl Lowerer<'_> {
             return Err(Error::new(SqlState::INVALID_RECURSION, message));
         }
         let sets = std::mem::take(&mut collector.sets);
-        let grouped = !select.group_by.is_empty();
+        let grouped = !select.group_by.is_empty() || !grouping_sets.is_empty();
         let grouping = if grouped || !aggregates.is_empty() || having.is_some() {
             if !sets.is_empty() {
                 return Err(Error::unsupported(
@@ -535,8 +538,14 @@ impl Lowerer<'_> {
                     "call it in FROM",
                 ));
             }
-            let mut grouping =
-                Grouping { rel: group_rel, keys, aggregates, having: having.unwrap_or_default(), grouped };
+            let mut grouping = Grouping {
+                rel: group_rel,
+                keys,
+                aggregates,
+                having: having.unwrap_or_default(),
+                grouped,
+                sets: grouping_sets,
+            };
             let locals = self.rels_of(&from);
             self.regroup(&mut grouping, &locals, &mut outputs, &mut windows, window_rel)?;
             let columns: Vec<(String, Type)> = grouping
@@ -609,60 +618,17 @@ impl Lowerer<'_> {
         outputs.push(e);
         Ok(outputs.len() - 1)
     }
-
-    /// A GROUP BY item: a column, else an output's name or position, else an expression.
-    fn bind_group_key(&mut self, level: &Names<'_>, e: &Expr, items: &[Selected<'_>]) -> Result<Bound> {
-        let chosen = match &e.kind {
-            ExprKind::Integer(text) => {
-                let at = text.parse::<usize>().ok().filter(|n| (1..=items.len()).contains(n));
-                Some(at.ok_or_else(|| not_in_list("GROUP BY", text, e.position))? - 1)
-            }
-            ExprKind::Column(name) if name.parts.len() == 1 => {
-                let is_column = level
-                    .sources
-                    .iter()
-                    .flat_map(|s| &s.columns)
-                    .any(|c| !c.merged && c.name == name.parts[0]);
-                let alias = |i: &Selected<'_>| i.name() == name.parts[0];
-                let mut named = (0..items.len()).filter(|i| !is_column && alias(&items[*i]));
-                match named.next() {
-                    None => None,
-                    Some(first) => {
-                        for other in named {
-                            let of = self.bind_selected(level, &items[first])?;
-                            if of != self.bind_selected(level, &items[other])? {
-                                return Err(ambiguous_output("GROUP BY", &name.parts[0], e.position));
-                            }
-                        }
-                        Some(first)
-                    }
-                }
-            }
-            _ => None,
-        };
-        match chosen {
-            Some(i) => self.bind_selected(level, &items[i]),
-            None => self.bind(level, e),
-        }
-    }
-
-    fn bind_selected(&mut self, level: &Names<'_>, item: &Selected<'_>) -> Result<Bound> {
-        match item {
-            Selected::Item(item) => self.bind(level, &item.expr),
-            Selected::Bound(_, bound) => Ok(bound.clone()),
-        }
-    }
 }
 
 /// An item of the select list, stars expanded.
-enum Selected<'a> {
+pub(super) enum Selected<'a> {
     Item(&'a SelectItem),
     /// A column of a star.
     Bound(String, Bound),
 }
 
 impl Selected<'_> {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match self {
             Selected::Bound(name, _) => name.clone(),
             Selected::Item(item) => item.alias.clone().unwrap_or_else(|| output_name(&item.expr)),
@@ -746,11 +712,11 @@ fn position_of(
     }
 }
 
-fn ambiguous_output(clause: &str, name: &str, at: u32) -> Error {
+pub(super) fn ambiguous_output(clause: &str, name: &str, at: u32) -> Error {
     Error::new(SqlState::AMBIGUOUS_COLUMN, format!("{clause} \"{name}\" is ambiguous")).at(at)
 }
 
-fn not_in_list(clause: &str, position: &str, at: u32) -> Error {
+pub(super) fn not_in_list(clause: &str, position: &str, at: u32) -> Error {
     let message = format!("{clause} position {position} is not in select list");
     Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(at)
 }

@@ -202,6 +202,8 @@ pub(super) struct Grouping {
     pub having: Vec<Bound>,
     /// GROUP BY was written (else there is one row always).
     pub grouped: bool,
+    /// GROUPING SETS: which of the keys each has. Then the first key is the set's number.
+    pub sets: Vec<Vec<bool>>,
 }
 
 /// Aggregate functions.

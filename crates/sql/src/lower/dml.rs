@@ -61,6 +61,7 @@ impl<'c> Lowerer<'c> {
             clause: Clause::Other(what),
             group_rel: rel,
             keys: 0,
+            grouped_by: Default::default(),
             aggregates: Vec::new(),
             window_rel: rel,
             windows: Vec::new(),

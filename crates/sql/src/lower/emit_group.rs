@@ -71,7 +71,15 @@ impl Lowerer<'_> {
         self.plan_depth += 1;
         let mut states = Vec::with_capacity(grouping.aggregates.len());
         for aggregate in &grouping.aggregates {
-            states.push(self.state(aggregate, grouping.grouped));
+            let mut state = self.state(aggregate, grouping.grouped);
+            // A group of nothing has no sum.
+            if !grouping.sets.is_empty()
+                && matches!(aggregate.kind, AggregateKind::Sum(_))
+                && state.regs.len() == 1
+            {
+                state.regs.push((self.temp(Type::Bool), self.truth(false)));
+            }
+            states.push(state);
         }
         let done = if grouping.grouped {
             self.emit_map(frame, grouping, &states, passes, rows, then)
@@ -120,12 +128,9 @@ impl Lowerer<'_> {
         let kinds: Vec<RegKind> = regs.iter().map(|r| self.program.kind_of(*r).clone()).collect();
         let map = self.coll(CollKind::Map, key_kinds.clone(), kinds);
         let found = self.temp(Type::Bool);
+        self.put_empty_sets(grouping, states, map);
         for (n, pass) in passes.iter().enumerate() {
-            rows(self, pass, &mut |l| {
-                let mut keys = Vec::with_capacity(grouping.keys.len());
-                for key in &grouping.keys {
-                    keys.push(Typed { reg: l.exact(key)?, ty: key.ty.clone() });
-                }
+            let group = |l: &mut Lowerer<'_>, keys: &[Typed]| {
                 let key_regs: Vec<Reg> = keys.iter().map(|k| k.reg).collect();
                 if regs.is_empty() {
                     l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: Vec::new() });
@@ -150,9 +155,25 @@ impl Lowerer<'_> {
                     l.unless(found, start)?;
                 }
                 for i in &pass.aggregates {
-                    l.update_state(frame, &grouping.aggregates[*i], &states[*i], &keys)?;
+                    l.update_state(frame, &grouping.aggregates[*i], &states[*i], keys)?;
                 }
                 l.emit(OpKind::MapPut { coll: map, keys: key_regs, values: regs.clone() });
+                Ok(())
+            };
+            rows(self, pass, &mut |l| {
+                let written = usize::from(!grouping.sets.is_empty());
+                let mut keys = Vec::with_capacity(grouping.keys.len());
+                for key in &grouping.keys[written..] {
+                    keys.push(Typed { reg: l.exact(key)?, ty: key.ty.clone() });
+                }
+                if grouping.sets.is_empty() {
+                    return group(l, &keys);
+                }
+                // The row is in a group of each set.
+                for (number, set) in grouping.sets.iter().enumerate() {
+                    let of_set = l.keys_of_set(number, set, &keys);
+                    group(l, &of_set)?;
+                }
                 Ok(())
             })?;
         }
@@ -162,6 +183,32 @@ impl Lowerer<'_> {
         let body = self.block(|l| l.emit_results(grouping, states, &keys, then))?;
         self.emit(OpKind::ForEach { coll: map, columns, entry: None, label, body });
         Ok(())
+    }
+
+    /// The keys of a row's group in a grouping set: its number, then NULL for those that it has not.
+    fn keys_of_set(&mut self, number: usize, set: &[bool], keys: &[Typed]) -> Vec<Typed> {
+        let mut all = vec![Typed { reg: self.int8(number as i64), ty: Type::Int8 }];
+        for (key, has) in keys.iter().zip(set) {
+            let reg = if *has { key.reg } else { self.constant(Datum::Null, key.ty.clone()) };
+            all.push(Typed { reg, ty: key.ty.clone() });
+        }
+        all
+    }
+
+    /// A set of no keys has its one group even where there is no row.
+    fn put_empty_sets(&mut self, grouping: &Grouping, states: &[State], map: Coll) {
+        let regs: Vec<Reg> = states.iter().flat_map(|s| s.regs.iter().map(|(r, _)| *r)).collect();
+        let of_none = |set: &&Vec<bool>| set.iter().all(|has| !has);
+        for (number, _) in grouping.sets.iter().enumerate().filter(|(_, set)| of_none(set)) {
+            for (reg, start) in states.iter().flat_map(|s| &s.regs) {
+                self.copy(*reg, *start);
+            }
+            let mut keys = vec![self.int8(number as i64)];
+            for key in &grouping.keys[1..] {
+                keys.push(self.constant(Datum::Null, key.ty.clone()));
+            }
+            self.emit(OpKind::MapPut { coll: map, keys, values: regs.clone() });
+        }
     }
 
     /// Results of a group, HAVING, what comes behind.

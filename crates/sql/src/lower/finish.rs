@@ -340,8 +340,8 @@ impl Lowerer<'_> {
         window_rel: RelId,
     ) -> Result<()> {
         let mut error = None;
-        let Grouping { rel, keys, aggregates, having, .. } = grouping;
-        let group_rel = *rel;
+        let Grouping { rel, keys, aggregates, having, sets, .. } = grouping;
+        let (group_rel, plain) = (*rel, sets.is_empty());
         let mut regroup = |l: &mut Self, e: &mut Bound| -> bool {
             if error.is_some() {
                 return false;
@@ -355,7 +355,7 @@ impl Lowerer<'_> {
             if rel == group_rel || rel == window_rel || !locals.contains(&rel) {
                 return true;
             }
-            if l.depends_on_keys(rel, keys) {
+            if plain && l.depends_on_keys(rel, keys) {
                 let first = Aggregate {
                     kind: AggregateKind::First,
                     args: vec![e.clone()],
@@ -459,6 +459,7 @@ impl Lowerer<'_> {
                         None => true,
                         Some(g) => {
                             g.grouped
+                                && g.sets.is_empty()
                                 && self
                                     .columns_of(output)
                                     .iter()

@@ -19,6 +19,7 @@ mod bind_aggregate;
 mod bind_call;
 mod bind_expr;
 mod bind_from;
+mod bind_group;
 mod bind_query;
 mod bind_window;
 mod bound;

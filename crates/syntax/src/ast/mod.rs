@@ -372,6 +372,8 @@ pub struct Select {
     pub filter: Option<Expr>,
     /// GROUP BY (expressions, output names or positions)
     pub group_by: Vec<Expr>,
+    /// GROUPING SETS, ROLLUP and CUBE: the sets that they stand for, of expressions as in `group_by`; none: one of all.
+    pub grouping_sets: Vec<Vec<Expr>>,
     /// HAVING
     pub having: Option<Expr>,
     /// WINDOW name AS (..)

@@ -241,6 +241,11 @@ impl Parser<'_> {
                     }
                     "extract" => self.extract(position)?,
                     "substring" => self.substring(position)?,
+                    "grouping" => {
+                        let mut args = vec![self.expr()?];
+                        self.more_arguments(&mut args)?;
+                        make_call("grouping", args, position)
+                    }
                     "position" => self.position_in(position)?,
                     "overlay" => self.overlay(position)?,
                     "trim" => self.trim(position)?,

@@ -1,6 +1,6 @@
 //! Queries: SELECT, VALUES, TABLE, set operations, WITH, and their tails.
 
-use planaria_base::{Result, Strength, limits};
+use planaria_base::{Error, Result, SqlState, Strength, limits};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -27,6 +27,9 @@ const BEHIND_LIST: &[&str] = &[
 
 /// Words that may stand behind a parenthesis only if a query is in it.
 const BEHIND_QUERY: &[&str] = &["union", "intersect", "except", "order", "limit", "offset", "fetch", "for"];
+
+/// More than anybody has, each of which is code.
+const GROUPING_SETS_MAX: usize = 256;
 
 impl Parser<'_> {
     /// Whether a query without parentheses comes next.
@@ -223,7 +226,7 @@ impl Parser<'_> {
         }
         select.filter = self.where_clause()?;
         if self.eat_words(&["group", "by"]) {
-            select.group_by = self.group_by()?;
+            (select.group_by, select.grouping_sets) = self.group_by()?;
         }
         if self.eat_word("having") {
             select.having = Some(self.expr()?);
@@ -263,27 +266,75 @@ impl Parser<'_> {
         Ok(SelectItem { expr, alias })
     }
 
-    fn group_by(&mut self) -> Result<Vec<Expr>> {
+    /// All expressions, and the grouping sets if they are not one of all of them.
+    fn group_by(&mut self) -> Result<(Vec<Expr>, Vec<Vec<Expr>>)> {
         if self.at_word("distinct") {
             return self.unsupported("GROUP BY DISTINCT", self.position());
         }
         self.eat_word("all");
-        let items = self.list(|p| {
-            let position = p.position();
-            let paren = p.at_kind(Kind::LeftParen);
-            let calls = p.peek_at(1).kind == Kind::LeftParen;
-            if p.at_words(&["grouping", "sets"]) || calls && p.at_any(&["rollup", "cube"]) {
-                return p.unsupported("GROUPING SETS, ROLLUP or CUBE", position);
+        let position = self.position();
+        let items = self.list(Self::grouping_item)?;
+        let plain = items.iter().all(|(_, plain)| *plain);
+        // Of several items each set of one goes with each of the others.
+        let mut sets: Vec<Vec<Expr>> = vec![Vec::new()];
+        for (item, _) in &items {
+            if sets.len() * item.len() > GROUPING_SETS_MAX {
+                let message = format!("too many grouping sets present (maximum {GROUPING_SETS_MAX})");
+                return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(position));
             }
-            if paren && p.peek_at(1).kind == Kind::RightParen {
-                return p.unsupported("an empty grouping set", position);
+            sets = sets.iter().flat_map(|set| item.iter().map(|more| [&set[..], more].concat())).collect();
+        }
+        match plain {
+            true => Ok((sets.swap_remove(0), Vec::new())),
+            false => {
+                let all = items.into_iter().flat_map(|(item, _)| item).flatten();
+                Ok((all.collect(), sets))
             }
-            Ok(match p.expr()? {
+        }
+    }
+
+    /// What an item of GROUP BY stands for, and whether it is nothing but expressions.
+    fn grouping_item(&mut self) -> Result<(Vec<Vec<Expr>>, bool)> {
+        let paren = self.at_kind(Kind::LeftParen);
+        let calls = self.peek_at(1).kind == Kind::LeftParen;
+        if self.at_words(&["grouping", "sets"]) {
+            self.bump();
+            self.bump();
+            let items = self.nested(|p| p.paren_list(Self::grouping_item))?;
+            return Ok((items.into_iter().flat_map(|(sets, _)| sets).collect(), false));
+        }
+        if calls && self.at_any(&["rollup", "cube"]) {
+            let cube = self.at_word("cube");
+            let position = self.bump().start;
+            let parts = self.paren_list(|p| p.grouping_item().map(|(mut sets, _)| sets.swap_remove(0)))?;
+            if cube && parts.len() as u32 > GROUPING_SETS_MAX.ilog2() {
+                let message = format!("too many grouping sets present (maximum {GROUPING_SETS_MAX})");
+                return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(position));
+            }
+            let sets = match cube {
+                false => (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect(),
+                true => (0..1usize << parts.len())
+                    .rev()
+                    .map(|bits| {
+                        let within = |i: &usize| bits >> (parts.len() - 1 - i) & 1 == 1;
+                        (0..parts.len()).filter(within).flat_map(|i| parts[i].clone()).collect()
+                    })
+                    .collect(),
+            };
+            return Ok((sets, false));
+        }
+        if paren && self.peek_at(1).kind == Kind::RightParen {
+            self.bump();
+            self.bump();
+            return Ok((vec![Vec::new()], false));
+        }
+        Ok((
+            vec![match self.expr()? {
                 Expr { kind: ExprKind::Row(items), .. } if paren => items,
                 item => vec![item],
-            })
-        })?;
-        Ok(items.into_iter().flatten().collect())
+            }],
+            true,
+        ))
     }
 
     /// ORDER BY, LIMIT, OFFSET, FETCH, FOR UPDATE. Behind a query in parentheses they belong to

@@ -1,0 +1,130 @@
+//! GROUP BY: keys, grouping sets, and `GROUPING`.
+
+use super::Lowerer;
+use super::bind_call::Clause;
+use super::bind_query::{Selected, ambiguous_output, not_in_list};
+use super::bound::{Bound, BoundKind};
+use super::names::Names;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::Func;
+use planaria_syntax::ast::{Expr, ExprKind, FunctionCall};
+
+/// The key that is the number of a grouping set: no expression that anybody writes.
+fn set_number() -> Bound {
+    Bound::new(BoundKind::Const(Datum::Text("number of the grouping set".to_owned())), Type::Int8, 0)
+}
+
+impl Lowerer<'_> {
+    /// Which of the keys each grouping set has. Where there are sets, their number becomes the first key.
+    pub(super) fn bind_grouping_sets(
+        &mut self,
+        level: &Names<'_>,
+        sets: &[Vec<Expr>],
+        items: &[Selected<'_>],
+        keys: &mut Vec<Bound>,
+    ) -> Result<Vec<Vec<bool>>> {
+        let mut all = Vec::with_capacity(sets.len());
+        for set in sets {
+            let mut has = vec![false; keys.len()];
+            for e in set {
+                let key = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, items))?;
+                let key = self.settle(key)?;
+                if let Some(at) = keys.iter().position(|k| *k == key) {
+                    has[at] = true;
+                }
+            }
+            all.push(has);
+        }
+        if !all.is_empty() {
+            keys.insert(0, set_number());
+        }
+        Ok(all)
+    }
+
+    /// A GROUP BY item: a column, else an output's name or position, else an expression.
+    pub(super) fn bind_group_key(
+        &mut self,
+        level: &Names<'_>,
+        e: &Expr,
+        items: &[Selected<'_>],
+    ) -> Result<Bound> {
+        let chosen = match &e.kind {
+            ExprKind::Integer(text) => {
+                let at = text.parse::<usize>().ok().filter(|n| (1..=items.len()).contains(n));
+                Some(at.ok_or_else(|| not_in_list("GROUP BY", text, e.position))? - 1)
+            }
+            ExprKind::Column(name) if name.parts.len() == 1 => {
+                let is_column = level
+                    .sources
+                    .iter()
+                    .flat_map(|s| &s.columns)
+                    .any(|c| !c.merged && c.name == name.parts[0]);
+                let alias = |i: &Selected<'_>| i.name() == name.parts[0];
+                let mut named = (0..items.len()).filter(|i| !is_column && alias(&items[*i]));
+                match named.next() {
+                    None => None,
+                    Some(first) => {
+                        for other in named {
+                            let of = self.bind_selected(level, &items[first])?;
+                            if of != self.bind_selected(level, &items[other])? {
+                                return Err(ambiguous_output("GROUP BY", &name.parts[0], e.position));
+                            }
+                        }
+                        Some(first)
+                    }
+                }
+            }
+            _ => None,
+        };
+        match chosen {
+            Some(i) => self.bind_selected(level, &items[i]),
+            None => self.bind(level, e),
+        }
+    }
+
+    fn bind_selected(&mut self, level: &Names<'_>, item: &Selected<'_>) -> Result<Bound> {
+        match item {
+            Selected::Item(item) => self.bind(level, &item.expr),
+            Selected::Bound(_, bound) => Ok(bound.clone()),
+        }
+    }
+
+    /// `GROUPING(a, b)`: a bit for each that is 1 where the row's grouping set has it not.
+    pub(super) fn bind_grouping(
+        &mut self,
+        names: &Names<'_>,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Bound> {
+        let Some(collector) = self.collectors.last() else {
+            let message = format!("grouping operations are not allowed in {}", self.clause().name());
+            return Err(Error::new(SqlState::GROUPING_ERROR, message).at(position));
+        };
+        let ((keys, sets), group_rel) = (collector.grouped_by.clone(), collector.group_rel);
+        let mut places = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            let e = self.bind(names, &arg.value)?;
+            let e = self.settle(e)?;
+            let Some(at) = keys.iter().position(|key| *key == e) else {
+                let message =
+                    "arguments to GROUPING must be grouping expressions of the associated query level";
+                return Err(Error::new(SqlState::GROUPING_ERROR, message).at(arg.value.position));
+            };
+            places.push(at);
+        }
+        let int = |n: i64, ty: Type| Bound::constant(Datum::Int(n), ty, position);
+        let bits = |set: &Vec<bool>| places.iter().fold(0, |bits, at| bits << 1 | i64::from(!set[at - 1]));
+        let number = Bound::column(group_rel, 0, Type::Int8, position);
+        let is = |n: usize| {
+            let args = vec![number.clone(), int(n as i64, Type::Int8)];
+            Bound::apply(Func::IntEq, args, Type::Bool, position)
+        };
+        let whens: Vec<(Bound, Bound)> =
+            sets.iter().enumerate().map(|(n, set)| (is(n), int(bits(set), Type::Int4))).collect();
+        let none = int(0, Type::Int4);
+        Ok(match whens.is_empty() {
+            true => none,
+            false => Bound::new(BoundKind::Case(whens, Box::new(none)), Type::Int4, position),
+        })
+    }
+}
