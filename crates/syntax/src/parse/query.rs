@@ -282,6 +282,10 @@ impl Parser<'_> {
                 let message = format!("too many grouping sets present (maximum {GROUPING_SETS_MAX})");
                 return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(position));
             }
+            if let [only] = &item[..] {
+                sets.iter_mut().for_each(|set| set.extend_from_slice(only));
+                continue;
+            }
             sets = sets.iter().flat_map(|set| item.iter().map(|more| [&set[..], more].concat())).collect();
         }
         match plain {

@@ -135,7 +135,6 @@ fn errors_of_create_table() {
     }
     for statement in [
         "CREATE TEMP TABLE t (a int)",
-        "CREATE TABLE t (LIKE p)",
         "CREATE TABLE a.b.c (a int)",
         "CREATE SCHEMA other",
         "CREATE INDEX i ON p USING gist (a)",
