@@ -25,6 +25,8 @@ SELECT sum(i) WITHIN GROUP (ORDER BY i) FROM s;
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY i) OVER () FROM s;
 SELECT jsonb_agg(DISTINCT i), jsonb_agg(DISTINCT i ORDER BY i DESC), jsonb_agg(DISTINCT t) FROM s WHERE i IS NOT NULL;
 SELECT jsonb_agg(DISTINCT i ORDER BY i) FROM s WHERE false;
+SELECT jsonb_agg(DISTINCT ARRAY[i]) FROM s WHERE i = 3;
+SELECT jsonb_agg(DISTINCT 'x') FROM s;
 SELECT (1, 2) IS DISTINCT FROM (1, NULL), (1, NULL) IS DISTINCT FROM (1, NULL), (1, NULL) IS NOT DISTINCT FROM (1, NULL), (1, 2) IS NOT DISTINCT FROM (1, 3);
 SELECT * FROM string_to_table('a,b,,c', ',');
 SELECT * FROM string_to_table('a,b,,c', ',', 'b') WITH ORDINALITY;

@@ -189,7 +189,10 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Bound> {
         let name = plain_name(&call.name)?.to_owned();
-        if let Some(call) = super::json::aggregate(&name, call, position)
+        // There are no arrays of arrays.
+        let in_array = super::json::tells_apart(&name, call)
+            && !matches!(self.bind(names, &call.args[0].value)?.ty, Type::Array(_) | Type::Unknown);
+        if let Some(call) = super::json::aggregate(&name, call, in_array, position)
             && self.catalog.procedures_named(&name).next().is_none()
         {
             return self.bind_call(names, &call, position);

@@ -36,16 +36,26 @@ fn text(value: &str, position: u32) -> Bound {
     Bound::constant(Datum::Text(value.to_owned()), Type::Text, position)
 }
 
-/// `json_agg` and `json_object_agg` as calls of other functions; `None` for all else.
-pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Option<FunctionCall> {
+/// Whether a call tells values apart, which then come in their own order and not in that of their texts.
+pub(super) fn tells_apart(name: &str, call: &FunctionCall) -> bool {
+    name == "jsonb_agg" && call.distinct && call.args.len() == 1
+}
+
+/// `json_agg` and `json_object_agg` as calls of other functions; `None` for all else. `in_array`: of what is told apart an
+/// array is made first.
+pub(super) fn aggregate(
+    name: &str,
+    call: &FunctionCall,
+    in_array: bool,
+    position: u32,
+) -> Option<FunctionCall> {
     let plain = |name: &str, args: Vec<Expr>| {
         let name = Name { parts: vec![name.to_owned()], position };
         FunctionCall::plain(name, args.into_iter().map(|value| Argument { name: None, value }).collect())
     };
     let expr = |call: FunctionCall| Expr { position, kind: ExprKind::Call(Box::new(call)) };
     let literal = |text: &str| Expr { position, kind: ExprKind::String(text.to_owned()) };
-    // In the order of the values, not of their texts.
-    if name == "jsonb_agg" && call.distinct && call.args.len() == 1 {
+    if in_array {
         let array =
             FunctionCall { name: Name { parts: vec!["array_agg".to_owned()], position }, ..call.clone() };
         return Some(plain("to_jsonb", vec![expr(array)]));

@@ -150,11 +150,7 @@ fn errors_in_bodies() {
     ] {
         body(text, "42601", message);
     }
-    body(
-        "^#variable_conflict use_column BEGIN END",
-        "0A000",
-        "#variable_conflict other than error is not supported",
-    );
+    body("#variable_conflict ^other BEGIN END", "42601", "syntax error at or near \"other\"");
 }
 
 #[test]

@@ -335,7 +335,7 @@ fn calls() {
             "(string_agg a \",\" (order b desc nulls-last c))",
         ),
         ("count(*) FILTER (WHERE a > 1)", "(count * (filter (gt a 1)))"),
-        ("rank() OVER w", "(rank (over \"w\" order \"\"))"),
+        ("rank() OVER w", "(rank (over \"w\" order))"),
         (
             "sum(x) OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
             "(sum x (over \"\" a order b Rows preceding 1 to current))",

@@ -275,13 +275,19 @@ fn tables() {
     );
     for (text, what) in [
         ("CREATE TABLE t (a int) PARTITION BY HASH (a)", "PARTITION BY"),
-        ("CREATE TABLE t (LIKE u INCLUDING ALL)", "LIKE"),
         ("CREATE TABLE t (a int) INHERITS (u)", "INHERITS"),
         ("CREATE TABLE t PARTITION OF u DEFAULT", "PARTITION OF"),
     ] {
         let StatementKind::CreateTable(t) = one(text) else { panic!("{text}") };
         assert_eq!(t.unsupported.map(|u| u.0).as_deref(), Some(what));
     }
+    let StatementKind::CreateTable(t) =
+        one("CREATE TABLE t (a int, LIKE u INCLUDING ALL EXCLUDING INDEXES, b int)")
+    else {
+        panic!()
+    };
+    assert_eq!((t.likes.len(), t.likes[0].place, t.columns.len()), (1, 1, 2));
+    assert!(t.likes[0].defaults && t.likes[0].identity && !t.likes[0].indexes);
     let StatementKind::CreateTable(t) = one("CREATE TEMP TABLE t (a int)") else { panic!() };
     assert!(t.temporary && !t.unlogged);
     let StatementKind::CreateTable(t) = one("CREATE UNLOGGED TABLE t (a int)") else { panic!() };
