@@ -49,12 +49,7 @@ impl Lowerer<'_> {
 
     /// What a call over a frame needs: `columns` of the list are its arguments.
     pub(super) fn framed(&mut self, call: &WindowCall, frame: &WindowFrame, columns: &[usize]) -> Framed {
-        let types: Vec<Type> = match &call.kind {
-            WindowKind::Aggregate(a) => {
-                a.args.iter().chain(&a.filter).chain(&call.args).map(|e| e.ty.clone()).collect()
-            }
-            _ => call.args.iter().map(|e| e.ty.clone()).collect(),
-        };
+        let types = kept_types(call);
         let zero = self.int8(0);
         let mut from_zero = || {
             let reg = self.temp(Type::Int8);
@@ -176,13 +171,7 @@ impl Lowerer<'_> {
 
     /// Registers for what is kept of a row.
     fn taken(&mut self, call: &WindowCall) -> Vec<Reg> {
-        let types: Vec<Type> = match &call.kind {
-            WindowKind::Aggregate(a) => {
-                a.args.iter().chain(&a.filter).chain(&call.args).map(|e| e.ty.clone()).collect()
-            }
-            _ => call.args.iter().map(|e| e.ty.clone()).collect(),
-        };
-        types.into_iter().map(|ty| self.temp(ty)).collect()
+        kept_types(call).into_iter().map(|ty| self.temp(ty)).collect()
     }
 
     fn row_at(&mut self, framed: &Framed, at: Reg, taken: &[Reg]) {
@@ -366,4 +355,14 @@ impl Lowerer<'_> {
         })?;
         Ok(edge)
     }
+}
+
+/// What is kept of each row for a call: the aggregate's inputs and filter, then what belongs to the frame.
+fn kept_types(call: &WindowCall) -> Vec<Type> {
+    let aggregate = match &call.kind {
+        WindowKind::Aggregate(a) => Some(a),
+        _ => None,
+    };
+    let inputs = aggregate.into_iter().flat_map(|a| a.args.iter().chain(&a.filter));
+    inputs.chain(&call.args).map(|e| e.ty.clone()).collect()
 }

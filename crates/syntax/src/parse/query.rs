@@ -310,7 +310,13 @@ impl Parser<'_> {
         if calls && self.at_any(&["rollup", "cube"]) {
             let cube = self.at_word("cube");
             let position = self.bump().start;
-            let parts = self.paren_list(|p| p.grouping_item().map(|(mut sets, _)| sets.swap_remove(0)))?;
+            // Expressions, alone or in parentheses: no sets of sets.
+            let parts = self.paren_list(|p| {
+                let at = p.at_words(&["grouping", "sets"])
+                    || p.at_any(&["rollup", "cube"]) && p.peek_at(1).kind == Kind::LeftParen
+                    || p.at_kind(Kind::LeftParen) && p.peek_at(1).kind == Kind::RightParen;
+                if at { p.fail() } else { p.grouping_item().map(|(mut sets, _)| sets.swap_remove(0)) }
+            })?;
             if cube && parts.len() as u32 > GROUPING_SETS_MAX.ilog2() {
                 let message = format!("too many grouping sets present (maximum {GROUPING_SETS_MAX})");
                 return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(position));

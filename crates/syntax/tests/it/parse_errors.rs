@@ -146,6 +146,11 @@ fn errors_in_bodies() {
         ("BEGIN SELECT a FROM^; END", "syntax error at or near \";\""),
         ("BEGIN END; ^BEGIN END", "syntax error at or near \"BEGIN\""),
         ("BEGIN ^FROB; END", "syntax error at or near \"FROB\""),
+        (
+            "BEGIN PERFORM 1 FROM t GROUP BY ROLLUP (^GROUPING SETS (a)); END",
+            "syntax error at or near \"GROUPING\"",
+        ),
+        ("BEGIN PERFORM 1 FROM t GROUP BY CUBE (a, ^ROLLUP (b)); END", "syntax error at or near \"ROLLUP\""),
         ("BEGIN x := ^'a; END", "unterminated quoted string at or near \"'a; END\""),
     ] {
         body(text, "42601", message);
