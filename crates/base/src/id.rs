@@ -43,12 +43,25 @@ entity_id!(
     /// A type that a user made. Never reused within a database.
     TypeId, "ty");
 entity_id!(
+    /// A schema of users. Never reused within a database; 0 is `public`.
+    SchemaId, "ns");
+entity_id!(
     /// A role (user or group). Never reused within a database.
     RoleId, "r");
 
 entity_id!(
     /// A relation of the system catalogs, by its place in `planaria_catalog::system`.
     SystemId, "sys");
+
+impl SchemaId {
+    /// `public`
+    pub const PUBLIC: SchemaId = SchemaId(0);
+}
+impl Default for SchemaId {
+    fn default() -> Self {
+        SchemaId::PUBLIC
+    }
+}
 
 /// An index, by its position in its table: 0 is the primary one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

@@ -33,7 +33,9 @@ pub mod watch;
 pub use clock::{CommitTs, Epoch};
 pub use datum::Datum;
 pub use error::{Error, Result, SqlState};
-pub use id::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, SystemId, TableId, TypeId, WorkerId};
+pub use id::{
+    ColumnId, IndexId, ProcedureId, RoleId, SchemaId, SequenceId, SystemId, TableId, TypeId, WorkerId,
+};
 pub use isolation::Isolation;
 pub use level::Level;
 pub use numeric::Numeric;

@@ -5,7 +5,7 @@
 use crate::oids::{DATABASE_OID, Object};
 use crate::{Catalog, TypeKind};
 use planaria_base::oid::{Oid, PUBLIC};
-use planaria_base::{ColumnId, IndexId, ProcedureId, RoleId, SequenceId, TableId, TypeId};
+use planaria_base::{ColumnId, IndexId, ProcedureId, RoleId, SchemaId, SequenceId, TableId, TypeId};
 
 /// Catalogs that objects with comments are in.
 const PG_CLASS: Oid = 1259;
@@ -23,9 +23,9 @@ pub enum Commented {
     Table(TableId),
     /// A column of a table.
     Column(TableId, ColumnId),
-    /// A view, by name.
+    /// A view, by its [`key`](crate::key).
     View(String),
-    /// A column of a view, by names.
+    /// A column of a view, by the view's key and its name.
     ViewColumn(String, String),
     /// An index.
     Index(TableId, IndexId),
@@ -41,8 +41,8 @@ pub enum Commented {
     DomainConstraint(TypeId, String),
     /// A role.
     Role(RoleId),
-    /// The schema `public`.
-    Schema,
+    /// A schema of users.
+    Schema(SchemaId),
     /// The database.
     Database,
 }
@@ -106,7 +106,8 @@ impl Catalog {
                 }
             }
             Commented::Role(id) => self.roles[id.index()].as_mut().map(|r| &mut r.comment),
-            Commented::Schema => Some(&mut self.schema_comment),
+            Commented::Schema(SchemaId::PUBLIC) => Some(&mut self.schema_comment),
+            Commented::Schema(id) => self.schema_mut(*id).map(|s| &mut s.comment),
             Commented::Database => Some(&mut self.database_comment),
         };
         if let Some(place) = place {
@@ -161,6 +162,9 @@ impl Catalog {
             }
         }
         all.extend(comment(PG_NAMESPACE, PUBLIC, 0, &self.schema_comment));
+        for schema in self.schemas.definitions() {
+            all.extend(comment(PG_NAMESPACE, self.schema_oid(schema.id), 0, &schema.comment));
+        }
         all
     }
 
@@ -177,6 +181,10 @@ impl Catalog {
             (PG_NAMESPACE, 0) if oid == PUBLIC => &self.schema_comment,
             (PG_DATABASE, 0) if oid == DATABASE_OID => &self.database_comment,
             (PG_AUTHID, 0) => &self.role_of_oid(oid)?.comment,
+            (PG_NAMESPACE, 0) => match self.oids.object(oid)? {
+                Object::Schema(id) => &self.schema_by_id(*id)?.comment,
+                _ => return None,
+            },
             (PG_TYPE, 0) => &self.type_of_oid(oid)?.comment,
             (PG_PROC | PG_CLASS | PG_CONSTRAINT, _) => match (self.oids.object(oid)?, class, column) {
                 (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
@@ -190,7 +198,7 @@ impl Catalog {
                     &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
                 }
                 (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
-                (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_signature(signature)?.comment,
+                (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_identity(signature)?.comment,
                 (Object::DomainConstraint(id, name), PG_CONSTRAINT, 0) => {
                     &self.domain(*id).checks.iter().find(|c| c.name == *name)?.comment
                 }

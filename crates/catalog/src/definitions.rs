@@ -352,6 +352,7 @@ mod tests {
     fn table(catalog: &Catalog, name: &str) -> Table {
         Table {
             id: TableId::from(catalog.tables.len()),
+            schema: Default::default(),
             name: name.to_owned(),
             columns: Vec::new(),
             indexes: vec![crate::Index::new(format!("{name}_pkey"), Vec::new(), true, true)],
@@ -435,6 +436,7 @@ mod tests {
         let (a, key) = (oid(&catalog, "a"), oid(&catalog, "a_pkey"));
         assert!(a.is_some() && key.is_some() && a != key);
         let view = View {
+            schema: Default::default(),
             name: "v".to_owned(),
             columns: Vec::new(),
             query: "SELECT 1".to_owned(),

@@ -18,6 +18,7 @@ pub mod oids;
 pub mod reg;
 mod rights;
 mod role;
+mod schemas;
 pub mod system;
 mod types;
 
@@ -27,14 +28,16 @@ pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use schemas::{Schema, SearchPath, Wanted, key, no_schema, of_key};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};
-use planaria_base::{ColumnId, IndexId, ProcedureId, SequenceId, TableId, Type, TypeId};
+use planaria_base::{ColumnId, IndexId, ProcedureId, SchemaId, SequenceId, TableId, Type, TypeId};
+use schemas::Scope;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The name of the only user schema; `pg_catalog` and `information_schema` are reserved.
+/// The schema that every database has; `pg_catalog` and `information_schema` are reserved.
 pub const PUBLIC: &str = "public";
 
 /// The name of the database, as `current_database()` says it.
@@ -51,13 +54,13 @@ pub struct Catalog {
     pub sequences: Definitions<Option<Shared<Sequence>>>,
     /// Procedures and functions by id, all versions.
     pub procedures: Definitions<Shared<Procedure>>,
-    /// Views by name.
+    /// Views by [`key`].
     pub views: Named<View>,
     /// Types of users by id; `None` where dropped.
     #[serde(default)]
     pub types: Definitions<Option<Shared<UserType>>>,
-    /// Names of user schemas beside `public`.
-    pub schemas: Vec<String>,
+    /// Schemas beside `public`; `None` where dropped.
+    pub schemas: Definitions<Option<Shared<Schema>>>,
     /// Roles by id; `None` where dropped. The first is the superuser the database was made with.
     #[serde(default = "Catalog::first_roles")]
     pub roles: Definitions<Option<Shared<Role>>>,
@@ -83,6 +86,9 @@ pub struct Catalog {
     /// OIDs of what is above.
     #[serde(default)]
     pub oids: Oids,
+    /// Where it is looked at from.
+    #[serde(skip)]
+    scope: Scope,
 }
 
 impl Default for Catalog {
@@ -95,7 +101,7 @@ impl Default for Catalog {
             procedures: Definitions::default(),
             views: Named::default(),
             types: Definitions::default(),
-            schemas: Vec::new(),
+            schemas: Definitions::default(),
             roles: Catalog::first_roles(),
             had_passwords: false,
             schema_rights: Rights::default(),
@@ -104,6 +110,7 @@ impl Default for Catalog {
             database_comment: None,
             defaults: Vec::new(),
             oids: Oids::default(),
+            scope: Scope::default(),
         }
     }
 }
@@ -113,6 +120,9 @@ impl Default for Catalog {
 pub struct Table {
     /// Id.
     pub id: TableId,
+    /// Its schema.
+    #[serde(default)]
+    pub schema: SchemaId,
     /// Name, in lower case unless quoted.
     pub name: String,
     /// Stored columns in order; dropped columns are gone (the rows were rewritten).
@@ -346,6 +356,9 @@ pub enum CheckTime {
 pub struct Sequence {
     /// Id.
     pub id: SequenceId,
+    /// Its schema.
+    #[serde(default)]
+    pub schema: SchemaId,
     /// Name.
     pub name: String,
     /// First value.
@@ -373,6 +386,9 @@ pub struct Sequence {
 /// A view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
+    /// Its schema.
+    #[serde(default)]
+    pub schema: SchemaId,
     /// Name.
     pub name: String,
     /// Names of the columns, if given or known.
@@ -474,6 +490,9 @@ pub enum Volatility {
 pub struct Procedure {
     /// Id of this version.
     pub id: ProcedureId,
+    /// Its schema.
+    #[serde(default)]
+    pub schema: SchemaId,
     /// Name.
     pub name: String,
     /// Parameters.
@@ -508,32 +527,66 @@ pub struct Procedure {
 
 impl Catalog {
     /// A table by name.
-    pub fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.candidates(Key::name(name)).find(|t| t.name == name)
+    pub fn table<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&Table> {
+        let Wanted { schema, local } = wanted.into();
+        let named = self.tables.candidates(Key::name(local)).filter(|t| t.name == local);
+        self.nearest(schema, named, |t| t.schema)
     }
     /// A table by id. Panics where it was dropped: ids come from this catalog.
     pub fn table_by_id(&self, id: TableId) -> &Table {
         self.tables[id.index()].as_ref().expect("a table id of this catalog")
     }
-    /// A sequence by name.
-    pub fn sequence(&self, name: &str) -> Option<&Sequence> {
-        self.sequences.candidates(Key::name(name)).find(|s| s.name == name)
+    /// A view by name.
+    pub fn view<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&View> {
+        let Wanted { schema, local } = wanted.into();
+        match schema {
+            Some(schema) => self.views.get(&key(schema, local)),
+            None => self.path().schemas().iter().find_map(|s| self.views.get(&key(*s, local))),
+        }
     }
-    /// Current procedures and functions of a name (overloads differ by input types).
-    pub fn procedures_named<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Procedure> + use<'a> {
-        let name: std::sync::Arc<str> = name.into();
-        let candidates = self.procedures.candidates(Key::Name(name.clone()));
-        candidates.filter(move |p| p.current && p.name == *name)
+    /// A sequence by name.
+    pub fn sequence<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&Sequence> {
+        let Wanted { schema, local } = wanted.into();
+        let named = self.sequences.candidates(Key::name(local)).filter(|s| s.name == local);
+        self.nearest(schema, named, |s| s.schema)
+    }
+    /// Current procedures and functions of a name (overloads differ by input types). Of those that take the same, the
+    /// first along the path.
+    pub fn procedures_named<'a, 'n>(
+        &'a self,
+        wanted: impl Into<Wanted<'n>>,
+    ) -> std::vec::IntoIter<&'a Procedure> {
+        let Wanted { schema, local } = wanted.into();
+        let candidates = self.procedures.candidates(Key::name(local));
+        let named = candidates.filter(|p| p.current && p.name == local);
+        let mut all: Vec<&Procedure> = match schema {
+            Some(schema) => named.filter(|p| p.schema == schema).collect(),
+            None => named.filter(|p| self.path().rank(p.schema).is_some()).collect(),
+        };
+        if schema.is_none() && all.iter().any(|p| p.schema != all[0].schema) {
+            let rank = |p: &Procedure| self.path().rank(p.schema);
+            all.sort_by_key(|p| (rank(p), p.id));
+            let hidden = |at: usize| {
+                let types = |p: &'a Procedure| p.inputs().map(|q| &q.ty);
+                all[..at].iter().any(|p| p.schema != all[at].schema && types(p).eq(types(all[at])))
+            };
+            let visible: Vec<&Procedure> =
+                (0..all.len()).filter(|at| !hidden(*at)).map(|at| all[at]).collect();
+            return visible.into_iter();
+        }
+        all.into_iter()
     }
     /// A procedure version by id.
     pub fn procedure(&self, id: ProcedureId) -> &Procedure {
         &self.procedures[id.index()]
     }
     /// The table and position of an index, by its name.
-    pub fn index(&self, name: &str) -> Option<(&Table, IndexId)> {
-        self.tables
-            .candidates(Key::name(name))
-            .find_map(|t| t.indexes.iter().position(|i| i.name == name).map(|i| (t, IndexId(i as u16))))
+    pub fn index<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<(&Table, IndexId)> {
+        let Wanted { schema, local } = wanted.into();
+        let place = |t: &Table| t.indexes.iter().position(|i| i.name == local);
+        let tables = self.tables.candidates(Key::name(local)).filter(|t| place(t).is_some());
+        let table = self.nearest(schema, tables, |t| t.schema)?;
+        place(table).map(|i| (table, IndexId(i as u16)))
     }
     /// Tables with a constraint of a name.
     pub fn tables_with_constraint<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Table> + use<'a> {
@@ -541,11 +594,12 @@ impl Catalog {
         self.tables.candidates(Key::Name(name.clone())).filter(move |t| t.has_constraint(&name))
     }
     /// Whether a relation (table, index, view, sequence) has the name.
-    pub fn relation_exists(&self, name: &str) -> bool {
-        self.table(name).is_some()
-            || self.views.contains_key(name)
-            || self.sequence(name).is_some()
-            || self.index(name).is_some()
+    pub fn relation_exists<'n>(&self, wanted: impl Into<Wanted<'n>>) -> bool {
+        let wanted = wanted.into();
+        self.table(wanted).is_some()
+            || self.view(wanted).is_some()
+            || self.sequence(wanted).is_some()
+            || self.index(wanted).is_some()
     }
     /// Tables with a foreign key to `parent`, and that key.
     pub fn references_to(&self, parent: TableId) -> impl Iterator<Item = (&Table, &ForeignKey)> {
@@ -660,6 +714,13 @@ impl Table {
     /// The columns of `*`.
     pub fn visible(&self) -> impl Iterator<Item = (ColumnId, &Column)> {
         self.columns.iter().enumerate().filter(|(_, c)| !c.hidden).map(|(i, c)| (ColumnId::from(i), c))
+    }
+}
+
+impl View {
+    /// What it is found by among [`Catalog::views`].
+    pub fn key(&self) -> String {
+        key(self.schema, &self.name)
     }
 }
 

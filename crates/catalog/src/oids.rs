@@ -4,10 +4,13 @@
 //! where PostgreSQL's does, and keeps it as long as it keeps its name. Schema changes are replayed
 //! from the log in their order, so a recovered database has the same OIDs.
 
-use crate::{Catalog, Check, Index, Procedure, Role, SUPERUSER, Sequence, Table, TypeKind, UserType, View};
+use crate::{
+    Catalog, Check, Index, Procedure, Role, SUPERUSER, Schema, Sequence, Table, TypeKind, UserType, View,
+    Wanted, key, of_key,
+};
 use imbl::OrdMap;
 use planaria_base::oid::{FIRST_NORMAL, Oid};
-use planaria_base::{RoleId, SequenceId, TableId, TypeId};
+use planaria_base::{RoleId, SchemaId, SequenceId, TableId, TypeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -30,15 +33,15 @@ pub enum Object {
     Default(TableId, String),
     /// A sequence.
     Sequence(SequenceId),
-    /// A view, by name.
+    /// A view, by its [`key`](crate::key).
     View(String),
     /// The rule that makes a relation a view.
     Rule(String),
-    /// The row type of a table or view, by the relation's name.
+    /// The row type of a table or view, by the relation's [`key`](crate::key).
     RowType(String),
     /// Arrays of that.
     RowTypeArray(String),
-    /// A procedure or function, by its name and input types: a new version keeps the OID.
+    /// A procedure or function, by its [`key`](crate::key) and input types: a new version keeps the OID.
     Routine(String),
     /// A type that a user made.
     Type(TypeId),
@@ -50,6 +53,8 @@ pub enum Object {
     DomainConstraint(TypeId, String),
     /// A role; the first has PostgreSQL's OID of it.
     Role(RoleId),
+    /// A schema beside `public`.
+    Schema(SchemaId),
 }
 
 /// The OIDs given out.
@@ -141,8 +146,9 @@ pub struct Touched {
 
 fn of_table(table: &Table, each: &mut dyn FnMut(Object)) {
     each(Object::Table(table.id));
-    each(Object::RowType(table.name.clone()));
-    each(Object::RowTypeArray(table.name.clone()));
+    let key = key(table.schema, &table.name);
+    each(Object::RowType(key.clone()));
+    each(Object::RowTypeArray(key));
     let defaults = table.visible().filter(|(_, c)| c.has_default());
     defaults.for_each(|(_, c)| each(Object::Default(table.id, c.name.clone())));
     for index in table.shown_indexes() {
@@ -171,7 +177,7 @@ fn of_view(name: &str, each: &mut dyn FnMut(Object)) {
 
 fn of_routine(procedure: &Procedure, each: &mut dyn FnMut(Object)) {
     if procedure.current {
-        each(Object::Routine(signature(procedure)));
+        each(Object::Routine(identity(procedure)));
     }
 }
 
@@ -193,10 +199,19 @@ fn of_role(role: &Role, each: &mut dyn FnMut(Object)) {
     }
 }
 
-/// `name(integer,text)`: what tells routines apart.
+fn of_schema(schema: &Schema, each: &mut dyn FnMut(Object)) {
+    each(Object::Schema(schema.id));
+}
+
+/// `name(integer,text)`: what tells routines of a schema apart.
 pub fn signature(procedure: &Procedure) -> String {
     let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
     format!("{}({})", procedure.name, types.join(","))
+}
+
+/// What tells routines apart.
+pub fn identity(procedure: &Procedure) -> String {
+    key(procedure.schema, &signature(procedure))
 }
 
 impl Catalog {
@@ -209,6 +224,7 @@ impl Catalog {
         let procedures = self.procedures.settle();
         let types = self.types.settle();
         let roles = self.roles.settle();
+        let schemas = self.schemas.settle();
         // What was there before, and what is there now, in the order in which OIDs are given.
         let (mut before, mut now) = (BTreeSet::new(), Vec::new());
         for (id, was) in &tables {
@@ -234,6 +250,10 @@ impl Catalog {
         for (id, was) in &roles {
             was.iter().flatten().for_each(|r| of_role(r, &mut |o| before.extend([o])));
             self.roles[*id as usize].iter().for_each(|r| of_role(r, &mut |o| now.push(o)));
+        }
+        for (id, was) in &schemas {
+            was.iter().flatten().for_each(|s| of_schema(s, &mut |o| before.extend([o])));
+            self.schemas[*id as usize].iter().for_each(|s| of_schema(s, &mut |o| now.push(o)));
         }
         if !self.oids.complete {
             now = self.objects_with_oids();
@@ -261,15 +281,17 @@ impl Catalog {
         self.procedures.iter().for_each(|p| of_routine(p, each));
         self.types.iter().flatten().for_each(|t| of_type(t, each));
         self.roles.iter().flatten().for_each(|r| of_role(r, each));
+        self.schemas.iter().flatten().for_each(|s| of_schema(s, each));
         all
     }
 
-    /// A current procedure or function by its [`signature`].
-    pub fn routine_by_signature(&self, wanted: &str) -> Option<&Procedure> {
-        let name = wanted.split('(').next().unwrap_or(wanted);
-        self.procedures_named(name)
-            .find(|p| signature(p) == wanted)
-            .or_else(|| self.procedures.definitions().find(|p| p.current && signature(p) == wanted))
+    /// A current procedure or function by its [`identity`].
+    pub fn routine_by_identity(&self, wanted: &str) -> Option<&Procedure> {
+        let (schema, signature) = of_key(wanted);
+        let name = signature.split('(').next().unwrap_or(signature);
+        self.procedures_named((schema, name))
+            .find(|p| identity(p) == wanted)
+            .or_else(|| self.procedures.definitions().find(|p| p.current && identity(p) == wanted))
     }
 
     /// The OID of a table.
@@ -282,7 +304,7 @@ impl Catalog {
     }
     /// The OID of a view.
     pub fn view_oid(&self, view: &View) -> Oid {
-        self.oids.of(&Object::View(view.name.clone()))
+        self.oids.of(&Object::View(view.key()))
     }
     /// The OID of a sequence.
     pub fn sequence_oid(&self, id: SequenceId) -> Oid {
@@ -290,7 +312,7 @@ impl Catalog {
     }
     /// The OID of a procedure or function.
     pub fn routine_oid(&self, procedure: &Procedure) -> Oid {
-        self.oids.of(&Object::Routine(signature(procedure)))
+        self.oids.of(&Object::Routine(identity(procedure)))
     }
     /// The OID of a role.
     pub fn role_oid(&self, id: RoleId) -> Oid {
@@ -305,26 +327,31 @@ impl Catalog {
         }
     }
     /// The OID of a table, view, index or sequence by name.
-    pub fn relation_oid(&self, name: &str) -> Option<Oid> {
-        if let Some(table) = self.table(name) {
+    pub fn relation_oid<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<Oid> {
+        let wanted = self.located(wanted.into());
+        if let Some(table) = self.table(wanted) {
             return Some(self.table_oid(table.id));
         }
-        if let Some(view) = self.views.get(name) {
+        if let Some(view) = self.view(wanted) {
             return Some(self.view_oid(view));
         }
-        if let Some(sequence) = self.sequence(name).filter(|s| !s.hidden) {
+        if let Some(sequence) = self.sequence(wanted).filter(|s| !s.hidden) {
             return Some(self.sequence_oid(sequence.id));
         }
-        let (table, index) = self.index(name)?;
+        let (table, index) = self.index(wanted)?;
         let index = &table.indexes[index.index()];
         table.shown_indexes().any(|i| i.name == index.name).then(|| self.index_oid(table, index))
     }
-    /// The name of a table, view, index or sequence.
-    pub fn relation_name(&self, oid: Oid) -> Option<&str> {
+    /// Schema and name of a table, view, index or sequence.
+    pub fn relation_name(&self, oid: Oid) -> Option<(SchemaId, &str)> {
         match self.oids.object(oid)? {
-            Object::Table(id) => Some(&self.table_by_id(*id).name),
-            Object::Index(_, name) | Object::View(name) => Some(name),
-            Object::Sequence(id) => self.sequences[id.index()].as_ref().map(|s| s.name.as_str()),
+            Object::Table(id) => {
+                let table = self.table_by_id(*id);
+                Some((table.schema, &table.name))
+            }
+            Object::Index(id, name) => Some((self.table_by_id(*id).schema, name)),
+            Object::View(key) => Some(of_key(key)),
+            Object::Sequence(id) => self.sequences[id.index()].as_ref().map(|s| (s.schema, s.name.as_str())),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::oids::{Object, signature};
 use crate::system::{self, INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
-use crate::{Catalog, PUBLIC};
+use crate::{Catalog, PUBLIC, Wanted, of_key};
 use planaria_base::oid::{self, Oid};
 use planaria_base::text_io::quote_ident;
 use planaria_base::types::SystemType;
@@ -132,20 +132,17 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
     let shown = parts.join(".");
     let (schema, name) = qualified(&parts);
     match ty {
-        SystemType::RegClass => {
-            if let Some(schema) = schema.filter(|s| !system::is_system_schema(s) && *s != PUBLIC) {
-                return Err(missing(SqlState::UNDEFINED_TABLE, "relation", &format!("{schema}.{name}")));
-            }
-            relation(catalog, schema, name)
-                .ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &shown))
-        }
+        SystemType::RegClass => relation(catalog, schema, name)
+            .ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &shown)),
         SystemType::RegProc => {
             let mut found: Vec<Oid> = Vec::new();
             if in_schema(schema, PG_CATALOG) {
                 found.extend(ROUTINES.by_name.get(name).into_iter().flatten());
             }
-            if found.is_empty() && in_schema(schema, PUBLIC) {
-                found.extend(catalog.procedures_named(name).map(|p| catalog.routine_oid(p)));
+            if found.is_empty()
+                && let Some(wanted) = wanted(catalog, schema, name)
+            {
+                found.extend(catalog.procedures_named(wanted).map(|p| catalog.routine_oid(p)));
             }
             match found[..] {
                 [one] => Ok(one),
@@ -156,9 +153,8 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
                 )),
             }
         }
-        SystemType::RegNamespace => {
-            namespace_oid(name).ok_or_else(|| missing(SqlState::INVALID_SCHEMA_NAME, "schema", &shown))
-        }
+        SystemType::RegNamespace => namespace_oid(catalog, name)
+            .ok_or_else(|| missing(SqlState::INVALID_SCHEMA_NAME, "schema", &shown)),
         SystemType::RegRole => Ok(catalog.role_oid(catalog.role_named(name)?.id)),
         SystemType::RegCollation => match COLLATIONS.by_name.get(name).map(Vec::as_slice) {
             Some([one, ..]) => Ok(*one),
@@ -171,32 +167,47 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
     }
 }
 
-/// A relation by schema (searched: `pg_catalog`, then `public`) and name.
-pub fn relation(catalog: &Catalog, schema: Option<&str>, name: &str) -> Option<Oid> {
+/// A name of the user's things; `None` where there is no such schema, or it is one of the system's.
+fn wanted<'n>(catalog: &Catalog, schema: Option<&str>, local: &'n str) -> Option<Wanted<'n>> {
     match schema {
-        None => system::unqualified(name).map(|r| r.oid).or_else(|| catalog.relation_oid(name)),
-        Some(PUBLIC) => catalog.relation_oid(name),
-        Some(schema) => system::relation(schema, name).map(|r| r.oid),
+        None => Some(local.into()),
+        Some(schema) => Some((catalog.schema(schema)?, local).into()),
     }
 }
 
+/// A relation by schema (searched: `pg_catalog`, then the path) and name.
+pub fn relation(catalog: &Catalog, schema: Option<&str>, name: &str) -> Option<Oid> {
+    match schema {
+        None => system::unqualified(name).map(|r| r.oid).or_else(|| catalog.relation_oid(name)),
+        Some(schema) if system::is_system_schema(schema) => system::relation(schema, name).map(|r| r.oid),
+        Some(schema) => catalog.relation_oid((catalog.schema(schema)?, name)),
+    }
+}
+
+/// Whether there is a function of that name in `pg_catalog`.
+pub fn is_built_in(name: &str) -> bool {
+    ROUTINES.by_name.contains_key(name)
+}
+
 /// A schema's OID.
-pub fn namespace_oid(name: &str) -> Option<Oid> {
+pub fn namespace_oid(catalog: &Catalog, name: &str) -> Option<Oid> {
     match name {
         PG_CATALOG => Some(oid::PG_CATALOG),
-        PUBLIC => Some(oid::PUBLIC),
         INFORMATION_SCHEMA => Some(INFORMATION_SCHEMA_OID),
-        _ => None,
+        _ => catalog.schema(name).map(|id| catalog.schema_oid(id)),
     }
 }
 
 /// The name of a schema.
-pub fn namespace_name(oid: Oid) -> Option<&'static str> {
+pub fn namespace_name(catalog: &Catalog, oid: Oid) -> Option<&str> {
     match oid {
         oid::PG_CATALOG => Some(PG_CATALOG),
         oid::PUBLIC => Some(PUBLIC),
         INFORMATION_SCHEMA_OID => Some(INFORMATION_SCHEMA),
-        _ => None,
+        _ => match catalog.oids.object(oid)? {
+            Object::Schema(id) => Some(catalog.schema_name(*id)),
+            _ => None,
+        },
     }
 }
 
@@ -243,17 +254,18 @@ fn find_type(catalog: &Catalog, text: &str) -> Result<Oid> {
             let (schema, name) = qualified(&parts);
             let built_in = TYPES.by_name.get(name).filter(|_| in_schema(schema, PG_CATALOG));
             let row = || {
-                if let Some(ty) = catalog.user_type(name).filter(|_| in_schema(schema, PUBLIC)) {
+                if let Some(ty) = catalog.user_type(wanted(catalog, schema, name)?) {
                     return Some(catalog.type_oid(ty.id));
                 }
-                if let Some(ty) = name.strip_prefix('_').and_then(|of| catalog.user_type(of)) {
+                let array = name.strip_prefix('_');
+                if let Some(ty) = array.and_then(|of| catalog.user_type(wanted(catalog, schema, of)?)) {
                     return Some(catalog.oids.of(&Object::TypeArray(ty.id)));
                 }
-                let object = match name.strip_prefix('_') {
-                    Some(of) => Object::RowTypeArray(of.to_owned()),
-                    None => Object::RowType(name.to_owned()),
-                };
-                Some(catalog.oids.of(&object)).filter(|oid| *oid != 0 && in_schema(schema, PUBLIC))
+                let relation = catalog.located(wanted(catalog, schema, array.unwrap_or(name))?);
+                let of = relation.schema.or(catalog.path().schemas().first().copied())?;
+                let key = crate::key(of, relation.local);
+                let object = if array.is_some() { Object::RowTypeArray(key) } else { Object::RowType(key) };
+                Some(catalog.oids.of(&object)).filter(|oid| *oid != 0)
             };
             built_in.map(|oids| oids[0]).or_else(row)
         }
@@ -280,15 +292,15 @@ fn find_procedure(catalog: &Catalog, text: &str) -> Result<Oid> {
         .trim_end()
         .strip_suffix(')')
         .ok_or_else(|| Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a right parenthesis"))?;
-    let mut wanted = Vec::new();
+    let mut types_wanted = Vec::new();
     for ty in inner.split(',').map(str::trim).filter(|t| !t.is_empty()) {
-        wanted.push(find_type(catalog, ty)?);
+        types_wanted.push(find_type(catalog, ty)?);
     }
     let parts = split_name(&text[..open])?;
     let (schema, name) = qualified(&parts);
-    if in_schema(schema, PUBLIC) {
-        for p in catalog.procedures_named(name) {
-            if p.inputs().map(|q| oid::of(&q.ty)).eq(wanted.iter().copied()) {
+    if let Some(named) = wanted(catalog, schema, name) {
+        for p in catalog.procedures_named(named) {
+            if p.inputs().map(|q| oid::of(&q.ty)).eq(types_wanted.iter().copied()) {
                 return Ok(catalog.routine_oid(p));
             }
         }
@@ -296,7 +308,7 @@ fn find_procedure(catalog: &Catalog, text: &str) -> Result<Oid> {
     let relation = system::unqualified("pg_proc").expect("a system relation");
     let column = |name: &str| relation.column(name).expect("a column of it");
     let (oid, proname, types) = (column("oid"), column("proname"), column("proargtypes"));
-    let wanted = Datum::Array(wanted.into_iter().map(|oid| Datum::Int(i64::from(oid))).collect());
+    let wanted = Datum::Array(types_wanted.into_iter().map(|oid| Datum::Int(i64::from(oid))).collect());
     system::fixed_rows(relation.id)
         .iter()
         .filter(|_| in_schema(schema, PG_CATALOG))
@@ -308,10 +320,10 @@ fn find_procedure(catalog: &Catalog, text: &str) -> Result<Oid> {
         .ok_or_else(none)
 }
 
-/// A name of a schema, qualified where it would not be found without.
+/// A name of a system schema, qualified where it would not be found without.
 fn shown(schema: Oid, name: &str) -> String {
-    match namespace_name(schema) {
-        Some(INFORMATION_SCHEMA) => format!("{INFORMATION_SCHEMA}.{}", quote_ident(name)),
+    match schema {
+        INFORMATION_SCHEMA_OID => format!("{INFORMATION_SCHEMA}.{}", quote_ident(name)),
         _ => quote_ident(name),
     }
 }
@@ -329,7 +341,7 @@ pub fn show(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
         SystemType::RegOper | SystemType::RegOperator => {
             OPERATORS.by_oid.get(&oid).map(|(_, name)| name.clone())
         }
-        SystemType::RegNamespace => namespace_name(oid).map(quote_ident),
+        SystemType::RegNamespace => namespace_name(catalog, oid).map(quote_ident),
         SystemType::RegRole => catalog.role_of_oid(oid).map(|r| quote_ident(&r.name)),
         SystemType::RegCollation => COLLATIONS.by_oid.get(&oid).map(|(_, name)| quote_ident(name)),
         _ => None,
@@ -341,10 +353,8 @@ fn relation_name(catalog: &Catalog, oid: Oid) -> Option<String> {
     if let Some(system) = system::relations().iter().find(|r| r.oid == oid) {
         return Some(shown(system.namespace(), system.name));
     }
-    let name = catalog.relation_name(oid)?;
-    // A relation of the user's that goes by a system relation's name is found only when qualified.
-    let hidden = system::unqualified(name).is_some();
-    Some(if hidden { format!("{PUBLIC}.{}", quote_ident(name)) } else { quote_ident(name) })
+    let (schema, name) = catalog.relation_name(oid)?;
+    Some(catalog.shown_relation(schema, name))
 }
 
 fn routine_name(catalog: &Catalog, oid: Oid) -> Option<String> {
@@ -352,14 +362,19 @@ fn routine_name(catalog: &Catalog, oid: Oid) -> Option<String> {
         return Some(shown(*schema, name));
     }
     match catalog.oids.object(oid)? {
-        Object::Routine(s) => catalog.routine_by_signature(s).map(|p| quote_ident(&p.name)),
+        Object::Routine(s) => catalog.routine_by_identity(s).map(|p| catalog.shown_routine(p)),
         _ => None,
     }
 }
 
 fn routine_signature(catalog: &Catalog, oid: Oid) -> Option<String> {
     match catalog.oids.object(oid) {
-        Some(Object::Routine(s)) => catalog.routine_by_signature(s).map(signature),
+        Some(Object::Routine(s)) => {
+            let routine = catalog.routine_by_identity(s)?;
+            let signature = signature(routine);
+            let types = signature.strip_prefix(&routine.name).unwrap_or_default();
+            Some(format!("{}{types}", catalog.shown_routine(routine)))
+        }
         _ => Some(format!("{}({})", routine_name(catalog, oid)?, argument_types(catalog, oid)?.join(","))),
     }
 }
@@ -385,6 +400,17 @@ pub fn type_name(catalog: &Catalog, oid: Oid) -> Option<String> {
 
 /// `format_type(oid, modifier)`: with a modifier as `atttypmod` has it.
 pub fn format_type(catalog: &Catalog, oid: Oid, modifier: Option<i32>) -> Option<String> {
+    let of_user = |key: &str| {
+        let (schema, name) = of_key(key);
+        catalog.shown_type(schema, name)
+    };
+    match catalog.oids.object(oid) {
+        Some(Object::RowType(key)) => return Some(of_user(key)),
+        Some(Object::RowTypeArray(key)) => return Some(format!("{}[]", of_user(key))),
+        Some(Object::Type(id)) => return Some(catalog.shown_user_type(*id)),
+        Some(Object::TypeArray(id)) => return Some(format!("{}[]", catalog.shown_user_type(*id))),
+        _ => {}
+    }
     if let Some(ty) = oid::to_type(oid, modifier.unwrap_or(-1)) {
         let limited = modifier.is_some_and(|m| m >= 4);
         let unlimited = |ty: &Type| match ty {
@@ -407,13 +433,7 @@ pub fn format_type(catalog: &Catalog, oid: Oid, modifier: Option<i32>) -> Option
             _ => shown(*schema, name),
         });
     }
-    match catalog.oids.object(oid)? {
-        Object::RowType(name) => Some(quote_ident(name)),
-        Object::RowTypeArray(name) => Some(format!("{}[]", quote_ident(name))),
-        Object::Type(id) => Some(quote_ident(&catalog.type_by_id(*id).name)),
-        Object::TypeArray(id) => Some(format!("{}[]", quote_ident(&catalog.type_by_id(*id).name))),
-        _ => None,
-    }
+    None
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! answers for a role, [`Catalog::require`] with PostgreSQL's error (42501).
 
 use crate::{Catalog, Definitions, Role, Shared};
-use planaria_base::{Error, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, TypeId};
+use planaria_base::{Error, ProcedureId, Result, RoleId, SchemaId, SequenceId, SqlState, TableId, TypeId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -112,7 +112,9 @@ pub enum ObjectKind {
     Procedure,
     /// A type.
     Type,
-    /// A schema.
+    /// The schema `public`, which is everybody's to use.
+    Public,
+    /// Another schema.
     Schema,
     /// The database.
     Database,
@@ -128,7 +130,7 @@ impl ObjectKind {
             ObjectKind::Function => "function",
             ObjectKind::Procedure => "procedure",
             ObjectKind::Type => "type",
-            ObjectKind::Schema => "schema",
+            ObjectKind::Public | ObjectKind::Schema => "schema",
             ObjectKind::Database => "database",
         }
     }
@@ -147,7 +149,7 @@ impl ObjectKind {
             ObjectKind::Sequence => P::USAGE.with(P::SELECT).with(P::UPDATE),
             ObjectKind::Function | ObjectKind::Procedure => P::EXECUTE,
             ObjectKind::Type => P::USAGE,
-            ObjectKind::Schema => P::USAGE.with(P::CREATE),
+            ObjectKind::Public | ObjectKind::Schema => P::USAGE.with(P::CREATE),
             ObjectKind::Database => P::CREATE.with(P::TEMPORARY).with(P::CONNECT),
         }
     }
@@ -156,9 +158,9 @@ impl ObjectKind {
     pub fn of_public(self) -> Privileges {
         use Privileges as P;
         match self {
-            ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence => P::NONE,
+            ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::Schema => P::NONE,
             ObjectKind::Function | ObjectKind::Procedure => P::EXECUTE,
-            ObjectKind::Schema | ObjectKind::Type => P::USAGE,
+            ObjectKind::Public | ObjectKind::Type => P::USAGE,
             ObjectKind::Database => P::TEMPORARY.with(P::CONNECT),
         }
     }
@@ -169,7 +171,7 @@ impl ObjectKind {
 pub enum Object {
     /// A table.
     Table(TableId),
-    /// A view, by name.
+    /// A view, by its [`key`](crate::key).
     View(String),
     /// A sequence.
     Sequence(SequenceId),
@@ -177,8 +179,8 @@ pub enum Object {
     Routine(ProcedureId),
     /// A type.
     Type(TypeId),
-    /// The schema `public`.
-    Schema,
+    /// A schema of users.
+    Schema(SchemaId),
     /// The database.
     Database,
 }
@@ -399,7 +401,8 @@ impl Catalog {
             Object::Sequence(id) => &self.sequences.get(id.index())?.as_ref()?.rights,
             Object::Routine(id) => &self.procedures.get(id.index())?.rights,
             Object::Type(id) => &self.types.get(id.index())?.as_ref()?.rights,
-            Object::Schema => &self.schema_rights,
+            Object::Schema(SchemaId::PUBLIC) => &self.schema_rights,
+            Object::Schema(id) => &self.schema_by_id(*id)?.rights,
             Object::Database => &self.database_rights,
         })
     }
@@ -412,7 +415,8 @@ impl Catalog {
             Object::Sequence(id) => &mut self.sequences.get_mut(id.index())?.as_mut()?.rights,
             Object::Routine(id) => &mut self.procedures.get_mut(id.index())?.rights,
             Object::Type(id) => &mut self.types.get_mut(id.index())?.as_mut()?.rights,
-            Object::Schema => &mut self.schema_rights,
+            Object::Schema(SchemaId::PUBLIC) => &mut self.schema_rights,
+            Object::Schema(id) => &mut self.schema_mut(*id)?.rights,
             Object::Database => &mut self.database_rights,
         })
     }
@@ -420,7 +424,8 @@ impl Catalog {
     /// All objects that rights are on, about in the order of their making, as PostgreSQL lists them where a
     /// role cannot be dropped. Sequences behind columns stand before their tables.
     pub fn objects(&self) -> Vec<Object> {
-        let mut all = vec![Object::Schema, Object::Database];
+        let mut all: Vec<Object> = self.schema_ids().map(Object::Schema).collect();
+        all.push(Object::Database);
         let sequences = || self.sequences.iter().flatten().filter(|s| !s.hidden);
         for table in self.tables.iter().flatten() {
             let owned = sequences().filter(|s| s.owner.is_some_and(|(t, _)| t == table.id));
@@ -444,7 +449,8 @@ impl Catalog {
             Object::Routine(id) if self.procedure(*id).is_procedure() => ObjectKind::Procedure,
             Object::Routine(_) => ObjectKind::Function,
             Object::Type(_) => ObjectKind::Type,
-            Object::Schema => ObjectKind::Schema,
+            Object::Schema(SchemaId::PUBLIC) => ObjectKind::Public,
+            Object::Schema(_) => ObjectKind::Schema,
             Object::Database => ObjectKind::Database,
         }
     }
@@ -453,14 +459,26 @@ impl Catalog {
     pub fn object_name(&self, object: &Object) -> String {
         match object {
             Object::Table(id) => self.tables[id.index()].as_ref().map_or(String::new(), |t| t.name.clone()),
-            Object::View(name) => name.clone(),
+            Object::View(key) => crate::of_key(key).1.to_owned(),
             Object::Sequence(id) => {
                 self.sequences[id.index()].as_ref().map_or(String::new(), |s| s.name.clone())
             }
             Object::Routine(id) => self.procedure(*id).name.clone(),
             Object::Type(id) => self.types[id.index()].as_ref().map_or(String::new(), |t| t.name.clone()),
-            Object::Schema => crate::PUBLIC.to_owned(),
+            Object::Schema(id) => self.schema_name(*id).to_owned(),
             Object::Database => crate::DATABASE.to_owned(),
+        }
+    }
+
+    /// The schema that an object is in.
+    pub fn schema_of(&self, object: &Object) -> Option<SchemaId> {
+        match object {
+            Object::Table(id) => self.tables[id.index()].as_ref().map(|t| t.schema),
+            Object::View(key) => Some(crate::of_key(key).0),
+            Object::Sequence(id) => self.sequences[id.index()].as_ref().map(|s| s.schema),
+            Object::Routine(id) => Some(self.procedure(*id).schema),
+            Object::Type(id) => self.types[id.index()].as_ref().map(|t| t.schema),
+            Object::Schema(_) | Object::Database => None,
         }
     }
 

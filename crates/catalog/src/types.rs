@@ -7,9 +7,9 @@
 
 use crate::definitions::{Defined, Key};
 use crate::oids::Object;
-use crate::{Catalog, Check, Returns, Rights};
+use crate::{Catalog, Check, Returns, Rights, Wanted};
 use planaria_base::enumeration::Enum;
-use planaria_base::{Type, TypeId};
+use planaria_base::{SchemaId, Type, TypeId};
 use serde::{Deserialize, Serialize};
 
 /// A type that a user made.
@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 pub struct UserType {
     /// Id.
     pub id: TypeId,
+    /// Its schema.
+    #[serde(default)]
+    pub schema: SchemaId,
     /// Name.
     pub name: String,
     /// What it is.
@@ -96,8 +99,10 @@ pub fn is_made_of(ty: &Type, of: &Enum) -> bool {
 
 impl Catalog {
     /// A type of the user's by name.
-    pub fn user_type(&self, name: &str) -> Option<&UserType> {
-        self.types.candidates(Key::name(name)).find(|t| t.name == name)
+    pub fn user_type<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&UserType> {
+        let Wanted { schema, local } = wanted.into();
+        let named = self.types.candidates(Key::name(local)).filter(|t| t.name == local);
+        self.nearest(schema, named, |t| t.schema)
     }
     /// The same by id. Panics where it was dropped: ids come from this catalog.
     pub fn type_by_id(&self, id: TypeId) -> &UserType {

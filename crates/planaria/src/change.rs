@@ -2,19 +2,24 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | 2: the version of this form; of version 1 are those of before tables kept intervals whole |
+//! | 1 | 2, or 3: the version of this form; of version 1 are those of before tables kept intervals whole |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
+//! Version 3 is version 2 with a part more behind the users: where names were looked for, as numbers of schemas with
+//! commas between them, and a zero byte. It is written where that is not `public` alone.
+//!
 //! A later version is refused. What begins with a character that a text can begin with is the statement
 //! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
 
-use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::Catalog;
+use planaria_base::{Error, Result, SchemaId, SqlState};
+use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// Names were looked for in `public`.
+const FROM_HOME: u8 = 2;
 /// Tables of before keep intervals in 8 bytes.
 const BEFORE_INTERVALS: u8 = 1;
 
@@ -22,6 +27,7 @@ const BEFORE_INTERVALS: u8 = 1;
 pub(crate) struct SchemaChange<'t> {
     users: Option<[&'t str; 2]>,
     before_intervals: bool,
+    path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
 
@@ -29,8 +35,8 @@ impl<'t> SchemaChange<'t> {
     /// Reads a logged change; XX001 where it is none.
     pub(crate) fn decode(bytes: &'t [u8]) -> Result<SchemaChange<'t>> {
         let no_text = |_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text");
-        let (bytes, before_intervals) = match bytes.split_first() {
-            Some((&version @ (BEFORE_INTERVALS | VERSION), rest)) => (rest, version == BEFORE_INTERVALS),
+        let (bytes, version) = match bytes.split_first() {
+            Some((&version @ (BEFORE_INTERVALS..=VERSION), rest)) => (rest, version),
             Some((&version, _)) if version.is_ascii_control() && !version.is_ascii_whitespace() => {
                 return Err(Error::unsupported(
                     format!(
@@ -41,18 +47,37 @@ impl<'t> SchemaChange<'t> {
             }
             _ => {
                 let text = std::str::from_utf8(bytes).map_err(no_text)?;
-                return Ok(SchemaChange { users: None, before_intervals: true, text });
+                return Ok(SchemaChange { users: None, before_intervals: true, path: None, text });
             }
         };
-        let mut parts = std::str::from_utf8(bytes).map_err(no_text)?.splitn(3, '\0');
-        match (parts.next(), parts.next(), parts.next()) {
-            (Some(user), Some(session_user), Some(text)) => {
-                Ok(SchemaChange { users: Some([user, session_user]), before_intervals, text })
+        let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
+        let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
+        match (version, &parts[..]) {
+            (VERSION, [user, session_user, path, text]) => {
+                let users = Some([*user, *session_user]);
+                Ok(SchemaChange { users, before_intervals, path: Some(path), text })
+            }
+            (BEFORE_INTERVALS | FROM_HOME, [user, session_user, text]) => {
+                let users = Some([*user, *session_user]);
+                Ok(SchemaChange { users, before_intervals, path: None, text })
             }
             _ => {
                 Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was"))
             }
         }
+    }
+
+    /// Where names were looked for that say no schema.
+    pub(crate) fn path(&self) -> Result<SearchPath> {
+        let Some(path) = self.path else { return Ok(SearchPath::default()) };
+        let schemas = path.split(',').filter(|id| !id.is_empty()).map(|id| id.parse().map(SchemaId));
+        let schemas: std::result::Result<Vec<SchemaId>, _> = schemas.collect();
+        schemas.map(SearchPath::new).map_err(|_| {
+            Error::new(
+                SqlState::DATA_CORRUPTED,
+                "a logged schema change does not say where it looked for names",
+            )
+        })
     }
 
     /// Who made it, in the catalog as it was then.
@@ -74,11 +99,17 @@ impl<'t> SchemaChange<'t> {
 }
 
 /// A change for the log.
-pub(crate) fn encode(catalog: &Catalog, actor: Actor, text: &str) -> Vec<u8> {
+pub(crate) fn encode(catalog: &Catalog, actor: Actor, path: &SearchPath, text: &str) -> Vec<u8> {
     let (user, session_user) = (catalog.role_name(actor.user), catalog.role_name(actor.session_user));
-    let mut bytes = vec![VERSION];
+    let home = path.is_home();
+    let mut bytes = vec![if home { FROM_HOME } else { VERSION }];
     for part in [&user, &session_user] {
         bytes.extend(part.as_bytes());
+        bytes.push(0);
+    }
+    if !home {
+        let schemas: Vec<String> = path.schemas().iter().map(|id| id.0.to_string()).collect();
+        bytes.extend(schemas.join(",").as_bytes());
         bytes.push(0);
     }
     bytes.extend(text.as_bytes());
@@ -92,12 +123,16 @@ mod tests {
     #[test]
     fn a_change_comes_back() {
         let catalog = Catalog::default();
-        let bytes = encode(&catalog, Actor::default(), "CREATE TABLE \u{e4} (a int)");
-        let change = SchemaChange::decode(&bytes).expect("decodes");
-        assert_eq!(change.text, "CREATE TABLE \u{e4} (a int)");
-        // Bodies were looked at then, if they were.
-        let actor = Actor { checks_bodies: false, ..Actor::default() };
-        assert_eq!(change.actor(&catalog).expect("known"), actor);
+        for path in [vec![0], vec![2, 0], vec![]] {
+            let path = SearchPath::new(path.into_iter().map(SchemaId));
+            let bytes = encode(&catalog, Actor::default(), &path, "CREATE TABLE \u{e4} (a int)");
+            let change = SchemaChange::decode(&bytes).expect("decodes");
+            assert_eq!(change.text, "CREATE TABLE \u{e4} (a int)");
+            assert_eq!(change.path().expect("numbers"), path);
+            // Bodies were looked at then, if they were.
+            let actor = Actor { checks_bodies: false, ..Actor::default() };
+            assert_eq!(change.actor(&catalog).expect("known"), actor);
+        }
     }
 
     #[test]
@@ -109,9 +144,9 @@ mod tests {
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x03postgres\0DROP TABLE t").err().expect("refused");
+        let error = SchemaChange::decode(b"\x04postgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 3"), "{error}");
+        assert!(error.message().contains("form 4"), "{error}");
     }
 
     #[test]

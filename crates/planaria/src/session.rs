@@ -16,6 +16,7 @@ pub(crate) mod in_time;
 pub(crate) mod locking;
 pub(crate) mod named;
 pub(crate) mod origin;
+pub(crate) mod path;
 pub(crate) mod pauses;
 pub(crate) mod prepared;
 pub(crate) mod reading;

@@ -197,7 +197,12 @@ const SETTINGS: &[Setting] = &[
     setting("random_page_cost", "4", Number, "Plans follow rules: changes nothing."),
     setting("role", "none", Fixed, "The role that SET ROLE chose."),
     setting("row_security", "off", Bool, "There is no row security."),
-    setting("search_path", "\"$user\", public", Any, "There is one schema, public."),
+    setting(
+        "search_path",
+        "\"$user\", public",
+        Any,
+        "Schemas in which names are looked for that say none, in order.",
+    ),
     setting("seq_page_cost", "1", Number, "Plans follow rules: changes nothing."),
     setting("server_encoding", "UTF8", Fixed, "Encoding of the database."),
     setting("server_version", SERVER_VERSION, Fixed, "Version of PostgreSQL whose dialect this is."),
@@ -572,6 +577,11 @@ impl Settings {
             return 0;
         }
         self.values.get(name).and_then(|v| milliseconds(v)).unwrap_or(0)
+    }
+
+    /// Whether somebody has said where to look for names.
+    pub(crate) fn has_path(&self) -> bool {
+        self.values.contains_key("search_path")
     }
 
     /// The time zone, if it is not UTC.

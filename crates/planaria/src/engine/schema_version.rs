@@ -3,6 +3,7 @@
 //! Immutable but for procedures being compiled when first called. Sessions hold an `Arc` of one and
 //! look for a newer one between transactions; so nothing is counted or locked on the way of a call.
 
+mod along;
 mod deferred;
 mod permit;
 mod plan;
@@ -41,6 +42,8 @@ pub(crate) struct SchemaVersion {
     /// Of this one alone, among all of the process: of a catalog version there may be several, if a
     /// change of the schema was rolled back.
     version: u64,
+    /// Looked at along other paths, and from where this is looked at.
+    along: along::Along,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) tables: Tables,
     pub(crate) sequences: Chunks<Arc<SequenceState>>,
@@ -109,6 +112,7 @@ impl SchemaVersion {
         let (has_deferred, deferred) = (catalog.has_deferred_keys(), OnceLock::new());
         Ok(SchemaVersion {
             version,
+            along: along::Along::new(version, catalog.procedures.len()),
             catalog,
             tables,
             sequences,

@@ -125,6 +125,8 @@ pub(crate) struct SessionCore {
     pub(crate) no_columns: Arc<[Column]>,
     pub(crate) statements: crate::session::prepared::StatementCache,
     pub(crate) settings: Settings,
+    /// The schema along the session's path, and what it was found for.
+    pub(crate) scoped: Option<(crate::session::path::Seen, Arc<Arc<SchemaVersion>>)>,
     /// The state of the settings whose time zone the machine computes in.
     zone_seen: u64,
     pub(crate) cursors: crate::engine::program::cursor::Cursors,
@@ -200,6 +202,7 @@ impl SessionCore {
             no_columns: Arc::from([]),
             statements: Default::default(),
             settings: Settings::default(),
+            scoped: None,
             zone_seen: u64::MAX,
             cursors: Default::default(),
             user: User::default(),
@@ -290,13 +293,13 @@ impl SessionCore {
                 return Err(error);
             }
             if let Some(last) = last.take()
-                && last.version() != self.schema.version()
+                && last.base() != self.schema.version()
             {
                 self.txn.abort(&last.tables);
             }
             self.pure = false;
             self.begin_in_turn()?;
-            let schema = self.schema.clone();
+            let schema = self.scoped(self.schema.clone());
             self.pauses.begin_attempt();
             let outcome = self.attempt(&schema, body);
             if let Err(interrupt) = &outcome {

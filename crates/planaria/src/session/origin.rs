@@ -5,7 +5,7 @@
 //! views and joins of them. Where a name is not certain the column has no origin, which is never wrong.
 
 use crate::row::Origin;
-use planaria_catalog::Catalog;
+use planaria_catalog::{Catalog, Wanted};
 use planaria_syntax::ast::{Expr, ExprKind, JoinCondition, Name, QueryBody, StatementKind, TableRef};
 
 /// A table or view of a FROM clause.
@@ -52,15 +52,16 @@ fn collect<'c>(
         TableRef::Relation { name, alias } => {
             let schema = name.parts.len().checked_sub(2).map(|at| name.parts[at].as_str());
             let Some(table) = name.parts.last() else { return false };
+            let wanted: Option<Wanted<'_>> = match schema {
+                None => Some(table.into()),
+                Some(schema) => catalog.schema(schema).map(|id| (id, table.as_str()).into()),
+            };
             let renamed = alias.as_ref().is_some_and(|a| !a.columns.is_empty());
-            if renamed
-                || schema.is_some_and(|s| s != planaria_catalog::PUBLIC)
-                || schema.is_none() && with(table)
-            {
+            if renamed || schema.is_none() && with(table) {
                 return false;
             }
             let shown = alias.as_ref().map_or(table, |a| &a.name).clone();
-            if let Some(table) = catalog.table(table) {
+            if let Some(table) = wanted.and_then(|wanted| catalog.table(catalog.located(wanted))) {
                 let columns =
                     table.visible().map(|(id, c)| (c.name.as_str(), id.index() as i16 + 1)).collect();
                 sources.push(Source { shown, oid: catalog.table_oid(table.id), columns });

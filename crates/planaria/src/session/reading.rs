@@ -50,12 +50,13 @@ impl SessionCore {
     #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
     pub(crate) fn schema(&mut self) -> Arc<Arc<SchemaVersion>> {
         if let Some(reading) = &self.reading {
-            return reading.open.schema.clone();
+            let schema = reading.open.schema.clone();
+            return self.scoped(schema);
         }
         if matches!(self.block, Block::None) && self.is_stale() {
             self.refresh();
         }
-        self.schema.clone()
+        self.scoped(self.schema.clone())
     }
 
     /// Before the first statement of a block: the schema may have changed since BEGIN without harm. Waits where it

@@ -27,10 +27,12 @@ impl SessionCore {
 
     /// The newest catalog, with what the open block has done to it.
     pub(crate) fn newest_catalog(&self) -> std::sync::Arc<Catalog> {
-        if self.changing.is_some() {
-            return self.schema.catalog.clone();
-        }
-        self.engine.schema.load().catalog.clone()
+        let catalog = match self.changing.is_some() {
+            true => self.schema.catalog.clone(),
+            false => self.engine.schema.load().catalog.clone(),
+        };
+        let path = self.path(&catalog);
+        if path.is_home() { catalog } else { std::sync::Arc::new(catalog.along(&path)) }
     }
 
     /// The session becomes another user's, as if that had logged in. 28000 where it may not, 25001 inside a

@@ -29,6 +29,7 @@ use crate::session::role::without_passwords;
 use crate::settings::check_default;
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
+use planaria_catalog::SearchPath;
 use planaria_exec::Interrupt;
 use planaria_log::{Effect, encode_effects};
 use planaria_protocol::Backoff;
@@ -171,13 +172,19 @@ impl SessionCore {
             Change::New(_) => self.actor(),
             Change::Logged(change, _) => change.actor(&catalog)?,
         };
+        let path = match change {
+            Change::New(_) => self.path(&catalog),
+            Change::Logged(change, _) => change.path()?,
+        };
+        catalog.set_path(&path);
         if catalog.role_by_id(actor.user).is_none() {
             let message = format!("role with OID {} does not exist", actor.user.0);
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
         }
         let mut outcome = ddl::apply_as(&mut catalog, &statement, actor)?;
+        catalog.set_path(&SearchPath::default());
         let (logged, encoded) = match change {
-            Change::New(text) => (None, Some(change::encode(&old.catalog, actor, text))),
+            Change::New(text) => (None, Some(change::encode(&old.catalog, actor, &path, text))),
             Change::Logged(_, part) => (Some(part), None),
         };
         self.sequences.forget_runs();

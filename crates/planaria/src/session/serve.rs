@@ -15,6 +15,7 @@ use crate::statement::{Done, Parsed};
 use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::Wanted;
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::{Copy, CopySource};
 use planaria_syntax::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
@@ -171,7 +172,11 @@ impl SessionCore {
             return named.to_vec();
         }
         let catalog = self.newest_catalog();
-        let Some(found) = table.parts.last().and_then(|name| catalog.table(name)) else { return Vec::new() };
+        let in_schema = match &table.parts[..] {
+            [schema, local] => catalog.schema(schema).map(|id| (id, local.as_str()).into()),
+            parts => parts.last().map(Wanted::from),
+        };
+        let Some(found) = in_schema.and_then(|wanted| catalog.table(wanted)) else { return Vec::new() };
         let given = found.visible().map(|(_, c)| c).filter(|c| c.generated().is_none());
         given.map(|c| (c.name.clone(), table.position)).collect()
     }
@@ -204,14 +209,14 @@ impl SessionCore {
         text: &str,
         types: &[Option<Type>],
     ) -> Option<Arc<PreparedStatement>> {
-        let found = self.statements.find(text)?;
+        let found = self.statements.find(text)?.clone();
         let declared = |of: &[Option<Type>], i: usize| of.get(i).cloned().flatten();
         let same = types.len() <= found.parameters.len()
             && found.parameters.iter().enumerate().all(|(i, is)| match declared(types, i) {
                 Some(wanted) => wanted == *is,
                 None => declared(&found.declared, i).is_none(),
             });
-        (same && self.is_current(found) && !matches!(self.block, Block::Failed)).then(|| found.clone())
+        (same && self.is_current(&found) && !matches!(self.block, Block::Failed)).then_some(found)
     }
 
     /// Keeps a statement for [`Self::recall_statement`], if that makes sense.

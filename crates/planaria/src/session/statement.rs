@@ -16,13 +16,13 @@ use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
 use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState, Type};
+use planaria_catalog::Wanted;
 use planaria_exec::Interrupt;
 use planaria_ir::{Determinism, Program};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::{self, Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 fn columns_of(program: &Program) -> Arc<[Column]> {
     program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None }).collect()
@@ -34,10 +34,11 @@ impl SessionCore {
     /// Finds a routine by name and number of arguments.
     pub(crate) fn resolve(&mut self, name: &str, arguments: usize) -> Result<Resolved> {
         let schema = self.schema();
-        let name = name.strip_prefix("public.").unwrap_or(name);
-        let mut candidates =
-            schema.catalog.procedures_named(name).filter(|p| p.inputs().count() >= arguments);
-        let exists = schema.catalog.procedures_named(name).next().is_some();
+        let catalog = &schema.catalog;
+        let in_schema = name.split_once('.').and_then(|(s, local)| Some((catalog.schema(s)?, local)));
+        let wanted: Wanted<'_> = in_schema.map_or_else(|| name.into(), Wanted::from);
+        let mut candidates = catalog.procedures_named(wanted).filter(|p| p.inputs().count() >= arguments);
+        let exists = catalog.procedures_named(wanted).next().is_some();
         let fits = |p: &planaria_catalog::Procedure| p.inputs().skip(arguments).all(|q| q.default.is_some());
         let mut found = candidates.by_ref().filter(|p| fits(p));
         let (first, second) = (found.next(), found.next());
@@ -406,19 +407,21 @@ impl SessionCore {
     }
 
     /// Whether a statement was analysed under the schema and for the role that hold now.
-    pub(crate) fn is_current(&self, statement: &PreparedStatement) -> bool {
-        let version = match &self.reading {
-            Some(reading) => reading.open.schema.version(),
-            None if self.changing.is_some() => self.schema.version(),
-            None => self.engine.version.load(Ordering::Acquire),
+    pub(crate) fn is_current(&mut self, statement: &PreparedStatement) -> bool {
+        let base = match &self.reading {
+            Some(reading) => reading.open.schema.clone(),
+            None if self.is_stale() => return false,
+            None => self.schema.clone(),
         };
-        let now = stamp(version, self.user.current());
+        let now = stamp(self.scoped(base).version(), self.user.current());
         statement.compiled.lock().as_ref().is_some_and(|(under, _)| *under == now)
     }
 
     pub(crate) fn prepare_text(&mut self, text: &str, params: &dyn Params) -> Result<Arc<PreparedStatement>> {
-        if let Some(found) = self.statements.find(text).filter(|found| self.is_current(found)) {
-            return Ok(found.clone());
+        if let Some(found) = self.statements.find(text).cloned()
+            && self.is_current(&found)
+        {
+            return Ok(found);
         }
         let mut statements = parse::statements(text)?;
         let statement = match (statements.pop(), statements.is_empty()) {

@@ -37,16 +37,17 @@ impl SessionCore {
             let free =
                 |id: &TableId| !draft.references_to(*id).any(|(t, _)| t.id != *id && tables.contains(&t.id));
             let next = tables.iter().position(free).unwrap_or(0);
-            let table = draft.table_by_id(tables.remove(next)).name.clone();
-            self.delete_all(table, statement, text)?;
+            let table = draft.table_by_id(tables.remove(next));
+            let parts = vec![draft.schema_name(table.schema).to_owned(), table.name.clone()];
+            self.delete_all(parts, statement, text)?;
         }
         Ok(result)
     }
 
-    fn delete_all(&mut self, table: String, truncate: &Statement, text: &str) -> Result<()> {
+    fn delete_all(&mut self, parts: Vec<String>, truncate: &Statement, text: &str) -> Result<()> {
         let delete = Delete {
             with: Vec::new(),
-            table: Name { parts: vec![table], position: truncate.position },
+            table: Name { parts, position: truncate.position },
             alias: None,
             using: Vec::new(),
             filter: None,

@@ -7,7 +7,7 @@ use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, reg, system};
+use planaria_catalog::{Catalog, of_key, reg, system};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_ir::Question;
@@ -97,7 +97,7 @@ pub(crate) fn answer(
         }
         Question::ArgumentDefault => {
             let found = definitions::routine(catalog, oid_of(args[0]));
-            text(heap, found.and_then(|p| definitions::argument_default(p, args[1].int())))
+            text(heap, found.and_then(|p| definitions::argument_default(catalog, p, args[1].int())))
         }
         Question::ViewDef => text(heap, view_definition(catalog, oid_of(args[0]))),
         Question::RuleDef => text(heap, definitions::rule(catalog, oid_of(args[0]))),
@@ -247,7 +247,7 @@ fn view_definition(catalog: &Catalog, oid: Oid) -> Option<String> {
         return Some(format!(" {query};"));
     }
     match catalog.oids.object(oid)? {
-        Object::View(name) => catalog.views.get(name).map(definitions::view),
+        Object::View(name) => catalog.views.get(name).map(|view| definitions::view(catalog, view)),
         _ => None,
     }
 }
@@ -261,11 +261,26 @@ fn is_visible(catalog: &Catalog, oid: Oid, class: Oid) -> Option<bool> {
             _ => Some(true),
         };
     }
-    catalog.oids.object(oid)?;
-    // A relation of the user's is hidden by a system relation of its name.
-    let hidden =
-        class == 1259 && catalog.relation_name(oid).is_some_and(|name| system::unqualified(name).is_some());
-    Some(!hidden)
+    // One that is hidden is shown with its schema.
+    let same = |schema, name: &str, shown: String| shown == catalog.shown(schema, name, Some(schema));
+    Some(match catalog.oids.object(oid)? {
+        Object::RowType(key) | Object::RowTypeArray(key) => {
+            let (schema, name) = of_key(key);
+            same(schema, name, catalog.shown_type(schema, name))
+        }
+        Object::Type(id) | Object::TypeArray(id) => {
+            let ty = catalog.type_by_id(*id);
+            same(ty.schema, &ty.name, catalog.shown_user_type(*id))
+        }
+        Object::Routine(identity) => {
+            let routine = catalog.routine_by_identity(identity)?;
+            same(routine.schema, &routine.name, catalog.shown_routine(routine))
+        }
+        _ => match catalog.relation_name(oid) {
+            Some((schema, name)) => same(schema, name, catalog.shown_relation(schema, name)),
+            None => true,
+        },
+    })
 }
 
 fn relation_size(facts: &Facts<'_>, oid: Oid, what: &str) -> Option<i64> {

@@ -50,6 +50,7 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conname", &index.name)
                     .set("contype", if is_primary(table, index) { 'p' } else { 'u' })
                     .set("conrelid", relation)
+                    .set("connamespace", catalog.schema_oid(table.schema))
                     .set("conindid", catalog.index_oid(table, index))
                     .set("conkey", numbers(&index.columns));
             });
@@ -61,10 +62,11 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conname", &check.name)
                     .set("contype", 'c')
                     .set("conrelid", relation)
+                    .set("connamespace", catalog.schema_oid(table.schema))
                     .set("connoinherit", false)
                     .set("convalidated", !check.not_valid)
                     .set("conkey", Some(columns).filter(|c| !c.is_empty()))
-                    .set("conbin", &check.expression);
+                    .set("conbin", planaria_sql::lower::shown_expression(catalog, &check.expression));
             });
         }
         for key in &table.foreign_keys {
@@ -74,6 +76,7 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conname", &key.name)
                     .set("contype", 'f')
                     .set("conrelid", relation)
+                    .set("connamespace", catalog.schema_oid(table.schema))
                     .set("conindid", catalog.index_oid(parent, &parent.indexes[key.parent_index.index()]))
                     .set("confrelid", catalog.table_oid(parent.id))
                     .set("condeferrable", key.check != CheckTime::NotDeferrable)
@@ -99,8 +102,9 @@ fn domain_constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conname", &check.name)
                     .set("contype", 'c')
                     .set("contypid", catalog.type_oid(ty.id))
+                    .set("connamespace", catalog.schema_oid(ty.schema))
                     .set("convalidated", !check.not_valid)
-                    .set("conbin", &check.expression);
+                    .set("conbin", planaria_sql::lower::shown_expression(catalog, &check.expression));
             });
         }
     }

@@ -11,6 +11,7 @@ use planaria_catalog::{
     Catalog, Check, CheckTime, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure,
     ReferentialAction, Returns, Table, View, Volatility, reg,
 };
+use planaria_sql::lower::{shown_expression, shown_query};
 use planaria_syntax::ast::{Argument, Expr, ExprKind};
 use std::fmt::Write;
 
@@ -58,11 +59,11 @@ pub(super) fn typed(text: &str, ty: &Type) -> String {
 /// A column's default.
 pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String> {
     match &column.default {
-        ColumnDefault::Expression(text) => Some(typed(text, &column.ty)),
-        ColumnDefault::Generated(text) => Some(text.clone()),
+        ColumnDefault::Expression(text) => Some(typed(&shown_expression(catalog, text), &column.ty)),
+        ColumnDefault::Generated(text) => Some(shown_expression(catalog, text)),
         ColumnDefault::Sequence(id) => {
-            let name = &catalog.sequences[id.index()].as_ref()?.name;
-            let literal = quote_ident(name).replace('\'', "''");
+            let sequence = catalog.sequences[id.index()].as_ref()?;
+            let literal = catalog.shown_relation(sequence.schema, &sequence.name).replace('\'', "''");
             Some(format!("nextval('{literal}'::regclass)"))
         }
         ColumnDefault::None | ColumnDefault::Identity { .. } => None,
@@ -84,18 +85,20 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         let included =
             index.definition.as_ref().and_then(|d| d.included.get(at.checked_sub(index.columns.len())?));
         return Some(match (at < index.columns.len(), included) {
-            (true, _) => table.key_text(index, at),
+            (true, _) => shown_expression(catalog, &table.key_text(index, at)),
             (false, Some(c)) => quote_ident(&table.columns[c.index()].name),
             (false, None) => String::new(),
         });
     }
     let unique = if index.unique { "UNIQUE " } else { "" };
-    let schema = if pretty { "" } else { "public." };
+    let on = match pretty {
+        true => catalog.shown_relation(table.schema, &table.name),
+        false => catalog.shown(table.schema, &table.name, None),
+    };
     let mut text = format!(
-        "CREATE {unique}INDEX {} ON {schema}{} USING btree ({})",
+        "CREATE {unique}INDEX {} ON {on} USING btree ({})",
         quote_ident(&index.name),
-        quote_ident(&table.name),
-        keys(table, index, pretty)
+        keys(catalog, table, index, pretty)
     );
     let definition = index.definition.as_ref();
     if let Some(definition) = definition.filter(|d| !d.included.is_empty()) {
@@ -105,7 +108,8 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         text.push_str(" NULLS NOT DISTINCT");
     }
     if let Some(predicate) = definition.and_then(|d| d.predicate.as_ref()) {
-        let simple = planaria_syntax::parse::expression(predicate)
+        let predicate = shown_expression(catalog, predicate);
+        let simple = planaria_syntax::parse::expression(&predicate)
             .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
         let _ = match pretty || simple {
             true => write!(text, " WHERE {predicate}"),
@@ -116,9 +120,9 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
 }
 
 /// The columns of an index with their order.
-fn keys(table: &Table, index: &Index, pretty: bool) -> String {
+fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool) -> String {
     let key = |(at, _): (usize, &planaria_base::ColumnId)| {
-        let mut text = table.key_text(index, at);
+        let mut text = shown_expression(catalog, &table.key_text(index, at));
         if !pretty && text.starts_with('(') {
             text = format!("({text})");
         }
@@ -144,7 +148,7 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         Object::Constraint(table, name) => (table, name),
         Object::DomainConstraint(domain, name) => {
             let check = catalog.domain(*domain).checks.iter().find(|c| c.name == *name)?;
-            return Some(check_text(check, pretty));
+            return Some(check_text(catalog, check, pretty));
         }
         _ => return None,
     };
@@ -155,14 +159,14 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         return Some(format!("{what}{nulls} ({})", names(table, &index.columns)));
     }
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
-        return Some(check_text(check, pretty));
+        return Some(check_text(catalog, check, pretty));
     }
     let key = table.foreign_keys.iter().find(|k| k.name == *name)?;
     let parent = catalog.table_by_id(key.parent);
     let mut text = format!(
         "FOREIGN KEY ({}) REFERENCES {}({})",
         names(table, &key.columns),
-        quote_ident(&parent.name),
+        catalog.shown_relation(parent.schema, &parent.name),
         names(parent, &key.parent_columns)
     );
     if key.match_full {
@@ -191,15 +195,15 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     Some(text)
 }
 
-fn check_text(check: &Check, pretty: bool) -> String {
-    let e = &check.expression;
+fn check_text(catalog: &Catalog, check: &Check, pretty: bool) -> String {
+    let e = shown_expression(catalog, &check.expression);
     let open = if check.not_valid { " NOT VALID" } else { "" };
     if pretty { format!("CHECK ({e}){open}") } else { format!("CHECK (({e})){open}") }
 }
 
 /// A view's query.
-pub(super) fn view(view: &View) -> String {
-    format!(" {};", view.query.trim().trim_end_matches(';'))
+pub(super) fn view(catalog: &Catalog, view: &View) -> String {
+    format!(" {};", shown_query(catalog, view.query.trim().trim_end_matches(';')))
 }
 
 /// `pg_get_ruledef` of the rule that a view is.
@@ -207,16 +211,16 @@ pub(super) fn rule(catalog: &Catalog, oid: Oid) -> Option<String> {
     let Object::Rule(name) = catalog.oids.object(oid)? else { return None };
     let view = catalog.views.get(name)?;
     Some(format!(
-        "CREATE RULE \"_RETURN\" AS\n    ON SELECT TO public.{} DO INSTEAD {}",
-        quote_ident(name),
-        self::view(view)
+        "CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {} DO INSTEAD {}",
+        catalog.shown(view.schema, &view.name, None),
+        self::view(catalog, view)
     ))
 }
 
 /// The routine of an OID.
 pub(super) fn routine(catalog: &Catalog, oid: Oid) -> Option<&Procedure> {
     match catalog.oids.object(oid)? {
-        Object::Routine(signature) => catalog.routine_by_signature(signature),
+        Object::Routine(identity) => catalog.routine_by_identity(identity),
         _ => None,
     }
 }
@@ -245,7 +249,7 @@ fn parameter(catalog: &Catalog, p: &Procedure, parameter: &Parameter, default: b
     }
     text.push_str(&declared(catalog, &parameter.ty, parameter.domain));
     if let Some(e) = parameter.default.as_deref().filter(|_| default) {
-        let _ = write!(text, " DEFAULT {}", typed(e, &parameter.ty));
+        let _ = write!(text, " DEFAULT {}", typed(&shown_expression(catalog, e), &parameter.ty));
     }
     text
 }
@@ -283,19 +287,19 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
 }
 
 /// `pg_get_function_arg_default`
-pub(super) fn argument_default(p: &Procedure, n: i64) -> Option<String> {
+pub(super) fn argument_default(catalog: &Catalog, p: &Procedure, n: i64) -> Option<String> {
     let at = usize::try_from(n).ok()?.checked_sub(1)?;
     let parameter = p.parameters.get(at)?;
-    parameter.default.as_deref().map(|e| typed(e, &parameter.ty))
+    parameter.default.as_deref().map(|e| typed(&shown_expression(catalog, e), &parameter.ty))
 }
 
 /// `pg_get_functiondef`
 pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
     let kind = if p.is_procedure() { "procedure" } else { "function" };
     let mut text = format!(
-        "CREATE OR REPLACE {} public.{}({})\n",
+        "CREATE OR REPLACE {} {}({})\n",
         kind.to_uppercase(),
-        quote_ident(&p.name),
+        catalog.shown(p.schema, &p.name, None),
         arguments(catalog, p, true)
     );
     if let Some(result) = result(catalog, p) {
@@ -326,5 +330,5 @@ pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
 pub(super) fn serial_sequence(catalog: &Catalog, table: &Table, column: &str) -> Option<String> {
     let (id, _) = table.column(column)?;
     let owned = catalog.sequences.iter().flatten().find(|s| !s.hidden && s.owner == Some((table.id, id)))?;
-    Some(format!("public.{}", quote_ident(&owned.name)))
+    Some(catalog.shown(owned.schema, &owned.name, None))
 }

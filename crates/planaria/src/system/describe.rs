@@ -33,10 +33,13 @@ pub(super) fn describe(catalog: &Catalog, class: Oid, object: Oid, column: i64) 
             _ => None,
         },
         2618 => match known? {
-            Object::Rule(view) => Some(format!("rule _RETURN on view {view}")),
+            Object::Rule(key) => {
+                let (schema, view) = planaria_catalog::of_key(key);
+                Some(format!("rule _RETURN on view {}", catalog.shown_relation(schema, view)))
+            }
             _ => None,
         },
-        2615 if reg::namespace_name(object).is_some() => {
+        2615 if reg::namespace_name(catalog, object).is_some() => {
             Some(format!("schema {}", shown(SystemType::RegNamespace)))
         }
         1260 => catalog.role_of_oid(object).map(|role| format!("role {}", role.name)),

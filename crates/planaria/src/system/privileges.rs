@@ -52,16 +52,16 @@ fn target(catalog: &Catalog, kind: &str, name: &str) -> Result<Option<Target>> {
                 _ => None,
             }
         }
-        "schema" => match reg::namespace_name(found(SystemType::RegNamespace)?) {
+        "schema" => match reg::namespace_name(catalog, found(SystemType::RegNamespace)?) {
             Some(schema) if system::is_system_schema(schema) => Some(Target::System { secret: false }),
-            Some(_) => Some(Target::Object(Object::Schema)),
+            Some(schema) => catalog.schema(schema).map(|id| Target::Object(Object::Schema(id))),
             None => None,
         },
         "function" => {
             let ty = if name.contains('(') { SystemType::RegProcedure } else { SystemType::RegProc };
             match catalog.oids.object(found(ty)?) {
-                Some(Identified::Routine(signature)) => {
-                    catalog.routine_by_signature(signature).map(|p| Target::Object(Object::Routine(p.id)))
+                Some(Identified::Routine(identity)) => {
+                    catalog.routine_by_identity(identity).map(|p| Target::Object(Object::Routine(p.id)))
                 }
                 _ => Some(Target::Free),
             }

@@ -8,7 +8,9 @@ use planaria_base::oid::{self, Oid};
 use planaria_base::{ColumnId, Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
-use planaria_catalog::{Catalog, ColumnDefault, Index, IndexKey, KeyOrder, Rights, Sequence, Table, View};
+use planaria_catalog::{
+    Catalog, ColumnDefault, Index, IndexKey, KeyOrder, Rights, Sequence, Table, View, key,
+};
 use std::collections::HashMap;
 
 /// Access methods: of tables and of indexes.
@@ -74,7 +76,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             class(r, catalog.table_oid(table.id), &table.name, 'r', table.visible().count());
             owned(r, catalog, &table.rights);
-            r.set("reltype", catalog.oids.of(&Object::RowType(table.name.clone())))
+            r.set("relnamespace", catalog.schema_oid(table.schema))
+                .set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
                 .set("relam", HEAP)
                 .set("reltuples", amount.rows as f64)
                 .set("relpages", amount.row_bytes.div_ceil(8192).min(i32::MAX as u64) as i64)
@@ -87,7 +90,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             rows.add(|r| {
                 let oid = catalog.index_oid(table, index);
                 class(r, oid, &index.name, 'i', index.columns.len() + included(index).len());
-                r.set("relowner", catalog.role_oid(table.rights.owner));
+                r.set("relowner", catalog.role_oid(table.rights.owner))
+                    .set("relnamespace", catalog.schema_oid(table.schema));
                 r.set("relam", BTREE).set("reltuples", amount.rows as f64);
             });
         }
@@ -96,6 +100,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             class(r, catalog.sequence_oid(sequence.id), &sequence.name, 'S', 3);
             owned(r, catalog, &sequence.rights);
+            r.set("relnamespace", catalog.schema_oid(sequence.schema));
             r.set("reltuples", 1.0).set("relpages", 1);
         });
     }
@@ -103,7 +108,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             class(r, catalog.view_oid(view), &view.name, 'v', view_columns(catalog, view).len());
             owned(r, catalog, &view.rights);
-            r.set("reltype", catalog.oids.of(&Object::RowType(view.name.clone())))
+            r.set("relnamespace", catalog.schema_oid(view.schema))
+                .set("reltype", catalog.oids.of(&Object::RowType(view.key())))
                 .set("relhasrules", true)
                 .set("reltuples", 0.0);
         });
@@ -341,7 +347,7 @@ pub(super) fn sequences(facts: &Facts<'_>, rows: &mut Rows) {
 pub(super) fn sequence_view(facts: &Facts<'_>, rows: &mut Rows) {
     for sequence in visible_sequences(facts.catalog) {
         rows.add(|r| {
-            r.set("schemaname", planaria_catalog::PUBLIC)
+            r.set("schemaname", facts.catalog.schema_name(sequence.schema))
                 .set("sequencename", &sequence.name)
                 .set("sequenceowner", facts.catalog.role_name(sequence.rights.owner))
                 .set("data_type", oid::of(&sequence_type(sequence)))
@@ -361,7 +367,8 @@ pub(super) fn sequence_rows(facts: &Facts<'_>, rows: &mut Rows) {
     for sequence in visible_sequences(facts.catalog) {
         if let Some((last_value, is_called)) = facts.stock.sequence_row(sequence.id) {
             rows.add(|r| {
-                r.set("sequencename", &sequence.name)
+                r.set("schemaname", facts.catalog.schema_name(sequence.schema))
+                    .set("sequencename", &sequence.name)
                     .set("last_value", last_value)
                     .set("log_cnt", 0)
                     .set("is_called", is_called);
@@ -382,7 +389,7 @@ pub(super) fn rules(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("ev_enabled", 'O')
                 .set("is_instead", true)
                 .set("ev_qual", "<>")
-                .set("ev_action", definitions::view(view));
+                .set("ev_action", definitions::view(catalog, view));
         });
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             r.set("oid", catalog.routine_oid(p))
                 .set("proname", &p.name)
+                .set("pronamespace", catalog.schema_oid(p.schema))
                 .set("proowner", catalog.role_oid(p.rights.owner))
                 .set("proacl", p.rights.display(catalog))
                 .set("prosecdef", p.security_definer)

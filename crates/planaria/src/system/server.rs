@@ -30,6 +30,14 @@ pub(super) fn namespaces(facts: &Facts<'_>, rows: &mut Rows) {
             .set("nspowner", catalog.role_oid(rights.owner))
             .set("nspacl", rights.display(catalog).unwrap_or_else(|| everybody_uses(catalog)));
     });
+    for schema in catalog.schemas.iter().flatten() {
+        rows.add(|r| {
+            r.set("oid", catalog.schema_oid(schema.id))
+                .set("nspname", &schema.name)
+                .set("nspowner", catalog.role_oid(schema.rights.owner))
+                .set("nspacl", schema.rights.display(catalog));
+        });
+    }
 }
 
 /// Rights on the schema `public` before anybody has changed them: PostgreSQL's server is set up with some that are not
@@ -356,7 +364,7 @@ pub(super) fn table_statistics(facts: &Facts<'_>, rows: &mut Rows) {
         let amount = facts.stock.amount(table.id);
         rows.add(|r| {
             r.set("relid", facts.catalog.table_oid(table.id))
-                .set("schemaname", planaria_catalog::PUBLIC)
+                .set("schemaname", facts.catalog.schema_name(table.schema))
                 .set("relname", &table.name)
                 .set("n_live_tup", amount.rows as i64)
                 .set("n_dead_tup", 0);

@@ -5,7 +5,8 @@ use super::rows::{Row, Rows, fixed};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, Domain, TypeKind, UserType};
+use planaria_catalog::{Catalog, Domain, TypeKind, UserType, key};
+use planaria_sql::lower::shown_expression;
 use std::collections::HashMap;
 
 /// What a column takes over from its type.
@@ -40,16 +41,17 @@ const ARRAY_IO: [Oid; 4] = [750, 751, 2400, 2401];
 /// `pg_type`
 pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
-    let tables = catalog.tables.iter().flatten().map(|t| (&t.name, catalog.table_oid(t.id), t.rights.owner));
-    let views = catalog.views.values().map(|v| (&v.name, catalog.view_oid(v), v.rights.owner));
-    for (name, relation, owner) in tables.chain(views) {
-        let row_type = catalog.oids.of(&Object::RowType(name.clone()));
-        let array = catalog.oids.of(&Object::RowTypeArray(name.clone()));
+    let tables = catalog.tables.iter().flatten();
+    let tables = tables.map(|t| (t.schema, &t.name, catalog.table_oid(t.id), t.rights.owner));
+    let views = catalog.views.values().map(|v| (v.schema, &v.name, catalog.view_oid(v), v.rights.owner));
+    for (schema, name, relation, owner) in tables.chain(views) {
+        let row_type = catalog.oids.of(&Object::RowType(key(schema, name)));
+        let array = catalog.oids.of(&Object::RowTypeArray(key(schema, name)));
         for (is_array, oid, io) in [(false, row_type, RECORD_IO), (true, array, ARRAY_IO)] {
             rows.add(|r| {
                 r.set("oid", oid)
                     .set("typname", if is_array { format!("_{name}") } else { name.clone() })
-                    .set("typnamespace", oid::PUBLIC)
+                    .set("typnamespace", catalog.schema_oid(schema))
                     .set("typowner", catalog.role_oid(owner))
                     .set("typlen", -1)
                     .set("typbyval", false)
@@ -96,7 +98,7 @@ fn user_type(catalog: &Catalog, ty: &UserType, shapes: &HashMap<Oid, Shape>, row
     rows.add(|r| {
         r.set("oid", own)
             .set("typname", &ty.name)
-            .set("typnamespace", oid::PUBLIC)
+            .set("typnamespace", catalog.schema_oid(ty.schema))
             .set("typowner", owner)
             .set("typacl", ty.rights.display(catalog))
             .set("typarray", array);
@@ -119,7 +121,7 @@ fn user_type(catalog: &Catalog, ty: &UserType, shapes: &HashMap<Oid, Shape>, row
     rows.add(|r| {
         r.set("oid", array)
             .set("typname", format!("_{}", ty.name))
-            .set("typnamespace", oid::PUBLIC)
+            .set("typnamespace", catalog.schema_oid(ty.schema))
             .set("typowner", owner)
             .set("typlen", -1)
             .set("typbyval", false)
@@ -160,8 +162,8 @@ fn of_domain(row: &mut Row<'_>, catalog: &Catalog, domain: &Domain, shapes: &Has
         .set("typreceive", DOMAIN_IN[1])
         .set("typndims", i32::from(matches!(domain.base, Type::Array(_))));
     if let Some(text) = &domain.default {
-        row.set("typdefault", super::definitions::typed(text, &domain.base));
-        row.set("typdefaultbin", super::definitions::typed(text, &domain.base));
+        row.set("typdefault", super::definitions::typed(&shown_expression(catalog, text), &domain.base));
+        row.set("typdefaultbin", super::definitions::typed(&shown_expression(catalog, text), &domain.base));
     }
 }
 

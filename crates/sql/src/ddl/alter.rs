@@ -10,6 +10,7 @@ use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
 use super::table::{DefaultDef, check_columns, check_identity_type, column_type, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
+use crate::lower::qualified_expression;
 use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Index, IndexKey, Object, Table};
@@ -178,7 +179,7 @@ impl Change {
         check_columns(table.columns.iter().filter(|c| !c.hidden).count() + 1)
             .map_err(|e| e.at(def.position))?;
         let name = table.name.clone();
-        let views = self.views_over(&name)?;
+        let views = self.views_over(&super::schema::mention(&self.catalog, table.schema, &name))?;
         let (column, facts) = self.column(id, def)?;
 
         // Before the hidden row id, which stays last.
@@ -202,13 +203,13 @@ impl Change {
                     }
                     _ => None,
                 });
-                let expr = match (default, domain.and_then(|d| self.catalog.domain_default(d))) {
-                    (Some(own), _) => own,
-                    (None, Some(text)) => reparse::expression(text)?,
-                    (None, None) => node(ExprKind::Null),
+                let (expr, kept) = match (default, domain.and_then(|d| self.catalog.domain_default(d))) {
+                    (Some(own), _) => (own, false),
+                    (None, Some(text)) => (reparse::expression(text)?, true),
+                    (None, None) => (node(ExprKind::Null), false),
                 };
                 let context = CastContext::Assignment;
-                rewrite.computed.push(RowExpr { expr, ty, context, domain, column: def.name.clone() });
+                rewrite.computed.push(RowExpr { expr, kept, ty, context, domain, column: def.name.clone() });
                 NewColumn::Computed(rewrite.computed.len() - 1)
             }
         };
@@ -465,7 +466,7 @@ impl Change {
                 lowering::check_default(&self.catalog, name, &column.ty, expr)?;
                 match self.own_sequence(id, place, expr) {
                     Some(sequence) => DefaultDef::Sequence(sequence),
-                    None => DefaultDef::Expression(text.to_owned()),
+                    None => DefaultDef::Expression(qualified_expression(&self.catalog, text)?),
                 }
             }
         };
@@ -534,9 +535,10 @@ impl Change {
             }
         }
         let table = self.catalog.table_by_id(id).clone();
+        let mentioned = super::schema::mention(&self.catalog, table.schema, &table.name);
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;
-            if refs.relations.contains(&table.name) && (refs.star || refs.columns.contains(name)) {
+            if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {
                 let message = "cannot alter type of a column used by a view or rule";
                 let detail = format!("rule _RETURN on view {} depends on column \"{name}\"", view.name);
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
@@ -561,6 +563,7 @@ impl Change {
                 }
                 let e = RowExpr {
                     expr,
+                    kept: false,
                     ty: ty.clone(),
                     context: CastContext::Assignment,
                     domain,
@@ -577,7 +580,7 @@ impl Change {
         }
         if let ColumnDefault::Expression(text) = &column.default {
             let default = reparse::expression(text)?;
-            lowering::check_default(&self.catalog, name, &ty, &default).map_err(|_| {
+            lowering::check_default(&self.catalog.at_home(), name, &ty, &default).map_err(|_| {
                 let message =
                     format!("default for column \"{name}\" cannot be cast automatically to type {ty}");
                 Error::new(SqlState::DATATYPE_MISMATCH, message)
@@ -590,7 +593,8 @@ impl Change {
         // What stood on the old type must stand on the new one.
         let table = self.catalog.table_by_id(id);
         for check in &table.checks {
-            lowering::check_condition(&self.catalog, table, &reparse::expression(&check.expression)?)?;
+            let home = self.catalog.at_home();
+            lowering::check_condition(&home, table, &reparse::expression(&check.expression)?)?;
         }
         self.recheck_foreign_keys(id, place)
     }
@@ -655,8 +659,7 @@ impl Change {
         }
         if let Some(check) = table.checks.iter_mut().find(|c| c.name == name) {
             if std::mem::take(&mut check.not_valid) {
-                let expr = reparse::expression(&check.expression)?;
-                rewrite.promises.push(Promise::Check { table: id, name: name.to_owned(), expr });
+                rewrite.promises.push(Promise::Check { table: id, name: name.to_owned() });
             }
             return Ok(());
         }
@@ -678,7 +681,7 @@ impl Change {
     ) -> Result<()> {
         let table = self.catalog.table_by_id(id);
         let (table_name, position) = (table.name.clone(), constraint.position);
-        let Some((of, index)) = self.catalog.index(name) else {
+        let Some((of, index)) = self.catalog.index((table.schema, name)) else {
             let message = format!("index \"{name}\" does not exist");
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
         };
@@ -713,7 +716,7 @@ impl Change {
         let columns = index.columns.iter().map(|c| table.columns[c.index()].name.clone()).collect();
         let new = constraint.name.clone().unwrap_or_else(|| name.to_owned());
         if new != name {
-            if self.catalog.relation_exists(&new) {
+            if self.catalog.relation_exists((table.schema, new.as_str())) {
                 return Err(names::relation_exists(&new));
             }
             let message =

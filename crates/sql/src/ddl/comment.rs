@@ -3,7 +3,7 @@
 use super::depend::Object as Target;
 use super::{Change, drop, names};
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Commented, DATABASE, Object, PUBLIC};
+use planaria_catalog::{Commented, DATABASE, Object, no_schema};
 use planaria_syntax::ast::{CommentTarget, Name, ObjectKind};
 
 impl Change {
@@ -69,13 +69,10 @@ impl Change {
                 }
                 Commented::Role(id)
             }
-            CommentTarget::Schema(name, _) if name == PUBLIC => {
-                self.catalog.require_owner(self.actor.user, &Object::Schema)?;
-                Commented::Schema
-            }
             CommentTarget::Schema(name, _) => {
-                let message = format!("schema \"{name}\" does not exist");
-                return Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message));
+                let id = self.catalog.schema(name).ok_or_else(|| no_schema(name))?;
+                self.catalog.require_owner(self.actor.user, &Object::Schema(id))?;
+                Commented::Schema(id)
             }
             CommentTarget::Database(name) if name == DATABASE => {
                 self.catalog.require_owner(self.actor.user, &Object::Database)?;
@@ -91,7 +88,7 @@ impl Change {
     }
 
     fn commented_relation(&self, kind: ObjectKind, name: &Name) -> Result<Commented> {
-        let local = names::local_relation(name).map_err(unplaced)?;
+        let local = names::own_relation(&self.catalog, name).map_err(unplaced)?;
         let found = match kind {
             // One behind a constraint or an identity column, too.
             ObjectKind::Index => self.catalog.index(local).map(|(t, i)| Target::Index(t.id, i)),
@@ -114,7 +111,7 @@ impl Change {
             Target::View(name) => Commented::View(name),
             Target::Index(table, index) => Commented::Index(table, index),
             Target::Sequence(id) => Commented::Sequence(id),
-            _ => return Err(drop::missing(kind, local, 0)),
+            _ => return Err(drop::missing(kind, local.local, 0)),
         })
     }
 
@@ -124,7 +121,7 @@ impl Change {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         };
         let relation = Name { parts: relation.to_vec(), position: name.position };
-        let local = names::local_relation(&relation).map_err(unplaced)?;
+        let local = names::own_relation(&self.catalog, &relation).map_err(unplaced)?;
         let missing = || {
             let message = format!("column \"{column}\" of relation \"{local}\" does not exist");
             Error::new(SqlState::UNDEFINED_COLUMN, message)
@@ -135,11 +132,11 @@ impl Change {
             let (id, _) = table.column(column).ok_or_else(missing)?;
             return Ok(Commented::Column(table.id, id));
         }
-        if let Some(view) = catalog.views.get(local) {
-            catalog.require_owner(self.actor.user, &Object::View(local.to_owned()))?;
+        if let Some(view) = catalog.view(local) {
+            catalog.require_owner(self.actor.user, &Object::View(view.key()))?;
             let known = view.columns.contains(column);
             return if known {
-                Ok(Commented::ViewColumn(local.to_owned(), column.clone()))
+                Ok(Commented::ViewColumn(view.key(), column.clone()))
             } else {
                 Err(missing())
             };

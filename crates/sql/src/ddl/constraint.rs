@@ -124,15 +124,17 @@ impl Change {
     /// The name of a key's index: the given one if it is free, else PostgreSQL's.
     fn key_name(&self, table: &Table, key: &Key) -> Result<String> {
         match &key.name {
-            Some(name) if self.catalog.relation_exists(name) => Err(names::relation_exists(name)),
+            Some(name) if self.catalog.relation_exists((table.schema, name.as_str())) => {
+                Err(names::relation_exists(name))
+            }
             Some(name) if table.has_constraint(name) => {
                 Err(names::constraint_exists(name, &table.name).at(key.position))
             }
             Some(name) => Ok(name.clone()),
-            None if key.primary => Ok(names::relation(&self.catalog, &table.name, &[], "pkey")),
+            None if key.primary => Ok(names::relation(&self.catalog, table, &[], "pkey")),
             None => {
                 let columns: Vec<&str> = key.columns.iter().map(String::as_str).collect();
-                Ok(names::relation(&self.catalog, &table.name, &columns, "key"))
+                Ok(names::relation(&self.catalog, table, &columns, "key"))
             }
         }
     }
@@ -256,7 +258,7 @@ impl Change {
     }
 
     fn parent(&self, name: &Name) -> Result<&Table> {
-        let local = names::local_relation(name)?;
+        let local = names::own_relation(&self.catalog, name)?;
         match self.catalog.table(local) {
             Some(table) => Ok(table),
             None if self.catalog.relation_exists(local) => {

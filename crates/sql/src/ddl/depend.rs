@@ -2,13 +2,18 @@
 //! stored, so nothing can be stale. A routine's body is no dependency, as in PostgreSQL.
 
 use super::routine::reference;
+use super::schema::mention;
 use super::{Change, reparse};
-use crate::lower::sequence_name;
+use planaria_base::SchemaId;
 use planaria_base::oid::Oid;
+use planaria_base::text_io::quote_ident;
 use planaria_base::{
     ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId, Type, TypeId,
 };
-use planaria_catalog::{Catalog, ColumnDefault, Returns, Table, TypeKind, View, is_made_of};
+use planaria_catalog::system::is_system_schema;
+use planaria_catalog::{
+    Catalog, ColumnDefault, PUBLIC, Returns, Table, TypeKind, View, is_made_of, of_key, reg,
+};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Query, TypeNameKind};
 use std::collections::BTreeSet;
@@ -27,9 +32,11 @@ pub(super) enum Object {
     Constraint(TableId, String),
     Default(TableId, ColumnId),
     Type(TypeId),
+    Schema(SchemaId),
 }
 
-/// Names that a definition mentions.
+/// Names that a definition mentions. What is kept as text names the schema of what is not in `public`: such names are
+/// here with the schema's and a zero byte before them.
 #[derive(Default, Debug)]
 pub(super) struct References {
     pub relations: BTreeSet<String>,
@@ -37,6 +44,8 @@ pub(super) struct References {
     pub columns: BTreeSet<String>,
     pub sequences: BTreeSet<String>,
     pub types: BTreeSet<String>,
+    /// Schemas, but for `public` and the system's.
+    pub schemas: BTreeSet<String>,
     pub star: bool,
 }
 
@@ -47,31 +56,48 @@ pub fn sequences_of_default(text: &str) -> Vec<String> {
 
 impl References {
     fn note(&mut self, node: Node<'_>) {
-        let last = |n: &planaria_syntax::ast::Name| n.parts.last().cloned().unwrap_or_default();
         match node {
             Node::Relation(name) => {
-                self.relations.insert(last(name));
+                let name = self.mention(&name.parts);
+                self.relations.insert(name);
             }
             Node::Call(call) => {
-                let name = last(&call.name);
-                if ["nextval", "currval", "setval"].contains(&name.as_str())
+                let last = call.name.parts.last().map_or("", String::as_str);
+                if ["nextval", "currval", "setval"].contains(&last)
                     && let Some(argument) = call.args.first()
                     && let Some(s) = literal(&argument.value)
+                    && let Ok(parts) = reg::split_name(s)
                 {
-                    self.sequences.insert(sequence_name(s));
+                    let name = self.mention(&parts);
+                    self.sequences.insert(name);
                 }
+                let name = self.mention(&call.name.parts);
                 self.functions.insert(name);
             }
             Node::Expr(Expr { kind: ExprKind::Column(name), .. }) => {
-                self.columns.insert(last(name));
+                self.columns.insert(name.parts.last().cloned().unwrap_or_default());
+                if let [schema, _, _] = &name.parts[..] {
+                    self.schemas.insert(schema.clone());
+                }
             }
             Node::Expr(Expr { kind: ExprKind::Star(_), .. }) => self.star = true,
             Node::Type(ty) => {
                 if let TypeNameKind::Named(name) | TypeNameKind::NamedArray(name) = &ty.kind {
-                    self.types.insert(last(name));
+                    let name = self.mention(&name.parts);
+                    self.types.insert(name);
                 }
             }
             Node::Expr(_) | Node::Enter(_) | Node::Leave => {}
+        }
+    }
+    fn mention(&mut self, parts: &[String]) -> String {
+        match parts {
+            [.., schema, name] if schema != PUBLIC && !is_system_schema(schema) => {
+                self.schemas.insert(schema.clone());
+                format!("{schema}\0{name}")
+            }
+            [.., name] => name.clone(),
+            [] => String::new(),
         }
     }
     pub(super) fn of_query(query: &Query) -> References {
@@ -110,18 +136,28 @@ pub(super) fn columns_of(table: &Table, expr: &Expr) -> Vec<ColumnId> {
 impl Object {
     /// As PostgreSQL calls it in messages.
     pub(super) fn describe(&self, catalog: &Catalog) -> String {
-        let table = |id: &TableId| catalog.table_by_id(*id).name.clone();
+        let table = |id: &TableId| {
+            let table = catalog.table_by_id(*id);
+            catalog.shown_relation(table.schema, &table.name)
+        };
         let column = |t: &TableId, c: &ColumnId| catalog.table_by_id(*t).columns[c.index()].name.clone();
         match self {
             Object::Table(id) => format!("table {}", table(id)),
-            Object::View(name) => format!("view {name}"),
+            Object::View(key) => {
+                let (schema, name) = of_key(key);
+                format!("view {}", catalog.shown_relation(schema, name))
+            }
             Object::Sequence(id) => {
-                let name = catalog.sequences[id.index()].as_ref().map_or("", |s| s.name.as_str());
+                let name = catalog.sequences[id.index()].as_ref();
+                let name = name.map_or(String::new(), |s| catalog.shown_relation(s.schema, &s.name));
                 format!("sequence {name}")
             }
             Object::Routine(id) => {
                 let p = catalog.procedure(*id);
-                format!("{} {}", if p.is_procedure() { "procedure" } else { "function" }, reference(p))
+                let reference = reference(p);
+                let types = reference.strip_prefix(&p.name).unwrap_or_default();
+                let kind = if p.is_procedure() { "procedure" } else { "function" };
+                format!("{kind} {}{types}", catalog.shown_routine(p))
             }
             Object::Column(t, c) => format!("column {} of table {}", column(t, c), table(t)),
             Object::Index(t, i) => {
@@ -129,14 +165,32 @@ impl Object {
                 if index.constraint {
                     format!("constraint {} on table {}", index.name, table(t))
                 } else {
-                    format!("index {}", index.name)
+                    let schema = catalog.table_by_id(*t).schema;
+                    format!("index {}", catalog.shown_relation(schema, &index.name))
                 }
             }
             Object::Constraint(t, name) => format!("constraint {name} on table {}", table(t)),
-            Object::Type(id) => format!("type {}", catalog.type_by_id(*id).name),
+            Object::Type(id) => format!("type {}", catalog.shown_user_type(*id)),
+            Object::Schema(id) => format!("schema {}", quote_ident(catalog.schema_name(*id))),
             Object::Default(t, c) => {
                 format!("default value for column {} of table {}", column(t, c), table(t))
             }
+        }
+    }
+
+    /// The schema that it is in, or its table.
+    fn schema(&self, catalog: &Catalog) -> Option<SchemaId> {
+        match self {
+            Object::View(key) => Some(of_key(key).0),
+            Object::Sequence(id) => catalog.sequences[id.index()].as_ref().map(|s| s.schema),
+            Object::Routine(id) => Some(catalog.procedure(*id).schema),
+            Object::Type(id) => Some(catalog.type_by_id(*id).schema),
+            Object::Table(id)
+            | Object::Column(id, _)
+            | Object::Index(id, _)
+            | Object::Constraint(id, _)
+            | Object::Default(id, _) => catalog.tables[id.index()].as_ref().map(|t| t.schema),
+            Object::Schema(id) => Some(*id),
         }
     }
 
@@ -158,13 +212,14 @@ impl Object {
         let tables = || catalog.tables.iter().flatten();
         match self {
             Object::Table(id) => {
-                let name = &catalog.table_by_id(*id).name;
+                let of = catalog.table_by_id(*id);
+                let name = catalog.shown_relation(of.schema, &of.name);
                 for (child, key) in catalog.references_to(*id) {
                     if child.id != *id {
                         all.push((Object::Constraint(child.id, key.name.clone()), own.clone()));
                     }
                 }
-                views_on(catalog, name, &own, |_| true, &mut all)?;
+                views_on(catalog, &mention(catalog, of.schema, &of.name), &own, |_| true, &mut all)?;
                 on_owned_sequences(catalog, *id, |_| true, &mut all)?;
                 for p in catalog.procedures.iter().filter(|p| p.current) {
                     if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == *id) {
@@ -172,7 +227,10 @@ impl Object {
                     }
                 }
             }
-            Object::View(name) => views_on(catalog, name, &own, |_| true, &mut all)?,
+            Object::View(key) => {
+                let (schema, name) = of_key(key);
+                views_on(catalog, &mention(catalog, schema, name), &own, |_| true, &mut all)?;
+            }
             Object::Column(id, column) => {
                 let table = catalog.table_by_id(*id);
                 on_owned_sequences(catalog, *id, |c| c == *column, &mut all)?;
@@ -189,7 +247,8 @@ impl Object {
                         all.push((Object::Column(*id, c), own.clone()));
                     }
                 }
-                views_on(catalog, &table.name, &own, |r| r.star || r.columns.contains(name), &mut all)?;
+                let mentioned = mention(catalog, table.schema, &table.name);
+                views_on(catalog, &mentioned, &own, |r| r.star || r.columns.contains(name), &mut all)?;
             }
             Object::Index(id, index) => {
                 let name = &catalog.table_by_id(*id).indexes[index.index()].name;
@@ -200,7 +259,8 @@ impl Object {
                 }
             }
             Object::Sequence(id) => {
-                let name = catalog.sequences[id.index()].as_ref().map(|s| s.name.clone());
+                let name =
+                    catalog.sequences[id.index()].as_ref().map(|s| mention(catalog, s.schema, &s.name));
                 for table in tables() {
                     for (c, column) in table.visible() {
                         let uses = match &column.default {
@@ -220,14 +280,15 @@ impl Object {
                 }
             }
             Object::Routine(id) => {
-                let name = &catalog.procedure(*id).name;
+                let of = catalog.procedure(*id);
+                let name = &mention(catalog, of.schema, &of.name);
                 // An overload that stays may be the one meant: only the last of a name is needed for sure.
-                if catalog.procedures_named(name).count() > 1 {
+                if catalog.procedures_named((of.schema, of.name.as_str())).count() > 1 {
                     return Ok(all);
                 }
                 for view in catalog.views.values() {
                     if References::of_view(view)?.functions.contains(name) {
-                        all.push((Object::View(view.name.clone()), own.clone()));
+                        all.push((Object::View(view.key()), own.clone()));
                     }
                 }
                 for table in tables() {
@@ -246,6 +307,7 @@ impl Object {
                 }
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
+            Object::Schema(id) => all = in_schema(catalog, *id, &own),
             Object::Constraint(..) | Object::Default(..) => {}
         }
         all.sort_by_key(|(object, _)| age(catalog, object));
@@ -277,6 +339,7 @@ fn on_owned_sequences(
 /// order, those of the arrays first.
 fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, String)>> {
     let ty = catalog.type_by_id(id);
+    let name = &mention(catalog, ty.schema, &ty.name);
     let mut all: Vec<(Object, String)> = Vec::new();
     let arrays = format!("{own}[]");
     let made_of = |other: &Type| match &ty.kind {
@@ -291,13 +354,13 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
             } else if column.domain.is_none() && made_of(&column.ty) {
                 all.push((Object::Column(table.id, c), on(&column.ty)));
             } else if let ColumnDefault::Expression(text) = &column.default
-                && References::of_text(text)?.types.contains(&ty.name)
+                && References::of_text(text)?.types.contains(name)
             {
                 all.push((Object::Default(table.id, c), own.to_owned()));
             }
         }
         for check in &table.checks {
-            if References::of_text(&check.expression)?.types.contains(&ty.name) {
+            if References::of_text(&check.expression)?.types.contains(name) {
                 all.push((Object::Constraint(table.id, check.name.clone()), own.to_owned()));
             }
         }
@@ -323,8 +386,8 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
         }
     }
     for view in catalog.views.values() {
-        if References::of_view(view)?.types.contains(&ty.name) {
-            all.push((Object::View(view.name.clone()), own.to_owned()));
+        if References::of_view(view)?.types.contains(name) {
+            all.push((Object::View(view.key()), own.to_owned()));
         }
     }
     all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
@@ -338,9 +401,23 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         Object::Default(table, _) | Object::Constraint(table, _) => (catalog.table_oid(*table), u32::MAX),
         Object::Routine(id) => (catalog.routine_oid(catalog.procedure(*id)), 0),
         Object::View(name) => (catalog.views.get(name).map_or(0, |v| catalog.view_oid(v)), 0),
+        Object::Table(id) => (catalog.table_oid(*id), 0),
+        Object::Sequence(id) => (catalog.sequence_oid(*id), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
         _ => (0, 0),
     }
+}
+
+/// What is in a schema, but for what goes with something of it.
+fn in_schema(catalog: &Catalog, id: SchemaId, own: &str) -> Vec<(Object, String)> {
+    let tables = catalog.tables.iter().flatten().filter(|t| t.schema == id).map(|t| Object::Table(t.id));
+    let views = catalog.views.values().filter(|v| v.schema == id).map(|v| Object::View(v.key()));
+    let sequences = catalog.sequences.iter().flatten().filter(|s| s.schema == id && s.owner.is_none());
+    let sequences = sequences.filter(|s| !s.hidden).map(|s| Object::Sequence(s.id));
+    let routines = catalog.procedures.iter().filter(|p| p.current && p.schema == id);
+    let routines = routines.map(|p| Object::Routine(p.id));
+    let types = catalog.types.iter().flatten().filter(|t| t.schema == id).map(|t| Object::Type(t.id));
+    tables.chain(views).chain(sequences).chain(routines).chain(types).map(|o| (o, own.to_owned())).collect()
 }
 
 /// Views whose query mentions a relation.
@@ -354,7 +431,7 @@ fn views_on(
     for view in catalog.views.values() {
         let refs = References::of_view(view)?;
         if refs.relations.contains(relation) && also(&refs) {
-            all.push((Object::View(view.name.clone()), own.to_owned()));
+            all.push((Object::View(view.key()), own.to_owned()));
         }
     }
     Ok(())
@@ -384,7 +461,11 @@ impl Change {
                 }
                 for (dependent, on) in object.dependents(&self.catalog)?.into_iter().rev() {
                     let with_table = dependent.part_of().is_some_and(|t| all.contains(&Object::Table(t)));
-                    if !with_table {
+                    // What is in a schema that goes is there on its own account.
+                    let inside = |schema| targets.contains(&Object::Schema(schema));
+                    let with_schema = !matches!(object, Object::Schema(_))
+                        && dependent.schema(&self.catalog).is_some_and(inside);
+                    if !with_table && !with_schema {
                         next.push((dependent, Some(on)));
                     }
                 }
@@ -423,6 +504,7 @@ impl Change {
         let mut columns = Vec::new();
         for (object, _) in found {
             match object {
+                Object::Column(table, _) if all.contains(&Object::Table(table)) => {}
                 Object::Column(table, column) => columns.push((table, column)),
                 object => self.remove_dependent(object),
             }
@@ -430,24 +512,29 @@ impl Change {
         Ok(columns)
     }
 
-    /// Dependents are of the kinds whose removal touches no stored row.
+    /// Columns among dependents are the caller's.
     fn remove_dependent(&mut self, object: Object) {
+        let is_there = |change: &Self, table: TableId| change.catalog.tables[table.index()].is_some();
         match object {
             Object::View(name) => {
                 self.catalog.views.remove(&name);
             }
             Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
-            Object::Constraint(table, name) => {
+            // It may have gone with its table.
+            Object::Constraint(table, name) if is_there(self, table) => {
                 let table = self.table_mut(table);
                 table.foreign_keys.retain(|k| k.name != name);
                 table.checks.retain(|c| c.name != name);
             }
-            Object::Default(table, column) => {
+            Object::Default(table, column) if is_there(self, table) => {
                 self.table_mut(table).columns[column.index()].default = ColumnDefault::None;
             }
+            Object::Constraint(..) | Object::Default(..) => {}
             Object::Type(id) => self.catalog.types[id.index()] = None,
-            Object::Table(_) | Object::Sequence(_) | Object::Column(..) | Object::Index(..) => {
-                unreachable!("these depend on nothing")
+            Object::Table(id) => self.remove_table(id),
+            Object::Sequence(id) => self.remove_sequence(id),
+            Object::Column(..) | Object::Index(..) | Object::Schema(_) => {
+                unreachable!("these depend on nothing that goes without them")
             }
         }
     }

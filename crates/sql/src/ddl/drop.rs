@@ -5,7 +5,7 @@ use super::depend::Object;
 use super::routine::{self, signature};
 use super::{Change, Work, names};
 use planaria_base::{Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, Procedure};
+use planaria_catalog::{ColumnDefault, Procedure, Wanted};
 use planaria_syntax::ast::{Name, ObjectKind, TypeName};
 
 fn word(object: ObjectKind) -> &'static str {
@@ -39,7 +39,7 @@ impl Change {
     ) -> Result<&'static str> {
         let mut targets = Vec::new();
         for name in names {
-            let found = match names::local_relation(name) {
+            let found = match names::own_relation(&self.catalog, name) {
                 Ok(local) => self.find(object, local, name)?,
                 // A schema that is not there holds nothing.
                 Err(error) if if_exists && error.sqlstate() == SqlState::INVALID_SCHEMA_NAME => {
@@ -90,6 +90,7 @@ impl Change {
                 }
                 Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
                 Object::Type(id) => self.catalog.types[id.index()] = None,
+                Object::Schema(id) => self.remove_schema(id),
                 _ => return Err(Error::internal("a target of another kind")),
             }
         }
@@ -97,11 +98,11 @@ impl Change {
     }
 
     /// The object of that kind and name; an error where it is of another kind or must stay.
-    pub(super) fn find(&self, object: ObjectKind, local: &str, name: &Name) -> Result<Option<Object>> {
+    pub(super) fn find(&self, object: ObjectKind, local: Wanted<'_>, name: &Name) -> Result<Option<Object>> {
         let catalog = &self.catalog;
         let found = match object {
             ObjectKind::Table => catalog.table(local).map(|t| Object::Table(t.id)),
-            ObjectKind::View => catalog.views.get(local).map(|v| Object::View(v.name.clone())),
+            ObjectKind::View => catalog.view(local).map(|v| Object::View(v.key())),
             ObjectKind::Sequence => {
                 let sequence = catalog.sequence(local).filter(|s| !s.hidden);
                 if let Some(s) = sequence {
@@ -123,13 +124,9 @@ impl Change {
                 }
                 _ => None,
             },
-            ObjectKind::Schema if local == planaria_catalog::PUBLIC => {
-                let hint = "Drop the tables one by one.";
-                return Err(Error::unsupported("schema \"public\" cannot be dropped", hint));
-            }
             ObjectKind::Schema => None,
         };
-        if found.is_none() && object != ObjectKind::Schema && catalog.relation_exists(local) {
+        if found.is_none() && catalog.relation_exists(local) {
             let a = match object {
                 ObjectKind::Index => "an",
                 _ => "a",
@@ -138,7 +135,7 @@ impl Change {
             let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position);
             let hint = if catalog.table(local).is_some() {
                 "Use DROP TABLE to remove a table."
-            } else if catalog.views.contains_key(local) {
+            } else if catalog.view(local).is_some() {
                 "Use DROP VIEW to remove a view."
             } else if catalog.sequence(local).is_some() {
                 "Use DROP SEQUENCE to remove a sequence."
@@ -174,6 +171,7 @@ impl Change {
             Object::Sequence(id) => Owned::Sequence(*id),
             Object::Routine(id) => Owned::Routine(*id),
             Object::Type(id) => Owned::Type(*id),
+            Object::Schema(id) => Owned::Schema(*id),
             Object::Table(table)
             | Object::Column(table, _)
             | Object::Index(table, _)
@@ -196,7 +194,7 @@ impl Change {
     }
 
     /// A table goes with its indexes, constraints and the sequences it owns.
-    fn remove_table(&mut self, id: TableId) {
+    pub(super) fn remove_table(&mut self, id: TableId) {
         self.catalog.tables[id.index()] = None;
         let owned: Vec<SequenceId> = self
             .catalog

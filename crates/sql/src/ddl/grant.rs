@@ -2,7 +2,7 @@
 
 use super::{Change, names, routine};
 use planaria_base::{Error, Result, RoleId, SqlState};
-use planaria_catalog::{DATABASE, Dependents, Grant, Object, ObjectKind, PUBLIC, Privileges};
+use planaria_catalog::{DATABASE, Dependents, Grant, Object, ObjectKind, Privileges, no_schema};
 use planaria_syntax::ast::{GrantStatement, GrantTarget, Name, Position, RoleName, RoutineRef};
 
 /// 0LP01
@@ -83,18 +83,14 @@ impl Change {
     fn schemas(&self, names: &[(String, Position)]) -> Result<Vec<Object>> {
         let mut all = Vec::new();
         for (name, _) in names {
-            if name != PUBLIC {
-                let message = format!("schema \"{name}\" does not exist");
-                return Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message));
-            }
-            all.push(Object::Schema);
+            all.push(Object::Schema(self.catalog.schema(name).ok_or_else(|| no_schema(name))?));
         }
         Ok(all)
     }
 
     /// A table, view or sequence by name.
     pub(super) fn relation(&self, name: &Name, sequence: bool) -> Result<Object> {
-        let local = names::local(name, false)?;
+        let local = names::relation_wanted(&self.catalog, name)?;
         let catalog = &self.catalog;
         let not = |a: &str| Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{local}\" is {a}")));
         if let Some(s) = catalog.sequence(local).filter(|s| !s.hidden) {
@@ -106,8 +102,8 @@ impl Change {
         if let Some(table) = catalog.table(local) {
             return Ok(Object::Table(table.id));
         }
-        if catalog.views.contains_key(local) {
-            return Ok(Object::View(local.to_owned()));
+        if let Some(view) = catalog.view(local) {
+            return Ok(Object::View(view.key()));
         }
         if catalog.index(local).is_some() {
             return not("an index");

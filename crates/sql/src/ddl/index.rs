@@ -5,6 +5,7 @@ use super::constraint::{check_key, check_width};
 use super::lowering::{self, RowExpr};
 use super::{Change, Work, names};
 use crate::lower::CastContext;
+use crate::lower::qualified_expression;
 use planaria_base::text_io::quote_ident;
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Column, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Object, Table};
@@ -43,7 +44,10 @@ impl Change {
                 IndexItem::Expression(expr, text) => {
                     let ty = lowering::index_expression(&self.catalog, &table, expr)?;
                     check_key(&ty, *position)?;
-                    keys.push(IndexKey::Expression(printed(expr, text)));
+                    keys.push(IndexKey::Expression(qualified_expression(
+                        &self.catalog,
+                        &printed(expr, text),
+                    )?));
                 }
             }
         }
@@ -60,7 +64,7 @@ impl Change {
             included.push(c);
         }
         let name = match &create.name {
-            Some(name) if self.catalog.relation_exists(name) => {
+            Some(name) if self.catalog.relation_exists((table.schema, name.as_str())) => {
                 let exists = names::relation_exists(name);
                 if !create.if_not_exists {
                     return Err(exists);
@@ -72,7 +76,7 @@ impl Change {
             None => {
                 let own = create.columns.iter().map(|(item, _)| label(item));
                 let own: Vec<&str> = own.chain(create.included.iter().map(String::as_str)).collect();
-                names::relation(&self.catalog, &table.name, &own, "idx")
+                names::relation(&self.catalog, &table, &own, "idx")
             }
         };
         let mut index = Index::new(name, Vec::new(), create.unique, false);
@@ -86,7 +90,8 @@ impl Change {
         if create.orders.iter().any(|o| *o != KeyOrder::default()) {
             index.orders.clone_from(&create.orders);
         }
-        let predicate = create.predicate.as_ref().map(|(_, text)| text.clone());
+        let predicate = create.predicate.as_ref();
+        let predicate = predicate.map(|(_, text)| qualified_expression(&self.catalog, text)).transpose()?;
         let plain = predicate.is_none() && keys.iter().all(|key| matches!(key, IndexKey::Column(_)));
         if !plain || !included.is_empty() {
             index.definition = Some(IndexDefinition { keys: keys.clone(), predicate, included });
@@ -125,7 +130,7 @@ impl Change {
                 _ => base,
             };
             let expr = super::reparse::expression(&text)?;
-            let ty = lowering::index_expression(&self.catalog, table, &expr)?;
+            let ty = lowering::index_expression(&self.catalog.at_home(), table, &expr)?;
             let name = table.key_text(&index, at);
             self.add_hidden(table.id, name, ty, &expr, text, &mut rewrite);
             hidden += 1;
@@ -171,7 +176,7 @@ impl Change {
         };
         self.table_mut(id).columns.insert(place, column);
         let (context, domain) = (CastContext::Assignment, None);
-        rewrite.compute(place, RowExpr { expr: expr.clone(), ty, context, domain, column: name });
+        rewrite.compute(place, RowExpr { expr: expr.clone(), kept: true, ty, context, domain, column: name });
     }
 
     /// The hidden columns of an index that goes: they go with it.

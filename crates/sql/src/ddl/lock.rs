@@ -2,7 +2,8 @@
 
 use super::names;
 use planaria_base::{Error, Result, RoleId, SqlState, TableId};
-use planaria_catalog::{Catalog, Object, PUBLIC, Privileges, Table};
+use planaria_catalog::system::is_system_schema;
+use planaria_catalog::{Catalog, Object, Privileges, Table, Wanted, no_schema};
 use planaria_syntax::ast::{LockMode, LockTable, Maintain, Maintained, Name};
 
 /// What is to be locked.
@@ -26,11 +27,11 @@ fn lockable_one(catalog: &Catalog, role: RoleId, name: &Name, mode: LockMode) ->
     if crate::lower::system::named(name).is_some() {
         return Ok(Lockable::System);
     }
-    let local = names::local(name, false)?;
+    let local = names::relation_wanted(catalog, name)?;
     let (object, lockable) = if let Some(table) = catalog.table(local) {
         (Object::Table(table.id), Lockable::Table(table.id))
-    } else if catalog.views.contains_key(local) {
-        (Object::View(local.to_owned()), Lockable::View(local.to_owned()))
+    } else if let Some(view) = catalog.view(local) {
+        (Object::View(view.key()), Lockable::View(view.key()))
     } else if catalog.relation_exists(local) {
         let what = if catalog.sequence(local).is_some() { "sequences" } else { "indexes" };
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot lock relation \"{local}\""))
@@ -74,13 +75,11 @@ pub fn check_maintained(catalog: &Catalog, role: RoleId, maintain: &Maintain) ->
             Ok(())
         }),
         Maintained::Index(name, of) => index(catalog, role, name, of.as_ref()),
-        Maintained::Schema(name) => match name.parts.last().map(String::as_str) {
-            Some(PUBLIC | "pg_catalog" | "information_schema") => Ok(()),
-            other => {
-                let message = format!("schema \"{}\" does not exist", other.unwrap_or_default());
-                Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message))
-            }
-        },
+        Maintained::Schema(name) => {
+            let name = name.parts.last().map_or("", String::as_str);
+            let known = is_system_schema(name) || catalog.schema(name).is_some();
+            if known { Ok(()) } else { Err(no_schema(name)) }
+        }
         Maintained::Database(_) => Ok(()),
     })
 }
@@ -90,7 +89,7 @@ fn table<'c>(catalog: &'c Catalog, name: &Name, tag: &str) -> Result<Option<&'c 
     if crate::lower::system::named(name).is_some() {
         return Ok(None);
     }
-    let local = names::local(name, false)?;
+    let local = names::relation_wanted(catalog, name)?;
     if let Some(table) = catalog.table(local) {
         return Ok(Some(table));
     }
@@ -104,14 +103,13 @@ fn table<'c>(catalog: &'c Catalog, name: &Name, tag: &str) -> Result<Option<&'c 
     }
 }
 
-fn wrong(local: &str, what: &str) -> Error {
+fn wrong(local: Wanted<'_>, what: &str) -> Error {
     Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{local}\" {what}"))
 }
 
 fn index(catalog: &Catalog, role: RoleId, name: &Name, of: Option<&Name>) -> Result<()> {
-    let local = names::local(name, false)?;
-    let owner = catalog.tables.iter().flatten().find(|t| t.indexes.iter().any(|i| i.name == local));
-    let Some(owner) = owner else {
+    let local = names::relation_wanted(catalog, name)?;
+    let Some((owner, _)) = catalog.index(local) else {
         return Err(match (catalog.relation_exists(local), of) {
             (_, Some(table)) => {
                 let message =
@@ -124,7 +122,7 @@ fn index(catalog: &Catalog, role: RoleId, name: &Name, of: Option<&Name>) -> Res
     };
     catalog.require_owner(role, &Object::Table(owner.id))?;
     match of {
-        Some(table) if names::local(table, false)? != owner.name => {
+        Some(table) if names::table(catalog, table)?.id != owner.id => {
             let message = format!("\"{local}\" is not an index for table \"{}\"", table.parts.join("."));
             Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
         }

@@ -1,6 +1,6 @@
 //! Where schema changes meet the lowering: expressions over one row, and validations.
 
-use super::{Change, Validation, Work};
+use super::{Change, Validation, Work, reparse};
 use crate::lower::{self, CastContext, Lowerer, ParamTypes, Scope, Typed, Variable};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, TypeId};
 use planaria_catalog::{Catalog, Column, Table};
@@ -80,6 +80,8 @@ pub(super) fn restrict(expr: &Expr, place: Place) -> Result<()> {
 /// An expression over a row, and the type it is to have.
 pub(super) struct RowExpr {
     pub expr: Expr,
+    /// It is what a definition keeps as text, and means what that means.
+    pub kept: bool,
     pub ty: Type,
     pub context: CastContext,
     /// The domain whose conditions it must meet.
@@ -90,11 +92,15 @@ pub(super) struct RowExpr {
 
 /// A program that takes the stored columns of a row and answers with the expressions.
 pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> Result<Program> {
+    let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, format!("rewrite of {}", row.name), ProgramKind::Function);
     let scope = row_scope(&mut lowerer, row);
     for e in exprs {
         lowerer.at(e.expr.position);
-        let value = lowerer.expr(&scope, &e.expr)?;
+        let value = match e.kept {
+            true => lowerer.at_home(|l| l.expr(&scope, &e.expr))?,
+            false => lowerer.expr(&scope, &e.expr)?,
+        };
         let reg = lowerer.cast(value, &e.ty, e.context)?;
         if let Some(domain) = e.domain {
             lowerer.check_domain(reg, domain)?;
@@ -123,6 +129,7 @@ fn row_scope(lowerer: &mut Lowerer<'_>, row: &Table) -> Scope {
 
 /// The type of an expression over a row, found by lowering it.
 fn type_over_row(catalog: &Catalog, row: &Table, expr: &Expr) -> Result<Type> {
+    let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
     let scope = row_scope(&mut lowerer, row);
     lowerer.expr(&scope, expr).map(|v| v.ty)
@@ -143,6 +150,7 @@ pub(super) fn check_condition(catalog: &Catalog, table: &Table, expr: &Expr) -> 
 /// A domain's condition: a boolean over `VALUE`.
 pub(super) fn check_domain_condition(catalog: &Catalog, base: &Type, expr: &Expr) -> Result<()> {
     restrict(expr, Place::Check)?;
+    let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
     let mut scope = Scope::new();
     let reg = lowerer.program.reg(RegKind::Value(base.clone()), Some("value".to_owned()));
@@ -159,6 +167,7 @@ pub(super) fn check_domain_condition(catalog: &Catalog, base: &Type, expr: &Expr
 /// A DEFAULT's expression: no columns, of a type that can be assigned to the column's.
 pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &Expr) -> Result<()> {
     restrict(expr, Place::Default)?;
+    let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "default", ProgramKind::Function);
     let value = lowerer.expr(&Scope::new(), expr)?;
     let from = value.ty.clone();
@@ -176,6 +185,7 @@ pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &E
 /// The type of an index's expression, which must be immutable.
 pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<Type> {
     restrict(expr, Place::IndexExpression)?;
+    let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
     let scope = row_scope(&mut lowerer, table);
     let ty = match lowerer.expr(&scope, expr)?.ty {
@@ -189,6 +199,7 @@ pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr) ->
 /// The condition of a partial index.
 pub(super) fn check_predicate(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<()> {
     restrict(expr, Place::IndexPredicate)?;
+    let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
     let scope = row_scope(&mut lowerer, table);
     match lowerer.expr(&scope, expr)?.ty {
@@ -225,6 +236,7 @@ pub(super) fn check_generated(catalog: &Catalog, table: &Table, column: &Column,
             .detail(detail)
             .at(expr.position));
     }
+    let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
     let scope = row_scope(&mut lowerer, table);
     let value = lowerer.expr(&scope, expr)?;
@@ -280,9 +292,10 @@ fn select(item: Expr, from: TableRef, filter: Expr, limit: Option<u32>) -> Query
     Query { limit, ..Query::new(QueryBody::Select(Box::new(select)), 0) }
 }
 
-fn relation(name: &str, alias: &str) -> TableRef {
+fn relation(catalog: &Catalog, table: &Table, alias: &str) -> TableRef {
+    let schema = catalog.schema_name(table.schema).to_owned();
     TableRef::Relation {
-        name: Name { parts: vec![name.to_owned()], position: 0 },
+        name: Name { parts: vec![schema, table.name.clone()], position: 0 },
         alias: Some(TableAlias { name: alias.to_owned(), columns: Vec::new() }),
     }
 }
@@ -290,7 +303,7 @@ fn relation(name: &str, alias: &str) -> TableRef {
 /// A condition to be checked once the whole statement has changed the catalog.
 pub(super) enum Promise {
     /// The CHECK of that name holds for all rows.
-    Check { table: TableId, name: String, expr: Expr },
+    Check { table: TableId, name: String },
     /// The FOREIGN KEY of that name holds for all rows.
     ForeignKey { table: TableId, name: String },
 }
@@ -301,13 +314,12 @@ impl Change {
         for promise in promises {
             let mut mixed = None;
             let (query, error) = match &promise {
-                Promise::Check { table, name, expr } => {
+                Promise::Check { table, name } => {
                     let Some(table) = &self.catalog.tables[table.index()] else { continue };
-                    if !table.checks.iter().any(|c| c.name == *name) {
-                        continue;
-                    }
+                    let Some(check) = table.checks.iter().find(|c| c.name == *name) else { continue };
                     let null = text(node(ExprKind::Null));
-                    let query = select(null, relation(&table.name, &table.name), not(expr.clone()), Some(1));
+                    let from = relation(&self.catalog, table, &table.name);
+                    let query = select(null, from, not(reparse::expression(&check.expression)?), Some(1));
                     let message = format!(
                         "check constraint \"{name}\" of relation \"{}\" is violated by some row",
                         table.name
@@ -325,14 +337,15 @@ impl Change {
                         table.name
                     );
                     let error = Error::new(SqlState::FOREIGN_KEY_VIOLATION, message);
-                    mixed = half_null(table, name);
+                    mixed = half_null(&self.catalog, table, name);
                     (self.orphans(table, name), error.constraint(name, &table.name))
                 }
             };
             for query in mixed.into_iter().chain([query]) {
                 let kind = StatementKind::Query(Box::new(query));
                 let statement = Statement { position: 0, end: 0, kind };
-                let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
+                let home = self.catalog.at_home();
+                let program = lower::lower_statement(&home, &statement, &ParamTypes::default())?;
                 let validation = Validation { program, error: error.clone() };
                 self.out.work.push(Work::Validate(Box::new(validation)));
             }
@@ -354,7 +367,7 @@ impl Change {
             .reduce(|a, b| binary(BinaryOp::And, a, b))
             .expect("a key has columns");
         let one = node(ExprKind::Integer("1".into()));
-        let exists = select(one, relation(&parent.name, p), matches, None);
+        let exists = select(one, relation(&self.catalog, parent, p), matches, None);
         let orphan = not(node(ExprKind::Exists(Box::new(exists))));
         let filter = key.columns.iter().fold(orphan, |filter, a| {
             let expr = Box::new(column(c, child_name(a)));
@@ -373,12 +386,12 @@ impl Change {
         }
         let tail = string(format!(") is not present in table \"{}\".", parent.name));
         let detail = binary(BinaryOp::Concat, detail, tail);
-        select(detail, relation(&child.name, c), filter, Some(1))
+        select(detail, relation(&self.catalog, child, c), filter, Some(1))
     }
 }
 
 /// Of a MATCH FULL key, rows of which some columns are NULL and some are not.
-fn half_null(child: &Table, name: &str) -> Option<Query> {
+fn half_null(catalog: &Catalog, child: &Table, name: &str) -> Option<Query> {
     let key = child.foreign_keys.iter().find(|k| k.name == name && k.match_full && k.columns.len() > 1)?;
     let c = "child";
     let null = |column_id: &ColumnId, negated: bool| {
@@ -391,5 +404,5 @@ fn half_null(child: &Table, name: &str) -> Option<Query> {
     };
     let filter = binary(BinaryOp::And, any(false)?, any(true)?);
     let detail = text(node(ExprKind::String(lower::MIXED_KEY.to_owned())));
-    Some(select(detail, relation(&child.name, c), filter, Some(1)))
+    Some(select(detail, relation(catalog, child, c), filter, Some(1)))
 }

@@ -47,6 +47,7 @@ mod rename;
 mod reparse;
 mod role;
 mod routine;
+mod schema;
 mod sequence;
 mod table;
 mod table_as;
@@ -65,7 +66,7 @@ use planaria_base::{
 use planaria_catalog::oids::Touched;
 use planaria_catalog::{Catalog, Requirement, SUPERUSER, Table};
 use planaria_ir::Program;
-use planaria_syntax::ast::{Statement, StatementKind};
+use planaria_syntax::ast::{ObjectKind, Statement, StatementKind};
 
 /// What a schema change did.
 #[derive(Debug, Default)]
@@ -183,6 +184,8 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::DropType { .. }
             | StatementKind::CreateRoutine(_)
             | StatementKind::CreateSchema { .. }
+            | StatementKind::RenameSchema { .. }
+            | StatementKind::SetSchema { .. }
             | StatementKind::Drop { .. }
             | StatementKind::DropRoutine { .. }
             | StatementKind::AlterTable { .. }
@@ -282,7 +285,14 @@ impl Change {
                 self.drop_types(*domain, names, *if_exists, *cascade)
             }
             StatementKind::CreateRoutine(create) => self.create_routine(create),
-            StatementKind::CreateSchema { name, if_not_exists } => self.create_schema(name, *if_not_exists),
+            StatementKind::CreateSchema { name, if_not_exists, owner } => {
+                self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
+            }
+            StatementKind::RenameSchema { name, to } => self.rename_schema(name, to),
+            StatementKind::SetSchema { object, schema } => self.set_schema(object, schema),
+            StatementKind::Drop { object: ObjectKind::Schema, names, if_exists, cascade } => {
+                self.drop_schemas(names, *if_exists, *cascade)
+            }
             StatementKind::Drop { object, names, if_exists, cascade } => {
                 self.drop_objects(*object, names, *if_exists, *cascade)
             }
@@ -349,26 +359,5 @@ impl Change {
     /// NOTICE '... does not exist, skipping'
     fn skip_missing(&mut self, what: &Error) {
         self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", what.message()));
-    }
-
-    fn create_schema(&mut self, name: &str, if_not_exists: bool) -> Result<&'static str> {
-        let reserved = ["pg_catalog", "information_schema"].contains(&name);
-        if name == planaria_catalog::PUBLIC || reserved {
-            let exists = Error::new(SqlState::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists"));
-            if !if_not_exists {
-                return Err(exists);
-            }
-            self.skip_existing(&exists);
-            return Ok("CREATE SCHEMA");
-        }
-        if name.starts_with("pg_") {
-            let message = format!("unacceptable schema name \"{name}\"");
-            return Err(Error::new(SqlState::RESERVED_NAME, message)
-                .detail("The prefix \"pg_\" is reserved for system schemas."));
-        }
-        Err(Error::unsupported(
-            "schemas beside \"public\" are not supported",
-            "Use a prefix in the names of tables.",
-        ))
     }
 }

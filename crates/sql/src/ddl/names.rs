@@ -1,44 +1,69 @@
 //! Names of things: which schema is meant, and the names PostgreSQL makes up.
 
-use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Catalog, PUBLIC, Table};
+use planaria_base::{Error, Result, SchemaId, SqlState};
+use planaria_catalog::system::is_system_schema;
+use planaria_catalog::{Catalog, Table, Wanted, no_schema};
 use planaria_syntax::ast::Name;
 
 /// Longest identifier, in bytes (PostgreSQL's NAMEDATALEN is one more).
 const NAME_BYTES_MAX: usize = 63;
 
-/// The relation or routine a name means, in the only schema there is. `creating`: the name of
-/// something new, so that a reserved schema is refused rather than searched.
-pub(super) fn local(name: &Name, creating: bool) -> Result<&str> {
-    let (schema, local) = match &name.parts[..] {
-        [local] => (None, local),
-        [schema, local] => (Some(schema.as_str()), local),
+/// Schema and name of a qualified name.
+fn parts(name: &Name) -> Result<(Option<&str>, &str)> {
+    match &name.parts[..] {
+        [local] => Ok((None, local)),
+        [schema, local] => Ok((Some(schema), local)),
         _ => {
             let what = format!("cross-database references are not implemented: \"{}\"", name.parts.join("."));
-            return Err(Error::unsupported(what, "Leave the database name out.").at(name.position));
+            Err(Error::unsupported(what, "Leave the database name out.").at(name.position))
         }
-    };
+    }
+}
+
+/// What a name means that a statement uses. 3F000 where there is no such schema.
+pub(super) fn wanted<'n>(catalog: &Catalog, name: &'n Name) -> Result<Wanted<'n>> {
+    let (schema, local) = parts(name)?;
     let error = match schema {
-        None | Some(PUBLIC) => return Ok(local),
+        None => return Ok(local.into()),
         Some("pg_temp") => temporary(),
-        Some(reserved @ ("pg_catalog" | "information_schema")) if creating => {
-            let message = format!("permission denied to create \"{reserved}.{local}\"");
-            Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
-                .detail("System catalog modifications are currently disallowed.")
-        }
-        Some("pg_catalog" | "information_schema") => no_relation(name),
-        Some(other) => {
-            Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{other}\" does not exist"))
-        }
+        Some(reserved) if is_system_schema(reserved) => no_relation(name),
+        Some(other) => match catalog.schema(other) {
+            Some(id) => return Ok((id, local).into()),
+            None => no_schema(other),
+        },
     };
     Err(error.at(name.position))
 }
 
+/// Schema and name of something new.
+pub(super) fn new<'n>(catalog: &Catalog, name: &'n Name) -> Result<(SchemaId, &'n str)> {
+    let (schema, local) = parts(name)?;
+    let error = match schema {
+        None => return Ok((catalog.creation_schema().map_err(|e| e.at(name.position))?, local)),
+        Some("pg_temp") => temporary(),
+        Some(reserved) if is_system_schema(reserved) => {
+            let message = format!("permission denied to create \"{reserved}.{local}\"");
+            Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                .detail("System catalog modifications are currently disallowed.")
+        }
+        Some(other) => match catalog.schema(other) {
+            Some(id) => return Ok((id, local)),
+            None => no_schema(other),
+        },
+    };
+    Err(error.at(name.position))
+}
+
+/// What a name means that is to be a relation's, in its schema.
+pub(super) fn relation_wanted<'n>(catalog: &Catalog, name: &'n Name) -> Result<Wanted<'n>> {
+    wanted(catalog, name).map(|wanted| catalog.located(wanted))
+}
+
 /// The same for a relation that is to be changed: 42501 for one of the system's.
-pub(super) fn local_relation(name: &Name) -> Result<&str> {
+pub(super) fn own_relation<'n>(catalog: &Catalog, name: &'n Name) -> Result<Wanted<'n>> {
     match crate::lower::system::named(name) {
         Some(system) => Err(crate::lower::system::read_only(system, None, name.position)),
-        None => local(name, false),
+        None => relation_wanted(catalog, name),
     }
 }
 
@@ -82,14 +107,28 @@ fn choose(a: &str, b: &str, label: &str, taken: impl Fn(&str) -> bool) -> String
     }
 }
 
-/// A free name for a relation (index, sequence).
-pub(super) fn relation(catalog: &Catalog, table: &str, columns: &[&str], label: &str) -> String {
-    choose(table, &joined(columns), label, |n| catalog.relation_exists(n) || any_constraint(catalog, n))
+/// A free name for a relation that goes with a table (index, sequence).
+pub(super) fn relation(catalog: &Catalog, table: &Table, columns: &[&str], label: &str) -> String {
+    relation_in(catalog, table.schema, &table.name, columns, label)
+}
+
+/// The same before the table is there.
+pub(super) fn relation_in(
+    catalog: &Catalog,
+    schema: SchemaId,
+    table: &str,
+    columns: &[&str],
+    label: &str,
+) -> String {
+    let taken = |n: &str| catalog.relation_exists((schema, n)) || any_constraint(catalog, schema, n);
+    choose(table, &joined(columns), label, taken)
 }
 
 /// A free name for a CHECK or FOREIGN KEY of a table.
 pub(super) fn constraint(catalog: &Catalog, table: &Table, columns: &[&str], label: &str) -> String {
-    choose(&table.name, &joined(columns), label, |n| table.has_constraint(n) || any_constraint(catalog, n))
+    choose(&table.name, &joined(columns), label, |n| {
+        table.has_constraint(n) || any_constraint(catalog, table.schema, n)
+    })
 }
 
 /// A free name for a condition of a domain.
@@ -106,8 +145,8 @@ fn joined(columns: &[&str]) -> String {
     all
 }
 
-fn any_constraint(catalog: &Catalog, name: &str) -> bool {
-    catalog.tables_with_constraint(name).next().is_some()
+fn any_constraint(catalog: &Catalog, schema: SchemaId, name: &str) -> bool {
+    catalog.tables_with_constraint(name).any(|table| table.schema == schema)
 }
 
 /// 42P07
@@ -129,7 +168,7 @@ pub(super) fn constraint_exists(name: &str, table: &str) -> Error {
 
 /// The table a statement names; 42809 where it is another kind of relation.
 pub(super) fn table<'c>(catalog: &'c Catalog, name: &Name) -> Result<&'c Table> {
-    let known = local_relation(name)?;
+    let known = own_relation(catalog, name)?;
     if let Some(table) = catalog.table(known) {
         return Ok(table);
     }

@@ -2,8 +2,8 @@
 
 use super::depend::Object as Dropped;
 use super::{Change, names, routine};
-use planaria_base::{Error, Result, RoleId, SequenceId, SqlState};
-use planaria_catalog::{Catalog, DATABASE, Dependents, Grant, Object, PUBLIC, SUPERUSER};
+use planaria_base::{Error, Result, RoleId, SchemaId, SequenceId, SqlState};
+use planaria_catalog::{Catalog, DATABASE, Dependents, Grant, Object, SUPERUSER, no_schema};
 use planaria_syntax::ast::{Name, ObjectKind as Kind, OwnedObject, RoleSpec};
 
 fn denied(message: String) -> Error {
@@ -41,10 +41,8 @@ impl Change {
                 }
                 (Object::Type(found.id), if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" })
             }
-            OwnedObject::Schema(name, _) if name == PUBLIC => (Object::Schema, "ALTER SCHEMA"),
             OwnedObject::Schema(name, _) => {
-                let message = format!("schema \"{name}\" does not exist");
-                return Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message));
+                (Object::Schema(self.catalog.schema(name).ok_or_else(|| no_schema(name))?), "ALTER SCHEMA")
             }
             OwnedObject::Database(name, _) if name == DATABASE => (Object::Database, "ALTER DATABASE"),
             OwnedObject::Database(name, _) => {
@@ -69,7 +67,7 @@ impl Change {
             Kind::View => "ALTER VIEW",
             _ => "ALTER SEQUENCE",
         };
-        let local = names::local(name, false)?;
+        let local = names::relation_wanted(&self.catalog, name)?;
         let object = match kind {
             Kind::Index if self.catalog.index(local).is_some() => {
                 let message = format!("cannot change owner of index \"{local}\"");
@@ -81,7 +79,9 @@ impl Change {
             Kind::Sequence if self.catalog.sequence(local).is_some_and(|s| !s.hidden) => {
                 self.catalog.sequence(local).map(|s| Object::Sequence(s.id))
             }
-            Kind::View if self.catalog.views.contains_key(local) => Some(Object::View(local.to_owned())),
+            Kind::View if self.catalog.view(local).is_some() => {
+                self.catalog.view(local).map(|view| Object::View(view.key()))
+            }
             _ if self.catalog.relation_exists(local) => {
                 let a = if kind == Kind::Index { "an index" } else { tag.trim_start_matches("ALTER ") };
                 let a = if kind == Kind::Index { a.to_owned() } else { format!("a {}", a.to_lowercase()) };
@@ -123,8 +123,8 @@ impl Change {
             if !self.catalog.is_member_of(self.actor.user, owner) {
                 return Err(denied(format!("must be member of role \"{}\"", self.catalog.role_name(owner))));
             }
-            if !matches!(object, Object::Schema | Object::Database) {
-                self.require_create_by(owner)?;
+            if let Some(schema) = self.catalog.schema_of(object) {
+                self.require_create_by(owner, schema)?;
             }
         }
         self.give_to(object, owner);
@@ -200,7 +200,8 @@ impl Change {
                         (!behind).then_some(Dropped::Sequence(id))
                     }
                     Object::Type(id) => Some(Dropped::Type(id)),
-                    Object::Schema | Object::Database => None,
+                    Object::Schema(id) => (id != SchemaId::PUBLIC).then_some(Dropped::Schema(id)),
+                    Object::Database => None,
                 });
                 continue;
             }

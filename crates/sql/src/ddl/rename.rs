@@ -2,11 +2,12 @@
 //! would not be what it was, the change is refused rather than the view broken.
 
 use super::depend::{Object, References};
+use super::schema::mention;
 use super::{Change, names, reparse};
 use crate::lower::{Renamed, identifier, renamed, written_out};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, IndexKey, View};
+use planaria_catalog::{ColumnDefault, IndexKey, View, key, of_key};
 use planaria_ir::Output;
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind};
@@ -30,11 +31,9 @@ impl Change {
             ObjectKind::Index => "ALTER INDEX",
             ObjectKind::View => "ALTER VIEW",
             ObjectKind::Sequence => "ALTER SEQUENCE",
-            ObjectKind::Schema => {
-                return Err(Error::unsupported("schemas cannot be renamed", "There is one schema, public."));
-            }
+            ObjectKind::Schema => return Err(Error::internal("a schema is no relation")),
         };
-        let local = names::local_relation(name)?;
+        let local = names::own_relation(&self.catalog, name)?;
         let found = match object {
             // An index of a constraint may be renamed; its constraint follows.
             ObjectKind::Index => self.catalog.index(local).map(|(t, i)| Object::Index(t.id, i)),
@@ -50,16 +49,20 @@ impl Change {
             return Ok(tag);
         };
         self.require_owner_of(&found)?;
-        if self.catalog.relation_exists(to) {
+        let schema = self.catalog.path().schemas().first().copied().unwrap_or_default();
+        let schema = local.schema.unwrap_or(schema);
+        if self.catalog.relation_exists((schema, to)) {
             return Err(names::relation_exists(to));
         }
         match found {
             Object::Table(id) => self.rename_table(id, to)?,
             Object::View(from) => {
-                let message = format!("view \"{from}\" cannot be renamed");
-                self.rename_in_views(&from, &Renamed::Relation(&from), to, &message, |change| {
+                let (schema, name) = of_key(&from);
+                let message = format!("view \"{name}\" cannot be renamed");
+                let mentioned = mention(&self.catalog, schema, name);
+                self.rename_in_views(&mentioned, &Renamed::Relation(schema, name), to, &message, |change| {
                     if let Some(view) = change.catalog.views.remove(&from) {
-                        change.catalog.views.insert(to.to_owned(), View { name: to.to_owned(), ..view });
+                        change.catalog.views.insert(key(schema, to), View { name: to.to_owned(), ..view });
                     }
                     Ok(())
                 })?;
@@ -68,7 +71,7 @@ impl Change {
                 self.table_mut(table).indexes[index.index()].name = to.to_owned();
             }
             Object::Sequence(id) => {
-                self.refuse_default_text(local)?;
+                self.refuse_default_text(local.local, &mention(&self.catalog, schema, local.local))?;
                 if let Some(sequence) = &mut self.catalog.sequences[id.index()] {
                     sequence.name = to.to_owned();
                 }
@@ -79,12 +82,14 @@ impl Change {
     }
 
     pub(super) fn rename_table(&mut self, id: TableId, to: &str) -> Result<()> {
-        if self.catalog.relation_exists(to) {
+        let table = self.catalog.table_by_id(id);
+        let (schema, from) = (table.schema, table.name.clone());
+        if self.catalog.relation_exists((schema, to)) {
             return Err(names::relation_exists(to));
         }
-        let from = self.catalog.table_by_id(id).name.clone();
         let message = format!("table \"{from}\" cannot be renamed");
-        self.rename_in_views(&from, &Renamed::Relation(&from), to, &message, |change| {
+        let mentioned = mention(&self.catalog, schema, &from);
+        self.rename_in_views(&mentioned, &Renamed::Relation(schema, &from), to, &message, |change| {
             change.rewrite_checks(id, &What::Table(&from), to)?;
             change.table_mut(id).name = to.to_owned();
             Ok(())
@@ -103,7 +108,8 @@ impl Change {
         }
         let name = table.name.clone();
         let message = format!("column \"{from}\" of table \"{name}\" cannot be renamed");
-        self.rename_in_views(&name, &Renamed::Column(id, column), to, &message, |change| {
+        let mentioned = mention(&self.catalog, table.schema, &name);
+        self.rename_in_views(&mentioned, &Renamed::Column(id, column), to, &message, |change| {
             change.rewrite_checks(id, &What::Column { table: &name, column: from }, to)?;
             change.table_mut(id).columns[column.index()].name = to.to_owned();
             change.name_hidden(id);
@@ -124,16 +130,20 @@ impl Change {
         let mut changed = Vec::new();
         for view in self.catalog.views.values() {
             if References::of_view(view)?.relations.contains(relation) {
-                let (outputs, text) = written_out(&self.catalog, &view.query)?;
-                let text = renamed(&self.catalog, &text, what, to)?;
-                changed.push((view.name.clone(), outputs, text));
+                let home = self.catalog.at_home();
+                let (outputs, text) = written_out(&home, &view.query)?;
+                let text = renamed(&home, &text, what, to)?;
+                changed.push((view.key(), outputs, text));
             }
         }
         rename(self)?;
         let mut before = Vec::new();
         for (name, outputs, text) in changed {
             // A view may be the one that is renamed.
-            let name = if name == relation { to.to_owned() } else { name };
+            let name = match (*what, of_key(&name)) {
+                (Renamed::Relation(schema, from), (of, old)) if (of, old) == (schema, from) => key(of, to),
+                _ => name,
+            };
             if let Some(view) = self.catalog.views.get_mut(&name) {
                 view.query = text;
                 before.push((name, outputs));
@@ -148,7 +158,7 @@ impl Change {
         for view in self.catalog.views.values() {
             let query = reparse::query(&view.query)?;
             if References::of_query(&query).relations.contains(relation) {
-                all.push((view.name.clone(), self.describe(&query)?));
+                all.push((view.key(), self.describe_kept(&query)?));
             }
         }
         Ok(all)
@@ -163,11 +173,12 @@ impl Change {
         for (name, before) in before {
             let view = self.catalog.views.get(&name);
             let query = view.map(|view| reparse::query(&view.query)).transpose()?;
-            let after = query.map(|query| self.describe(&query)).transpose();
+            let after = query.map(|query| self.describe_kept(&query)).transpose();
             let same = |after: &[Output]| {
                 after.len() == before.len() && after.iter().zip(&before).all(|(a, b)| a.ty == b.ty)
             };
             if !matches!(after, Ok(Some(after)) if same(&after)) {
+                let name = of_key(&name).1;
                 let detail = format!("View \"{name}\" depends on it, and views are kept as text.");
                 let hint = "Drop the view, make the change, create the view again.";
                 return Err(Error::unsupported(message, hint).detail(detail));
@@ -203,7 +214,7 @@ impl Change {
             return Err(names::constraint_exists(to, &table.name));
         }
         let is_index = table.indexes.iter().any(|i| i.constraint && i.name == from);
-        if is_index && self.catalog.relation_exists(to) {
+        if is_index && self.catalog.relation_exists((table.schema, to)) {
             return Err(names::relation_exists(to));
         }
         let table = self.table_mut(id);
@@ -217,11 +228,11 @@ impl Change {
     }
 
     /// 0A000 where a default names a sequence in its text.
-    fn refuse_default_text(&self, sequence: &str) -> Result<()> {
+    fn refuse_default_text(&self, sequence: &str, mentioned: &str) -> Result<()> {
         for table in self.catalog.tables.iter().flatten() {
             for column in &table.columns {
                 if let ColumnDefault::Expression(text) = &column.default
-                    && References::of_text(text)?.sequences.contains(sequence)
+                    && References::of_text(text)?.sequences.contains(mentioned)
                 {
                     let message = format!("sequence \"{sequence}\" cannot be renamed");
                     let detail = format!(

@@ -1,7 +1,7 @@
 //! Roles: CREATE, ALTER, DROP, membership. What PostgreSQL 15 allows whom, in its words.
 
 use super::{Change, names};
-use planaria_base::{Error, Result, RoleId, SqlState, datetime, limits};
+use planaria_base::{Error, Result, RoleId, SchemaId, SqlState, datetime, limits};
 use planaria_catalog::{Membership, Object, Role, SUPERUSER, no_role};
 use planaria_syntax::ast::{Position, RoleChange, RoleName, RoleOption, RoleSpec};
 
@@ -349,24 +349,24 @@ impl Change {
     }
 
     /// 42501 where the actor may not create anything in the schema.
-    pub(super) fn require_create(&self) -> Result<()> {
-        self.require_create_by(self.actor.user)
+    pub(super) fn require_create(&self, schema: SchemaId) -> Result<()> {
+        self.require_create_by(self.actor.user, schema)
     }
 
     /// The same for another role.
-    pub(super) fn require_create_by(&self, role: RoleId) -> Result<()> {
+    pub(super) fn require_create_by(&self, role: RoleId, schema: SchemaId) -> Result<()> {
         let create = planaria_catalog::Privileges::CREATE;
-        self.catalog.require(role, &planaria_catalog::Requirement::new(Object::Schema, create))
+        self.catalog.require(role, &planaria_catalog::Requirement::new(Object::Schema(schema), create))
     }
 
     /// A new object's name, for whose making the actor has the right.
-    pub(super) fn new_name<'n>(&self, name: &'n planaria_syntax::ast::Name) -> Result<&'n str> {
-        let local = names::local(name, true)?;
-        self.require_create().map_err(|e| e.at(name.position))?;
-        if self.catalog.user_type(local).is_some() && !self.catalog.relation_exists(local) {
-            return Err(super::user_type::in_the_way(local));
+    pub(super) fn new_name<'n>(&self, name: &'n planaria_syntax::ast::Name) -> Result<(SchemaId, &'n str)> {
+        let new = names::new(&self.catalog, name)?;
+        self.require_create(new.0).map_err(|e| e.at(name.position))?;
+        if self.catalog.user_type(new).is_some() && !self.catalog.relation_exists(new) {
+            return Err(super::user_type::in_the_way(new.1));
         }
-        Ok(local)
+        Ok(new)
     }
 }
 

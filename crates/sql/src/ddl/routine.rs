@@ -5,7 +5,7 @@
 //! is left; so a routine may be made before its tables.
 
 use super::{Change, lowering, names};
-use crate::lower::{self, CastContext, Declared, Lowerer, Scope};
+use crate::lower::{self, CastContext, Declared, Lowerer, Scope, qualified_expression, table_of_type};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
 use planaria_catalog::{Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility};
 use planaria_ir::ProgramKind;
@@ -50,7 +50,7 @@ pub fn find<'c>(
     types: Option<&[TypeName]>,
     procedure: Option<bool>,
 ) -> Result<&'c Procedure> {
-    let local = names::local(name, false)?;
+    let local = names::wanted(catalog, name)?;
     let kind = kind_word(procedure);
     let undefined = |message| Error::new(SqlState::UNDEFINED_FUNCTION, message).at(name.position);
     let Some(types) = types else {
@@ -100,16 +100,16 @@ fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
             let hint = "Declare OUT parameters or RETURNS TABLE.";
             Err(Error::unsupported("record as a parameter or result is not supported", hint).at(ty.position))
         }
-        TypeNameKind::Named(path) | TypeNameKind::RowOf(path)
-            if path.parts.last().is_some_and(|n| catalog.table(n).is_some()) =>
-        {
+        TypeNameKind::Named(path) | TypeNameKind::RowOf(path) if table_of_type(catalog, path).is_some() => {
             let hint = "Pass the columns one by one.";
             Err(Error::unsupported("a row type as a parameter is not supported", hint).at(ty.position))
         }
         TypeNameKind::Named(_)
         | TypeNameKind::NamedArray(_)
         | TypeNameKind::RowOf(_)
-        | TypeNameKind::OfColumn(_) => Lowerer::new(catalog, "type", ProgramKind::Statement).declared(ty),
+        | TypeNameKind::OfColumn(_) => {
+            Lowerer::new(&catalog.ready(), "type", ProgramKind::Statement).declared(ty)
+        }
     }
 }
 
@@ -120,12 +120,13 @@ impl Change {
             let hint = "Leave the clause out.";
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
-        let name = names::local(&create.name, true)?;
-        self.require_create()?;
+        let (schema, name) = names::new(&self.catalog, &create.name)?;
+        self.require_create(schema)?;
         let parameters = self.parameters(create)?;
         let (returns, returns_domain) = self.returns(create, &parameters)?;
         let mut procedure = Procedure {
             id: ProcedureId::from(self.catalog.procedures.len()),
+            schema,
             name: name.to_owned(),
             parameters,
             returns,
@@ -157,7 +158,7 @@ impl Change {
         self.catalog.procedures.push(procedure.into());
         if self.actor.checks_bodies {
             let made = self.catalog.procedure(id);
-            lower::plpgsql::check_routine(&self.catalog, made)
+            lower::plpgsql::check_routine(&self.catalog.ready(), made)
                 .map_err(|e| in_statement(e, create.body_position))?;
         }
         Ok(tag)
@@ -167,7 +168,7 @@ impl Change {
     fn same_inputs(&self, new: &Procedure) -> Option<&Procedure> {
         let inputs: Vec<Type> = new.inputs().map(|p| p.ty.base()).collect();
         self.catalog
-            .procedures_named(&new.name)
+            .procedures_named((new.schema, new.name.as_str()))
             .find(|p| p.inputs().map(|p| p.ty.base()).eq(inputs.iter().cloned()))
     }
 
@@ -219,10 +220,11 @@ impl Change {
             let message = "cannot use table references in parameter default value";
             if column { Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(expr.position) } else { e }
         })?;
-        let mut lowerer = Lowerer::new(&self.catalog, "default", ProgramKind::Function);
+        let catalog = self.catalog.ready();
+        let mut lowerer = Lowerer::new(&catalog, "default", ProgramKind::Function);
         let value = lowerer.expr(&Scope::new(), expr)?;
         lowerer.cast(value, ty, CastContext::Assignment)?;
-        Ok(Some(text.clone()))
+        Ok(Some(qualified_expression(&self.catalog, text)?))
     }
 
     /// What it answers, and the domain that that is of.
@@ -282,7 +284,7 @@ impl Change {
             };
         }
         if let TypeNameKind::Named(path) | TypeNameKind::RowOf(path) = &ty.kind
-            && let Some(table) = path.parts.last().and_then(|n| self.catalog.table(n))
+            && let Some(table) = table_of_type(&self.catalog, path)
             && outs.is_empty()
         {
             return Ok(if setof { Returns::SetOfTable(table.id) } else { Returns::RowOf(table.id) });

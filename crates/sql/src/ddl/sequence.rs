@@ -1,7 +1,7 @@
 //! CREATE SEQUENCE, ALTER SEQUENCE, and the sequences behind serial, identity and row ids.
 
 use super::{Change, Work, names};
-use planaria_base::{ColumnId, Error, Result, RoleId, SequenceId, SqlState, TableId, Type};
+use planaria_base::{ColumnId, Error, Result, RoleId, SchemaId, SequenceId, SqlState, TableId, Type};
 use planaria_catalog::{Object, Rights, Sequence};
 use planaria_syntax::ast::{Name, SequenceOptions};
 
@@ -99,6 +99,7 @@ impl Change {
     /// Adds a sequence to the catalog, and the work of making it.
     pub(super) fn add_sequence(
         &mut self,
+        schema: SchemaId,
         name: String,
         options: &SequenceOptions,
         ty: &Type,
@@ -112,7 +113,7 @@ impl Change {
         let (start, increment, min, max, cycle) = (1, 1, 1, 1, false);
         let comment = None;
         let mut sequence =
-            Sequence { id, name, start, increment, min, max, cycle, owner, hidden, rights, comment };
+            Sequence { id, schema, name, start, increment, min, max, cycle, owner, hidden, rights, comment };
         configure(&mut sequence, options, ty, true)?;
         let restart = options.restart.map(|value| value.unwrap_or(sequence.start));
         if let Some(value) = restart {
@@ -130,8 +131,8 @@ impl Change {
         if_not_exists: bool,
         options: &SequenceOptions,
     ) -> Result<&'static str> {
-        let local = self.new_name(name)?;
-        if self.catalog.relation_exists(local) {
+        let (schema, local) = self.new_name(name)?;
+        if self.catalog.relation_exists((schema, local)) {
             let exists = names::relation_exists(local);
             if !if_not_exists {
                 return Err(exists);
@@ -141,7 +142,7 @@ impl Change {
         }
         let owner = self.owner(options, self.actor.user)?.flatten();
         let ty = options.ty.clone().unwrap_or(Type::Int8);
-        self.add_sequence(local.to_owned(), options, &ty, owner, false)?;
+        self.add_sequence(schema, local.to_owned(), options, &ty, owner, false)?;
         Ok("CREATE SEQUENCE")
     }
 
@@ -151,7 +152,7 @@ impl Change {
         if_exists: bool,
         options: &SequenceOptions,
     ) -> Result<&'static str> {
-        let local = names::local_relation(name)?;
+        let local = names::own_relation(&self.catalog, name)?;
         let Some(sequence) = self.catalog.sequence(local).filter(|s| !s.hidden) else {
             if self.catalog.relation_exists(local) {
                 let message = format!("\"{local}\" is not a sequence");

@@ -3,8 +3,9 @@
 use super::constraint::{Key, Pending};
 use super::lowering::{self, Promise};
 use super::{Change, Work, names};
+use crate::lower::qualified_expression;
 use crate::lower::{Declared, Lowerer};
-use planaria_base::{ColumnId, Error, Result, SequenceId, SqlState, TableId, Type, limits};
+use planaria_base::{ColumnId, Error, Result, SchemaId, SequenceId, SqlState, TableId, Type, limits};
 use planaria_catalog::{Catalog, Column, ColumnDefault, Index, Rights, Table};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
@@ -97,8 +98,8 @@ impl Change {
             let hint = "Write the columns and constraints of the table out.";
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
-        let name = self.new_name(&create.name)?;
-        if self.catalog.relation_exists(name) {
+        let (schema, name) = self.new_name(&create.name)?;
+        if self.catalog.relation_exists((schema, name)) {
             let exists = names::relation_exists(name);
             if !create.if_not_exists {
                 return Err(exists);
@@ -118,7 +119,7 @@ impl Change {
                 (&written.create, Some(&written))
             }
         };
-        let id = self.new_table(name);
+        let id = self.new_table(schema, name);
         let mut pending = Vec::new();
         let mut defaults = Vec::new();
         for def in &create.columns {
@@ -153,10 +154,11 @@ impl Change {
     }
 
     /// An empty table in the catalog; [`Change::finish_table`] gives it its indexes.
-    pub(super) fn new_table(&mut self, name: &str) -> TableId {
+    pub(super) fn new_table(&mut self, schema: SchemaId, name: &str) -> TableId {
         let id = TableId::from(self.catalog.tables.len());
         let table = Table {
             id,
+            schema,
             name: name.to_owned(),
             columns: Vec::new(),
             indexes: Vec::new(),
@@ -216,8 +218,9 @@ impl Change {
     /// the index on it. Their names have a blank, so that no ordinary name meets them.
     pub(super) fn add_row_id(&mut self, id: TableId) -> Result<planaria_base::SequenceId> {
         let table = self.table_mut(id);
-        let (name, place) = (table.name.clone(), ColumnId::from(table.columns.len()));
+        let (schema, name, place) = (table.schema, table.name.clone(), ColumnId::from(table.columns.len()));
         let sequence = self.add_sequence(
+            schema,
             format!("{name} row id"),
             &SequenceOptions::default(),
             &Type::Int8,
@@ -290,7 +293,7 @@ impl Change {
                         _ => return Err(several("multiple default values")),
                     }
                     lowering::check_default(&self.catalog, column, ty, expr)?;
-                    facts.default = DefaultDef::Expression(text.clone());
+                    facts.default = DefaultDef::Expression(qualified_expression(&self.catalog, text)?);
                 }
                 ConstraintKind::Identity { always, options } => {
                     match facts.default {
@@ -333,34 +336,36 @@ impl Change {
     /// Stores a column's default, making the sequence it may need.
     pub(super) fn set_default(&mut self, id: TableId, place: ColumnId, default: DefaultDef) -> Result<()> {
         let table = self.table_mut(id);
-        let (name, column) = (table.name.clone(), table.columns[place.index()].clone());
+        let (schema, name) = (table.schema, table.name.clone());
+        let column = table.columns[place.index()].clone();
         let owner = Some((id, place));
-        let label = |change: &Self| names::relation(&change.catalog, &name, &[&column.name], "seq");
+        let label =
+            |change: &Self| names::relation_in(&change.catalog, schema, &name, &[&column.name], "seq");
         let default = match default {
             DefaultDef::None => ColumnDefault::None,
             DefaultDef::Expression(text) => ColumnDefault::Expression(text),
             DefaultDef::Generated(expr, text) => {
                 lowering::check_generated(&self.catalog, self.catalog.table_by_id(id), &column, &expr)?;
-                ColumnDefault::Generated(text)
+                ColumnDefault::Generated(qualified_expression(&self.catalog, &text)?)
             }
             DefaultDef::Serial => {
                 let options = SequenceOptions::default();
-                let sequence = self.add_sequence(label(self), &options, &column.ty, owner, false)?;
+                let sequence = self.add_sequence(schema, label(self), &options, &column.ty, owner, false)?;
                 ColumnDefault::Sequence(sequence)
             }
             DefaultDef::Sequence(sequence) => ColumnDefault::Sequence(sequence),
             DefaultDef::Identity { always, options } => {
-                let name = match &options.name {
+                let (schema, name) = match &options.name {
                     Some(name) => {
-                        let local = names::local_relation(name)?;
-                        if self.catalog.relation_exists(local) {
+                        let (schema, local) = names::new(&self.catalog, name)?;
+                        if self.catalog.relation_exists((schema, local)) {
                             return Err(names::relation_exists(local));
                         }
-                        local.to_owned()
+                        (schema, local.to_owned())
                     }
-                    None => label(self),
+                    None => (schema, label(self)),
                 };
-                let sequence = self.add_sequence(name, &options, &column.ty, owner, false)?;
+                let sequence = self.add_sequence(schema, name, &options, &column.ty, owner, false)?;
                 ColumnDefault::Identity { sequence, always }
             }
         };
@@ -394,12 +399,12 @@ impl Change {
         };
         let check = planaria_catalog::Check {
             name: name.clone(),
-            expression: text.to_owned(),
+            expression: qualified_expression(&self.catalog, text)?,
             not_valid: false,
             comment: None,
         };
         self.table_mut(id).checks.push(check);
-        Ok(Promise::Check { table: id, name, expr: expr.clone() })
+        Ok(Promise::Check { table: id, name })
     }
 }
 

@@ -16,8 +16,8 @@ impl Change {
         query: &Query,
         with_data: bool,
     ) -> Result<&'static str> {
-        let local = self.new_name(name)?;
-        if self.catalog.relation_exists(local) {
+        let (schema, local) = self.new_name(name)?;
+        if self.catalog.relation_exists((schema, local)) {
             let exists = names::relation_exists(local);
             if !if_not_exists {
                 return Err(exists);
@@ -31,7 +31,7 @@ impl Change {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
         }
         check_columns(outputs.len()).map_err(|e| e.at(name.position))?;
-        let id = self.new_table(local);
+        let id = self.new_table(schema, local);
         for (i, output) in outputs.into_iter().enumerate() {
             let column = columns.get(i).cloned().unwrap_or(output.name);
             if self.table_mut(id).column(&column).is_some() {
@@ -67,7 +67,8 @@ impl Change {
             into: None,
         };
         let statement = Statement { position: 0, end: 0, kind: StatementKind::Insert(Box::new(insert)) };
-        let lowered = lower::lower_statement_rights(&self.catalog, &statement, &ParamTypes::default(), None)?;
+        let catalog = self.catalog.ready();
+        let lowered = lower::lower_statement_rights(&catalog, &statement, &ParamTypes::default(), None)?;
         lowered.requirements.iter().try_for_each(|r| self.require(r))?;
         let program = lowered.program;
         self.out.work.push(Work::Fill(id, Box::new(program)));

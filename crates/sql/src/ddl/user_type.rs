@@ -2,10 +2,11 @@
 
 use super::depend::Object as Target;
 use super::{Change, Validation, Work, lowering, names, reparse};
+use crate::lower::qualified_expression;
 use crate::lower::{self, Declared, Lowerer, ParamTypes};
 use planaria_base::enumeration::{Enum, Place};
 use planaria_base::text_io::quote_ident;
-use planaria_base::{Error, Result, SqlState, Type, TypeId};
+use planaria_base::{Error, Result, SchemaId, SqlState, Type, TypeId};
 use planaria_catalog::{Check, Domain, Object, Rights, TypeKind, UserType};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
@@ -32,10 +33,10 @@ fn constraint_exists(constraint: &str, domain: &str) -> Error {
 impl Change {
     /// The user's type that a statement names.
     pub(super) fn user_type(&self, name: &Name) -> Result<&UserType> {
-        let local = names::local(name, false)?;
+        let local = names::wanted(&self.catalog, name)?;
         match self.catalog.user_type(local) {
             Some(ty) => Ok(ty),
-            None if self.catalog.table(local).is_some() || self.catalog.views.contains_key(local) => {
+            None if self.catalog.table(local).is_some() || self.catalog.view(local).is_some() => {
                 let hint = "ALTER and DROP the relation itself.";
                 Err(Error::unsupported(format!("\"{local}\" is the row type of a relation"), hint))
             }
@@ -58,22 +59,22 @@ impl Change {
     }
 
     /// A free name for a type: relations have row types of their names.
-    fn new_type_name<'n>(&self, name: &'n Name) -> Result<&'n str> {
-        let local = names::local(name, true)?;
-        self.require_create()?;
-        self.check_type_name(local)?;
-        Ok(local)
+    fn new_type_name<'n>(&self, name: &'n Name) -> Result<(SchemaId, &'n str)> {
+        let new = names::new(&self.catalog, name)?;
+        self.require_create(new.0)?;
+        self.check_type_name(new)?;
+        Ok(new)
     }
 
-    fn check_type_name(&self, name: &str) -> Result<()> {
-        let relation = self.catalog.table(name).is_some() || self.catalog.views.contains_key(name);
-        if relation || self.catalog.user_type(name).is_some() { Err(type_exists(name)) } else { Ok(()) }
+    fn check_type_name(&self, new: (SchemaId, &str)) -> Result<()> {
+        let relation = self.catalog.table(new).is_some() || self.catalog.view(new).is_some();
+        if relation || self.catalog.user_type(new).is_some() { Err(type_exists(new.1)) } else { Ok(()) }
     }
 
-    fn add_type(&mut self, name: &str, kind: TypeKind) -> TypeId {
+    fn add_type(&mut self, (schema, name): (SchemaId, &str), kind: TypeKind) -> TypeId {
         let id = TypeId::from(self.catalog.types.len());
         let rights = Rights::of(self.actor.user);
-        let ty = UserType { id, name: name.to_owned(), kind, rights, comment: None };
+        let ty = UserType { id, schema, name: name.to_owned(), kind, rights, comment: None };
         self.catalog.types.push(Some(ty.into()));
         id
     }
@@ -82,7 +83,7 @@ impl Change {
         let local = self.new_type_name(name)?;
         let id = TypeId::from(self.catalog.types.len());
         let (oid, array) = self.catalog.give_type_oids(id);
-        let made = Enum::new(oid, array, local, labels)?;
+        let made = Enum::new(oid, array, local.1, labels)?;
         self.add_type(local, TypeKind::Enum(made));
         Ok("CREATE TYPE")
     }
@@ -124,7 +125,7 @@ impl Change {
             false => self.user_type(&ty.name)?.id,
         };
         self.catalog.require_owner(self.actor.user, &Object::Type(id))?;
-        self.check_type_name(to)?;
+        self.check_type_name((self.catalog.type_by_id(id).schema, to))?;
         let name = self.catalog.type_by_id(id).name.clone();
         self.refuse_texts(id, &format!("type \"{name}\" cannot be renamed"), None)?;
         match self.catalog.type_by_id(id).kind.clone() {
@@ -167,16 +168,16 @@ impl Change {
         ty: &TypeName,
         constraints: &[Constraint],
     ) -> Result<&'static str> {
-        let local = self.new_type_name(name)?.to_owned();
+        let local = self.new_type_name(name)?;
         let Declared { ty: base, domain: over } =
-            Lowerer::new(&self.catalog, "type", ProgramKind::Statement).declared(ty)?;
+            Lowerer::new(&self.catalog.ready(), "type", ProgramKind::Statement).declared(ty)?;
         if matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
             let message = format!("\"{base}\" is not a valid base type for a domain");
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(ty.position));
         }
         let base = self.kept(base);
         let id = self.add_type(
-            &local,
+            local,
             TypeKind::Domain(Domain { base, over, not_null: false, default: None, checks: Vec::new() }),
         );
         let mut null: Option<bool> = None;
@@ -219,7 +220,7 @@ impl Change {
                 let (name, base) =
                     (self.catalog.type_by_id(id).name.clone(), self.catalog.domain(id).base.clone());
                 lowering::check_default(&self.catalog, &name, &base, expr)?;
-                Some(text.clone())
+                Some(qualified_expression(&self.catalog, text)?)
             }
             None => None,
         };
@@ -243,7 +244,7 @@ impl Change {
             Some(name) => name.to_owned(),
             None => names::domain_constraint(&domain, has),
         };
-        let (expression, not_valid, comment) = (text.to_owned(), false, None);
+        let (expression, not_valid, comment) = (qualified_expression(&self.catalog, text)?, false, None);
         let check = Check { name: name.clone(), expression, not_valid, comment };
         let checks = &mut self.domain_mut(id).checks;
         // They are looked at in the order of their names.
@@ -321,14 +322,16 @@ impl Change {
                     None => "value IS NULL".to_owned(),
                 };
                 let text = format!(
-                    "SELECT NULL::text FROM (SELECT {} AS value FROM {}) AS stored WHERE {wrong} LIMIT 1",
+                    "SELECT NULL::text FROM (SELECT {} AS value FROM {}.{}) AS stored WHERE {wrong} LIMIT 1",
                     quote_ident(&column.name),
+                    quote_ident(self.catalog.schema_name(table.schema)),
                     quote_ident(&table.name)
                 );
                 let query = reparse::query(&text)?;
                 let kind = StatementKind::Query(Box::new(query));
                 let statement = Statement { position: 0, end: 0, kind };
-                let program = lower::lower_statement(&self.catalog, &statement, &ParamTypes::default())?;
+                let home = self.catalog.at_home();
+                let program = lower::lower_statement(&home, &statement, &ParamTypes::default())?;
                 let (state, what) = match &check {
                     Some(_) => (SqlState::CHECK_VIOLATION, "values that violate the new constraint"),
                     None => (SqlState::NOT_NULL_VIOLATION, "null values"),

@@ -3,7 +3,7 @@
 use super::{Change, names};
 use crate::lower::{Lowerer, Scope};
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Object, Rights, View};
+use planaria_catalog::{Object, Rights, View, key};
 use planaria_ir::{Output, ProgramKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{ExprKind, Name, Query, QueryBody};
@@ -16,7 +16,12 @@ fn invalid(message: String) -> Error {
 impl Change {
     /// The columns of a query.
     pub(super) fn describe(&self, query: &Query) -> Result<Vec<Output>> {
-        Lowerer::new(&self.catalog, "view", ProgramKind::Statement).describe(&Scope::new(), query)
+        Lowerer::new(&self.catalog.ready(), "view", ProgramKind::Statement).describe(&Scope::new(), query)
+    }
+
+    /// The columns of a query that is kept as text.
+    pub(super) fn describe_kept(&self, query: &Query) -> Result<Vec<Output>> {
+        Lowerer::new(&self.catalog.at_home(), "view", ProgramKind::Statement).describe(&Scope::new(), query)
     }
 
     pub(super) fn create_view(
@@ -27,10 +32,12 @@ impl Change {
         query: &Query,
         query_text: &str,
     ) -> Result<&'static str> {
-        let local = self.new_name(name)?;
+        let (schema, local) = self.new_name(name)?;
+        let key = key(schema, local);
         refuse_parameters(query)?;
         let outputs = self.describe(query)?;
-        let (_, written) = crate::lower::written_out(&self.catalog, query_text)?;
+        let (_, written) = crate::lower::written_out(&self.catalog.ready(), query_text)?;
+        let written = crate::lower::qualified_query(&self.catalog, &written)?;
         if columns.len() > outputs.len() {
             let message = "CREATE VIEW specifies more column names than columns";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
@@ -43,18 +50,18 @@ impl Change {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
             }
         }
-        if let Some(old) = self.catalog.views.get(local) {
+        if let Some(old) = self.catalog.views.get(&key) {
             if !or_replace {
                 return Err(names::relation_exists(local));
             }
-            self.catalog.require_owner(self.actor.user, &Object::View(local.to_owned()))?;
-            match self.describe(&super::reparse::query(&old.query)?) {
+            self.catalog.require_owner(self.actor.user, &Object::View(key.clone()))?;
+            match self.describe_kept(&super::reparse::query(&old.query)?) {
                 Ok(old_types) => replaceable(old, &old_types, &all, &outputs)?,
                 // It reads itself, so nobody reads it: that is what is to be mended.
                 Err(e) if e.sqlstate() == SqlState::INVALID_OBJECT_DEFINITION => {}
                 Err(e) => return Err(e),
             }
-        } else if self.catalog.relation_exists(local) {
+        } else if self.catalog.relation_exists((schema, local)) {
             return Err(if or_replace {
                 Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{local}\" is not a view"))
             } else {
@@ -62,6 +69,7 @@ impl Change {
             });
         }
         let new = || View {
+            schema,
             name: local.to_owned(),
             columns: Vec::new(),
             query: String::new(),
@@ -70,9 +78,9 @@ impl Change {
             column_comments: BTreeMap::new(),
         };
         // Rights and comments stay with the name.
-        let kept = self.catalog.views.get(local).cloned().unwrap_or_else(new);
+        let kept = self.catalog.views.get(&key).cloned().unwrap_or_else(new);
         let view = View { columns: all, query: written, ..kept };
-        self.catalog.views.insert(local.to_owned(), view);
+        self.catalog.views.insert(key, view);
         Ok("CREATE VIEW")
     }
 }

@@ -8,8 +8,8 @@ use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
-use planaria_catalog::{Mode, Parameter, Procedure, Returns};
+use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
+use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
 use planaria_ir::{Func, ReadMode};
 use planaria_syntax::ast::{
     Argument, Expr, ExprKind, FunctionCall, Name, Query, QueryBody, Select, SelectItem, TableAlias, TableRef,
@@ -151,20 +151,25 @@ pub(super) fn is_window(name: &str) -> bool {
 }
 
 /// Without a schema that is always searched.
-pub(super) fn plain_name(name: &Name) -> Result<&str> {
+pub(super) fn named<'n>(catalog: &Catalog, name: &'n Name) -> Result<Wanted<'n>> {
     match &name.parts[..] {
-        [one] => Ok(one),
-        [schema, one]
-            if planaria_catalog::system::is_system_schema(schema) || schema == planaria_catalog::PUBLIC =>
-        {
-            Ok(one)
-        }
-        [schema, ..] => {
-            let message = format!("schema \"{schema}\" does not exist");
-            Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message).at(name.position))
+        [one] => Ok(one.into()),
+        [schema, one] if planaria_catalog::system::is_system_schema(schema) => Ok(one.into()),
+        [schema, one] => match catalog.schema(schema) {
+            Some(id) => Ok((id, one.as_str()).into()),
+            None => Err(no_schema(schema).at(name.position)),
+        },
+        [_, ..] => {
+            let what = format!("cross-database references are not implemented: {}", name.parts.join("."));
+            Err(Error::unsupported(what, "Leave the database name out.").at(name.position))
         }
         [] => Err(Error::internal("an empty name")),
     }
+}
+
+/// Whether a name can only be one of a user's: it is of a schema beside `public` and the system's.
+pub(super) fn is_own(wanted: Wanted<'_>) -> bool {
+    wanted.schema.is_some_and(|schema| schema != SchemaId::PUBLIC)
 }
 
 impl Lowerer<'_> {
@@ -188,7 +193,11 @@ impl Lowerer<'_> {
         call: &FunctionCall,
         position: u32,
     ) -> Result<Bound> {
-        let name = plain_name(&call.name)?.to_owned();
+        let wanted = self.meant(&call.name)?;
+        if is_own(wanted) {
+            return self.bind_own_call(names, wanted, call, position);
+        }
+        let name = wanted.local.to_owned();
         // There are no arrays of arrays.
         let in_array = super::json::tells_apart(&name, call)
             && !matches!(self.bind(names, &call.args[0].value)?.ty, Type::Array(_) | Type::Unknown);
@@ -238,7 +247,7 @@ impl Lowerer<'_> {
         if name == "grouping" && !call.args.is_empty() {
             return self.bind_grouping(names, call, position);
         }
-        if let Some(rel) = self.bind_set_function(names, &name, call, false, position)? {
+        if let Some(rel) = self.bind_set_function(names, wanted, call, false, position)? {
             return self.set_in_select(rel, position);
         }
         if let Some(query) = super::written::value(&name, call, position)? {
@@ -257,7 +266,7 @@ impl Lowerer<'_> {
         {
             return Ok(bound);
         }
-        match self.find_routine(&name, call, &args, false, position)? {
+        match self.find_routine(wanted, call, &args, false, position)? {
             Some((id, given)) => self.bind_routine(id, given, args, position),
             None if call.args.iter().any(|a| a.name.is_some()) => {
                 let shown = call.args.iter().zip(&types).map(|(arg, ty)| {
@@ -269,6 +278,45 @@ impl Lowerer<'_> {
             }
             None => Err(no_function(&name, &types, position)),
         }
+    }
+
+    /// A call of what only a user can have made.
+    fn bind_own_call(
+        &mut self,
+        names: &Names<'_>,
+        wanted: Wanted<'_>,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Bound> {
+        if call.over.is_some()
+            || call.distinct
+            || call.filter.is_some()
+            || !call.order_by.is_empty()
+            || call.star
+        {
+            let message = format!("{wanted} is not an aggregate function");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if let Some(rel) = self.bind_own_set(names, wanted, call, false, position)? {
+            return self.set_in_select(rel, position);
+        }
+        let args = self.bind_args(names, call)?;
+        match self.find_routine(wanted, call, &args, false, position)? {
+            Some((id, given)) => self.bind_routine(id, given, args, position),
+            None => {
+                let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+                Err(no_function(&call.name.parts.join("."), &types, position))
+            }
+        }
+    }
+
+    /// What a name means. Who uses a schema must have the right to.
+    pub(super) fn meant<'n>(&mut self, name: &'n Name) -> Result<Wanted<'n>> {
+        let wanted = named(self.catalog, name)?;
+        if let Some(schema) = wanted.schema {
+            self.require(planaria_catalog::Object::Schema(schema), planaria_catalog::Privileges::USAGE);
+        }
+        Ok(wanted)
     }
 
     pub(super) fn bind_args(&mut self, names: &Names<'_>, call: &FunctionCall) -> Result<Vec<Bound>> {
@@ -347,11 +395,12 @@ impl Lowerer<'_> {
     pub(super) fn bind_set_function(
         &mut self,
         names: &Names<'_>,
-        name: &str,
+        wanted: Wanted<'_>,
         call: &FunctionCall,
         ordinality: bool,
         position: u32,
     ) -> Result<Option<RelId>> {
+        let name = wanted.local;
         let column = |ty: &Type| {
             let mut columns = vec![(name.to_owned(), ty.clone())];
             if ordinality {
@@ -454,29 +503,39 @@ impl Lowerer<'_> {
                 let kind = RelKind::Series { start, stop, step: one, ordinality };
                 Ok(Some(self.new_rel(name, column(&Type::Int4), kind)))
             }
-            _ => {
-                let sets = |p: &Procedure| p.returns_set();
-                if !self.catalog.procedures_named(name).any(sets) {
-                    return Ok(None);
-                }
-                let args = self.bind_args(names, call)?;
-                let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
-                let Some((id, given)) = self.find_routine(name, call, &args, false, position)? else {
-                    return Err(no_function(name, &types, position));
-                };
-                let procedure = self.catalog.procedure(id);
-                if !procedure.returns_set() {
-                    return Ok(None);
-                }
-                let mut columns = self.result_columns(procedure);
-                if ordinality {
-                    columns.push(("ordinality".to_owned(), Type::Int8));
-                }
-                let args = self.routine_args(id, given, args, position)?;
-                let kind = RelKind::CallSet { procedure: id, args, ordinality };
-                Ok(Some(self.new_rel(name, columns, kind)))
-            }
+            _ => self.bind_own_set(names, wanted, call, ordinality, position),
         }
+    }
+
+    /// A call of a user's function that returns a set; `None` where none of that name does.
+    pub(super) fn bind_own_set(
+        &mut self,
+        names: &Names<'_>,
+        wanted: Wanted<'_>,
+        call: &FunctionCall,
+        ordinality: bool,
+        position: u32,
+    ) -> Result<Option<RelId>> {
+        let sets = |p: &Procedure| p.returns_set();
+        if !self.catalog.procedures_named(wanted).any(sets) {
+            return Ok(None);
+        }
+        let args = self.bind_args(names, call)?;
+        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+        let Some((id, given)) = self.find_routine(wanted, call, &args, false, position)? else {
+            return Err(no_function(wanted.local, &types, position));
+        };
+        let procedure = self.catalog.procedure(id);
+        if !procedure.returns_set() {
+            return Ok(None);
+        }
+        let mut columns = self.result_columns(procedure);
+        if ordinality {
+            columns.push(("ordinality".to_owned(), Type::Int8));
+        }
+        let args = self.routine_args(id, given, args, position)?;
+        let kind = RelKind::CallSet { procedure: id, args, ordinality };
+        Ok(Some(self.new_rel(wanted.local, columns, kind)))
     }
 
     /// Columns of a routine's answer.
@@ -497,7 +556,7 @@ impl Lowerer<'_> {
     /// The routine that a call means, and where its parameters' values come from.
     pub(super) fn find_routine(
         &mut self,
-        name: &str,
+        name: Wanted<'_>,
         call: &FunctionCall,
         args: &[Bound],
         procedure: bool,
@@ -535,7 +594,7 @@ impl Lowerer<'_> {
             Choice::None => Ok(None),
             Choice::Ambiguous => {
                 // Fewer defaults win, as does a candidate without VARIADIC.
-                Err(ambiguous(name, &types, position))
+                Err(ambiguous(name.local, &types, position))
             }
         }
     }
@@ -637,7 +696,7 @@ impl Lowerer<'_> {
         field: &str,
         position: u32,
     ) -> Result<Option<Bound>> {
-        let Some(name) = call.name.parts.last() else { return Ok(None) };
+        let Ok(name) = named(self.catalog, &call.name) else { return Ok(None) };
         let mut named = self.catalog.procedures_named(name).filter(|p| !p.is_procedure()).peekable();
         let one_row = |p: &Procedure| matches!(p.returns, Returns::RowOf(_) | Returns::OutRow);
         if named.peek().is_none() || !named.all(one_row) {
@@ -684,6 +743,15 @@ impl Lowerer<'_> {
         self.bind_text_in(&Names::of(&scope), text, position)
     }
 
+    /// Looks at the catalog from where what is kept as text does.
+    pub(crate) fn at_home<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = self.catalog;
+        self.catalog = outer.home();
+        let result = f(self);
+        self.catalog = outer;
+        result
+    }
+
     /// The same, with names.
     pub(super) fn bind_text_in(&mut self, names: &Names<'_>, text: &str, position: u32) -> Result<Bound> {
         let foreign = |mut e: Error| {
@@ -691,7 +759,7 @@ impl Lowerer<'_> {
             e
         };
         let e = planaria_syntax::parse::expression(text).map_err(foreign)?;
-        let mut bound = self.bind(names, &e).map_err(foreign)?;
+        let mut bound = self.at_home(|l| l.bind(names, &e)).map_err(foreign)?;
         self.reposition(&mut bound, position);
         Ok(bound)
     }

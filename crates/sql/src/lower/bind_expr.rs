@@ -240,6 +240,7 @@ impl Lowerer<'_> {
             ExprKind::SqlValue(keyword, precision) => match keyword.as_str() {
                 "current_user" | "user" | "current_role" => Ok(self.user_name(false, position)),
                 "session_user" => Ok(self.user_name(true, position)),
+                "current_schema" => Ok(self.current_schema(position)),
                 _ => sql_value(keyword, *precision, position),
             },
             ExprKind::Cast(inner, name) => self.bind_cast(names, inner, name, position),
@@ -815,7 +816,6 @@ pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) ->
             Bound::new(kind, ty.clone(), position)
         }
         "current_catalog" => text(DATABASE),
-        "current_schema" => text(planaria_catalog::PUBLIC),
         _ => {
             return Err(Error::unsupported(
                 format!("{keyword} is not supported"),

@@ -6,7 +6,7 @@
 //! projects and filters dissolves into the group.
 
 use super::Lowerer;
-use super::bind_call::{Clause, plain_name};
+use super::bind_call::{Clause, is_own, named};
 use super::bind_query::rename;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, RelKind};
 use super::names::{Names, Source, SourceColumn};
@@ -25,6 +25,16 @@ pub(super) struct FromClause {
     pub items: Vec<Item>,
     pub filter: Vec<Bound>,
     pub star: Star,
+}
+
+/// 42P01
+pub(super) fn missing_relation(name: &Name) -> Error {
+    let message = format!("relation \"{}\" does not exist", name.parts.join("."));
+    Error::new(SqlState::UNDEFINED_TABLE, message).at(name.position)
+}
+
+fn is_unnest(catalog: &planaria_catalog::Catalog, name: &Name) -> Result<bool> {
+    named(catalog, name).map(|wanted| wanted.local == "unnest" && !is_own(wanted))
 }
 
 impl Lowerer<'_> {
@@ -63,7 +73,7 @@ impl Lowerer<'_> {
                 self.add_query(level, bound, name, columns, nullable, query.position)
             }
             TableRef::Function { call, alias, ordinality, position, .. }
-                if call.args.len() > 1 && plain_name(&call.name)? == "unnest" =>
+                if call.args.len() > 1 && is_unnest(self.catalog, &call.name)? =>
             {
                 let query = Box::new(unnest_side_by_side(call, *ordinality, *position));
                 let unnamed = || TableAlias { name: "unnest".to_owned(), columns: Vec::new() };
@@ -109,11 +119,15 @@ impl Lowerer<'_> {
         if let Some(system) = super::system::named(name) {
             return self.bind_system(level, system, shown, renamed, nullable, position);
         }
-        plain_name(name)?;
         let catalog = self.catalog;
-        if let Some(table) = catalog.table(&table) {
+        let no_schema = |e: Error| match e.sqlstate() {
+            SqlState::INVALID_SCHEMA_NAME => missing_relation(name),
+            _ => e,
+        };
+        let wanted = catalog.located(self.meant(name).map_err(no_schema)?);
+        if let Some(table) = catalog.table(wanted) {
             self.require_read(Object::Table(table.id));
-            self.note_relation(position, &name.parts, &table.name, alias.is_some());
+            self.note_relation(position, &name.parts, (table.schema, &table.name), alias.is_some());
             let rel = self.table_rel(table.id, shown);
             let part = self.add_rel(level, rel, shown, renamed, position)?;
             if shown != table.name
@@ -123,27 +137,27 @@ impl Lowerer<'_> {
             }
             return Ok(part);
         }
-        if let Some(sequence) = catalog.sequence(&table).filter(|s| !s.hidden) {
+        if let Some(sequence) = catalog.sequence(wanted).filter(|s| !s.hidden) {
             self.require_read(Object::Sequence(sequence.id));
-            let query = super::system::sequence_query(&table, position)?;
+            let schema = catalog.schema_name(sequence.schema);
+            let query = super::system::sequence_query(schema, &table, position)?;
             let bound = self.bind_level(Names::of(&super::Scope::new()), &query, false)?;
             return self.add_query(level, bound, shown, renamed, nullable, position);
         }
-        if let Some(view) = catalog.views.get(&table) {
+        if let Some(view) = catalog.view(wanted) {
+            let key = view.key();
             let foreign = |mut e: Error| {
                 e.fields_mut().position = Some(position);
                 e.context(format!("view \"{}\"", view.name))
             };
-            self.require_read(Object::View(view.name.clone()));
-            self.note_relation(position, &name.parts, &view.name, alias.is_some());
-            if self.expanding.contains(&view.name) {
+            self.require_read(Object::View(key.clone()));
+            self.note_relation(position, &name.parts, (view.schema, &view.name), alias.is_some());
+            if self.expanding.contains(&key) {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
                 return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(position));
             }
-            let shared = !self.rights.locked && self.is_shared(&view.name, position)?;
-            if shared
-                && let Some((_, Some(place))) = self.views.as_ref().and_then(|v| v.get(&view.name)).copied()
-            {
+            let shared = !self.rights.locked && self.is_shared(&key, position)?;
+            if shared && let Some((_, Some(place))) = self.views.as_ref().and_then(|v| v.get(&key)).copied() {
                 let rel = self.cte_rel(place, shown);
                 return self.add_rel(level, rel, shown, renamed, position);
             }
@@ -152,8 +166,9 @@ impl Lowerer<'_> {
             let collectors = std::mem::take(&mut self.collectors);
             let around = std::mem::take(&mut self.cte_reads);
             let owner = view.rights.owner;
-            self.expanding.push(view.name.clone());
-            let bound = self.as_owner(owner, |l| l.bind_level(Names::of(&scope), &query, false));
+            self.expanding.push(key.clone());
+            let bound =
+                self.as_owner(owner, |l| l.at_home(|l| l.bind_level(Names::of(&scope), &query, false)));
             self.expanding.pop();
             self.collectors = collectors;
             let mut bound = match bound {
@@ -166,7 +181,7 @@ impl Lowerer<'_> {
             if shared && !self.draws(&bound) {
                 let place = self.add_cte(&view.name, bound);
                 self.read_by(place, around);
-                if let Some((_, known)) = self.views.as_mut().and_then(|v| v.get_mut(&view.name)) {
+                if let Some((_, known)) = self.views.as_mut().and_then(|v| v.get_mut(&key)) {
                     *known = Some(place);
                 }
                 let rel = self.cte_rel(place, shown);
@@ -175,8 +190,7 @@ impl Lowerer<'_> {
             self.cte_reads.splice(..0, around);
             return self.add_query(level, bound, shown, renamed, nullable, position);
         }
-        let message = format!("relation \"{}\" does not exist", name.parts.join("."));
-        let error = Error::new(SqlState::UNDEFINED_TABLE, message).at(position);
+        let error = missing_relation(name);
         if !(name.parts.len() == 1 && level.comes_later(&table)) {
             return Err(error);
         }
@@ -343,15 +357,22 @@ impl Lowerer<'_> {
         ordinality: bool,
         position: u32,
     ) -> Result<FromClause> {
-        let name = plain_name(&call.name)?.to_owned();
+        let wanted = self.meant(&call.name)?;
+        let name = wanted.local.to_owned();
         let shown = alias.map_or(name.as_str(), |a| a.name.as_str());
         let mut renamed: Vec<String> = alias.map_or(Vec::new(), |a| a.columns.clone());
-        if let ([], Some(system)) = (&call.args[..], super::system::answering(&name)) {
+        if let ([], Some(system)) = (&call.args[..], super::system::answering(&name))
+            && !is_own(wanted)
+        {
             return self.bind_system(level, system, shown, &renamed, false, position);
         }
         let rel = self
             .in_clause(Clause::From, |l| {
-                if let Some(rel) = l.bind_set_function(level, &name, call, ordinality, position)? {
+                let set = match is_own(wanted) {
+                    true => l.bind_own_set(level, wanted, call, ordinality, position)?,
+                    false => l.bind_set_function(level, wanted, call, ordinality, position)?,
+                };
+                if let Some(rel) = set {
                     return Ok(rel);
                 }
                 if ordinality {
@@ -365,10 +386,10 @@ impl Lowerer<'_> {
                 let rows = |p: &planaria_catalog::Procedure| {
                     matches!(p.returns, Returns::RowOf(_) | Returns::OutRow)
                 };
-                if l.catalog.procedures_named(&name).any(rows) {
+                if l.catalog.procedures_named(wanted).any(rows) {
                     let args: Vec<Bound> =
                         call.args.iter().map(|a| l.bind(level, &a.value)).collect::<Result<_>>()?;
-                    if let Some((id, given)) = l.find_routine(&name, call, &args, false, position)?
+                    if let Some((id, given)) = l.find_routine(wanted, call, &args, false, position)?
                         && rows(l.catalog.procedure(id))
                     {
                         let columns = l.result_columns(l.catalog.procedure(id));

@@ -1,6 +1,7 @@
 //! What INSERT, UPDATE and DELETE share: their table, values for its columns, RETURNING.
 
-use super::bind_call::{Clause, Collector, plain_name};
+use super::bind_call::{Clause, Collector};
+use super::bind_from::missing_relation;
 use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::names::{Names, Source};
 use super::types::CastContext;
@@ -27,7 +28,11 @@ impl<'c> Lowerer<'c> {
             };
             return Err(super::system::read_only(system, Some(verb), name.position));
         }
-        let table = plain_name(name)?;
+        let no_schema = |e: Error| match e.sqlstate() {
+            SqlState::INVALID_SCHEMA_NAME => missing_relation(name),
+            _ => e,
+        };
+        let table = self.catalog.located(self.meant(name).map_err(no_schema)?);
         if let Some(table) = self.catalog.table(table) {
             let privilege = match verb {
                 "insert" => Privileges::INSERT,
@@ -37,7 +42,7 @@ impl<'c> Lowerer<'c> {
             self.require(Object::Table(table.id), privilege);
             return Ok(table);
         }
-        if self.catalog.views.contains_key(table) {
+        if self.catalog.view(table).is_some() {
             let verb = match verb {
                 "insert" => "insert into",
                 "delete" => "delete from",
@@ -50,8 +55,7 @@ impl<'c> Lowerer<'c> {
             let message = format!("cannot change sequence \"{table}\"");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
         }
-        let message = format!("relation \"{}\" does not exist", name.parts.join("."));
-        Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(name.position))
+        Err(missing_relation(name))
     }
 
     /// Within the names of a statement that is no SELECT.

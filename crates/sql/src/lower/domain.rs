@@ -29,11 +29,10 @@ impl From<Type> for Declared {
 
 /// The user's type of that name.
 pub(crate) fn user_type<'c>(catalog: &'c planaria_catalog::Catalog, name: &Name) -> Option<&'c UserType> {
-    match &name.parts[..] {
-        [one] => catalog.user_type(one),
-        [schema, one] if schema == planaria_catalog::PUBLIC => catalog.user_type(one),
-        _ => None,
-    }
+    let wanted = super::bind_call::named(catalog, name).ok()?;
+    // A type of the system's is none of them.
+    let system = name.parts.len() > 1 && wanted.schema.is_none();
+    catalog.user_type(wanted).filter(|_| !system)
 }
 
 impl Lowerer<'_> {
@@ -44,8 +43,8 @@ impl Lowerer<'_> {
                 user_type(self.catalog, path).filter(|t| matches!(t.kind, TypeKind::Domain(_))).map(|t| t.id)
             }
             TypeNameKind::OfColumn(path) => match &path.parts[..] {
-                [.., table, column] => {
-                    let table = self.catalog.table(table);
+                [.., _, column] => {
+                    let table = super::types::table_of_column(self.catalog, path);
                     table.and_then(|t| t.column(column)).and_then(|(_, c)| c.domain)
                 }
                 _ => None,

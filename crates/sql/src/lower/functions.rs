@@ -55,6 +55,7 @@ const FIRST: &[Extra] = &[Extra::Int(1), Extra::Int(-1)];
 const FIRST_WITHOUT_OPTIONS: &[Extra] = &[Extra::Text(""), Extra::Int(1), Extra::Int(-1)];
 pub(super) use planaria_catalog::DATABASE;
 use planaria_catalog::{Object, Privileges};
+use planaria_syntax::ast::Name;
 
 use Make::Func as F;
 
@@ -249,7 +250,6 @@ static TABLE: &[Line] = &[
     line("sha512", &[Bytea], Bytea, With(Func::BytesSha, &[Extra::Int(512)])),
     line("version", &[], Text, F(Func::Version)),
     line("current_database", &[], Text, Constant(DATABASE)),
-    line("current_schema", &[], Text, Constant(planaria_catalog::PUBLIC)),
     // ---- conversions by a type's name ----
     line("text", &[Text], Text, Same),
     line("date", &[Timestamp], Date, Same),
@@ -746,9 +746,11 @@ impl Lowerer<'_> {
             )
             .at(arg.position));
         };
-        let name = sequence_name(text);
-        self.catalog.sequence(&name).filter(|s| !s.hidden).map(|s| s.id).ok_or_else(|| {
-            let message = format!("relation \"{name}\" does not exist");
+        let parts = planaria_catalog::reg::split_name(text).map_err(|e| e.at(arg.position))?;
+        let name = Name { parts, position: arg.position };
+        let wanted = self.catalog.located(self.meant(&name)?);
+        self.catalog.sequence(wanted).filter(|s| !s.hidden).map(|s| s.id).ok_or_else(|| {
+            let message = format!("relation \"{}\" does not exist", name.parts.join("."));
             Error::new(SqlState::UNDEFINED_TABLE, message).at(arg.position)
         })
     }
@@ -773,15 +775,6 @@ impl Lowerer<'_> {
             }
             _ => self.coerce(e, &Type::Text, CastContext::Assignment),
         }
-    }
-}
-
-/// The name of a sequence in the text of a `regclass`.
-pub(crate) fn sequence_name(text: &str) -> String {
-    let name = text.strip_prefix("public.").unwrap_or(text);
-    match name.strip_prefix('"').and_then(|n| n.strip_suffix('"')) {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => name.to_ascii_lowercase(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! column's type.
 
 use super::Lowerer;
-use super::bind_call::plain_name;
+use super::bind_call::{is_own, named};
 use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -27,7 +27,11 @@ pub(super) fn query(
     definitions: &[(String, TypeName)],
     position: u32,
 ) -> Result<Option<Query>> {
-    let name = plain_name(&call.name)?;
+    let wanted = named(catalog, &call.name)?;
+    if is_own(wanted) && definitions.is_empty() {
+        return Ok(None);
+    }
+    let name = if is_own(wanted) { "" } else { wanted.local };
     let what = |what: &str| {
         let message = format!("a column definition list is {what} for functions returning \"record\"");
         Error::new(SqlState::SYNTAX_ERROR, message).at(position)
@@ -79,7 +83,7 @@ fn columns_of(catalog: &Catalog, function: &str, base: &Expr) -> Result<Vec<(Str
     let ExprKind::Cast(inner, TypeName { kind: TypeNameKind::Named(path), .. }) = &base.kind else {
         return Err(unsupported());
     };
-    let table = path.parts.last().and_then(|name| catalog.table(name));
+    let table = named(catalog, path).ok().and_then(|wanted| catalog.table(catalog.located(wanted)));
     let Some(table) = table.filter(|_| inner.kind == ExprKind::Null) else { return Err(unsupported()) };
     let of = |column: &str| {
         let mut parts = path.parts.clone();

@@ -174,7 +174,7 @@ impl Lowerer<'_> {
         let position = name.position;
         let mut parts = &name.parts[..];
         let known =
-            |s: &String| s == planaria_catalog::PUBLIC || planaria_catalog::system::is_system_schema(s);
+            |s: &str| planaria_catalog::system::is_system_schema(s) || self.catalog.schema(s).is_some();
         if parts.len() == 3 && known(&parts[0]) {
             parts = &parts[1..];
         }

@@ -8,7 +8,7 @@ use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Result, SqlState, Type, oid};
-use planaria_catalog::{PUBLIC, reg};
+use planaria_catalog::reg;
 use planaria_ir::{ADVISORY_PAIR, ADVISORY_SHARED, ADVISORY_TRANSACTION, Func, Question};
 
 /// An argument that SQL leaves out.
@@ -234,14 +234,17 @@ impl Lowerer<'_> {
                 let args = vec![relation, text(name, position)];
                 return Ok(Some(ask(Question::RelationSize, args, Type::Int8, position)));
             }
+            ("current_schema", []) => return Ok(Some(self.current_schema(position))),
             ("current_schemas", [implicit]) => {
+                let path = self.catalog.path().schemas().iter().map(|s| self.catalog.schema_name(*s));
+                let path: Vec<&str> = path.collect();
                 let names = |list: &[&str]| {
                     let list = list.iter().map(|n| Datum::Text((*n).to_owned())).collect();
                     let ty = Type::Array(Box::new(Type::NAME));
                     Bound::constant(Datum::Array(list), ty, position)
                 };
                 let implicit = self.coerce(implicit.clone(), &Type::Bool, CastContext::Implicit)?;
-                let (all, searched) = (names(&["pg_catalog", PUBLIC]), names(&[PUBLIC]));
+                let (all, searched) = (names(&[&["pg_catalog"], &path[..]].concat()), names(&path));
                 let ty = all.ty.clone();
                 let whens = vec![(implicit, all)];
                 return Ok(Some(Bound::new(BoundKind::Case(whens, Box::new(searched)), ty, position)));
@@ -354,6 +357,17 @@ impl Lowerer<'_> {
         let privilege = self.coerce(rest[wanted - 1].clone(), &Type::Text, CastContext::Implicit)?;
         let args = vec![text(kind, position), role, object, column, privilege];
         Ok(ask(Question::HasPrivilege, args, Type::Bool, position))
+    }
+
+    /// Where things are made that name no schema; NULL where the path leads nowhere.
+    pub(super) fn current_schema(&self, position: u32) -> Bound {
+        match self.catalog.creation_schema() {
+            Ok(id) => {
+                let name = self.catalog.schema_name(id).to_owned();
+                Bound::constant(Datum::Text(name), Type::NAME, position)
+            }
+            Err(_) => Bound::null(Type::NAME, position),
+        }
     }
 
     /// An object by name or OID, as a text.

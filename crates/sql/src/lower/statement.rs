@@ -136,14 +136,14 @@ impl Lowerer<'_> {
 
     fn emit_procedure_call(&mut self, scope: &Scope, call: &FunctionCall) -> Result<Called> {
         let names = Names::of(scope);
-        let name = super::bind_call::plain_name(&call.name)?.to_owned();
+        let name = self.meant(&call.name)?;
         let position = call.name.position;
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
             args.push(self.outside("CALL arguments", |l| l.bind(&names, &arg.value))?);
         }
         let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
-        let Some((procedure, given)) = self.find_routine(&name, call, &args, true, position)? else {
+        let Some((procedure, given)) = self.find_routine(name, call, &args, true, position)? else {
             let types: Vec<String> = types.iter().map(super::operators::base_name).collect();
             let message = format!("procedure {name}({}) does not exist", types.join(", "));
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(

@@ -35,10 +35,11 @@ pub(super) fn answering(function: &str) -> Option<&'static SystemRelation> {
 }
 
 /// The row of a sequence, which PostgreSQL has as a relation.
-pub(super) fn sequence_query(name: &str, position: u32) -> Result<Query> {
-    let literal = name.replace('\'', "''");
+pub(super) fn sequence_query(schema: &str, name: &str, position: u32) -> Result<Query> {
+    let [schema, name] = [schema, name].map(|n| n.replace('\'', "''"));
     let text = format!(
-        "SELECT last_value, log_cnt, is_called FROM pg_catalog.planaria_sequences WHERE sequencename = '{literal}'"
+        "SELECT last_value, log_cnt, is_called FROM pg_catalog.planaria_sequences
+         WHERE schemaname = '{schema}' AND sequencename = '{name}'"
     );
     planaria_syntax::parse::query(&text).map_err(|e| e.at(position))
 }

@@ -9,8 +9,8 @@ use planaria_base::datetime;
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
-use planaria_catalog::Catalog;
-use planaria_syntax::ast::{TypeName, TypeNameKind};
+use planaria_catalog::{Catalog, Table};
+use planaria_syntax::ast::{Name, TypeName, TypeNameKind};
 
 /// Why a value is converted; decides which conversions are allowed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -346,6 +346,18 @@ impl Lowerer<'_> {
     }
 }
 
+/// The table whose row type a name is.
+pub(crate) fn table_of_type<'c>(catalog: &'c Catalog, name: &Name) -> Option<&'c Table> {
+    let wanted = super::bind_call::named(catalog, name).ok()?;
+    catalog.table(catalog.located(wanted))
+}
+
+/// The table of `table.column%TYPE`.
+pub(super) fn table_of_column<'c>(catalog: &'c Catalog, path: &Name) -> Option<&'c Table> {
+    let table = Name { parts: path.parts[..path.parts.len() - 1].to_vec(), position: path.position };
+    table_of_type(catalog, &table)
+}
+
 /// The type that a type name stands for.
 pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
     match &name.kind {
@@ -354,9 +366,10 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             let [.., table, column] = &path.parts[..] else {
                 return Err(unknown(&path.parts.join("."), name.position));
             };
-            let found = catalog.table(table).and_then(|t| t.column(column));
+            let of = table_of_column(catalog, path);
+            let found = of.and_then(|t| t.column(column));
             found.map(|(_, c)| c.ty.clone()).ok_or_else(|| {
-                let e = match catalog.table(table) {
+                let e = match of {
                     None => {
                         Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist"))
                     }
@@ -368,9 +381,7 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
                 e.at(name.position)
             })
         }
-        TypeNameKind::Named(path) | TypeNameKind::RowOf(path)
-            if path.parts.last().is_some_and(|n| catalog.table(n).is_some()) =>
-        {
+        TypeNameKind::Named(path) | TypeNameKind::RowOf(path) if table_of_type(catalog, path).is_some() => {
             let hint = "Name the columns one by one.";
             Err(Error::unsupported("a row type is not supported here", hint).at(name.position))
         }
@@ -383,7 +394,7 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
                 let hint = "Use an array of the type that the domain is over.";
                 Err(Error::unsupported("an array of a domain is not supported", hint).at(name.position))
             }
-            None if path.parts.last().is_some_and(|n| catalog.table(n).is_some()) => {
+            None if table_of_type(catalog, path).is_some() => {
                 let hint = "Use an array for each column.";
                 Err(Error::unsupported("an array of rows is not supported", hint).at(name.position))
             }

@@ -10,7 +10,7 @@ use super::bound::{Bound, RelKind};
 use super::names::{Names, Source};
 use super::scope::Scope;
 use planaria_base::text_io::quote_ident;
-use planaria_base::{ColumnId, Result, TableId};
+use planaria_base::{ColumnId, Result, SchemaId, TableId};
 use planaria_catalog::Catalog;
 use planaria_ir::{Output, ProgramKind};
 use planaria_syntax::ast::{ExprKind, SelectItem};
@@ -26,7 +26,7 @@ pub(super) struct Mentions {
     /// NATURAL: where the join ends, and its columns.
     naturals: BTreeMap<u32, (u32, Vec<String>)>,
     /// Tables and views of FROM, and whether they have an alias.
-    relations: BTreeMap<u32, (String, bool)>,
+    relations: BTreeMap<u32, (SchemaId, String, bool)>,
     /// Columns that stand alone: what qualifies them, and whether another column could come to have their name.
     bare: BTreeMap<u32, (String, bool)>,
     /// Columns of tables: which, and of how many parts their name is.
@@ -36,15 +36,16 @@ pub(super) struct Mentions {
 }
 
 /// What gets another name.
+#[derive(Clone, Copy)]
 pub(crate) enum Renamed<'n> {
-    /// A table or view.
-    Relation(&'n str),
+    /// A table or view of a schema.
+    Relation(SchemaId, &'n str),
     /// A column of a table.
     Column(TableId, ColumnId),
 }
 
 /// A change of a text: bytes from, to, what they become.
-type Edit = (usize, usize, String);
+pub(super) type Edit = (usize, usize, String);
 
 /// The columns of a query, and its text with every star of a select list and every NATURAL written out; columns are
 /// qualified where another table could come to have one of that name.
@@ -84,10 +85,10 @@ pub(crate) fn renamed(catalog: &Catalog, text: &str, what: &Renamed<'_>, to: &st
     let to = quote_ident(to);
     let mut edits: Vec<Edit> = Vec::new();
     match what {
-        Renamed::Relation(from) => {
-            for (position, (name, aliased)) in &mentions.relations {
+        Renamed::Relation(schema, from) => {
+            for (position, (of, name, aliased)) in &mentions.relations {
                 let start = *position as usize;
-                if name != from {
+                if (of, name.as_str()) != (schema, *from) {
                     continue;
                 }
                 if let Some((_, end)) = last_identifier(text, start) {
@@ -128,7 +129,7 @@ fn mentions(catalog: &Catalog, text: &str) -> Result<(Vec<Output>, Box<Mentions>
     Ok((columns, lowerer.text.take().unwrap_or_default()))
 }
 
-fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+pub(super) fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort();
     let mut out = text.to_owned();
     for (start, end, new) in edits.into_iter().rev() {
@@ -264,9 +265,15 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn note_relation(&mut self, position: u32, parts: &[String], name: &str, aliased: bool) {
+    pub(super) fn note_relation(
+        &mut self,
+        position: u32,
+        parts: &[String],
+        (schema, name): (SchemaId, &str),
+        aliased: bool,
+    ) {
         if let Some(text) = self.text().filter(|text| text.has(position, &parts[0])) {
-            text.relations.insert(position, (name.to_owned(), aliased));
+            text.relations.insert(position, (schema, name.to_owned(), aliased));
         }
     }
 

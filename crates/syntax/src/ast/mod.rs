@@ -527,7 +527,18 @@ pub enum StatementKind {
     /// CREATE FUNCTION / PROCEDURE
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE SCHEMA
-    CreateSchema { name: String, if_not_exists: bool },
+    CreateSchema {
+        /// Its name; that of the owner where none is given.
+        name: Option<String>,
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// AUTHORIZATION
+        owner: Option<RoleSpec>,
+    },
+    /// ALTER SCHEMA .. RENAME TO
+    RenameSchema { name: String, to: String },
+    /// ALTER .. SET SCHEMA
+    SetSchema { object: OwnedObject, schema: String },
     /// DROP TABLE | INDEX | VIEW | SEQUENCE | SCHEMA
     Drop { object: ObjectKind, names: Vec<Name>, if_exists: bool, cascade: bool },
     /// DROP FUNCTION | PROCEDURE | ROUTINE; argument types if given

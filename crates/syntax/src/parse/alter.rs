@@ -16,6 +16,9 @@ impl Parser<'_> {
         }
         let if_exists = self.eat_words(&["if", "exists"]);
         let name = self.relation_name()?;
+        if self.at_words(&["set", "schema"]) {
+            return self.set_schema(OwnedObject::Relation(ObjectKind::Table, name, if_exists));
+        }
         let actions = match self.at_word("rename") {
             true => vec![self.rename()?],
             false => self.list(Self::alter_action)?,
@@ -243,6 +246,9 @@ impl Parser<'_> {
             let object = OwnedObject::Relation(object, name, if_exists);
             return Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? });
         }
+        if self.at_words(&["set", "schema"]) {
+            return self.set_schema(OwnedObject::Relation(object, name, if_exists));
+        }
         match self.at_end() {
             true => self.fail(),
             false => self.unsupported_statement(tag),
@@ -255,9 +261,16 @@ impl Parser<'_> {
         let object = OwnedObject::Routine(self.routine_ref(procedure)?);
         match self.at_word("owner") {
             true => Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? }),
+            false if self.at_words(&["set", "schema"]) => self.set_schema(object),
             false if self.at_end() => self.fail(),
             false => self.unsupported_statement(tag),
         }
+    }
+
+    /// `SET SCHEMA ..`, behind what is to be moved.
+    pub(crate) fn set_schema(&mut self, object: OwnedObject) -> Result<StatementKind> {
+        self.expect_words(&["set", "schema"])?;
+        Ok(StatementKind::SetSchema { object, schema: self.name()? })
     }
 
     /// `ALTER SCHEMA | DATABASE .. OWNER TO`
@@ -274,6 +287,11 @@ impl Parser<'_> {
             && !self.at_word_ahead(1, "tablespace")
         {
             return self.alter_defaults(DefaultsOf::Database((name.clone(), *position)));
+        }
+        if let OwnedObject::Schema(name, _) = &object
+            && self.eat_words(&["rename", "to"])
+        {
+            return Ok(StatementKind::RenameSchema { name: name.clone(), to: self.name()? });
         }
         match self.at_word("owner") {
             true => Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? }),
@@ -294,6 +312,9 @@ impl Parser<'_> {
         if self.at_word("owner") {
             let object = OwnedObject::Relation(ObjectKind::Sequence, name, if_exists);
             return Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? });
+        }
+        if self.at_words(&["set", "schema"]) {
+            return self.set_schema(OwnedObject::Relation(ObjectKind::Sequence, name, if_exists));
         }
         if self.at_word("set") {
             return self.unsupported_statement("ALTER SEQUENCE .. SET");

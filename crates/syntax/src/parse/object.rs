@@ -237,14 +237,15 @@ impl Parser<'_> {
     pub(crate) fn create_schema(&mut self) -> Result<StatementKind> {
         self.bump();
         let if_not_exists = self.eat_words(&["if", "not", "exists"]);
-        if self.at_word("authorization") {
-            return self.unsupported("CREATE SCHEMA AUTHORIZATION", self.position());
+        let name = if self.at_word("authorization") { None } else { Some(self.name()?) };
+        let owner = match self.eat_word("authorization") {
+            true => Some(self.role_spec()?),
+            false => None,
+        };
+        if self.at_any(&["create", "grant"]) {
+            return self.unsupported("CREATE SCHEMA with elements", self.position());
         }
-        let name = self.name()?;
-        if self.at_any(&["authorization", "create", "grant"]) {
-            return self.unsupported("CREATE SCHEMA with an owner or elements", self.position());
-        }
-        Ok(StatementKind::CreateSchema { name, if_not_exists })
+        Ok(StatementKind::CreateSchema { name, if_not_exists, owner })
     }
 
     /// `[CASCADE | RESTRICT]`

@@ -1,5 +1,6 @@
 //! Transaction control, settings, prepared statements, EXPLAIN.
 
+use planaria_base::text_io::quote_ident;
 use planaria_base::{Isolation, Result};
 
 use super::lex::Kind;
@@ -193,7 +194,7 @@ impl Parser<'_> {
             }
             "schema" if followed => {
                 self.bump();
-                ("search_path".to_owned(), Some(vec![self.string()?]))
+                ("search_path".to_owned(), Some(vec![quote_ident(&self.string()?)]))
             }
             _ => {
                 let name = self.setting_name()?;
@@ -203,7 +204,14 @@ impl Parser<'_> {
                 if !self.eat_operator("=") {
                     self.expect_word("to")?;
                 }
-                (name, self.setting_values()?)
+                let value = self.setting_values()?;
+                // Names, of which a text has to be made that can be read again.
+                let quoted = |names: Vec<String>| {
+                    let names: Vec<String> = names.iter().map(|name| quote_ident(name)).collect();
+                    vec![names.join(", ")]
+                };
+                let is_path = name.eq_ignore_ascii_case("search_path");
+                (name, if is_path { value.map(quoted) } else { value })
             }
         })
     }

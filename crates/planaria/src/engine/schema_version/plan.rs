@@ -46,7 +46,7 @@ impl SchemaVersion {
     #[inline]
     pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {
         let routine = self.routine(id)?;
-        if !routine.logging.is_command() {
+        if !routine.logging.is_command() || !self.means_the_same(id) {
             return Ok((&routine.code, LogAs::Values));
         }
         Ok(match self.planned(id) {

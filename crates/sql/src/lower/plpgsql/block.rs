@@ -213,8 +213,7 @@ impl Body<'_, '_> {
     }
 
     fn named_table(&self, name: &Name) -> Option<TableId> {
-        let local = name.parts.last()?;
-        self.l.catalog.table(local).map(|t| t.id)
+        crate::lower::table_of_type(self.l.catalog, name).map(|t| t.id)
     }
 
     fn table_variable(&mut self, name: &str, of: &Name) -> Result<Variable> {
