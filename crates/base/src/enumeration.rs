@@ -25,6 +25,9 @@ pub struct Enum(Arc<Definition>);
 struct Definition {
     oid: Oid,
     array: Oid,
+    /// The name of its schema, unless that is `public`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema: Option<String>,
     name: String,
     /// In the order of their ranks.
     labels: Vec<Label>,
@@ -88,12 +91,12 @@ impl Enum {
             let rank = i32::try_from(at + 1).ok().and_then(|n| n.checked_mul(GAP)).ok_or_else(no_room)?;
             all.push(Label { rank, text: text.clone() });
         }
-        Ok(Enum(Arc::new(Definition { oid, array, name: name.to_owned(), labels: all })))
+        Ok(Enum(Arc::new(Definition { oid, array, schema: None, name: name.to_owned(), labels: all })))
     }
 
     /// A type with ranks that are known. They must rise.
     pub fn from_parts(oid: Oid, array: Oid, name: &str, labels: Vec<Label>) -> Enum {
-        Enum(Arc::new(Definition { oid, array, name: name.to_owned(), labels }))
+        Enum(Arc::new(Definition { oid, array, schema: None, name: name.to_owned(), labels }))
     }
 
     /// The type's OID.
@@ -107,6 +110,14 @@ impl Enum {
     /// Its name, without quotes.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+    /// Its name as messages have it: quoted, and with its schema unless that is `public`.
+    pub fn shown(&self) -> String {
+        let name = quote_ident(self.name());
+        match &self.0.schema {
+            Some(schema) => format!("{}.{name}", quote_ident(schema)),
+            None => name,
+        }
     }
     /// All labels in their order.
     pub fn labels(&self) -> &[Label] {
@@ -126,7 +137,7 @@ impl Enum {
     /// Reads a value. 22P02 of what is no label.
     pub fn parse(&self, text: &str) -> Result<i64> {
         self.rank(text).ok_or_else(|| {
-            let message = format!("invalid input value for enum {}: \"{text}\"", quote_ident(self.name()));
+            let message = format!("invalid input value for enum {}: \"{text}\"", self.shown());
             Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
         })
     }
@@ -135,6 +146,10 @@ impl Enum {
         out.extend_from_slice(self.label(rank).unwrap_or("").as_bytes());
     }
 
+    /// The same type in a schema; `None`: in `public`.
+    pub fn within(&self, schema: Option<&str>) -> Enum {
+        Enum(Arc::new(Definition { schema: schema.map(str::to_owned), ..(*self.0).clone() }))
+    }
     /// The same type under another name.
     pub fn renamed(&self, name: &str) -> Enum {
         Enum(Arc::new(Definition { name: name.to_owned(), ..(*self.0).clone() }))

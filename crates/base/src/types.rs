@@ -366,7 +366,7 @@ impl std::fmt::Display for Type {
                 Clock::Interval => write!(f, "interval({digits})"),
             },
             Type::Uuid => f.write_str("uuid"),
-            Type::Enum(of) => f.write_str(&crate::text_io::quote_ident(of.name())),
+            Type::Enum(of) => f.write_str(&of.shown()),
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),
             Type::Void => f.write_str("void"),

@@ -359,6 +359,7 @@ mod tests {
             has_primary_key: true,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            on_commit: Default::default(),
             generation: 0,
             rights: Rights::default(),
             comment: None,

@@ -28,7 +28,7 @@ pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
-pub use schemas::{Schema, SearchPath, Wanted, key, no_schema, of_key};
+pub use schemas::{Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, temporary_schema};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};
@@ -135,6 +135,9 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// Foreign keys of this table.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Of a temporary table: what becomes of it when a transaction commits.
+    #[serde(default)]
+    pub on_commit: OnCommit,
     /// Rises with each rewrite (TRUNCATE, ALTER that rewrites): the storage is a new one.
     pub generation: u32,
     /// Owner, and what was granted.
@@ -143,6 +146,18 @@ pub struct Table {
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
+}
+
+/// What becomes of a temporary table when a transaction commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnCommit {
+    /// Nothing.
+    #[default]
+    PreserveRows,
+    /// It is emptied.
+    DeleteRows,
+    /// It is dropped.
+    Drop,
 }
 
 /// A column.

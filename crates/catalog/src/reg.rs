@@ -4,7 +4,7 @@
 //! A name may be qualified and quoted; unqualified, `pg_catalog` is searched before `public`. Shown, a
 //! name is qualified only where it would not be found so.
 
-use crate::oids::{Object, signature};
+use crate::oids::Object;
 use crate::system::{self, INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
 use crate::{Catalog, PUBLIC, Wanted, of_key};
 use planaria_base::oid::{self, Oid};
@@ -370,10 +370,7 @@ fn routine_name(catalog: &Catalog, oid: Oid) -> Option<String> {
 fn routine_signature(catalog: &Catalog, oid: Oid) -> Option<String> {
     match catalog.oids.object(oid) {
         Some(Object::Routine(s)) => {
-            let routine = catalog.routine_by_identity(s)?;
-            let signature = signature(routine);
-            let types = signature.strip_prefix(&routine.name).unwrap_or_default();
-            Some(format!("{}{types}", catalog.shown_routine(routine)))
+            catalog.routine_by_identity(s).map(|routine| catalog.shown_signature(routine))
         }
         _ => Some(format!("{}({})", routine_name(catalog, oid)?, argument_types(catalog, oid)?.join(","))),
     }

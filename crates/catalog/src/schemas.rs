@@ -67,13 +67,28 @@ pub struct SearchPath {
     schemas: Arc<[SchemaId]>,
     /// Where new things are made that name no schema.
     creates_in: Option<SchemaId>,
+    /// That of the session's temporary relations, where it has some. It stands first.
+    temporary: Option<SchemaId>,
 }
 
 impl SearchPath {
     /// A path; new things are made in its first schema.
     pub fn new(schemas: impl IntoIterator<Item = SchemaId>) -> SearchPath {
         let schemas: Arc<[SchemaId]> = schemas.into_iter().collect();
-        SearchPath { creates_in: schemas.first().copied(), schemas }
+        SearchPath { creates_in: schemas.first().copied(), schemas, temporary: None }
+    }
+    /// The same with a schema of temporary relations before all others.
+    pub fn with_temporary(self, temporary: SchemaId) -> SearchPath {
+        let others = self.schemas.iter().copied().filter(|id| *id != temporary);
+        SearchPath {
+            schemas: std::iter::once(temporary).chain(others).collect(),
+            creates_in: self.creates_in,
+            temporary: Some(temporary),
+        }
+    }
+    /// The schema of the session's temporary relations.
+    pub fn temporary(&self) -> Option<SchemaId> {
+        self.temporary
     }
     /// Its schemas.
     pub fn schemas(&self) -> &[SchemaId] {
@@ -92,6 +107,21 @@ impl SearchPath {
 impl Default for SearchPath {
     fn default() -> SearchPath {
         SearchPath::new([SchemaId::PUBLIC])
+    }
+}
+
+/// What sessions call the schema of their temporary relations.
+pub const TEMPORARY: &str = "pg_temp";
+
+/// The name of a session's schema of temporary relations.
+pub fn temporary_schema(session: u32) -> String {
+    format!("{TEMPORARY}_{session}")
+}
+
+impl Schema {
+    /// Whether it is one of a session's temporary relations.
+    pub fn is_temporary(&self) -> bool {
+        self.name.strip_prefix(TEMPORARY).is_some_and(|rest| rest.starts_with('_'))
     }
 }
 
@@ -180,6 +210,9 @@ impl Catalog {
         if name == PUBLIC {
             return Some(SchemaId::PUBLIC);
         }
+        if name == TEMPORARY {
+            return self.path().temporary();
+        }
         self.schemas.candidates(Key::name(name)).find(|s| s.name == name).map(|s| s.id)
     }
     /// A schema beside `public` by its id.
@@ -201,6 +234,10 @@ impl Catalog {
     /// All schemas of users.
     pub fn schema_ids(&self) -> impl Iterator<Item = SchemaId> {
         std::iter::once(SchemaId::PUBLIC).chain(self.schemas.definitions().map(|s| s.id))
+    }
+    /// Whether a schema is one of a session's temporary relations.
+    pub fn is_temporary(&self, id: SchemaId) -> bool {
+        self.schema_by_id(id).is_some_and(Schema::is_temporary)
     }
     /// OID of a schema.
     pub fn schema_oid(&self, id: SchemaId) -> Oid {
@@ -266,6 +303,23 @@ impl Catalog {
     pub fn shown_user_type(&self, id: planaria_base::TypeId) -> String {
         let ty = self.type_by_id(id);
         self.shown_type(ty.schema, &ty.name)
+    }
+    /// Of the type of a value.
+    pub fn shown_value_type(&self, ty: &planaria_base::Type) -> String {
+        use planaria_base::Type;
+        match ty {
+            Type::Enum(of) => match self.type_of_oid(of.oid()) {
+                Some(ty) => self.shown_user_type(ty.id),
+                None => ty.to_string(),
+            },
+            Type::Array(of) if matches!(**of, Type::Enum(_)) => format!("{}[]", self.shown_value_type(of)),
+            ty => ty.to_string(),
+        }
+    }
+    /// Of a routine, with the types that it takes.
+    pub fn shown_signature(&self, routine: &crate::Procedure) -> String {
+        let types: Vec<String> = routine.inputs().map(|p| self.shown_value_type(&p.ty)).collect();
+        format!("{}({})", self.shown_routine(routine), types.join(","))
     }
     /// Of a routine.
     pub fn shown_routine(&self, routine: &crate::Procedure) -> String {

@@ -8,7 +8,8 @@
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
 //! Version 3 is version 2 with a part more behind the users: where names were looked for, as numbers of schemas with
-//! commas between them, and a zero byte. It is written where that is not `public` alone.
+//! commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary
+//! relations. It is written where that is not `public` alone.
 //!
 //! A later version is refused. What begins with a character that a text can begin with is the statement
 //! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
@@ -70,21 +71,35 @@ impl<'t> SchemaChange<'t> {
     /// Where names were looked for that say no schema.
     pub(crate) fn path(&self) -> Result<SearchPath> {
         let Some(path) = self.path else { return Ok(SearchPath::default()) };
-        let schemas = path.split(',').filter(|id| !id.is_empty()).map(|id| id.parse().map(SchemaId));
-        let schemas: std::result::Result<Vec<SchemaId>, _> = schemas.collect();
-        schemas.map(SearchPath::new).map_err(|_| {
-            Error::new(
-                SqlState::DATA_CORRUPTED,
-                "a logged schema change does not say where it looked for names",
-            )
-        })
+        let wrong = || {
+            let message = "a logged schema change does not say where it looked for names";
+            Error::new(SqlState::DATA_CORRUPTED, message)
+        };
+        let (mut schemas, mut temporary) = (Vec::new(), None);
+        for id in path.split(',').filter(|id| !id.is_empty()) {
+            let own = id.strip_prefix('t');
+            let number = SchemaId(own.unwrap_or(id).parse().map_err(|_| wrong())?);
+            match own {
+                Some(_) => temporary = Some(number),
+                None => schemas.push(number),
+            }
+        }
+        let path = SearchPath::new(schemas);
+        Ok(temporary.map_or(path.clone(), |temporary| path.with_temporary(temporary)))
     }
 
     /// Who made it, in the catalog as it was then.
     pub(crate) fn actor(&self, catalog: &Catalog) -> Result<Actor> {
         let Some([user, session_user]) = self.users else {
             let actor = Actor::default();
-            return Ok(Actor { before_roles: true, before_intervals: true, checks_bodies: false, ..actor });
+            let internal = true;
+            return Ok(Actor {
+                before_roles: true,
+                before_intervals: true,
+                checks_bodies: false,
+                internal,
+                ..actor
+            });
         };
         let id = |name: &str| {
             catalog.role(name).map(|r| r.id).ok_or_else(|| {
@@ -94,7 +109,8 @@ impl<'t> SchemaChange<'t> {
         };
         let before_intervals = self.before_intervals;
         let (user, session_user) = (id(user)?, id(session_user)?);
-        Ok(Actor { user, session_user, before_roles: false, before_intervals, checks_bodies: false })
+        let (before_roles, checks_bodies, internal) = (false, false, true);
+        Ok(Actor { user, session_user, before_roles, before_intervals, checks_bodies, internal })
     }
 }
 
@@ -108,7 +124,9 @@ pub(crate) fn encode(catalog: &Catalog, actor: Actor, path: &SearchPath, text: &
         bytes.push(0);
     }
     if !home {
-        let schemas: Vec<String> = path.schemas().iter().map(|id| id.0.to_string()).collect();
+        let temporary = |id: &SchemaId| if path.temporary() == Some(*id) { "t" } else { "" };
+        let schemas = path.schemas().iter().map(|id| format!("{}{}", temporary(id), id.0));
+        let schemas: Vec<String> = schemas.collect();
         bytes.extend(schemas.join(",").as_bytes());
         bytes.push(0);
     }
@@ -123,14 +141,15 @@ mod tests {
     #[test]
     fn a_change_comes_back() {
         let catalog = Catalog::default();
-        for path in [vec![0], vec![2, 0], vec![]] {
-            let path = SearchPath::new(path.into_iter().map(SchemaId));
+        let path = |ids: &[u32]| SearchPath::new(ids.iter().copied().map(SchemaId));
+        let temporary = path(&[0, 2]).with_temporary(SchemaId(7));
+        for path in [path(&[0]), path(&[2, 0]), path(&[]), temporary] {
             let bytes = encode(&catalog, Actor::default(), &path, "CREATE TABLE \u{e4} (a int)");
             let change = SchemaChange::decode(&bytes).expect("decodes");
             assert_eq!(change.text, "CREATE TABLE \u{e4} (a int)");
             assert_eq!(change.path().expect("numbers"), path);
             // Bodies were looked at then, if they were.
-            let actor = Actor { checks_bodies: false, ..Actor::default() };
+            let actor = Actor { checks_bodies: false, internal: true, ..Actor::default() };
             assert_eq!(change.actor(&catalog).expect("known"), actor);
         }
     }

@@ -138,6 +138,7 @@ impl Engine {
         let log = Arc::new(log);
         engine.meter.count_log(&log);
         engine.log.set(log).map_err(|_| Error::internal("two logs"))?;
+        crate::session::temporary::drop_left(&engine)?;
         Ok(engine)
     }
 

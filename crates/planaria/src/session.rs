@@ -28,6 +28,7 @@ pub(crate) mod schema;
 pub(crate) mod schema_block;
 pub(crate) mod serve;
 pub(crate) mod statement;
+pub(crate) mod temporary;
 pub(crate) mod truncate;
 pub(crate) mod user;
 pub(crate) mod waiting;

@@ -31,6 +31,7 @@ impl SessionCore {
                     self.warn("there is already a transaction in progress");
                     return Ok(done("BEGIN"));
                 }
+                self.settle_temporary()?;
                 let read_only = read_only.unwrap_or_else(|| self.is_read_only());
                 let isolation = isolation.unwrap_or_else(|| self.settings.isolation());
                 self.begin_block(read_only, isolation)?;
@@ -171,6 +172,12 @@ impl SessionCore {
     }
 
     fn commit_block(&mut self) -> Result<StatementResult> {
+        if self.reading.is_none()
+            && let Err(error) = self.end_temporary()
+        {
+            self.roll_back();
+            return Err(error);
+        }
         if let Some(reading) = &self.reading {
             let at = reading.open.at;
             return Ok(self.commit_reading(at));

@@ -125,6 +125,10 @@ pub(crate) struct SessionCore {
     pub(crate) no_columns: Arc<[Column]>,
     pub(crate) statements: crate::session::prepared::StatementCache,
     pub(crate) settings: Settings,
+    /// Its temporary relations.
+    pub(crate) temporary: crate::session::temporary::Temporary,
+    /// A change of the schema is the engine's own.
+    pub(crate) internal: bool,
     /// The schema along the session's path, and what it was found for.
     pub(crate) scoped: Option<(crate::session::path::Seen, Arc<Arc<SchemaVersion>>)>,
     /// The state of the settings whose time zone the machine computes in.
@@ -202,6 +206,8 @@ impl SessionCore {
             no_columns: Arc::from([]),
             statements: Default::default(),
             settings: Settings::default(),
+            temporary: Default::default(),
+            internal: false,
             scoped: None,
             zone_seen: u64::MAX,
             cursors: Default::default(),
@@ -824,6 +830,11 @@ impl SessionCore {
 impl Drop for SessionCore {
     fn drop(&mut self) {
         self.undo();
+        if self.temporary.made && !self.panicked {
+            self.block = Block::None;
+            // What stays goes when the next session makes some here, or when the database is opened.
+            let _ = self.drop_temporary();
+        }
         self.end_own_locks();
         self.engine.gate.give_back_slot(self.worker);
     }

@@ -68,7 +68,11 @@ impl SessionCore {
             return SearchPath::default();
         }
         let text = self.settings.get("search_path").unwrap_or_default();
-        path(catalog, text, self.user.current())
+        let path = path(catalog, text, self.user.current());
+        match self.temporary(catalog) {
+            Some(temporary) => path.with_temporary(temporary),
+            None => path,
+        }
     }
 
     /// A version of the schema along the session's path.

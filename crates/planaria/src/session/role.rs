@@ -22,6 +22,7 @@ impl SessionCore {
             before_roles: false,
             before_intervals: false,
             checks_bodies: !self.settings.is_off("check_function_bodies"),
+            internal: self.internal,
         }
     }
 

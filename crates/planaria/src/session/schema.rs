@@ -59,6 +59,7 @@ impl SessionCore {
         {
             check_default(name, value)?;
         }
+        self.prepare_temporary(statement)?;
         let (own_text, cleared) = without_passwords(statement, own_text)?;
         let shifted = |e: Error| {
             let mut e = e;
@@ -69,6 +70,7 @@ impl SessionCore {
         };
         let (outcome, count) = if matches!(self.block, Block::None) {
             let (outcome, count, ts) = self.apply_change(Change::New(&own_text)).map_err(shifted)?;
+            self.note_commit();
             self.last_commit = Some((ts, true));
             self.pending = self.ticket(ts, true);
             (outcome, count)
@@ -123,7 +125,7 @@ impl SessionCore {
         }
     }
 
-    fn apply_change(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
+    pub(crate) fn apply_change(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
         let outcome = self.apply_change_alone(change);
         self.share.end_transaction(&self.engine.meter);
         outcome

@@ -190,6 +190,9 @@ impl SessionCore {
         if matches!(what, "all" | "sequences") {
             self.sequences.swap_current(&mut Vec::new());
         }
+        if matches!(what, "all" | "temp") {
+            self.drop_temporary()?;
+        }
         if what == "all" {
             self.statements.named.clear();
             self.cursors.clear();

@@ -501,7 +501,9 @@ impl SessionCore {
         }
         self.check_writable(&prepared.statement)?;
         self.pending = if matches!(self.block, Block::None) {
+            self.settle_temporary()?;
             let (ts, logged) = self.transact_statement(prepared, params, sink)?;
+            self.note_commit();
             self.ticket(ts, logged)
         } else {
             self.notices.clear();

@@ -5,7 +5,7 @@ use super::rows::{Row, Rows, fixed};
 use super::types::{Shape, shapes};
 use super::{Facts, definitions};
 use planaria_base::oid::{self, Oid};
-use planaria_base::{ColumnId, Datum, Type};
+use planaria_base::{ColumnId, Datum, SchemaId, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_catalog::{
@@ -76,8 +76,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             class(r, catalog.table_oid(table.id), &table.name, 'r', table.visible().count());
             owned(r, catalog, &table.rights);
-            r.set("relnamespace", catalog.schema_oid(table.schema))
-                .set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
+            in_schema(r, catalog, table.schema);
+            r.set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
                 .set("relam", HEAP)
                 .set("reltuples", amount.rows as f64)
                 .set("relpages", amount.row_bytes.div_ceil(8192).min(i32::MAX as u64) as i64)
@@ -90,8 +90,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             rows.add(|r| {
                 let oid = catalog.index_oid(table, index);
                 class(r, oid, &index.name, 'i', index.columns.len() + included(index).len());
-                r.set("relowner", catalog.role_oid(table.rights.owner))
-                    .set("relnamespace", catalog.schema_oid(table.schema));
+                r.set("relowner", catalog.role_oid(table.rights.owner));
+                in_schema(r, catalog, table.schema);
                 r.set("relam", BTREE).set("reltuples", amount.rows as f64);
             });
         }
@@ -100,7 +100,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             class(r, catalog.sequence_oid(sequence.id), &sequence.name, 'S', 3);
             owned(r, catalog, &sequence.rights);
-            r.set("relnamespace", catalog.schema_oid(sequence.schema));
+            in_schema(r, catalog, sequence.schema);
             r.set("reltuples", 1.0).set("relpages", 1);
         });
     }
@@ -108,12 +108,17 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         rows.add(|r| {
             class(r, catalog.view_oid(view), &view.name, 'v', view_columns(catalog, view).len());
             owned(r, catalog, &view.rights);
-            r.set("relnamespace", catalog.schema_oid(view.schema))
-                .set("reltype", catalog.oids.of(&Object::RowType(view.key())))
+            in_schema(r, catalog, view.schema);
+            r.set("reltype", catalog.oids.of(&Object::RowType(view.key())))
                 .set("relhasrules", true)
                 .set("reltuples", 0.0);
         });
     }
+}
+
+fn in_schema(row: &mut Row<'_>, catalog: &Catalog, schema: SchemaId) {
+    let persistence = if catalog.is_temporary(schema) { 't' } else { 'p' };
+    row.set("relnamespace", catalog.schema_oid(schema)).set("relpersistence", persistence);
 }
 
 fn owned(row: &mut Row<'_>, catalog: &Catalog, rights: &Rights) {

@@ -56,6 +56,7 @@ mod replayed;
 mod rights;
 mod schema_between;
 mod schema_blocks;
+mod schemas;
 mod sequences;
 mod session_state;
 mod simulated_disk;

@@ -221,6 +221,12 @@ impl Change {
         }
         let parent = self.parent(&def.parent)?;
         self.require(&Requirement::new(Object::Table(parent.id), Privileges::REFERENCES))?;
+        let is_temporary = |table: &Table| self.catalog.is_temporary(table.schema);
+        if is_temporary(table) != is_temporary(parent) {
+            let kind = if is_temporary(table) { "temporary" } else { "permanent" };
+            let message = format!("constraints on {kind} tables may reference only {kind} tables");
+            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(def.position));
+        }
         let (parent_index, parent_columns) = parent_key(parent, def)?;
         if columns.len() != parent_columns.len() {
             let message = "number of referencing and referenced columns for foreign key disagree";

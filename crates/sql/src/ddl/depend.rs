@@ -1,7 +1,6 @@
 //! What depends on what. Dependencies are found by reading the definitions' text again; nothing is
 //! stored, so nothing can be stale. A routine's body is no dependency, as in PostgreSQL.
 
-use super::routine::reference;
 use super::schema::mention;
 use super::{Change, reparse};
 use planaria_base::SchemaId;
@@ -10,9 +9,10 @@ use planaria_base::text_io::quote_ident;
 use planaria_base::{
     ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId, Type, TypeId,
 };
+use planaria_catalog::oids;
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
-    Catalog, ColumnDefault, PUBLIC, Returns, Table, TypeKind, View, is_made_of, of_key, reg,
+    Catalog, ColumnDefault, IndexKey, PUBLIC, Returns, Table, TypeKind, View, is_made_of, of_key, reg,
 };
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Query, TypeNameKind};
@@ -153,11 +153,7 @@ impl Object {
                 format!("sequence {name}")
             }
             Object::Routine(id) => {
-                let p = catalog.procedure(*id);
-                let reference = reference(p);
-                let types = reference.strip_prefix(&p.name).unwrap_or_default();
-                let kind = if p.is_procedure() { "procedure" } else { "function" };
-                format!("{kind} {}{types}", catalog.shown_routine(p))
+                format!("function {}", catalog.shown_signature(catalog.procedure(*id)))
             }
             Object::Column(t, c) => format!("column {} of table {}", column(t, c), table(t)),
             Object::Index(t, i) => {
@@ -293,10 +289,29 @@ impl Object {
                 }
                 for table in tables() {
                     for (c, column) in table.visible() {
-                        if let ColumnDefault::Expression(text) = &column.default
-                            && References::of_text(text)?.functions.contains(name)
-                        {
-                            all.push((Object::Default(table.id, c), own.clone()));
+                        let (ColumnDefault::Expression(text) | ColumnDefault::Generated(text)) =
+                            &column.default
+                        else {
+                            continue;
+                        };
+                        if References::of_text(text)?.functions.contains(name) {
+                            all.push(match column.generated() {
+                                Some(_) => (Object::Column(table.id, c), own.clone()),
+                                None => (Object::Default(table.id, c), own.clone()),
+                            });
+                        }
+                    }
+                    for (at, index) in table.indexes.iter().enumerate() {
+                        let Some(definition) = &index.definition else { continue };
+                        let keys = definition.keys.iter().filter_map(|key| match key {
+                            IndexKey::Expression(text) => Some(text),
+                            IndexKey::Column(_) => None,
+                        });
+                        for text in keys.chain(&definition.predicate) {
+                            if References::of_text(text)?.functions.contains(name) {
+                                all.push((Object::Index(table.id, IndexId(at as u16)), own.clone()));
+                                break;
+                            }
                         }
                     }
                     for check in &table.checks {
@@ -305,6 +320,8 @@ impl Object {
                         }
                     }
                 }
+                all.sort_by_key(|(object, _)| text_age(catalog, object));
+                return Ok(all);
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
             Object::Schema(id) => all = in_schema(catalog, *id, &own),
@@ -402,6 +419,10 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         Object::Routine(id) => (catalog.routine_oid(catalog.procedure(*id)), 0),
         Object::View(name) => (catalog.views.get(name).map_or(0, |v| catalog.view_oid(v)), 0),
         Object::Table(id) => (catalog.table_oid(*id), 0),
+        Object::Index(id, index) => {
+            let table = catalog.table_by_id(*id);
+            (catalog.index_oid(table, &table.indexes[index.index()]), 0)
+        }
         Object::Sequence(id) => (catalog.sequence_oid(*id), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
         _ => (0, 0),
@@ -418,6 +439,19 @@ fn in_schema(catalog: &Catalog, id: SchemaId, own: &str) -> Vec<(Object, String)
     let routines = routines.map(|p| Object::Routine(p.id));
     let types = catalog.types.iter().flatten().filter(|t| t.schema == id).map(|t| Object::Type(t.id));
     tables.chain(views).chain(sequences).chain(routines).chain(types).map(|o| (o, own.to_owned())).collect()
+}
+
+/// The same of what keeps a text.
+fn text_age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
+    let of = match object {
+        Object::Column(table, column) | Object::Default(table, column) => {
+            let name = catalog.table_by_id(*table).columns[column.index()].name.clone();
+            catalog.oids.of(&oids::Object::Default(*table, name))
+        }
+        Object::Constraint(table, name) => catalog.oids.of(&oids::Object::Constraint(*table, name.clone())),
+        other => return age(catalog, other),
+    };
+    (of, 0)
 }
 
 /// Views whose query mentions a relation.
@@ -502,11 +536,22 @@ impl Change {
         fields.fields_mut().position = None;
         self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });
         let mut columns = Vec::new();
+        // Their places move as others go.
+        let mut indexes = Vec::new();
         for (object, _) in found {
             match object {
+                Object::Index(table, index) => {
+                    let name = self.catalog.table_by_id(table).indexes[index.index()].name.clone();
+                    indexes.push((table, name));
+                }
                 Object::Column(table, _) if all.contains(&Object::Table(table)) => {}
                 Object::Column(table, column) => columns.push((table, column)),
                 object => self.remove_dependent(object),
+            }
+        }
+        for (table, name) in indexes {
+            if self.catalog.tables[table.index()].is_some() {
+                self.drop_index(table, &name)?;
             }
         }
         Ok(columns)

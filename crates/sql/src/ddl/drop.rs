@@ -55,7 +55,8 @@ impl Change {
                 Some(target) if targets.contains(&target) => {}
                 Some(target) => targets.push(target),
                 None => {
-                    let error = missing(object, &name.parts.join("."), 0);
+                    let local = name.parts.last().map_or("", String::as_str);
+                    let error = missing(object, local, 0);
                     if !if_exists {
                         return Err(error);
                     }
@@ -208,7 +209,7 @@ impl Change {
         self.out.work.push(Work::DropTable(id));
     }
 
-    fn drop_index(&mut self, table: TableId, name: &str) -> Result<()> {
+    pub(super) fn drop_index(&mut self, table: TableId, name: &str) -> Result<()> {
         let at = self.catalog.table_by_id(table).indexes.iter().position(|i| i.name == name);
         if let Some(at) = at {
             let index = IndexId(at as u16);

@@ -28,7 +28,7 @@
 //! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
 //! refused (42501).
 //!
-//! Limits: one schema; composite types, inheritance, partitions, triggers and temporary tables give 0A000.
+//! Limits: composite types, inheritance, partitions and triggers give 0A000.
 
 mod alter;
 mod comment;
@@ -219,6 +219,8 @@ pub struct Actor {
     /// Bodies of routines are looked at when they are created: not by who loads a dump, whose tables come later, nor
     /// when a change that the log has is made once more.
     pub checks_bodies: bool,
+    /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
+    pub internal: bool,
 }
 
 impl Default for Actor {
@@ -230,6 +232,7 @@ impl Default for Actor {
             before_roles: false,
             before_intervals: false,
             checks_bodies: true,
+            internal: false,
         }
     }
 }
@@ -261,8 +264,8 @@ impl Change {
     fn statement(&mut self, statement: &Statement) -> Result<&'static str> {
         match &statement.kind {
             StatementKind::CreateTable(create) => self.create_table(create),
-            StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data } => {
-                self.create_table_as(name, *if_not_exists, columns, query, *with_data)
+            StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data, on_commit } => {
+                self.create_table_as(name, *if_not_exists, columns, query, (*with_data, *on_commit))
             }
             StatementKind::CreateIndex(create) => self.create_index(create),
             StatementKind::CreateView { name, or_replace, columns, query, query_text } => {

@@ -25,7 +25,6 @@ pub(super) fn wanted<'n>(catalog: &Catalog, name: &'n Name) -> Result<Wanted<'n>
     let (schema, local) = parts(name)?;
     let error = match schema {
         None => return Ok(local.into()),
-        Some("pg_temp") => temporary(),
         Some(reserved) if is_system_schema(reserved) => no_relation(name),
         Some(other) => match catalog.schema(other) {
             Some(id) => return Ok((id, local).into()),
@@ -40,7 +39,6 @@ pub(super) fn new<'n>(catalog: &Catalog, name: &'n Name) -> Result<(SchemaId, &'
     let (schema, local) = parts(name)?;
     let error = match schema {
         None => return Ok((catalog.creation_schema().map_err(|e| e.at(name.position))?, local)),
-        Some("pg_temp") => temporary(),
         Some(reserved) if is_system_schema(reserved) => {
             let message = format!("permission denied to create \"{reserved}.{local}\"");
             Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
@@ -65,11 +63,6 @@ pub(super) fn own_relation<'n>(catalog: &Catalog, name: &'n Name) -> Result<Want
         Some(system) => Err(crate::lower::system::read_only(system, None, name.position)),
         None => relation_wanted(catalog, name),
     }
-}
-
-/// 0A000 for TEMPORARY.
-pub(super) fn temporary() -> Error {
-    Error::unsupported("temporary tables are not supported", "Use an ordinary table and drop it.")
 }
 
 /// Cuts `a` and `b` so that `a_b_label` is no longer than an identifier may be: the longer one first

@@ -1,7 +1,7 @@
 //! Owners: OWNER TO, REASSIGN OWNED, DROP OWNED.
 
 use super::depend::Object as Dropped;
-use super::{Change, names, routine};
+use super::{Change, names};
 use planaria_base::{Error, Result, RoleId, SchemaId, SequenceId, SqlState};
 use planaria_catalog::{Catalog, DATABASE, Dependents, Grant, Object, SUPERUSER, no_schema};
 use planaria_syntax::ast::{Name, ObjectKind as Kind, OwnedObject, RoleSpec};
@@ -13,10 +13,15 @@ fn denied(message: String) -> Error {
 /// An object with its kind, as PostgreSQL lists it.
 pub(super) fn describe(catalog: &Catalog, object: &Object) -> String {
     let kind = catalog.object_kind(object).word();
-    match object {
-        Object::Routine(id) => format!("{kind} {}", routine::reference(catalog.procedure(*id))),
-        other => format!("{kind} {}", catalog.object_name(other)),
-    }
+    let name = catalog.object_name(object);
+    let name = match (object, catalog.schema_of(object)) {
+        (Object::Routine(id), _) => catalog.shown_signature(catalog.procedure(*id)),
+        (Object::Type(id), _) => catalog.shown_user_type(*id),
+        (_, Some(schema)) => catalog.shown_relation(schema, &name),
+        (_, None) => name,
+    };
+    // A procedure is a function there.
+    format!("{} {name}", if kind == "procedure" { "function" } else { kind })
 }
 
 impl Change {

@@ -6,7 +6,7 @@ use super::{Change, Work, names};
 use crate::lower::qualified_expression;
 use crate::lower::{Declared, Lowerer};
 use planaria_base::{ColumnId, Error, Result, SchemaId, SequenceId, SqlState, TableId, Type, limits};
-use planaria_catalog::{Catalog, Column, ColumnDefault, Index, Rights, Table};
+use planaria_catalog::{Catalog, Column, ColumnDefault, Index, OnCommit, Rights, Table};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Position, SequenceOptions, TypeName,
@@ -91,9 +91,6 @@ pub(super) fn check_columns(n: usize) -> Result<()> {
 
 impl Change {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
-        if create.temporary {
-            return Err(names::temporary().at(create.name.position));
-        }
         if let Some((what, position)) = &create.unsupported {
             let hint = "Write the columns and constraints of the table out.";
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
@@ -120,6 +117,7 @@ impl Change {
             }
         };
         let id = self.new_table(schema, name);
+        self.table_mut(id).on_commit = create.on_commit;
         let mut pending = Vec::new();
         let mut defaults = Vec::new();
         for def in &create.columns {
@@ -165,6 +163,7 @@ impl Change {
             has_primary_key: false,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            on_commit: OnCommit::PreserveRows,
             generation: 0,
             rights: Rights::of(self.actor.user),
             comment: None,

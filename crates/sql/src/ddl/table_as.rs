@@ -4,7 +4,7 @@ use super::table::check_columns;
 use super::{Change, Work, names};
 use crate::lower::{self, ParamTypes};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::{Column, ColumnDefault};
+use planaria_catalog::{Column, ColumnDefault, OnCommit};
 use planaria_syntax::ast::{Insert, InsertSource, Name, Query, Statement, StatementKind};
 
 impl Change {
@@ -14,7 +14,7 @@ impl Change {
         if_not_exists: bool,
         columns: &[String],
         query: &Query,
-        with_data: bool,
+        (with_data, on_commit): (bool, OnCommit),
     ) -> Result<&'static str> {
         let (schema, local) = self.new_name(name)?;
         if self.catalog.relation_exists((schema, local)) {
@@ -32,6 +32,7 @@ impl Change {
         }
         check_columns(outputs.len()).map_err(|e| e.at(name.position))?;
         let id = self.new_table(schema, local);
+        self.table_mut(id).on_commit = on_commit;
         for (i, output) in outputs.into_iter().enumerate() {
             let column = columns.get(i).cloned().unwrap_or(output.name);
             if self.table_mut(id).column(&column).is_some() {

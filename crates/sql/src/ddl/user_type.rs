@@ -83,7 +83,8 @@ impl Change {
         let local = self.new_type_name(name)?;
         let id = TypeId::from(self.catalog.types.len());
         let (oid, array) = self.catalog.give_type_oids(id);
-        let made = Enum::new(oid, array, local.1, labels)?;
+        let schema = (local.0 != SchemaId::PUBLIC).then(|| self.catalog.schema_name(local.0));
+        let made = Enum::new(oid, array, local.1, labels)?.within(schema);
         self.add_type(local, TypeKind::Enum(made));
         Ok("CREATE TYPE")
     }

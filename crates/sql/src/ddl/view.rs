@@ -24,6 +24,19 @@ impl Change {
         Lowerer::new(&self.catalog.at_home(), "view", ProgramKind::Statement).describe(&Scope::new(), query)
     }
 
+    /// Whether a query names a temporary relation.
+    fn reads_temporary(&self, query: &Query) -> bool {
+        let mut found = false;
+        visit::query(query, &mut |node| {
+            if let Node::Relation(name) = node {
+                let wanted = names::relation_wanted(&self.catalog, name);
+                let of = wanted.ok().and_then(|w| w.schema.filter(|_| self.catalog.relation_exists(w)));
+                found |= of.is_some_and(|schema| self.catalog.is_temporary(schema));
+            }
+        });
+        found
+    }
+
     pub(super) fn create_view(
         &mut self,
         name: &Name,
@@ -32,7 +45,17 @@ impl Change {
         query: &Query,
         query_text: &str,
     ) -> Result<&'static str> {
-        let (schema, local) = self.new_name(name)?;
+        let (mut schema, local) = self.new_name(name)?;
+        if let Some(temporary) = self.catalog.path().temporary()
+            && temporary != schema
+            && self.reads_temporary(query)
+        {
+            self.notice(
+                SqlState::SUCCESSFUL_COMPLETION,
+                format!("view \"{local}\" will be a temporary view"),
+            );
+            schema = temporary;
+        }
         let key = key(schema, local);
         refuse_parameters(query)?;
         let outputs = self.describe(query)?;

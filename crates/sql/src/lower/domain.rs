@@ -78,7 +78,7 @@ impl Lowerer<'_> {
     pub fn check_domain(&mut self, value: Reg, id: TypeId) -> Result<()> {
         let catalog = self.catalog;
         // The one that the value is to be of is named, whichever has the condition.
-        let name = planaria_base::text_io::quote_ident(&catalog.type_by_id(id).name);
+        let name = catalog.shown_user_type(id);
         for domain in catalog.domains_of(id) {
             let Some(definition) = domain.domain() else { continue };
             let fields = |constraint: Option<&str>| ErrorFields {

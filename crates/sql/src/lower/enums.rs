@@ -61,6 +61,6 @@ impl Lowerer<'_> {
 
 /// 55000 of a type without labels.
 fn empty(of: &Enum) -> Error {
-    let message = format!("enum {} contains no values", planaria_base::text_io::quote_ident(of.name()));
+    let message = format!("enum {} contains no values", of.shown());
     Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }

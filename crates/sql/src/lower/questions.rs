@@ -275,7 +275,8 @@ impl Lowerer<'_> {
                 return Ok(Some(Bound::bool(false, position)));
             }
             ("pg_my_temp_schema", []) => {
-                return Ok(Some(Bound::constant(Datum::Int(0), Type::OID, position)));
+                let own = self.catalog.path().temporary().map_or(0, |id| self.catalog.schema_oid(id));
+                return Ok(Some(Bound::constant(Datum::Int(own.into()), Type::OID, position)));
             }
             ("pg_tablespace_size", [_]) => {
                 return Ok(Some(ask(Question::DatabaseSize, Vec::new(), Type::Int8, position)));

@@ -91,7 +91,7 @@ pub(crate) fn renamed(catalog: &Catalog, text: &str, what: &Renamed<'_>, to: &st
                 if (of, name.as_str()) != (schema, *from) {
                     continue;
                 }
-                if let Some((_, end)) = last_identifier(text, start) {
+                if let Some((start, end)) = last_identifier(text, start) {
                     let new = if *aliased { to.clone() } else { format!("{to} AS {}", quote_ident(from)) };
                     edits.push((start, end, new));
                 }

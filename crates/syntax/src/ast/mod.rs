@@ -503,6 +503,7 @@ pub enum StatementKind {
         columns: Vec<String>,
         query: Box<Query>,
         with_data: bool,
+        on_commit: planaria_catalog::OnCommit,
     },
     /// CREATE [UNIQUE] INDEX
     CreateIndex(Box<CreateIndex>),
@@ -680,8 +681,8 @@ pub struct CreateTable {
     pub name: Name,
     /// IF NOT EXISTS
     pub if_not_exists: bool,
-    /// TEMPORARY (refused)
-    pub temporary: bool,
+    /// ON COMMIT
+    pub on_commit: planaria_catalog::OnCommit,
     /// UNLOGGED
     pub unlogged: bool,
     /// Columns.

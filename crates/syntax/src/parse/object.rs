@@ -116,9 +116,9 @@ impl Parser<'_> {
     }
 
     /// `CREATE [OR REPLACE] VIEW ..`
-    pub(crate) fn create_view(&mut self, or_replace: bool) -> Result<StatementKind> {
+    pub(crate) fn create_view(&mut self, or_replace: bool, temporary: bool) -> Result<StatementKind> {
         self.bump();
-        let name = self.qualified_name()?;
+        let name = self.new_relation(temporary)?;
         let columns = match self.at_kind(Kind::LeftParen) {
             true => self.paren_names()?,
             false => Vec::new(),
@@ -137,10 +137,10 @@ impl Parser<'_> {
     }
 
     /// `CREATE SEQUENCE ..`
-    pub(crate) fn create_sequence(&mut self) -> Result<StatementKind> {
+    pub(crate) fn create_sequence(&mut self, temporary: bool) -> Result<StatementKind> {
         self.bump();
         let if_not_exists = self.eat_words(&["if", "not", "exists"]);
-        let name = self.qualified_name()?;
+        let name = self.new_relation(temporary)?;
         let options = self.sequence_options()?;
         Ok(StatementKind::CreateSequence { name, if_not_exists, options })
     }

@@ -215,11 +215,15 @@ impl Parser<'_> {
             if !may_select_into {
                 return Err(self.syntax_error("SELECT ... INTO is not allowed here", position));
             }
-            if self.at_any(&["temporary", "temp", "unlogged", "local", "global"]) {
-                return self.unsupported("SELECT INTO of a temporary or unlogged table", position);
+            if self.at_word("unlogged") {
+                return self.unsupported("SELECT INTO of an unlogged table", position);
             }
+            if !self.eat_word("local") {
+                self.eat_word("global");
+            }
+            let temporary = self.eat_word("temporary") || self.eat_word("temp");
             self.eat_word("table");
-            self.selected_into = Some(self.qualified_name()?);
+            self.selected_into = Some(self.new_relation(temporary)?);
         }
         if self.eat_word("from") {
             select.from = self.list(Self::table_ref)?;

@@ -27,7 +27,15 @@ impl Parser<'_> {
             let query = Box::new(self.query()?);
             let Some(name) = self.selected_into.take() else { return Ok(StatementKind::Query(query)) };
             let (if_not_exists, columns, with_data) = (false, Vec::new(), true);
-            return Ok(StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data });
+            let on_commit = planaria_catalog::OnCommit::PreserveRows;
+            return Ok(StatementKind::CreateTableAs {
+                name,
+                if_not_exists,
+                columns,
+                query,
+                with_data,
+                on_commit,
+            });
         }
         let word = self.word();
         match word.as_str() {
@@ -176,7 +184,11 @@ impl Parser<'_> {
         let kind = match word.as_str() {
             "function" => return self.create_routine(or_replace, false),
             "procedure" => return self.create_routine(or_replace, true),
-            "view" => return self.create_view(or_replace),
+            "view" => return self.create_view(or_replace, false),
+            "temp" | "temporary" if or_replace && self.at_word_ahead(1, "view") => {
+                self.bump();
+                return self.create_view(true, true);
+            }
             // PostgreSQL replaces these too.
             "trigger" | "rule" | "aggregate" | "language" | "transform" | "constraint" | "trusted"
             | "procedural" | "recursive" | "temp" | "temporary"
@@ -190,12 +202,19 @@ impl Parser<'_> {
             }
             "table" | "unlogged" | "local" | "global" => return self.create_table(),
             "temp" | "temporary" => match self.word_at(1).as_str() {
-                "view" | "recursive" => return self.unsupported("a temporary view", position),
-                "sequence" => return self.unsupported("a temporary sequence", position),
+                "view" => {
+                    self.bump();
+                    return self.create_view(false, true);
+                }
+                "recursive" => return self.unsupported("a recursive view", position),
+                "sequence" => {
+                    self.bump();
+                    return self.create_sequence(true);
+                }
                 _ => return self.create_table(),
             },
             "index" | "unique" => return self.create_index(),
-            "sequence" => return self.create_sequence(),
+            "sequence" => return self.create_sequence(false),
             "type" => return self.create_type(),
             "domain" => return self.create_domain(),
             "schema" => return self.create_schema(),

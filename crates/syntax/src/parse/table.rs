@@ -1,7 +1,7 @@
 //! CREATE TABLE: columns, constraints, and what tables of PostgreSQL have besides.
 
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{CheckTime, ReferentialAction};
+use planaria_catalog::{CheckTime, OnCommit, ReferentialAction, TEMPORARY};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -23,17 +23,17 @@ impl Parser<'_> {
         let unlogged = !temporary && self.eat_word("unlogged");
         self.expect_word("table")?;
         let if_not_exists = self.eat_words(&["if", "not", "exists"]);
-        let name = self.qualified_name()?;
+        let name = self.new_relation(temporary)?;
         if self.at_any(&["as", "with", "without", "tablespace", "using", "on"]) || self.at_bare_columns() {
-            if temporary || unlogged {
-                return self.unsupported("CREATE TABLE AS of a temporary or unlogged table", start);
+            if unlogged {
+                return self.unsupported("CREATE TABLE AS of an unlogged table", start);
             }
             return self.create_table_as(name, if_not_exists);
         }
         let mut table = CreateTable {
             name,
             if_not_exists,
-            temporary,
+            on_commit: OnCommit::PreserveRows,
             unlogged,
             columns: Vec::new(),
             constraints: Vec::new(),
@@ -76,6 +76,10 @@ impl Parser<'_> {
         if self.at_word("with") && self.peek_at(1).kind == Kind::LeftParen {
             self.storage_parameters()?;
         }
+        let on_commit = match self.at_words(&["on", "commit"]) {
+            true => self.on_commit(&name)?,
+            false => OnCommit::PreserveRows,
+        };
         if self.at_any(&["using", "on", "tablespace", "without"]) {
             let what = format!("{} in CREATE TABLE AS", self.word().as_str().to_uppercase());
             return self.unsupported(&what, self.position());
@@ -89,7 +93,7 @@ impl Parser<'_> {
         if with_data {
             self.eat_words(&["with", "data"]);
         }
-        Ok(StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data })
+        Ok(StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data, on_commit })
     }
 
     fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {
@@ -149,6 +153,42 @@ impl Parser<'_> {
     }
 
     /// What stands behind the closing parenthesis.
+    /// The name of a new relation. A temporary one is in the session's own schema.
+    pub(crate) fn new_relation(&mut self, temporary: bool) -> Result<Name> {
+        let position = self.position();
+        let mut name = self.qualified_name()?;
+        match &name.parts[..] {
+            [_] if temporary => name.parts.insert(0, TEMPORARY.to_owned()),
+            [schema, _] if temporary && schema != TEMPORARY => {
+                let message = "cannot create temporary relation in non-temporary schema";
+                return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position));
+            }
+            _ => {}
+        }
+        Ok(name)
+    }
+
+    /// `ON COMMIT {PRESERVE ROWS | DELETE ROWS | DROP}`
+    fn on_commit(&mut self, table: &Name) -> Result<OnCommit> {
+        let position = self.position();
+        self.expect_words(&["on", "commit"])?;
+        let on_commit = match self.word().as_str() {
+            "drop" => OnCommit::Drop,
+            "delete" => OnCommit::DeleteRows,
+            "preserve" => OnCommit::PreserveRows,
+            _ => return self.fail(),
+        };
+        self.bump();
+        if on_commit != OnCommit::Drop {
+            self.expect_word("rows")?;
+        }
+        if table.parts[0] != TEMPORARY {
+            let message = "ON COMMIT can only be used on temporary tables";
+            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(position));
+        }
+        Ok(on_commit)
+    }
+
     fn table_options(&mut self, table: &mut CreateTable) -> Result<()> {
         while !self.at_end() {
             let position = self.position();
@@ -171,12 +211,9 @@ impl Parser<'_> {
                         table.unsupported.get_or_insert((what, position));
                     }
                 }
-                "inherits" | "partition" | "on" => {
-                    let what = match word.as_str() {
-                        "inherits" => "INHERITS",
-                        "partition" => "PARTITION BY",
-                        _ => "ON COMMIT",
-                    };
+                "on" if self.at_words(&["on", "commit"]) => table.on_commit = self.on_commit(&table.name)?,
+                "inherits" | "partition" => {
+                    let what = if word.as_str() == "inherits" { "INHERITS" } else { "PARTITION BY" };
                     table.unsupported.get_or_insert((what.to_owned(), position));
                     self.skip_to_end()?;
                 }
