@@ -6,12 +6,16 @@ use super::rows::Rows;
 use planaria_base::ColumnId;
 use planaria_base::oid::Oid;
 use planaria_catalog::oids::Object;
-use planaria_catalog::{CheckTime, ColumnDefault, ReferentialAction, Table};
+use planaria_catalog::{CheckTime, ColumnDefault, IndexKey, ReferentialAction, Table};
+use planaria_sql::ddl;
 
 /// OIDs of catalogs that `pg_depend` speaks of.
 const PG_CLASS: Oid = 1259;
 const PG_ATTRDEF: Oid = 2604;
 const PG_CONSTRAINT: Oid = 2606;
+const PG_PROC: Oid = 1255;
+const PG_TYPE: Oid = 1247;
+const PG_REWRITE: Oid = 2618;
 
 fn numbers(columns: &[ColumnId]) -> Vec<i16> {
     columns.iter().map(|c| number(*c)).collect()
@@ -110,8 +114,15 @@ fn domain_constraints(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
-/// `pg_depend`: sequences on the columns they belong to, defaults on their sequences, indexes on their
-/// constraints.
+/// The objects that a text names.
+fn each(named: &ddl::Named, add: &mut dyn FnMut((Oid, Oid, i16))) {
+    named.relations.iter().for_each(|oid| add((PG_CLASS, *oid, 0)));
+    named.routines.iter().for_each(|oid| add((PG_PROC, *oid, 0)));
+    named.types.iter().for_each(|oid| add((PG_TYPE, *oid, 0)));
+}
+
+/// `pg_depend`: sequences on the columns they belong to, defaults, checks, indexes and views on what they name, indexes
+/// on their constraints.
 pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
     let mut add = |on: (Oid, Oid, i16), of: (Oid, Oid, i16), kind: char| {
@@ -138,17 +149,21 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         for (id, column) in table.visible().filter(|(_, c)| c.has_default()) {
             let default = catalog.oids.of(&Object::Default(table.id, column.name.clone()));
             add((PG_CLASS, relation, number(id)), (PG_ATTRDEF, default, 0), 'a');
-            let sequences = match &column.default {
-                ColumnDefault::Sequence(sequence) => vec![*sequence],
-                ColumnDefault::Expression(text) => {
-                    let named = planaria_sql::ddl::sequences_of_default(text);
-                    named.iter().filter_map(|name| catalog.sequence(name)).map(|s| s.id).collect()
+            match &column.default {
+                ColumnDefault::Sequence(sequence) => {
+                    add((PG_CLASS, catalog.sequence_oid(*sequence), 0), (PG_ATTRDEF, default, 0), 'n');
                 }
-                _ => Vec::new(),
-            };
-            for sequence in sequences {
-                add((PG_CLASS, catalog.sequence_oid(sequence), 0), (PG_ATTRDEF, default, 0), 'n');
+                ColumnDefault::Expression(text) | ColumnDefault::Generated(text) => {
+                    let named = ddl::named_by_expression(catalog, text);
+                    each(&named, &mut |on| add(on, (PG_ATTRDEF, default, 0), 'n'));
+                }
+                ColumnDefault::None | ColumnDefault::Identity { .. } => {}
             }
+        }
+        for check in &table.checks {
+            let constraint = catalog.oids.of(&Object::Constraint(table.id, check.name.clone()));
+            let named = ddl::named_by_expression(catalog, &check.expression);
+            each(&named, &mut |on| add(on, (PG_CONSTRAINT, constraint, 0), 'n'));
         }
         for index in table.shown_indexes() {
             let oid = catalog.index_oid(table, index);
@@ -159,7 +174,19 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                     add((PG_CLASS, relation, number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
                 }
             } else {
-                for column in &index.columns {
+                let texts = index.definition.iter().flat_map(|d| {
+                    let keys = d.keys.iter().filter_map(|key| match key {
+                        IndexKey::Expression(text) => Some(text),
+                        IndexKey::Column(_) => None,
+                    });
+                    keys.chain(&d.predicate)
+                });
+                for text in texts {
+                    let named = ddl::named_by_expression(catalog, text);
+                    each(&named, &mut |on| add(on, (PG_CLASS, oid, 0), 'n'));
+                }
+                let stored = |column: &&ColumnId| !table.columns[column.index()].hidden;
+                for column in index.columns.iter().filter(stored) {
                     add((PG_CLASS, relation, number(*column)), (PG_CLASS, oid, 0), 'a');
                 }
             }
@@ -172,5 +199,11 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 add((PG_CLASS, parent, number(*referenced)), (PG_CONSTRAINT, constraint, 0), 'n');
             }
         }
+    }
+    for view in catalog.views.values() {
+        let rule = catalog.oids.of(&Object::Rule(view.key()));
+        add((PG_CLASS, catalog.view_oid(view), 0), (PG_REWRITE, rule, 0), 'i');
+        let named = ddl::named_by_view(catalog, view);
+        each(&named, &mut |on| add(on, (PG_REWRITE, rule, 0), 'n'));
     }
 }

@@ -49,9 +49,26 @@ pub(super) struct References {
     pub star: bool,
 }
 
-/// The sequences that a default names.
-pub fn sequences_of_default(text: &str) -> Vec<String> {
-    References::of_text(text).map_or(Vec::new(), |all| all.sequences.into_iter().collect())
+/// What a text that is kept names: tables, views and sequences, routines, and types, by their OIDs. Of a routine with
+/// several of its name all are there.
+#[derive(Default, Debug)]
+pub struct Named {
+    /// Tables, views, sequences.
+    pub relations: BTreeSet<Oid>,
+    /// Routines.
+    pub routines: BTreeSet<Oid>,
+    /// Types that users made.
+    pub types: BTreeSet<Oid>,
+}
+
+/// What an expression that is kept names.
+pub fn named_by_expression(catalog: &Catalog, text: &str) -> Named {
+    References::of_text(text).map_or_else(|_| Named::default(), |references| references.resolved(catalog))
+}
+
+/// What a view names.
+pub fn named_by_view(catalog: &Catalog, view: &View) -> Named {
+    References::of_view(view).map_or_else(|_| Named::default(), |references| references.resolved(catalog))
 }
 
 impl References {
@@ -99,6 +116,25 @@ impl References {
             [.., name] => name.clone(),
             [] => String::new(),
         }
+    }
+    fn resolved(&self, catalog: &Catalog) -> Named {
+        fn of<'m>(catalog: &Catalog, mention: &'m str) -> Option<(SchemaId, &'m str)> {
+            match mention.split_once('\0') {
+                Some((schema, name)) => Some((catalog.schema(schema)?, name)),
+                None => Some((SchemaId::PUBLIC, mention)),
+            }
+        }
+        let mut named = Named::default();
+        for mention in self.relations.iter().chain(&self.sequences) {
+            named.relations.extend(of(catalog, mention).and_then(|wanted| catalog.relation_oid(wanted)));
+        }
+        for wanted in self.functions.iter().filter_map(|mention| of(catalog, mention)) {
+            named.routines.extend(catalog.procedures_named(wanted).map(|p| catalog.routine_oid(p)));
+        }
+        for wanted in self.types.iter().filter_map(|mention| of(catalog, mention)) {
+            named.types.extend(catalog.user_type(wanted).map(|ty| catalog.type_oid(ty.id)));
+        }
+        named
     }
     pub(super) fn of_query(query: &Query) -> References {
         let mut all = References::default();

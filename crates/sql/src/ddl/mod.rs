@@ -55,7 +55,7 @@ mod truncate;
 mod user_type;
 mod view;
 
-pub use depend::sequences_of_default;
+pub use depend::{Named, named_by_expression, named_by_view};
 pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
 pub use sequence::check_last;
