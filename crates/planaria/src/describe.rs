@@ -1,17 +1,19 @@
 //! Definitions for people: what `\d` and `\df` show.
 
-use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Catalog, ColumnDefault, Mode, Procedure, Returns, Table};
+use planaria_base::{Error, Result, SchemaId, SqlState};
+use planaria_catalog::{Catalog, ColumnDefault, Mode, Procedure, Returns, Table, Wanted};
 use std::fmt::Write;
 
 /// Tables and views, a line each.
 pub(crate) fn tables(catalog: &Catalog) -> String {
-    let mut names: Vec<(&str, &str)> = catalog
-        .tables
-        .iter()
-        .flatten()
-        .map(|t| (t.name.as_str(), "table"))
-        .chain(catalog.views.keys().map(|v| (v.as_str(), "view")))
+    let tables = catalog.tables.iter().flatten().map(|t| (t.schema, &t.name, "table"));
+    let views = catalog.views.values().map(|v| (v.schema, &v.name, "view"));
+    let mut names: Vec<(String, &str)> = tables
+        .chain(views)
+        .map(|(schema, name, kind)| match schema {
+            SchemaId::PUBLIC => (name.clone(), kind),
+            schema => (format!("{}.{name}", catalog.schema_name(schema)), kind),
+        })
         .collect();
     names.sort_unstable();
     let mut out = String::new();
@@ -25,11 +27,13 @@ pub(crate) fn tables(catalog: &Catalog) -> String {
 /// Columns, indexes and constraints of a table; the query of a view.
 pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<String> {
     let mut out = String::new();
-    if let Some(view) = catalog.views.get(name) {
+    let in_schema = name.split_once('.').and_then(|(schema, local)| Some((catalog.schema(schema)?, local)));
+    let wanted: Wanted<'_> = in_schema.map_or_else(|| name.into(), Wanted::from);
+    if let Some(view) = catalog.view(wanted) {
         let _ = writeln!(out, "View {name}\n{}", view.query);
         return Ok(out);
     }
-    let table = catalog.table(name).ok_or_else(|| {
+    let table = catalog.table(wanted).ok_or_else(|| {
         Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
     })?;
     let _ = writeln!(out, "Table {name}");

@@ -16,6 +16,53 @@ SET client_min_messages = warning;
 SET row_security = off;
 
 --
+-- Name: Odd one; Type: SCHEMA; Schema: -; Owner: postgres
+--
+
+CREATE SCHEMA "Odd one";
+
+
+ALTER SCHEMA "Odd one" OWNER TO postgres;
+
+--
+-- Name: stock; Type: SCHEMA; Schema: -; Owner: postgres
+--
+
+CREATE SCHEMA stock;
+
+
+ALTER SCHEMA stock OWNER TO postgres;
+
+--
+-- Name: SCHEMA stock; Type: COMMENT; Schema: -; Owner: postgres
+--
+
+COMMENT ON SCHEMA stock IS 'what there is';
+
+
+--
+-- Name: amount; Type: DOMAIN; Schema: stock; Owner: postgres
+--
+
+CREATE DOMAIN stock.amount AS integer
+	CONSTRAINT amount_check CHECK ((VALUE > 0));
+
+
+ALTER DOMAIN stock.amount OWNER TO postgres;
+
+--
+-- Name: kind; Type: TYPE; Schema: stock; Owner: postgres
+--
+
+CREATE TYPE stock.kind AS ENUM (
+    'part',
+    'whole'
+);
+
+
+ALTER TYPE stock.kind OWNER TO postgres;
+
+--
 -- Name: names(); Type: FUNCTION; Schema: public; Owner: postgres
 --
 
@@ -66,9 +113,120 @@ END $$;
 
 ALTER FUNCTION public.total_of(p_customer bigint, p_state text) OWNER TO postgres;
 
+--
+-- Name: twice(integer); Type: FUNCTION; Schema: stock; Owner: postgres
+--
+
+CREATE FUNCTION stock.twice(n integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $$SELECT 2 * n$$;
+
+
+ALTER FUNCTION stock.twice(n integer) OWNER TO postgres;
+
 SET default_tablespace = '';
 
 SET default_table_access_method = heap;
+
+--
+-- Name: item; Type: TABLE; Schema: stock; Owner: postgres
+--
+
+CREATE TABLE stock.item (
+    id integer NOT NULL,
+    kind stock.kind DEFAULT 'part'::stock.kind,
+    n stock.amount DEFAULT 3,
+    doubled integer GENERATED ALWAYS AS (stock.twice(id)) STORED,
+    CONSTRAINT positive CHECK ((stock.twice(id) > 0))
+);
+
+
+ALTER TABLE stock.item OWNER TO postgres;
+
+--
+-- Name: item_id_seq; Type: SEQUENCE; Schema: stock; Owner: postgres
+--
+
+CREATE SEQUENCE stock.item_id_seq
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+
+ALTER TABLE stock.item_id_seq OWNER TO postgres;
+
+--
+-- Name: item_id_seq; Type: SEQUENCE OWNED BY; Schema: stock; Owner: postgres
+--
+
+ALTER SEQUENCE stock.item_id_seq OWNED BY stock.item.id;
+
+
+--
+-- Name: T x; Type: TABLE; Schema: Odd one; Owner: postgres
+--
+
+CREATE TABLE "Odd one"."T x" (
+    a bigint,
+    b bigint DEFAULT nextval('stock.item_id_seq'::regclass)
+);
+
+
+ALTER TABLE "Odd one"."T x" OWNER TO postgres;
+
+--
+-- Name: customer; Type: TABLE; Schema: public; Owner: postgres
+--
+
+CREATE TABLE public.customer (
+    id bigint NOT NULL,
+    name character varying(40) NOT NULL,
+    email text,
+    born date,
+    since timestamp(3) with time zone DEFAULT '2026-01-02 03:04:05.678+00'::timestamp with time zone,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
+    raw json,
+    score real,
+    wakes time(0) without time zone,
+    stays interval,
+    key uuid DEFAULT gen_random_uuid(),
+    photo bytea,
+    CONSTRAINT customer_email_check CHECK ((email ~~ '%@%'::text))
+);
+
+
+ALTER TABLE public.customer OWNER TO postgres;
+
+--
+-- Name: TABLE customer; Type: COMMENT; Schema: public; Owner: postgres
+--
+
+COMMENT ON TABLE public.customer IS 'who buys';
+
+
+--
+-- Name: COLUMN customer.tags; Type: COMMENT; Schema: public; Owner: postgres
+--
+
+COMMENT ON COLUMN public.customer.tags IS 'it''s theirs';
+
+
+--
+-- Name: w; Type: VIEW; Schema: Odd one; Owner: postgres
+--
+
+CREATE VIEW "Odd one".w AS
+ SELECT i.id,
+    c.name
+   FROM (stock.item i
+     JOIN public.customer c ON ((c.id = i.id)));
+
+
+ALTER TABLE "Odd one".w OWNER TO postgres;
 
 --
 -- Name: Order; Type: TABLE; Schema: public; Owner: postgres
@@ -108,44 +266,6 @@ ALTER TABLE public."Order_id_seq" OWNER TO postgres;
 --
 
 ALTER SEQUENCE public."Order_id_seq" OWNED BY public."Order".id;
-
-
---
--- Name: customer; Type: TABLE; Schema: public; Owner: postgres
---
-
-CREATE TABLE public.customer (
-    id bigint NOT NULL,
-    name character varying(40) NOT NULL,
-    email text,
-    born date,
-    since timestamp(3) with time zone DEFAULT '2026-01-02 03:04:05.678+00'::timestamp with time zone,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
-    raw json,
-    score real,
-    wakes time(0) without time zone,
-    stays interval,
-    key uuid DEFAULT gen_random_uuid(),
-    photo bytea,
-    CONSTRAINT customer_email_check CHECK ((email ~~ '%@%'::text))
-);
-
-
-ALTER TABLE public.customer OWNER TO postgres;
-
---
--- Name: TABLE customer; Type: COMMENT; Schema: public; Owner: postgres
---
-
-COMMENT ON TABLE public.customer IS 'who buys';
-
-
---
--- Name: COLUMN customer.tags; Type: COMMENT; Schema: public; Owner: postgres
---
-
-COMMENT ON COLUMN public.customer.tags IS 'it''s theirs';
 
 
 --
@@ -212,6 +332,22 @@ ALTER TABLE ONLY public."Order" ALTER COLUMN id SET DEFAULT nextval('public."Ord
 
 
 --
+-- Name: item id; Type: DEFAULT; Schema: stock; Owner: postgres
+--
+
+ALTER TABLE ONLY stock.item ALTER COLUMN id SET DEFAULT nextval('stock.item_id_seq'::regclass);
+
+
+--
+-- Data for Name: T x; Type: TABLE DATA; Schema: Odd one; Owner: postgres
+--
+
+COPY "Odd one"."T x" (a, b) FROM stdin;
+1	3
+\.
+
+
+--
 -- Data for Name: Order; Type: TABLE DATA; Schema: public; Owner: postgres
 --
 
@@ -243,6 +379,16 @@ COPY public.invoice_line (invoice, line, order_id) FROM stdin;
 
 
 --
+-- Data for Name: item; Type: TABLE DATA; Schema: stock; Owner: postgres
+--
+
+COPY stock.item (id, kind, n) FROM stdin;
+1	whole	3
+2	part	3
+\.
+
+
+--
 -- Name: Order_id_seq; Type: SEQUENCE SET; Schema: public; Owner: postgres
 --
 
@@ -261,6 +407,13 @@ SELECT pg_catalog.setval('public.customer_id_seq', 2, true);
 --
 
 SELECT pg_catalog.setval('public.invoice', 1010, true);
+
+
+--
+-- Name: item_id_seq; Type: SEQUENCE SET; Schema: stock; Owner: postgres
+--
+
+SELECT pg_catalog.setval('stock.item_id_seq', 3, true);
 
 
 --
@@ -296,6 +449,14 @@ ALTER TABLE ONLY public.invoice_line
 
 
 --
+-- Name: item item_pkey; Type: CONSTRAINT; Schema: stock; Owner: postgres
+--
+
+ALTER TABLE ONLY stock.item
+    ADD CONSTRAINT item_pkey PRIMARY KEY (id);
+
+
+--
 -- Name: order_customer; Type: INDEX; Schema: public; Owner: postgres
 --
 
@@ -307,6 +468,21 @@ CREATE INDEX order_customer ON public."Order" USING btree (customer_id, placed D
 --
 
 CREATE UNIQUE INDEX order_paid ON public."Order" USING btree (placed, id);
+
+
+--
+-- Name: item_twice; Type: INDEX; Schema: stock; Owner: postgres
+--
+
+CREATE INDEX item_twice ON stock.item USING btree (stock.twice((n)::integer));
+
+
+--
+-- Name: T x T x_a_fkey; Type: FK CONSTRAINT; Schema: Odd one; Owner: postgres
+--
+
+ALTER TABLE ONLY "Odd one"."T x"
+    ADD CONSTRAINT "T x_a_fkey" FOREIGN KEY (a) REFERENCES public.customer(id);
 
 
 --
@@ -331,6 +507,13 @@ ALTER TABLE ONLY public."Order"
 
 ALTER TABLE ONLY public.invoice_line
     ADD CONSTRAINT invoice_line_order_id_fkey FOREIGN KEY (order_id) REFERENCES public."Order"(id) DEFERRABLE INITIALLY DEFERRED;
+
+
+--
+-- Name: SCHEMA stock; Type: ACL; Schema: -; Owner: postgres
+--
+
+GRANT USAGE ON SCHEMA stock TO PUBLIC;
 
 
 --

@@ -56,3 +56,22 @@ INSERT INTO customer (name, email, born, tags, profile, raw, score, wakes, stays
     (E'tab\tnew\nline\\', NULL, NULL, '{}', 'null', NULL, 2.5, NULL, NULL, '00000000-0000-0000-0000-000000000002', NULL);
 INSERT INTO "Order" (customer_id, parent_id, state, total) VALUES (1, NULL, 'paid', 12.50), (1, 1, 'new', 0), (2, NULL, 'sent', 99999.99);
 INSERT INTO invoice_line (line, order_id) VALUES (1, 1), (2, 3);
+CREATE SCHEMA stock;
+CREATE SCHEMA "Odd one";
+CREATE TYPE stock.kind AS ENUM ('part', 'whole');
+CREATE DOMAIN stock.amount AS int CHECK (VALUE > 0);
+CREATE FUNCTION stock.twice(n int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 2 * n';
+CREATE TABLE stock.item (
+    id serial PRIMARY KEY,
+    kind stock.kind DEFAULT 'part',
+    n stock.amount DEFAULT 3,
+    doubled int GENERATED ALWAYS AS (stock.twice(id)) STORED,
+    CONSTRAINT positive CHECK (stock.twice(id) > 0)
+);
+CREATE TABLE "Odd one"."T x" (a bigint REFERENCES customer (id), b bigint DEFAULT nextval('stock.item_id_seq'));
+CREATE VIEW "Odd one".w AS SELECT i.id, c.name FROM stock.item i JOIN customer c ON c.id = i.id;
+CREATE INDEX item_twice ON stock.item (stock.twice(n));
+INSERT INTO stock.item (kind) VALUES ('whole'), ('part');
+INSERT INTO "Odd one"."T x" (a) VALUES (1);
+GRANT USAGE ON SCHEMA stock TO PUBLIC;
+COMMENT ON SCHEMA stock IS 'what there is';

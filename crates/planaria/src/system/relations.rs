@@ -387,7 +387,7 @@ pub(super) fn rules(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
     for view in catalog.views.values() {
         rows.add(|r| {
-            r.set("oid", catalog.oids.of(&Object::Rule(view.name.clone())))
+            r.set("oid", catalog.oids.of(&Object::Rule(view.key())))
                 .set("rulename", "_RETURN")
                 .set("ev_class", catalog.view_oid(view))
                 .set("ev_type", '1')

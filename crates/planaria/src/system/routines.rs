@@ -31,7 +31,8 @@ fn result(catalog: &Catalog, p: &Procedure) -> Oid {
         Returns::Procedure if p.outputs().next().is_none() => oid::of(&Type::Void),
         Returns::Scalar(ty) | Returns::SetOf(ty) => oid::of(ty),
         Returns::SetOfTable(table) | Returns::RowOf(table) => {
-            catalog.oids.of(&Object::RowType(catalog.table_by_id(*table).name.clone()))
+            let table = catalog.table_by_id(*table);
+            catalog.oids.of(&Object::RowType(planaria_catalog::key(table.schema, &table.name)))
         }
         Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => record(),
     }

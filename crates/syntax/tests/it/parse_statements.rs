@@ -222,7 +222,7 @@ fn tables() {
     else {
         panic!()
     };
-    assert!(t.if_not_exists && !t.temporary && t.unsupported.is_none());
+    assert!(t.if_not_exists && t.unsupported.is_none());
     assert_eq!((t.columns.len(), t.constraints.len()), (5, 3));
     assert_eq!(t.columns[0].ty.kind, TypeNameKind::Serial(Type::Int8));
     let ConstraintKind::Identity { always: false, options } = &t.columns[1].constraints[0].kind else {
@@ -289,7 +289,11 @@ fn tables() {
     assert_eq!((t.likes.len(), t.likes[0].place, t.columns.len()), (1, 1, 2));
     assert!(t.likes[0].defaults && t.likes[0].identity && !t.likes[0].indexes);
     let StatementKind::CreateTable(t) = one("CREATE TEMP TABLE t (a int)") else { panic!() };
-    assert!(t.temporary && !t.unlogged);
+    assert!(t.name.parts == ["pg_temp", "t"] && !t.unlogged);
+    let StatementKind::CreateTable(t) = one("CREATE TEMPORARY TABLE t (a int) ON COMMIT DELETE ROWS") else {
+        panic!()
+    };
+    assert_eq!(t.on_commit, planaria_catalog::OnCommit::DeleteRows);
     let StatementKind::CreateTable(t) = one("CREATE UNLOGGED TABLE t (a int)") else { panic!() };
     assert!(t.unlogged && t.unsupported.is_none());
 
@@ -536,7 +540,7 @@ fn other_statements() {
         one("SET LOCAL search_path TO a, \"B\", 'c d'"),
         StatementKind::Set {
             name: "search_path".into(),
-            value: Some(vec!["a".into(), "B".into(), "c d".into()]),
+            value: Some(vec!["a, \"B\", \"c d\"".into()]),
             local: true
         }
     );
