@@ -15,6 +15,7 @@ const PG_TYPE: Oid = 1247;
 const PG_NAMESPACE: Oid = 2615;
 const PG_DATABASE: Oid = 1262;
 const PG_AUTHID: Oid = 1260;
+const PG_TRIGGER: Oid = 2620;
 
 /// What a comment can be about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +32,8 @@ pub enum Commented {
     Index(TableId, IndexId),
     /// A constraint, by name.
     Constraint(TableId, String),
+    /// A trigger, by name.
+    Trigger(TableId, String),
     /// A sequence.
     Sequence(SequenceId),
     /// A procedure or function.
@@ -93,6 +96,9 @@ impl Catalog {
                 let indexes = indexes.map(|i| (&i.name, &mut i.constraint_comment));
                 checks.chain(keys).chain(indexes).find(|(n, _)| *n == name).map(|(_, place)| place)
             }),
+            Commented::Trigger(id, name) => self.tables[id.index()]
+                .as_mut()
+                .and_then(|t| t.triggers.iter_mut().find(|t| t.name == *name).map(|t| &mut t.comment)),
             Commented::Sequence(id) => self.sequences[id.index()].as_mut().map(|s| &mut s.comment),
             Commented::Routine(id) => Some(&mut self.procedures[id.index()].comment),
             Commented::Type(id) => self.types[id.index()].as_mut().map(|t| &mut t.comment),
@@ -127,6 +133,14 @@ impl Catalog {
             for index in table.shown_indexes() {
                 all.extend(comment(PG_CLASS, self.index_oid(table, index), 0, &index.comment));
                 all.extend(comment(PG_CONSTRAINT, constraint(&index.name), 0, &index.constraint_comment));
+            }
+            for trigger in &table.triggers {
+                all.extend(comment(
+                    PG_TRIGGER,
+                    self.trigger_oid(table.id, &trigger.name),
+                    0,
+                    &trigger.comment,
+                ));
             }
             let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
             let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));

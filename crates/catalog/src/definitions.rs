@@ -358,6 +358,7 @@ mod tests {
             has_primary_key: true,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            triggers: Vec::new(),
             generation: 0,
             rights: Rights::default(),
             comment: None,

@@ -19,6 +19,7 @@ pub mod reg;
 mod rights;
 mod role;
 pub mod system;
+mod triggers;
 mod types;
 
 pub use comments::{Comment, Commented};
@@ -27,6 +28,7 @@ pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use triggers::{Firing, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};
@@ -125,6 +127,9 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// Foreign keys of this table.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Triggers, in the order of their names.
+    #[serde(default)]
+    pub triggers: Vec<Trigger>,
     /// Rises with each rewrite (TRUNCATE, ALTER that rewrites): the storage is a new one.
     pub generation: u32,
     /// Owner, and what was granted.
@@ -424,6 +429,8 @@ pub enum Returns {
     OutRow,
     /// `RETURNS SETOF record` with OUT parameters.
     SetOfOutRow,
+    /// `RETURNS trigger`: called by triggers alone.
+    Trigger,
 }
 
 /// Mode of a parameter.
@@ -492,6 +499,9 @@ pub struct Procedure {
     pub body_position: u32,
     /// Found by name (the newest version, not dropped).
     pub current: bool,
+    /// It is the routine of a trigger of this table ([`Catalog::trigger_of`]).
+    #[serde(default)]
+    pub fires: Option<TableId>,
     /// The domain that it was declared to answer with.
     #[serde(default)]
     pub returns_domain: Option<TypeId>,

@@ -50,6 +50,8 @@ pub enum Object {
     DomainConstraint(TypeId, String),
     /// A role; the first has PostgreSQL's OID of it.
     Role(RoleId),
+    /// A trigger of a table, by name.
+    Trigger(TableId, String),
 }
 
 /// The OIDs given out.
@@ -154,6 +156,12 @@ fn of_table(table: &Table, each: &mut dyn FnMut(Object)) {
     let checks = table.checks.iter().map(|c| &c.name);
     let names = checks.chain(table.foreign_keys.iter().map(|k| &k.name));
     names.for_each(|name| each(Object::Constraint(table.id, name.clone())));
+    for trigger in &table.triggers {
+        if trigger.constraint.is_some() {
+            each(Object::Constraint(table.id, trigger.name.clone()));
+        }
+        each(Object::Trigger(table.id, trigger.name.clone()));
+    }
 }
 
 fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {
@@ -291,6 +299,10 @@ impl Catalog {
     /// The OID of a procedure or function.
     pub fn routine_oid(&self, procedure: &Procedure) -> Oid {
         self.oids.of(&Object::Routine(signature(procedure)))
+    }
+    /// The OID of a trigger.
+    pub fn trigger_oid(&self, table: TableId, trigger: &str) -> Oid {
+        self.oids.of(&Object::Trigger(table, trigger.to_owned()))
     }
     /// The OID of a role.
     pub fn role_oid(&self, id: RoleId) -> Oid {

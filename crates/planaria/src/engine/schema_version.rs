@@ -272,7 +272,7 @@ impl SchemaVersion {
 
     /// Where the text of a routine's program comes from.
     pub(crate) fn source(&self, id: ProcedureId) -> Source {
-        let procedure = self.catalog.procedure(id);
+        let procedure = self.catalog.behind(id);
         Source::routine(signature(procedure), &procedure.body)
     }
 
@@ -405,7 +405,7 @@ impl CompileEnv for Env<'_> {
         self.source.clone()
     }
     fn definer(&self) -> Option<RoleId> {
-        let procedure = self.schema.catalog.procedure(self.routine?);
+        let procedure = self.schema.catalog.behind(self.routine?);
         procedure.security_definer.then_some(procedure.rights.owner)
     }
     fn guarded(&self) -> bool {

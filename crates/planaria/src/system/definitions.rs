@@ -278,6 +278,7 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
             format!("TABLE({})", columns.collect::<Vec<_>>().join(", "))
         }
         Returns::OutRow => one(),
+        Returns::Trigger => "trigger".to_owned(),
         Returns::SetOfOutRow => format!("SETOF {}", one()),
     })
 }

@@ -8,6 +8,9 @@ use planaria_base::{Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, Volatility};
 
+/// `trigger` in `pg_type`.
+const TRIGGER: Oid = 2279;
+
 /// The OID of a language.
 fn language(language: Language) -> Oid {
     let name = definitions::language(language);
@@ -33,6 +36,7 @@ fn result(catalog: &Catalog, p: &Procedure) -> Oid {
         Returns::SetOfTable(table) | Returns::RowOf(table) => {
             catalog.oids.of(&Object::RowType(catalog.table_by_id(*table).name.clone()))
         }
+        Returns::Trigger => TRIGGER,
         Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => record(),
     }
 }

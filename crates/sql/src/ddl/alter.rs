@@ -135,6 +135,7 @@ impl Change {
             AlterTable::SetType { column, ty, using } => {
                 self.alter_type(id, column, ty, using.as_ref().map(|(e, _)| e), rewrite)
             }
+            AlterTable::EnableTrigger { names, enabled } => self.enable_triggers(id, names, *enabled),
             AlterTable::RenameTable(to) => self.rename_table(id, to),
             AlterTable::RenameColumn { from, to } => self.rename_column(id, from, to),
             AlterTable::RenameConstraint { from, to } => self.rename_constraint(id, from, to),
@@ -325,6 +326,7 @@ impl Change {
             }
         }
         table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
+        table.triggers.iter_mut().for_each(|t| t.columns.iter_mut().for_each(moved));
         let referring: BTreeSet<TableId> = self.catalog.references_to(id).map(|(t, _)| t.id).collect();
         for referring in referring {
             for key in self.table_mut(referring).foreign_keys.iter_mut().filter(|k| k.parent == id) {

@@ -27,6 +27,8 @@ pub(super) enum Object {
     Constraint(TableId, String),
     Default(TableId, ColumnId),
     Type(TypeId),
+    /// A trigger, by name.
+    Trigger(TableId, String),
 }
 
 /// Names that a definition mentions.
@@ -133,6 +135,7 @@ impl Object {
                 }
             }
             Object::Constraint(t, name) => format!("constraint {name} on table {}", table(t)),
+            Object::Trigger(t, name) => format!("trigger {name} on table {}", table(t)),
             Object::Type(id) => format!("type {}", catalog.type_by_id(*id).name),
             Object::Default(t, c) => {
                 format!("default value for column {} of table {}", column(t, c), table(t))
@@ -143,9 +146,11 @@ impl Object {
     /// The table it is a part of.
     fn part_of(&self) -> Option<TableId> {
         match self {
-            Object::Column(t, _) | Object::Index(t, _) | Object::Constraint(t, _) | Object::Default(t, _) => {
-                Some(*t)
-            }
+            Object::Column(t, _)
+            | Object::Index(t, _)
+            | Object::Constraint(t, _)
+            | Object::Default(t, _)
+            | Object::Trigger(t, _) => Some(*t),
             _ => None,
         }
     }
@@ -190,6 +195,9 @@ impl Object {
                     }
                 }
                 views_on(catalog, &table.name, &own, |r| r.star || r.columns.contains(name), &mut all)?;
+                for trigger in Change::triggers_on(table, *column)? {
+                    all.push((Object::Trigger(*id, trigger.name.clone()), own.clone()));
+                }
             }
             Object::Index(id, index) => {
                 let name = &catalog.table_by_id(*id).indexes[index.index()].name;
@@ -220,6 +228,9 @@ impl Object {
                 }
             }
             Object::Routine(id) => {
+                for (table, trigger) in catalog.tables_firing(*id) {
+                    all.push((Object::Trigger(table, trigger.name.clone()), own.clone()));
+                }
                 let name = &catalog.procedure(*id).name;
                 // An overload that stays may be the one meant: only the last of a name is needed for sure.
                 if catalog.procedures_named(name).count() > 1 {
@@ -243,10 +254,17 @@ impl Object {
                             all.push((Object::Constraint(table.id, check.name.clone()), own.clone()));
                         }
                     }
+                    for trigger in &table.triggers {
+                        if let Some(text) = &trigger.condition
+                            && References::of_text(text)?.functions.contains(name)
+                        {
+                            all.push((Object::Trigger(table.id, trigger.name.clone()), own.clone()));
+                        }
+                    }
                 }
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
-            Object::Constraint(..) | Object::Default(..) => {}
+            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) => {}
         }
         all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)
@@ -339,6 +357,7 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         Object::Routine(id) => (catalog.routine_oid(catalog.procedure(*id)), 0),
         Object::View(name) => (catalog.views.get(name).map_or(0, |v| catalog.view_oid(v)), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
+        Object::Trigger(table, name) => (catalog.trigger_oid(*table, name), 0),
         _ => (0, 0),
     }
 }
@@ -446,6 +465,7 @@ impl Change {
                 self.table_mut(table).columns[column.index()].default = ColumnDefault::None;
             }
             Object::Type(id) => self.catalog.types[id.index()] = None,
+            Object::Trigger(table, name) => self.remove_trigger(table, &name),
             Object::Table(_) | Object::Sequence(_) | Object::Column(..) | Object::Index(..) => {
                 unreachable!("these depend on nothing")
             }

@@ -163,6 +163,7 @@ impl Change {
             has_primary_key: false,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            triggers: Vec::new(),
             generation: 0,
             rights: Rights::of(self.actor.user),
             comment: None,

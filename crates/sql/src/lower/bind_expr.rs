@@ -321,6 +321,7 @@ impl Lowerer<'_> {
                     let from = self.binary(BinaryOp::Add, index, one.clone(), position)?;
                     return apply(Func::SubstrFor, vec![array, from, one], Type::CHAR);
                 }
+                let from_zero = matches!(array.kind, BoundKind::Reg(r) if Some(r) == self.counted_from_zero);
                 let Some(of) = array.ty.element() else {
                     let message = format!(
                         "cannot subscript type {} because it does not support subscripting",
@@ -330,8 +331,8 @@ impl Lowerer<'_> {
                 };
                 let index = self.bind(names, index)?;
                 let mut index = self.subscript(index)?;
-                if matches!(array.ty, Type::System(_)) {
-                    // Those of vectors count from 0.
+                if from_zero || matches!(array.ty, Type::System(_)) {
+                    // Those of vectors count from 0, and so do the arguments of a trigger.
                     let one = Bound::constant(Datum::Int(1), Type::Int4, position);
                     index = self.binary(BinaryOp::Add, index, one, position)?;
                 }

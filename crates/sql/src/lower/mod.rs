@@ -67,6 +67,7 @@ mod statistics;
 mod stored;
 pub(crate) mod system;
 mod templates;
+mod trigger;
 mod types;
 mod update;
 mod view_text;
@@ -85,6 +86,7 @@ pub(crate) use immutable::is_immutable;
 pub use rights::{Guard, Lowered};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{explain_statement, lower_statement, lower_statement_rights};
+pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::unknown as unknown_type;
 pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
@@ -168,6 +170,8 @@ pub struct Lowerer<'c> {
     plan_depth: usize,
     /// What rights are needed for.
     rights: rights::Rights<'c>,
+    /// `TG_ARGV`: an array whose elements are counted from 0.
+    counted_from_zero: Option<Reg>,
     /// Found in statements that raise them when they are reached.
     errors: Vec<Error>,
 }
@@ -226,6 +230,7 @@ impl<'c> Lowerer<'c> {
             notes: Vec::new(),
             plan_depth: 0,
             rights: rights::Rights::default(),
+            counted_from_zero: None,
             errors: Vec::new(),
         }
     }
