@@ -411,6 +411,9 @@ impl CompileEnv for Env<'_> {
     fn guarded(&self) -> bool {
         self.guarded
     }
+    fn is_trigger(&self) -> bool {
+        self.routine.is_some_and(|id| self.schema.catalog.procedure(id).fires.is_some())
+    }
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
         Some(self.schema.source(procedure))
     }

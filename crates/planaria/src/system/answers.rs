@@ -76,6 +76,12 @@ pub(crate) fn answer(
         Question::ConstraintDef => {
             text(heap, definitions::constraint(catalog, oid_of(args[0]), args[1].bool()))
         }
+        Question::TriggerDef => {
+            let qualified = facts.settings.get("search_path").is_ok_and(|path| !path.contains("public"));
+            text(heap, definitions::trigger(catalog, oid_of(args[0]), args[1].bool(), qualified))
+        }
+        // The machine answers, unless nothing runs.
+        Question::TriggerDepth => Ok(Slot::Int(0)),
         Question::RoutineDef => {
             let found = definitions::routine(catalog, oid_of(args[0]));
             text(heap, found.map(|p| definitions::routine_statement(catalog, p)))

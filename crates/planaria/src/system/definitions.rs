@@ -8,8 +8,8 @@ use planaria_base::text_io::quote_ident;
 use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
-    Catalog, Check, CheckTime, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure,
-    ReferentialAction, Returns, Table, View, Volatility, reg,
+    Catalog, Check, CheckTime, Column, ColumnDefault, Firing, Index, Language, Mode, Parameter, Procedure,
+    ReferentialAction, Returns, Table, TriggerEvent, TriggerTime, View, Volatility, reg,
 };
 use planaria_syntax::ast::{Argument, Expr, ExprKind};
 use std::fmt::Write;
@@ -157,6 +157,9 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
         return Some(check_text(check, pretty));
     }
+    if table.trigger(name).is_some_and(|t| t.constraint.is_some()) {
+        return Some("TRIGGER".to_owned());
+    }
     let key = table.foreign_keys.iter().find(|k| k.name == *name)?;
     let parent = catalog.table_by_id(key.parent);
     let mut text = format!(
@@ -288,6 +291,55 @@ pub(super) fn argument_default(p: &Procedure, n: i64) -> Option<String> {
     let at = usize::try_from(n).ok()?.checked_sub(1)?;
     let parameter = p.parameters.get(at)?;
     parameter.default.as_deref().map(|e| typed(e, &parameter.ty))
+}
+
+/// A text as a literal.
+fn literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    match text.contains('\\') {
+        true => format!("E'{}'", quoted.replace('\\', "\\\\")),
+        false => format!("'{quoted}'"),
+    }
+}
+
+/// `pg_get_triggerdef`. `qualified`: the search path does not lead to the function.
+pub(super) fn trigger(catalog: &Catalog, oid: Oid, pretty: bool, qualified: bool) -> Option<String> {
+    let Object::Trigger(table, name) = catalog.oids.object(oid)? else { return None };
+    let table = catalog.tables.get(table.index())?.as_deref()?;
+    let trigger = table.trigger(name)?;
+    let constraint = if trigger.constraint.is_some() { "CONSTRAINT " } else { "" };
+    let time = match trigger.time {
+        TriggerTime::Before => "BEFORE",
+        TriggerTime::After => "AFTER",
+    };
+    let event = |firing: &Firing| match firing.event {
+        TriggerEvent::Update if !trigger.columns.is_empty() => {
+            format!("UPDATE OF {}", names(table, &trigger.columns))
+        }
+        other => other.word().to_owned(),
+    };
+    let events = trigger.firings.iter().map(event).collect::<Vec<_>>().join(" OR ");
+    let schema = |wanted: bool| if wanted { "public." } else { "" };
+    let mut text = format!(
+        "CREATE {constraint}TRIGGER {} {time} {events} ON {}{} ",
+        quote_ident(&trigger.name),
+        schema(!pretty),
+        quote_ident(&table.name)
+    );
+    match trigger.constraint {
+        None => {}
+        Some(CheckTime::NotDeferrable) => text.push_str("NOT DEFERRABLE INITIALLY IMMEDIATE "),
+        Some(CheckTime::Deferrable) => text.push_str("DEFERRABLE INITIALLY IMMEDIATE "),
+        Some(CheckTime::Deferred) => text.push_str("DEFERRABLE INITIALLY DEFERRED "),
+    }
+    text.push_str(if trigger.each_row { "FOR EACH ROW " } else { "FOR EACH STATEMENT " });
+    if let Some(condition) = &trigger.condition {
+        let _ = write!(text, "WHEN ({condition}) ");
+    }
+    let arguments: Vec<String> = trigger.arguments.iter().map(|a| literal(a)).collect();
+    let function = quote_ident(&catalog.procedure(trigger.function).name);
+    let _ = write!(text, "EXECUTE FUNCTION {}{function}({})", schema(qualified), arguments.join(", "));
+    Some(text)
 }
 
 /// `pg_get_functiondef`

@@ -105,6 +105,10 @@ impl Lowerer<'_> {
                     _ => Ok(bound),
                 }
             }
+            // A whole row.
+            ExprKind::Star(Some(name)) if !names.column_names(&name.parts).is_empty() => {
+                self.bind(names, &Expr { position, kind: ExprKind::Column(name.clone()) })
+            }
             ExprKind::Star(_) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "\"*\" is not allowed here").at(position))
             }
@@ -304,7 +308,7 @@ impl Lowerer<'_> {
                 Ok(Bound::new(BoundKind::ArrayQuery(Box::new(query)), ty, position))
             }
             ExprKind::Row(fields) => {
-                let fields = self.bind_all(names, fields)?;
+                let fields = self.bind_all(names, &names.spread(fields))?;
                 self.record(fields, Vec::new(), position)
             }
             ExprKind::Subscript(array, index) => {
@@ -460,7 +464,7 @@ impl Lowerer<'_> {
     fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
         match &e.kind {
             ExprKind::Row(fields) => {
-                let fields = self.bind_all(names, fields)?;
+                let fields = self.bind_all(names, &names.spread(fields))?;
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, e.position))
             }
             _ => self.bind(names, e),

@@ -20,7 +20,8 @@ use super::{Lowerer, Scope, Sink, Typed};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Object, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
-use planaria_syntax::ast::{ConflictTarget, IndexItem, Insert, InsertSource, OnConflict};
+use planaria_syntax::ast::{ConflictTarget, Expr, ExprKind, IndexItem, Insert, InsertSource, OnConflict};
+use std::borrow::Cow;
 
 /// A column of the query that is not stored.
 const NOWHERE: usize = usize::MAX;
@@ -261,7 +262,7 @@ impl Lowerer<'_> {
                 given.clear();
                 return Ok(Rows::One(Vec::new()));
             }
-            InsertSource::Values(rows) => rows,
+            InsertSource::Values(rows) => &spread(level, rows)[..],
             InsertSource::Query(query) => {
                 let mut bound = self.bind_level(level.inner(), query, true)?;
                 width(bound.columns.len(), given, query.position)?;
@@ -695,6 +696,19 @@ impl Lowerer<'_> {
         self.rel_mut(shadow).regs = row;
         self.when(stored, |l| done(l))
     }
+}
+
+/// Rows of VALUES, with each `row.*` written out.
+fn spread<'r>(level: &Names<'_>, rows: &'r [Vec<Option<Expr>>]) -> Cow<'r, [Vec<Option<Expr>>]> {
+    let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)));
+    if !rows.iter().flatten().flatten().any(is_star) {
+        return Cow::Borrowed(rows);
+    }
+    let one = |e: &Option<Expr>| match e {
+        Some(e) => level.spread(std::slice::from_ref(e)).iter().cloned().map(Some).collect(),
+        None => vec![None],
+    };
+    Cow::Owned(rows.iter().map(|row| row.iter().flat_map(one).collect()).collect())
 }
 
 /// A row to be inserted.

@@ -4,8 +4,9 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::scope::{Found, Scope, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_syntax::ast::Name;
 use planaria_syntax::ast::plpgsql::VariableConflict;
+use planaria_syntax::ast::{Expr, ExprKind, Name};
+use std::borrow::Cow;
 
 /// The names of one query level.
 pub(super) struct Names<'a> {
@@ -91,6 +92,31 @@ impl<'a> Names<'a> {
         }
         let source = parts.last().and_then(|alias| self.source(alias));
         source.map_or(Vec::new(), |(s, _)| s.columns.iter().map(|c| c.name.clone()).collect())
+    }
+    /// Elements of a row, with each `row.*` written out.
+    pub fn spread<'e>(&self, fields: &'e [Expr]) -> Cow<'e, [Expr]> {
+        let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)));
+        if !fields.iter().any(is_star) {
+            return Cow::Borrowed(fields);
+        }
+        let mut all = Vec::new();
+        for e in fields {
+            let ExprKind::Star(Some(name)) = &e.kind else {
+                all.push(e.clone());
+                continue;
+            };
+            let columns = self.column_names(&name.parts);
+            if columns.is_empty() {
+                all.push(e.clone());
+            }
+            for column in columns {
+                let mut parts = name.parts.clone();
+                parts.push(column);
+                let kind = ExprKind::Column(Name { parts, position: name.position });
+                all.push(Expr { position: e.position, kind });
+            }
+        }
+        Cow::Owned(all)
     }
     /// The source of that alias at this level.
     pub fn source_here(&self, alias: &str) -> Option<&Source> {

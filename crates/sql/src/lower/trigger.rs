@@ -495,10 +495,7 @@ pub(crate) fn check_trigger_condition(
     let mut names = Names::of(&scope);
     for alias in ["old", "new"] {
         let rel = l.shadow_rel(table, alias);
-        let mut source = l.shadow_source(table, rel, alias);
-        // A bare name is of neither row.
-        source.columns.iter_mut().for_each(|c| c.merged = true);
-        names.sources.push(source);
+        names.sources.push(l.shadow_source(table, rel, alias));
     }
     let bound: Bound = l.outside("WHEN", |l| l.bind(&names, expr))?;
     let bound = l.boolean(bound, "WHEN")?;

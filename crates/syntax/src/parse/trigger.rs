@@ -115,7 +115,9 @@ impl Parser<'_> {
             };
             self.bump();
             if events.contains(&event) {
-                return Err(self.syntax_error("duplicate trigger events specified", position));
+                let word = self.text_since(position);
+                let message = format!("duplicate trigger events specified at or near \"{word}\"");
+                return Err(self.syntax_error(message, position));
             }
             events.push(event);
             if event == TriggerEvent::Update && self.eat_word("of") {

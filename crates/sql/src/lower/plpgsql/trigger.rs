@@ -134,7 +134,9 @@ impl Search {
             }
             StmtKind::Return(Some(value)) => match &value.kind {
                 ExprKind::Null => {}
-                ExprKind::Column(name) if name.parts.last().is_some_and(|n| n == "new") => {}
+                _ if returns_new(value) => {}
+                // Whatever fires it for a row with NEW comes to NEW.
+                ExprKind::Coalesce(rows) if rows.first().is_some_and(returns_new) => {}
                 _ => self.any = true,
             },
             StmtKind::Sql(statement) => self.sql(&statement.kind),
@@ -143,6 +145,10 @@ impl Search {
             _ => {}
         }
     }
+}
+
+fn returns_new(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Column(name) if name.parts.last().is_some_and(|n| n == "new"))
 }
 
 /// The name of a trigger's time as `TG_WHEN` has it.
@@ -284,12 +290,6 @@ impl Body<'_, '_> {
             let message = "returned row structure does not match the structure of the triggering table";
             Err(Error::new(SqlState::DATATYPE_MISMATCH, message).detail(detail))
         };
-        let (got, wanted) = (row.len(), new.len());
-        if got != wanted {
-            return wrong(format!(
-                "Number of returned columns ({got}) does not match expected column count ({wanted})."
-            ));
-        }
         for (i, (from, to)) in row.iter().zip(new).enumerate() {
             let is = if from.ty == Type::Unknown { Type::Text } else { from.ty.clone() };
             if is.base() != to.ty.base() {
@@ -299,6 +299,12 @@ impl Body<'_, '_> {
                     i + 1
                 ));
             }
+        }
+        let (got, wanted) = (row.len(), new.len());
+        if got != wanted {
+            return wrong(format!(
+                "Number of returned columns ({got}) does not match expected column count ({wanted})."
+            ));
         }
         let targets: Vec<super::assign::Target> =
             new.iter().cloned().map(super::assign::Target::Value).collect();
@@ -323,6 +329,23 @@ impl Body<'_, '_> {
                 }
                 _ => {}
             },
+            // The first row that the event has.
+            ExprKind::Coalesce(rows) if rows.iter().all(|e| self.is_row(e)) => {
+                for e in rows {
+                    if let Some(row) = self.returned_row(e)? {
+                        return Ok(Some(row));
+                    }
+                }
+                return Ok(None);
+            }
+            ExprKind::Case { operand, whens, otherwise } => {
+                if let Some(taken) = self.decided_case(operand.as_deref(), whens) {
+                    return match taken.or(otherwise.as_deref()) {
+                        Some(e) => self.returned_row(e),
+                        None => Ok(None),
+                    };
+                }
+            }
             ExprKind::Row(items) => {
                 return items.iter().map(|i| self.value(i)).collect::<Result<Vec<_>>>().map(Some);
             }
@@ -330,13 +353,37 @@ impl Body<'_, '_> {
         }
         // It is evaluated before it is found to be no row.
         let value = self.value(value)?;
-        match value.ty {
-            Type::Unknown => Ok(None),
-            _ => {
-                let message = "cannot return non-composite value from function returning composite type";
-                Err(Error::new(SqlState::DATATYPE_MISMATCH, message))
+        let null = self.is_null(value.reg);
+        self.unless(null, |s| {
+            let message = "cannot return non-composite value from function returning composite type";
+            s.fail(SqlState::DATATYPE_MISMATCH, message, None);
+            Ok(())
+        })?;
+        Ok(None)
+    }
+
+    /// Whether an expression is a row variable.
+    fn is_row(&self, e: &Expr) -> bool {
+        let ExprKind::Column(name) = &e.kind else { return false };
+        matches!(self.scope.lookup(&name.parts), Some(Found::Variable(Variable::Row { .. })))
+    }
+
+    /// The branch of a CASE that is taken, if that is known: `Some(None)` is none of them.
+    fn decided_case<'e>(
+        &self,
+        operand: Option<&'e Expr>,
+        whens: &'e [(Expr, Expr)],
+    ) -> Option<Option<&'e Expr>> {
+        for (condition, then) in whens {
+            let taken = match operand {
+                Some(operand) => self.known_word(operand)? == self.known_word(condition)?,
+                None => self.decided(condition)?,
+            };
+            if taken {
+                return Some(Some(then));
             }
         }
+        Some(None)
     }
 
     /// What a condition is that asks for nothing but `TG_OP` and its like; `None` where it asks for more.
