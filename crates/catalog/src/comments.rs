@@ -192,32 +192,39 @@ impl Catalog {
             (PG_DATABASE, 0) if oid == DATABASE_OID => &self.database_comment,
             (PG_AUTHID, 0) => &self.role_of_oid(oid)?.comment,
             (PG_TYPE, 0) => &self.type_of_oid(oid)?.comment,
-            (PG_PROC | PG_CLASS | PG_CONSTRAINT, _) => match (self.oids.object(oid)?, class, column) {
-                (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
-                (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
-                (Object::View(name), PG_CLASS, 0) => &self.views.get(name)?.comment,
-                (Object::View(name), PG_CLASS, n) => {
-                    let view = self.views.get(name)?;
-                    return view.column_comments.get(view.columns.get(n - 1)?).map(String::as_str);
+            (PG_PROC | PG_CLASS | PG_CONSTRAINT | PG_TRIGGER, _) => {
+                match (self.oids.object(oid)?, class, column) {
+                    (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
+                    (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
+                    (Object::View(name), PG_CLASS, 0) => &self.views.get(name)?.comment,
+                    (Object::View(name), PG_CLASS, n) => {
+                        let view = self.views.get(name)?;
+                        return view.column_comments.get(view.columns.get(n - 1)?).map(String::as_str);
+                    }
+                    (Object::Index(id, name), PG_CLASS, 0) => {
+                        &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
+                    }
+                    (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
+                    (Object::Routine(signature), PG_PROC, 0) => {
+                        &self.routine_by_signature(signature)?.comment
+                    }
+                    (Object::Trigger(id, name), PG_TRIGGER, 0) => {
+                        &self.table_by_id(*id).trigger(name)?.comment
+                    }
+                    (Object::DomainConstraint(id, name), PG_CONSTRAINT, 0) => {
+                        &self.domain(*id).checks.iter().find(|c| c.name == *name)?.comment
+                    }
+                    (Object::Constraint(id, name), PG_CONSTRAINT, 0) => {
+                        let table = self.table_by_id(*id);
+                        let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
+                        let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
+                        let indexes = table.indexes.iter().filter(|i| i.constraint);
+                        let indexes = indexes.map(|i| (&i.name, &i.constraint_comment));
+                        checks.chain(keys).chain(indexes).find(|(n, _)| *n == name)?.1
+                    }
+                    _ => return None,
                 }
-                (Object::Index(id, name), PG_CLASS, 0) => {
-                    &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
-                }
-                (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
-                (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_signature(signature)?.comment,
-                (Object::DomainConstraint(id, name), PG_CONSTRAINT, 0) => {
-                    &self.domain(*id).checks.iter().find(|c| c.name == *name)?.comment
-                }
-                (Object::Constraint(id, name), PG_CONSTRAINT, 0) => {
-                    let table = self.table_by_id(*id);
-                    let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
-                    let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
-                    let indexes = table.indexes.iter().filter(|i| i.constraint);
-                    let indexes = indexes.map(|i| (&i.name, &i.constraint_comment));
-                    checks.chain(keys).chain(indexes).find(|(n, _)| *n == name)?.1
-                }
-                _ => return None,
-            },
+            }
             _ => return None,
         };
         comment.as_deref()

@@ -113,6 +113,14 @@ impl Oids {
         self.by_oid.get(&oid)
     }
 
+    /// An object goes by another name, and keeps its OID.
+    pub fn rename(&mut self, from: &Object, to: Object) {
+        if let Some(oid) = self.by_object.remove(from) {
+            self.by_object.insert(to.clone(), oid);
+            self.by_oid.insert(oid, to);
+        }
+    }
+
     pub(crate) fn give(&mut self, objects: Vec<Object>) {
         for object in objects {
             if self.by_object.contains_key(&object) {

@@ -120,7 +120,15 @@ pub(crate) fn answer(
             let column = usize::try_from(args[2].int()).unwrap_or(usize::MAX);
             let class_oid = |name: &str| system::unqualified(name).map_or(0, |relation| relation.oid);
             // Whoever does not say where the object is means any of that OID.
-            let any = ["pg_class", "pg_proc", "pg_constraint", "pg_namespace", "pg_type", "pg_language"];
+            let any = [
+                "pg_class",
+                "pg_proc",
+                "pg_constraint",
+                "pg_namespace",
+                "pg_type",
+                "pg_language",
+                "pg_trigger",
+            ];
             let classes = if class.is_empty() { &any[..] } else { &[class.as_str()][..] };
             let comment = classes.iter().map(|name| class_oid(name)).find_map(|class| {
                 let own = catalog.comment(class, object, column).map(str::to_owned);

@@ -158,7 +158,8 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         return Some(check_text(check, pretty));
     }
     if table.trigger(name).is_some_and(|t| t.constraint.is_some()) {
-        return Some("TRIGGER".to_owned());
+        let check = table.trigger(name).and_then(|t| t.constraint).unwrap_or_default();
+        return Some(format!("TRIGGER{}", deferrable(check)));
     }
     let key = table.foreign_keys.iter().find(|k| k.name == *name)?;
     let parent = catalog.table_by_id(key.parent);
@@ -183,15 +184,19 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
             let _ = write!(text, " ({})", names(table, &key.set_columns));
         }
     }
-    text.push_str(match key.check {
-        CheckTime::NotDeferrable => "",
-        CheckTime::Deferrable => " DEFERRABLE",
-        CheckTime::Deferred => " DEFERRABLE INITIALLY DEFERRED",
-    });
+    text.push_str(deferrable(key.check));
     if key.not_valid {
         text.push_str(" NOT VALID");
     }
     Some(text)
+}
+
+fn deferrable(check: CheckTime) -> &'static str {
+    match check {
+        CheckTime::NotDeferrable => "",
+        CheckTime::Deferrable => " DEFERRABLE",
+        CheckTime::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+    }
 }
 
 fn check_text(check: &Check, pretty: bool) -> String {
@@ -295,11 +300,7 @@ pub(super) fn argument_default(p: &Procedure, n: i64) -> Option<String> {
 
 /// A text as a literal.
 fn literal(text: &str) -> String {
-    let quoted = text.replace('\'', "''");
-    match text.contains('\\') {
-        true => format!("E'{}'", quoted.replace('\\', "\\\\")),
-        false => format!("'{quoted}'"),
-    }
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// `pg_get_triggerdef`. `qualified`: the search path does not lead to the function.

@@ -536,6 +536,16 @@ impl Change {
             }
         }
         let table = self.catalog.table_by_id(id).clone();
+        if let Some(trigger) = Change::triggers_on(&table, place)?.first() {
+            let message = "cannot alter type of a column used in a trigger definition";
+            let detail = format!(
+                "trigger {} on table {} depends on column {}",
+                trigger.name,
+                table.name,
+                format_args!("\"{name}\"")
+            );
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+        }
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;
             if refs.relations.contains(&table.name) && (refs.star || refs.columns.contains(name)) {

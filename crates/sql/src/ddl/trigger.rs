@@ -7,6 +7,7 @@ use super::depend::Object as Dependent;
 use super::{Change, lowering, names};
 use crate::lower::check_trigger_condition;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, SqlState, TableId};
+use planaria_catalog::oids::Object as Oid;
 use planaria_catalog::{
     CheckTime, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights, Table, Trigger,
     TriggerEnabled, TriggerEvent, TriggerTime, Volatility,
@@ -216,7 +217,11 @@ impl Change {
             let message = format!("trigger \"{to}\" for relation \"{}\" already exists", table.name);
             return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
         }
-        self.change_triggers(table.id, |all| {
+        let id = table.id;
+        for object in [Oid::Trigger, Oid::Constraint] {
+            self.catalog.oids.rename(&object(id, name.to_owned()), object(id, to.to_owned()));
+        }
+        self.change_triggers(id, |all| {
             for trigger in all.iter_mut().filter(|t| t.name == name) {
                 trigger.name = to.to_owned();
             }

@@ -106,7 +106,7 @@ impl Lowerer<'_> {
                 }
             }
             // A whole row.
-            ExprKind::Star(Some(name)) if !names.column_names(&name.parts).is_empty() => {
+            ExprKind::Star(Some(name)) if names.has_row(name) => {
                 self.bind(names, &Expr { position, kind: ExprKind::Column(name.clone()) })
             }
             ExprKind::Star(_) => {
@@ -149,8 +149,8 @@ impl Lowerer<'_> {
             ExprKind::Chain(first, rest) => self.bind_chain(names, first, rest),
             ExprKind::Is { expr, what, negated } => self.bind_is(names, expr, *what, *negated, position),
             ExprKind::IsDistinctFrom { left, right, negated } => {
-                if let (ExprKind::Row(left), ExprKind::Row(right)) = (&left.kind, &right.kind) {
-                    return self.rows_distinct(names, left, right, *negated, position);
+                if let (Some(left), Some(right)) = (names.whole_row(left), names.whole_row(right)) {
+                    return self.rows_distinct(names, &left, &right, *negated, position);
                 }
                 let left = self.bind(names, left)?;
                 let right = self.bind(names, right)?;
@@ -462,12 +462,12 @@ impl Lowerer<'_> {
     }
 
     fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
-        match &e.kind {
-            ExprKind::Row(fields) => {
-                let fields = self.bind_all(names, &names.spread(fields))?;
+        match names.whole_row(e) {
+            Some(fields) => {
+                let fields = self.bind_all(names, &fields)?;
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, e.position))
             }
-            _ => self.bind(names, e),
+            None => self.bind(names, e),
         }
     }
 

@@ -138,12 +138,15 @@ impl Lowerer<'_> {
         let updated: Option<Vec<usize>> = conflict
             .as_ref()
             .and_then(|c| c.update.as_ref().map(|u| u.set.iter().map(|(column, _)| *column).collect()));
-        self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::Before)?;
+        if !insert.copied {
+            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::Before)?;
+        }
         if let Some(named) = &updated {
             self.fire_statement(table, TriggerEvent::Update, named, TriggerTime::Before)?;
         }
         let before = std::mem::replace(&mut self.single_row, single);
         let mut waiting = Waiting::default();
+        waiting.copied = insert.copied;
         let mut seen = None;
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
             let row = Proposed { table, given: &given, values, shadow, single, certain };
@@ -212,7 +215,9 @@ impl Lowerer<'_> {
         if let Some(named) = &updated {
             self.fire_statement(table, TriggerEvent::Update, named, TriggerTime::After)?;
         }
-        self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::After)?;
+        if !insert.copied {
+            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::After)?;
+        }
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();

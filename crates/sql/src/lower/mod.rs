@@ -68,6 +68,7 @@ mod stored;
 pub(crate) mod system;
 mod templates;
 mod trigger;
+mod truncate;
 mod types;
 mod update;
 mod view_text;

@@ -93,6 +93,12 @@ impl<'a> Names<'a> {
         let source = parts.last().and_then(|alias| self.source(alias));
         source.map_or(Vec::new(), |(s, _)| s.columns.iter().map(|c| c.name.clone()).collect())
     }
+    /// Whether a name is that of a row: of a variable, or of a FROM item.
+    pub fn has_row(&self, name: &Name) -> bool {
+        let variable = self.scope.lookup(&name.parts);
+        matches!(variable, Some(Found::Variable(Variable::Row { .. } | Variable::Unassigned)))
+            || !self.column_names(&name.parts).is_empty()
+    }
     /// Elements of a row, with each `row.*` written out.
     pub fn spread<'e>(&self, fields: &'e [Expr]) -> Cow<'e, [Expr]> {
         let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)));
@@ -117,6 +123,27 @@ impl<'a> Names<'a> {
             }
         }
         Cow::Owned(all)
+    }
+    /// The elements of a row that is written out, or of the row that a FROM item or a variable is.
+    pub fn whole_row<'e>(&self, e: &'e Expr) -> Option<Cow<'e, [Expr]>> {
+        let name = match &e.kind {
+            ExprKind::Row(fields) => return Some(self.spread(fields)),
+            ExprKind::Star(Some(name)) => name,
+            ExprKind::Column(name) if name.parts.len() == 1 && self.source_with(&name.parts[0]).is_none() => {
+                name
+            }
+            _ => return None,
+        };
+        if matches!(
+            self.scope.lookup(&name.parts),
+            Some(Found::Variable(Variable::Scalar(_)) | Found::Field(_))
+        ) {
+            return None;
+        }
+        let star = Expr { position: e.position, kind: ExprKind::Star(Some(name.clone())) };
+        let fields = self.spread(std::slice::from_ref(&star)).into_owned();
+        let known = !fields.iter().any(|f| matches!(f.kind, ExprKind::Star(_)));
+        known.then_some(Cow::Owned(fields))
     }
     /// The source of that alias at this level.
     pub fn source_here(&self, alias: &str) -> Option<&Source> {

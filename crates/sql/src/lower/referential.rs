@@ -27,13 +27,15 @@ pub(super) struct Waiting {
     queues: Vec<Queue>,
     checks: Vec<Check>,
     /// What is changed now, a key changes.
-    by_key: bool,
+    pub(super) by_key: bool,
     /// The queue whose code is being emitted.
     current: Option<usize>,
     /// An event was made for code that stands before the one that makes it.
     circle: bool,
     /// Keys change or delete rows.
     acted: bool,
+    /// The row of a COPY: who copies fires its AFTER ROW triggers.
+    pub(super) copied: bool,
     /// Rows whose AFTER ROW triggers are to fire.
     pub(super) fired: Vec<Fired>,
     /// Statement triggers of tables that keys change.
@@ -511,8 +513,7 @@ impl Lowerer<'_> {
         for Check { child, key, list } in &waiting.checks {
             self.check_list(*child, key, *list, followed)?;
         }
-        self.fire_after_rows(&waiting.fired)?;
-        self.fire_followed(&waiting.followed)?;
+        self.fire_after_rows(&waiting.fired, &waiting.followed)?;
         self.single_row = single;
         Ok(())
     }

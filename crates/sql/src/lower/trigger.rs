@@ -59,6 +59,8 @@ fn value_type(ty: &Type) -> Type {
 /// A row of AFTER ROW triggers that waits for the end of the statement.
 pub(super) struct Fired {
     table: TableId,
+    /// The event, where keys have changed the rows: behind them its AFTER STATEMENT triggers fire.
+    by_key: Option<TriggerEvent>,
     list: Coll,
     sites: Vec<Site>,
     /// Conditions that were computed when the row was put in: triggers by name.
@@ -289,7 +291,7 @@ impl Lowerer<'_> {
         waiting: &mut Waiting,
     ) -> Result<()> {
         let triggers = self.fired(table, row.event, row.named, TriggerTime::After, true);
-        if triggers.is_empty() {
+        if triggers.is_empty() || waiting.copied && !waiting.by_key {
             return Ok(());
         }
         let mut conditions = Vec::new();
@@ -302,7 +304,7 @@ impl Lowerer<'_> {
             return self.call_after(table, row.event, &triggers, &conditions, old, new);
         }
         let site = Site { event: row.event, named: row.named.to_vec() };
-        let at = self.after_queue(table, waiting);
+        let at = self.after_queue(table, row.event, waiting);
         let queue = &mut waiting.fired[at];
         let number = queue.sites.iter().position(|s| *s == site).unwrap_or_else(|| {
             queue.sites.push(site);
@@ -339,8 +341,9 @@ impl Lowerer<'_> {
     }
 
     /// The queue of a table's AFTER ROW triggers: the site, NEW, OLD, what conditions said.
-    fn after_queue(&mut self, table: &Table, waiting: &mut Waiting) -> usize {
-        if let Some(at) = waiting.fired.iter().position(|f| f.table == table.id) {
+    fn after_queue(&mut self, table: &Table, event: TriggerEvent, waiting: &mut Waiting) -> usize {
+        let by_key = waiting.by_key.then_some(event);
+        if let Some(at) = waiting.fired.iter().position(|f| f.table == table.id && f.by_key == by_key) {
             return at;
         }
         let flagged = |t: &&Trigger| t.each_row && t.time == TriggerTime::After && t.condition.is_some();
@@ -350,7 +353,7 @@ impl Lowerer<'_> {
         values.extend(row().chain(row()));
         values.extend(flags.iter().map(|_| RegKind::Value(Type::Bool)));
         let list = self.waiting_list(values);
-        waiting.fired.push(Fired { table: table.id, list, sites: Vec::new(), flags });
+        waiting.fired.push(Fired { table: table.id, by_key, list, sites: Vec::new(), flags });
         waiting.fired.len() - 1
     }
 
@@ -379,8 +382,9 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Calls the routines of all AFTER ROW triggers whose rows wait.
-    pub(super) fn fire_after_rows(&mut self, fired: &[Fired]) -> Result<()> {
+    /// Calls the routines of all AFTER ROW triggers whose rows wait, and of the AFTER STATEMENT triggers of tables that
+    /// keys have changed rows of.
+    pub(super) fn fire_after_rows(&mut self, fired: &[Fired], followed: &[Followed]) -> Result<()> {
         for queue in fired {
             let table = self.catalog.table_by_id(queue.table);
             let site = self.temp(Type::Int4);
@@ -414,8 +418,11 @@ impl Lowerer<'_> {
                 Ok(())
             })?;
             self.emit(OpKind::ForEach { coll: queue.list, columns, entry: None, label, body });
+            let behind = |f: &&Followed| f.table == queue.table && Some(f.event) == queue.by_key;
+            followed.iter().filter(behind).try_for_each(|f| self.fire_followed(f))?;
         }
-        Ok(())
+        let queued = |f: &&Followed| fired.iter().any(|q| q.table == f.table && q.by_key == Some(f.event));
+        followed.iter().filter(|f| !queued(f)).try_for_each(|f| self.fire_followed(f))
     }
 
     /// Calls the routines of a table's statement triggers.
@@ -473,13 +480,10 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The AFTER STATEMENT triggers of tables that keys have changed rows of.
-    pub(super) fn fire_followed(&mut self, followed: &[Followed]) -> Result<()> {
-        for Followed { table, event, named, acted } in followed {
-            let table = self.catalog.table_by_id(*table);
-            self.when(*acted, |l| l.fire_statement(table, *event, named, TriggerTime::After))?;
-        }
-        Ok(())
+    fn fire_followed(&mut self, followed: &Followed) -> Result<()> {
+        let Followed { table, event, named, acted } = followed;
+        let table = self.catalog.table_by_id(*table);
+        self.when(*acted, |l| l.fire_statement(table, *event, named, TriggerTime::After))
     }
 }
 

@@ -30,7 +30,7 @@ pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
 pub use rows::{
     Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
 };
-pub use trigger::{CreateTrigger, TriggerNames, TriggerTiming};
+pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 pub use window::{Frame, FrameEdge, FrameUnits, Window};
 
@@ -545,6 +545,8 @@ pub enum StatementKind {
     DropTrigger { name: String, table: Name, if_exists: bool },
     /// ALTER TRIGGER name ON table RENAME TO
     RenameTrigger { name: String, table: Name, to: String },
+    /// No statement of SQL: fires the triggers of a table into which rows are copied
+    FireCopyTriggers { table: Name, which: CopyTriggers },
     /// ALTER TABLE
     AlterTable { name: Name, if_exists: bool, actions: Vec<AlterTable> },
     /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO

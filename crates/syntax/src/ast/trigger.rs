@@ -45,6 +45,17 @@ pub struct CreateTrigger {
     pub position: Position,
 }
 
+/// Which INSERT triggers of a table are to fire around a COPY FROM, whose rows are statements of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CopyTriggers {
+    /// Those before the statement.
+    Before,
+    /// Those behind each row, with the row as parameters.
+    AfterRow,
+    /// Those behind the statement.
+    After,
+}
+
 /// Which triggers of a table ENABLE and DISABLE are about.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TriggerNames {
