@@ -116,7 +116,7 @@ fn explain_shows_the_triggers_of_a_procedure() {
     for trigger in ["trigger double of t", "trigger see of t"] {
         assert!(shown.iter().any(|line| line.contains(trigger)), "{shown:#?}");
     }
-    assert!(shown.iter().any(|line| line.contains("logged as")), "{shown:#?}");
+    assert!(shown.iter().any(|line| line.contains("Logged as: command")), "{shown:#?}");
     let shown = lines(&db, "EXPLAIN UPDATE t SET v = 1 WHERE id = 1");
     assert!(shown.iter().any(|line| line.contains("Trigger double")), "{shown:#?}");
 }

@@ -3,7 +3,6 @@
 //! A new trigger gets a routine for each event that fires it (`planaria_catalog::Trigger`); what a routine does is
 //! lowered when a program that writes the table calls it. What is not there yet is refused here, never when it fires.
 
-use super::depend::Object as Dependent;
 use super::{Change, lowering, names};
 use crate::lower::check_trigger_condition;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, SqlState, TableId};
@@ -202,7 +201,10 @@ impl Change {
             self.skip_missing(&Error::new(SqlState::UNDEFINED_OBJECT, message));
             return Ok(TAG);
         }
-        self.require_owner_of(&Dependent::Trigger(id, name.to_owned()))?;
+        if !self.catalog.owns(self.actor.user, &Object::Table(id)) {
+            let message = format!("must be owner of relation {relation}");
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
         self.remove_trigger(id, name);
         Ok(TAG)
     }

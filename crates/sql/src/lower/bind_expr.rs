@@ -149,7 +149,8 @@ impl Lowerer<'_> {
             ExprKind::Chain(first, rest) => self.bind_chain(names, first, rest),
             ExprKind::Is { expr, what, negated } => self.bind_is(names, expr, *what, *negated, position),
             ExprKind::IsDistinctFrom { left, right, negated } => {
-                if let (Some(left), Some(right)) = (names.whole_row(left), names.whole_row(right)) {
+                if let (Some(left), Some(right)) = (names.whole_row(left, true), names.whole_row(right, true))
+                {
                     return self.rows_distinct(names, &left, &right, *negated, position);
                 }
                 let left = self.bind(names, left)?;
@@ -462,7 +463,7 @@ impl Lowerer<'_> {
     }
 
     fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
-        match names.whole_row(e) {
+        match names.whole_row(e, false) {
             Some(fields) => {
                 let fields = self.bind_all(names, &fields)?;
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, e.position))

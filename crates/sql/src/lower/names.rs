@@ -124,22 +124,22 @@ impl<'a> Names<'a> {
         }
         Cow::Owned(all)
     }
-    /// The elements of a row that is written out, or of the row that a FROM item or a variable is.
-    pub fn whole_row<'e>(&self, e: &'e Expr) -> Option<Cow<'e, [Expr]>> {
+    /// The elements of a row that is written out, of `row.*`, or of a row variable; `items`: also of a FROM item by its
+    /// alias, but for one that has a single column, which may be a value.
+    pub fn whole_row<'e>(&self, e: &'e Expr, items: bool) -> Option<Cow<'e, [Expr]>> {
         let name = match &e.kind {
             ExprKind::Row(fields) => return Some(self.spread(fields)),
             ExprKind::Star(Some(name)) => name,
-            ExprKind::Column(name) if name.parts.len() == 1 && self.source_with(&name.parts[0]).is_none() => {
-                name
-            }
+            ExprKind::Column(name) => match (self.scope.lookup(&name.parts), &name.parts[..]) {
+                (Some(Found::Variable(Variable::Row { .. })), _) => name,
+                (None, [alias]) if items && self.source_with(alias).is_none() => {
+                    self.source(alias).filter(|(source, _)| source.columns.len() > 1)?;
+                    name
+                }
+                _ => return None,
+            },
             _ => return None,
         };
-        if matches!(
-            self.scope.lookup(&name.parts),
-            Some(Found::Variable(Variable::Scalar(_)) | Found::Field(_))
-        ) {
-            return None;
-        }
         let star = Expr { position: e.position, kind: ExprKind::Star(Some(name.clone())) };
         let fields = self.spread(std::slice::from_ref(&star)).into_owned();
         let known = !fields.iter().any(|f| matches!(f.kind, ExprKind::Star(_)));

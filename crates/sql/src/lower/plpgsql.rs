@@ -17,7 +17,7 @@ mod shapes;
 mod statement;
 mod trigger;
 
-pub(crate) use trigger::{Assigned, assigned};
+pub(crate) use trigger::{Assigned, assigned, may_write};
 
 pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};
 

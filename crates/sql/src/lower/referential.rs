@@ -15,7 +15,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, Item, RelId};
 use super::constraint::{Values, foreign_fields};
-use super::trigger::{ChangedRow, Fired, Followed};
+use super::trigger::{ChangedRow, Fired, Followed, seen_by_triggers};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table, TriggerEvent};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, ReadMode, Reg, RegKind};
@@ -381,7 +381,7 @@ impl Lowerer<'_> {
     /// Columns that deleting a row needs.
     pub(super) fn delete_needs(&self, table: &Table) -> Vec<usize> {
         if self.fires_at_rows(table, TriggerEvent::Delete, &[]) {
-            return table.visible().map(|(id, _)| id.index()).collect();
+            return seen_by_triggers(table);
         }
         self.referenced_columns(table.id)
     }
@@ -400,6 +400,7 @@ impl Lowerer<'_> {
         let none: Values = vec![None; table.columns.len()];
         let changed = ChangedRow { event: TriggerEvent::Delete, named: &[], old: &old, new: &none };
         self.before_row(table, &changed, &mut |l, _, _| {
+            l.check_untouched(table, &changed, target)?;
             let row = l.row_reg(target);
             l.emit(OpKind::Delete { table: table.id, row });
             l.row_deleted(table.id, &old, waiting)?;

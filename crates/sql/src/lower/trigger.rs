@@ -16,15 +16,16 @@
 //! their WHEN conditions said. *Sites* are the places where a program puts rows in: each is about one event and one list
 //! of changed columns, from which it is known which triggers fire. A statement that changes one row at most has no queue.
 
-use super::bound::{Bound, BoundKind};
+use super::bound::{Bound, BoundKind, RelId};
 use super::constraint::Values;
 use super::names::Names;
-use super::plpgsql::{Assigned, assigned};
+use super::plpgsql::{Assigned, assigned, may_write};
 use super::referential::Waiting;
 use super::{Lowerer, Scope};
-use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
+use planaria_base::{ColumnId, Datum, Error, IndexId, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
-use planaria_ir::{Coll, Func, OpKind, ProgramKind, Reg, RegKind};
+use planaria_ir::verify::comparable;
+use planaria_ir::{Coll, ErrorFields, Func, OpKind, ProgramKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{CreateTrigger, Expr, ExprKind};
 
@@ -283,6 +284,46 @@ impl Lowerer<'_> {
         self.when(goes_on, |l| l.before_row_from(table, row, rest, new, set, then))
     }
 
+    /// 27000 where a row is not any more as it was found: a trigger that fired meanwhile has changed it.
+    pub(super) fn check_untouched(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        target: RelId,
+    ) -> Result<()> {
+        let triggers = self.fired(table, row.event, row.named, TriggerTime::Before, true);
+        let writes = |t: &Trigger| may_write(self.catalog, self.catalog.procedure(t.function));
+        if !triggers.iter().any(writes) {
+            return Ok(());
+        }
+        let key = table.indexes[0].columns.iter().map(|c| self.column_reg(target, c.index())).collect();
+        let there = self.program.reg(RegKind::Row(table.id), None);
+        let visible: Vec<(ColumnId, Type)> = table
+            .visible()
+            .map(|(id, c)| (id, value_type(&c.ty)))
+            .filter(|(_, ty)| comparable(ty, ty))
+            .collect();
+        let columns: Vec<(ColumnId, Reg)> = visible.into_iter().map(|(id, ty)| (id, self.temp(ty))).collect();
+        let (index, mode) = (IndexId::PRIMARY, ReadMode::Plain);
+        self.emit(OpKind::Get { table: table.id, index, key, mode, row: there, columns: columns.clone() });
+        let mut changed = self.apply(Func::IsNull, vec![there], Type::Bool);
+        for (id, now) in columns {
+            let Some(was) = row.old[id.index()] else { continue };
+            let differs = self.apply(Func::Distinct, vec![was, now], Type::Bool);
+            changed = self.apply(Func::Or, vec![changed, differs], Type::Bool);
+        }
+        self.raising(changed, |l| {
+            let verb = if row.event == TriggerEvent::Delete { "deleted" } else { "updated" };
+            let message =
+                format!("tuple to be {verb} was already modified by an operation triggered by the current command");
+            let hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.";
+            let hint = l.constant(Datum::Text(hint.to_owned()), Type::Text);
+            let fields = ErrorFields { hint: Some(hint), ..ErrorFields::default() };
+            l.raise(SqlState::TRIGGERED_DATA_CHANGE_VIOLATION, message, fields);
+            Ok(())
+        })
+    }
+
     /// A row was changed: its AFTER ROW triggers fire when the statement ends.
     pub(super) fn after_row(
         &mut self,
@@ -485,6 +526,15 @@ impl Lowerer<'_> {
         let table = self.catalog.table_by_id(*table);
         self.when(*acted, |l| l.fire_statement(table, *event, named, TriggerTime::After))
     }
+}
+
+/// The columns of a row that triggers look at, and those that tell it from others.
+pub(super) fn seen_by_triggers(table: &Table) -> Vec<usize> {
+    let key = table.indexes[0].columns.iter().map(|c| c.index());
+    let mut all: Vec<usize> = table.visible().map(|(id, _)| id.index()).chain(key).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// What CREATE TRIGGER finds wrong with a WHEN condition.

@@ -14,7 +14,7 @@ use super::constraint::Values;
 use super::names::Names;
 use super::plan::{JoinPlan, Source};
 use super::referential::Waiting;
-use super::trigger::ChangedRow;
+use super::trigger::{ChangedRow, seen_by_triggers};
 use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{ColumnDefault, Table, TriggerEvent, TriggerTime};
@@ -195,7 +195,7 @@ impl Lowerer<'_> {
             }
         }
         if fires {
-            needs.extend(table.visible().map(|(id, _)| id.index()));
+            needs.extend(seen_by_triggers(table));
         }
         needs.sort_unstable();
         needs.dedup();
@@ -408,14 +408,14 @@ impl Lowerer<'_> {
             let (new, _) = self.store_change(table, target, &named, set, waiting)?;
             return then(self, &new);
         }
-        let columns: Vec<usize> = table.visible().map(|(id, _)| id.index()).collect();
-        let old = self.row_values(target, &columns);
+        let old = self.row_values(target, &seen_by_triggers(table));
         let mut proposed = old.clone();
         for (column, reg, _) in set {
             proposed[*column] = Some(self.exactly(*reg, &table.columns[*column].ty));
         }
         let changed = ChangedRow { event: TriggerEvent::Update, named: &named, old: &old, new: &proposed };
         self.before_row(table, &changed, &mut |l, row, assigned| {
+            l.check_untouched(table, &changed, target)?;
             let mut set = set.to_vec();
             set.retain(|(c, ..)| !assigned.contains(c));
             for column in assigned {

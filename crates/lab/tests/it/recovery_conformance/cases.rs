@@ -891,7 +891,7 @@ pub const TRIGGERS: Case = Case {
                 "CREATE OR REPLACE FUNCTION trail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                     INSERT INTO trail (op, id) VALUES (lower(TG_OP), NEW.version); RETURN NULL; END $$",
             ),
-            (180, _) => Step::Schema("DROP TRIGGER follow ON acc"),
+            (180, _) => Step::Schema("DROP TRIGGER IF EXISTS follow ON acc"),
             (_, 0..4) => Step::Call("pay", vec![a, b, int(r.random_range(-60..60))]),
             (_, 4..6) => Step::Call("all_of", vec![owner, int(r.random_range(-40..50))]),
             (_, 6..8) => Step::Call("move", vec![a, owner]),

@@ -13,7 +13,7 @@ use super::Body;
 use crate::lower::{Found, Lowerer, Scope, Typed, Variable};
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_catalog::{Procedure, Table, Trigger, TriggerEvent, TriggerTime};
+use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{DeclarationKind, PlBlock, Stmt, StmtKind};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Into, QueryBody, StatementKind, UnaryOp};
@@ -56,6 +56,19 @@ pub(crate) fn assigned(function: &Procedure) -> Assigned {
         Err(_) => found.any = true,
     }
     if found.any { Assigned::Any } else { Assigned::Fields(found.fields) }
+}
+
+/// Whether a trigger function may change rows, by its text: it has statements that do, or calls a routine of a user's.
+pub(crate) fn may_write(catalog: &Catalog, function: &Procedure) -> bool {
+    const WORDS: [&str; 6] = ["insert", "update", "delete", "call", "execute", "perform"];
+    // Texts in quotes are none of its statements; they are what TG_OP is compared with.
+    let code = function.body.split('\'').step_by(2);
+    let mut words =
+        code.flat_map(|code| code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')));
+    words.any(|word| {
+        let word = word.to_lowercase();
+        WORDS.contains(&word.as_str()) || catalog.procedures_named(&word).any(|p| p.id != function.id)
+    })
 }
 
 struct Search {
