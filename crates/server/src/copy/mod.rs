@@ -14,9 +14,10 @@ mod text;
 use crate::backend::Backend;
 use crate::overflow::{Limits, Overflow};
 use crate::read::{Reader, text as utf8, violation};
+use crate::reply::Reply;
 use crate::scales::Taken;
 use fields::Fields;
-use planaria::{Column, CopiedRow, CopyColumns, CopyForm, CopyTriggers};
+use planaria::{Column, CopiedRow, CopyColumns, CopyForm, CopyTriggers, Done, Session};
 use planaria::{
     CopyFormat, CopyHeader, CopyOptions, Error, Result, RowRef, RowSink, SqlState, Statement, Type,
 };
@@ -327,10 +328,10 @@ impl Backend {
         }
         let mut copy = CopyIn { deadline: self.deadline()?, ..CopyIn::new(statement, &form)? };
         self.begin_implicit()?;
-        copy.triggers = self.with_session_until(copy.deadline, false, |session, _| {
+        copy.triggers = self.with_session_until(copy.deadline, false, |session, reply| {
             let triggers = session.copy_triggers(statement)?;
             if let Some(triggers) = &triggers {
-                session.start(&triggers.before, &(), &mut Nothing)?;
+                told(session, reply, |session| session.start(&triggers.before, &(), &mut Nothing))?;
             }
             Ok(triggers)
         })?;
@@ -463,22 +464,21 @@ impl Backend {
     }
 
     fn work_on(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        self.with_session_until(copy.deadline, false, |session, _| {
+        self.with_session_until(copy.deadline, false, |session, reply| {
             let Some(triggers) = copy.triggers.clone() else {
                 return copy.work(last, &mut |statement, fields| {
                     session.check_cancelled()?;
-                    session.start(statement, fields, &mut Nothing).map(|done| done.count)
+                    told(session, reply, |session| session.start(statement, fields, &mut Nothing))
                 });
             };
             let mut stored = Stored { rows: std::mem::take(&mut copy.stored), before: 0 };
             let worked = copy.work(last, &mut |_, fields| {
                 session.check_cancelled()?;
                 stored.before = stored.rows.len();
-                let done = match &triggers.after_row {
+                told(session, reply, |session| match &triggers.after_row {
                     Some(_) => session.start(&triggers.row, fields, &mut stored),
                     None => session.start(&triggers.row, fields, &mut Nothing),
-                };
-                done.map(|done| done.count)
+                })
             });
             copy.stored = stored.rows;
             worked?;
@@ -488,11 +488,22 @@ impl Backend {
             for row in std::mem::take(&mut copy.stored) {
                 session.check_cancelled()?;
                 let Some(after_row) = &triggers.after_row else { break };
-                session.start(after_row, &row, &mut Nothing)?;
+                told(session, reply, |session| session.start(after_row, &row, &mut Nothing))?;
             }
-            session.start(&triggers.after, &(), &mut Nothing).map(|_| ())
+            told(session, reply, |session| session.start(&triggers.after, &(), &mut Nothing)).map(|_| ())
         })
     }
+}
+
+/// Runs a statement, and passes on what it says. Answers with the number of its rows.
+fn told(
+    session: &mut Session,
+    reply: &mut Reply,
+    run: impl FnOnce(&mut Session) -> Result<Done>,
+) -> Result<u64> {
+    let done = run(session);
+    session.take_notices().iter().for_each(|notice| reply.notice(notice));
+    done.map(|done| done.count)
 }
 
 /// Rows as they were stored.

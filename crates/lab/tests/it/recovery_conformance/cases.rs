@@ -867,13 +867,9 @@ pub const TRIGGERS: Case = Case {
             UPDATE acc SET bal = bal + p_n WHERE id = p_to;
         END $$;
         CREATE PROCEDURE all_of(p_owner int, p_n int) LANGUAGE plpgsql AS $$
-        BEGIN
-            UPDATE acc SET bal = bal + p_n WHERE owner = p_owner;
-        END $$;
+        BEGIN UPDATE acc SET bal = bal + p_n WHERE owner = p_owner; END $$;
         CREATE PROCEDURE move(p_id int, p_owner int) LANGUAGE plpgsql AS $$
-        BEGIN
-            UPDATE acc SET owner = p_owner WHERE id = p_id;
-        END $$;
+        BEGIN UPDATE acc SET owner = p_owner WHERE id = p_id; END $$;
         CREATE PROCEDURE anew(p_id int, p_owner int) LANGUAGE plpgsql AS $$
         BEGIN
             DELETE FROM acc WHERE id = p_id;
