@@ -103,6 +103,7 @@ sqlstates! {
     IN_FAILED_SQL_TRANSACTION "25P02" "in_failed_sql_transaction";
     INVALID_SQL_STATEMENT_NAME "26000" "invalid_sql_statement_name";
     FUNCTION_EXECUTED_NO_RETURN_STATEMENT "2F005" "function_executed_no_return_statement";
+    TRIGGERED_DATA_CHANGE_VIOLATION "27000" "triggered_data_change_violation";
     INVALID_AUTHORIZATION_SPECIFICATION "28000" "invalid_authorization_specification";
     INVALID_PASSWORD "28P01" "invalid_password";
     DEPENDENT_OBJECTS_STILL_EXIST "2BP01" "dependent_objects_still_exist";

@@ -15,6 +15,7 @@ const PG_TYPE: Oid = 1247;
 const PG_NAMESPACE: Oid = 2615;
 const PG_DATABASE: Oid = 1262;
 const PG_AUTHID: Oid = 1260;
+const PG_TRIGGER: Oid = 2620;
 
 /// What a comment can be about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +32,8 @@ pub enum Commented {
     Index(TableId, IndexId),
     /// A constraint, by name.
     Constraint(TableId, String),
+    /// A trigger, by name.
+    Trigger(TableId, String),
     /// A sequence.
     Sequence(SequenceId),
     /// A procedure or function.
@@ -93,6 +96,9 @@ impl Catalog {
                 let indexes = indexes.map(|i| (&i.name, &mut i.constraint_comment));
                 checks.chain(keys).chain(indexes).find(|(n, _)| *n == name).map(|(_, place)| place)
             }),
+            Commented::Trigger(id, name) => self.tables[id.index()]
+                .as_mut()
+                .and_then(|t| t.triggers.iter_mut().find(|t| t.name == *name).map(|t| &mut t.comment)),
             Commented::Sequence(id) => self.sequences[id.index()].as_mut().map(|s| &mut s.comment),
             Commented::Routine(id) => Some(&mut self.procedures[id.index()].comment),
             Commented::Type(id) => self.types[id.index()].as_mut().map(|t| &mut t.comment),
@@ -128,6 +134,14 @@ impl Catalog {
             for index in table.shown_indexes() {
                 all.extend(comment(PG_CLASS, self.index_oid(table, index), 0, &index.comment));
                 all.extend(comment(PG_CONSTRAINT, constraint(&index.name), 0, &index.constraint_comment));
+            }
+            for trigger in &table.triggers {
+                all.extend(comment(
+                    PG_TRIGGER,
+                    self.trigger_oid(table.id, &trigger.name),
+                    0,
+                    &trigger.comment,
+                ));
             }
             let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
             let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
@@ -186,32 +200,39 @@ impl Catalog {
                 _ => return None,
             },
             (PG_TYPE, 0) => &self.type_of_oid(oid)?.comment,
-            (PG_PROC | PG_CLASS | PG_CONSTRAINT, _) => match (self.oids.object(oid)?, class, column) {
-                (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
-                (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
-                (Object::View(name), PG_CLASS, 0) => &self.views.get(name)?.comment,
-                (Object::View(name), PG_CLASS, n) => {
-                    let view = self.views.get(name)?;
-                    return view.column_comments.get(view.columns.get(n - 1)?).map(String::as_str);
+            (PG_PROC | PG_CLASS | PG_CONSTRAINT | PG_TRIGGER, _) => {
+                match (self.oids.object(oid)?, class, column) {
+                    (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
+                    (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
+                    (Object::View(name), PG_CLASS, 0) => &self.views.get(name)?.comment,
+                    (Object::View(name), PG_CLASS, n) => {
+                        let view = self.views.get(name)?;
+                        return view.column_comments.get(view.columns.get(n - 1)?).map(String::as_str);
+                    }
+                    (Object::Index(id, name), PG_CLASS, 0) => {
+                        &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
+                    }
+                    (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
+                    (Object::Routine(signature), PG_PROC, 0) => {
+                        &self.routine_by_identity(signature)?.comment
+                    }
+                    (Object::Trigger(id, name), PG_TRIGGER, 0) => {
+                        &self.table_by_id(*id).trigger(name)?.comment
+                    }
+                    (Object::DomainConstraint(id, name), PG_CONSTRAINT, 0) => {
+                        &self.domain(*id).checks.iter().find(|c| c.name == *name)?.comment
+                    }
+                    (Object::Constraint(id, name), PG_CONSTRAINT, 0) => {
+                        let table = self.table_by_id(*id);
+                        let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
+                        let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
+                        let indexes = table.indexes.iter().filter(|i| i.constraint);
+                        let indexes = indexes.map(|i| (&i.name, &i.constraint_comment));
+                        checks.chain(keys).chain(indexes).find(|(n, _)| *n == name)?.1
+                    }
+                    _ => return None,
                 }
-                (Object::Index(id, name), PG_CLASS, 0) => {
-                    &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
-                }
-                (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
-                (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_identity(signature)?.comment,
-                (Object::DomainConstraint(id, name), PG_CONSTRAINT, 0) => {
-                    &self.domain(*id).checks.iter().find(|c| c.name == *name)?.comment
-                }
-                (Object::Constraint(id, name), PG_CONSTRAINT, 0) => {
-                    let table = self.table_by_id(*id);
-                    let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
-                    let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
-                    let indexes = table.indexes.iter().filter(|i| i.constraint);
-                    let indexes = indexes.map(|i| (&i.name, &i.constraint_comment));
-                    checks.chain(keys).chain(indexes).find(|(n, _)| *n == name)?.1
-                }
-                _ => return None,
-            },
+            }
             _ => return None,
         };
         comment.as_deref()

@@ -20,6 +20,7 @@ mod rights;
 mod role;
 mod schemas;
 pub mod system;
+mod triggers;
 mod types;
 
 pub use comments::{Comment, Commented};
@@ -29,6 +30,7 @@ pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use schemas::{Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, temporary_schema};
+pub use triggers::{Firing, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};
@@ -138,6 +140,9 @@ pub struct Table {
     /// Of a temporary table: what becomes of it when a transaction commits.
     #[serde(default)]
     pub on_commit: OnCommit,
+    /// Triggers, in the order of their names.
+    #[serde(default)]
+    pub triggers: Vec<Trigger>,
     /// Rises with each rewrite (TRUNCATE, ALTER that rewrites): the storage is a new one.
     pub generation: u32,
     /// Owner, and what was granted.
@@ -455,6 +460,8 @@ pub enum Returns {
     OutRow,
     /// `RETURNS SETOF record` with OUT parameters.
     SetOfOutRow,
+    /// `RETURNS trigger`: called by triggers alone.
+    Trigger,
 }
 
 /// Mode of a parameter.
@@ -526,6 +533,9 @@ pub struct Procedure {
     pub body_position: u32,
     /// Found by name (the newest version, not dropped).
     pub current: bool,
+    /// It is the routine of a trigger of this table ([`Catalog::trigger_of`]).
+    #[serde(default)]
+    pub fires: Option<TableId>,
     /// The domain that it was declared to answer with.
     #[serde(default)]
     pub returns_domain: Option<TypeId>,

@@ -55,6 +55,8 @@ pub enum Object {
     Role(RoleId),
     /// A schema beside `public`.
     Schema(SchemaId),
+    /// A trigger of a table, by name.
+    Trigger(TableId, String),
 }
 
 /// The OIDs given out.
@@ -116,6 +118,14 @@ impl Oids {
         self.by_oid.get(&oid)
     }
 
+    /// An object goes by another name, and keeps its OID.
+    pub fn rename(&mut self, from: &Object, to: Object) {
+        if let Some(oid) = self.by_object.remove(from) {
+            self.by_object.insert(to.clone(), oid);
+            self.by_oid.insert(oid, to);
+        }
+    }
+
     pub(crate) fn give(&mut self, objects: Vec<Object>) {
         for object in objects {
             if self.by_object.contains_key(&object) {
@@ -160,6 +170,12 @@ fn of_table(table: &Table, each: &mut dyn FnMut(Object)) {
     let checks = table.checks.iter().map(|c| &c.name);
     let names = checks.chain(table.foreign_keys.iter().map(|k| &k.name));
     names.for_each(|name| each(Object::Constraint(table.id, name.clone())));
+    for trigger in &table.triggers {
+        if trigger.constraint.is_some() {
+            each(Object::Constraint(table.id, trigger.name.clone()));
+        }
+        each(Object::Trigger(table.id, trigger.name.clone()));
+    }
 }
 
 fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {
@@ -313,6 +329,10 @@ impl Catalog {
     /// The OID of a procedure or function.
     pub fn routine_oid(&self, procedure: &Procedure) -> Oid {
         self.oids.of(&Object::Routine(identity(procedure)))
+    }
+    /// The OID of a trigger.
+    pub fn trigger_oid(&self, table: TableId, trigger: &str) -> Oid {
+        self.oids.of(&Object::Trigger(table, trigger.to_owned()))
     }
     /// The OID of a role.
     pub fn role_oid(&self, id: RoleId) -> Oid {

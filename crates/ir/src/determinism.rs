@@ -162,11 +162,11 @@ impl Question {
     pub const fn determinism(self) -> Determinism {
         use Question::*;
         match self {
-            RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | RoutineDef
+            RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
             | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | RuleDef
             | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
-            HasPrivilege | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
-            | TerminateClient | Sleep | SessionId | User | StartTime => Determinism::Session,
+            TriggerDepth | HasPrivilege | HasRole | RelationSize | DatabaseSize | Setting | SetSetting
+            | CancelClient | TerminateClient | Sleep | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
         }

@@ -53,6 +53,10 @@ questions! {
     IndexDef "index.def" (I, I, B) -> T;
     /// Definition of a constraint.
     ConstraintDef "constraint.def" (I, B) -> T;
+    /// CREATE TRIGGER statement of a trigger.
+    TriggerDef "trigger.def" (I, B) -> T;
+    /// How many triggers the statement that runs now is within.
+    TriggerDepth "trigger.depth" () -> I;
     /// CREATE statement of a routine.
     RoutineDef "routine.def" (I) -> T;
     /// Arguments of a routine with names, modes and defaults.

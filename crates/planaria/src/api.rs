@@ -11,6 +11,7 @@ use crate::notice::Notice;
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
 use crate::row::{Column, Rows};
+use crate::session::copy_triggers::CopyTriggers;
 use crate::session::core::{Block, SessionCore};
 use crate::session::prepared::{PreparedStatement, Resolved};
 use crate::session::serve::KeptState;
@@ -256,6 +257,11 @@ impl SessionCore {
         sink: &mut dyn RowSink,
     ) -> Result<Done> {
         let outcome = self.in_time(|s| s.start_statement(statement, params, sink));
+        self.fail_block_on_error(outcome)
+    }
+    /// What fires around the rows of a COPY FROM.
+    pub(crate) fn triggers_of_copy(&mut self, statement: &PreparedStatement) -> Result<Option<CopyTriggers>> {
+        let outcome = self.in_time(|s| s.copy_triggers(statement));
         self.fail_block_on_error(outcome)
     }
     /// After a panic of one of its methods: undoes what is open; from now on statements are refused.

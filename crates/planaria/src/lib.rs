@@ -79,8 +79,8 @@ pub use row::{Column, ColumnIndex, FromDatum, Origin, Row, Rows};
 pub use session::{Canceller, Pauses, PreparedCall, Session, StatementResult, Submitted, Transaction};
 pub use sink::{RowRef, RowSink, ValueRef};
 pub use statement::{
-    CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, Done, Parsed, SessionState, Statement,
-    StatementKind, TransactionStatus, parse,
+    CopiedRow, CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, CopyTriggers, Done, Parsed,
+    SessionState, Statement, StatementKind, TransactionStatus, parse,
 };
 pub use stats::{CheckpointReport, CheckpointStats, Healing, Memory, Restart, Stats, Waiting};
 pub use ticket::Ticket;

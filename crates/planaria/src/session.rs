@@ -6,6 +6,7 @@ pub(crate) mod block;
 pub(crate) mod cache;
 pub(crate) mod changing;
 pub(crate) mod constraints;
+pub(crate) mod copy_triggers;
 pub(crate) mod core;
 pub(crate) mod deferred;
 pub(crate) mod explain;

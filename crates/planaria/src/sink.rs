@@ -80,6 +80,11 @@ impl<'a> RowRef<'a> {
         self.heap.shown_zone()
     }
 
+    /// Its values, to keep.
+    pub fn to_datums(self) -> Vec<Datum> {
+        self.slots.iter().map(|slot| self.heap.to_datum(*slot)).collect()
+    }
+
     /// The values in order.
     pub fn values(self) -> impl Iterator<Item = ValueRef<'a>> {
         let (heap, names) = (self.heap, self.names);

@@ -7,6 +7,7 @@
 use crate::params::Params;
 use crate::row::{Column, Rows};
 use crate::session::Session;
+pub use crate::session::copy_triggers::{CopiedRow, CopyTriggers};
 use crate::session::prepared::PreparedStatement;
 use crate::session::serve::KeptState;
 use crate::sink::RowSink;
@@ -312,6 +313,11 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Done> {
         self.api.start(&statement.inner, params, sink)
+    }
+
+    /// For COPY FROM: what is to be run instead of its statement, where triggers fire around the rows.
+    pub fn copy_triggers(&mut self, statement: &Statement) -> Result<Option<CopyTriggers>> {
+        self.api.triggers_of_copy(&statement.inner)
     }
 
     /// Begins a transaction block, as BEGIN does.

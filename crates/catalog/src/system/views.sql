@@ -388,6 +388,34 @@ JOIN pg_catalog.pg_type t ON t.oid = p.types[p.ord]
 JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
 WHERE has_function_privilege(p.oid, 'EXECUTE');
 
+-- view information_schema.triggers
+SELECT current_database() AS trigger_catalog, n.nspname AS trigger_schema, t.tgname AS trigger_name,
+       e.event AS event_manipulation, current_database() AS event_object_catalog,
+       n.nspname AS event_object_schema, c.relname AS event_object_table,
+       rank() OVER (PARTITION BY t.tgrelid, e.bit, t.tgtype & 1, t.tgtype & 66 ORDER BY t.tgname) AS action_order,
+       CASE WHEN pg_has_role(c.relowner, 'USAGE') THEN t.tgqual::text END AS action_condition,
+       substr(pg_get_triggerdef(t.oid), strpos(pg_get_triggerdef(t.oid), 'EXECUTE FUNCTION')) AS action_statement,
+       CASE t.tgtype & 1 WHEN 1 THEN 'ROW' ELSE 'STATEMENT' END AS action_orientation,
+       CASE t.tgtype & 66 WHEN 2 THEN 'BEFORE' WHEN 64 THEN 'INSTEAD OF' ELSE 'AFTER' END AS action_timing,
+       t.tgoldtable AS action_reference_old_table, t.tgnewtable AS action_reference_new_table,
+       NULL AS action_reference_old_row, NULL AS action_reference_new_row, NULL AS created
+FROM pg_catalog.pg_trigger t
+JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN (VALUES (4, 'INSERT'), (8, 'DELETE'), (16, 'UPDATE')) AS e (bit, event)
+WHERE t.tgtype & e.bit <> 0 AND NOT t.tgisinternal
+  AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+
+-- view information_schema.triggered_update_columns
+SELECT current_database() AS trigger_catalog, n.nspname AS trigger_schema, t.tgname AS trigger_name,
+       current_database() AS event_object_catalog, n.nspname AS event_object_schema,
+       c.relname AS event_object_table, a.attname AS event_object_column
+FROM pg_catalog.pg_trigger t
+JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (t.tgattr::int2[])
+WHERE NOT t.tgisinternal AND pg_has_role(c.relowner, 'USAGE');
+
 -- view information_schema.enabled_roles
 SELECT rolname AS role_name FROM pg_catalog.pg_authid WHERE pg_has_role(oid, 'USAGE');
 

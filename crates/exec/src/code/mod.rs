@@ -31,6 +31,8 @@ pub struct Code {
     pub(crate) name: String,
     pub(crate) kind: ProgramKind,
     pub(crate) source: Source,
+    /// It is the program of a trigger.
+    pub(crate) is_trigger: bool,
     pub(crate) insts: Box<[Inst]>,
     /// Where in the source, by instruction.
     pub(crate) places: Box<[Place]>,

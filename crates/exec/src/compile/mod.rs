@@ -39,6 +39,10 @@ pub trait CompileEnv {
     fn guarded(&self) -> bool {
         false
     }
+    /// Whether the program is a trigger's.
+    fn is_trigger(&self) -> bool {
+        false
+    }
     /// Where the text of an inlined procedure came from.
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
         let _ = procedure;
@@ -522,6 +526,7 @@ impl Compiler<'_> {
         Ok(Code {
             name: self.program.name.clone(),
             kind: self.program.kind,
+            is_trigger: self.env.is_trigger(),
             source: self.env.source().unwrap_or_default(),
             insts,
             places,

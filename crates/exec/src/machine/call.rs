@@ -6,6 +6,7 @@ use crate::functions;
 use crate::host::{Context, Dynamic, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, Result, SqlState};
+use planaria_ir::Question;
 use planaria_protocol::RowLocks;
 
 impl Machine {
@@ -29,7 +30,10 @@ impl Machine {
             Some(list) => Sink::List(base.colls + usize::from(list)),
             None => Sink::Nowhere,
         };
-        let inner = self.nested(code, &desc.args, frame, sink, ctx)?;
+        self.trigger_depth += u32::from(code.is_trigger);
+        let inner = self.nested(code, &desc.args, frame, sink, ctx);
+        self.trigger_depth -= u32::from(code.is_trigger);
+        let inner = inner?;
         for (to, from) in desc.outs.iter().zip(&code.outs) {
             if *to != NONE {
                 frame[usize::from(*to)] = inner[usize::from(*from)];
@@ -107,7 +111,9 @@ impl Machine {
     ) -> Result<(), Interrupt> {
         self.row.clear();
         self.row.extend(desc.args.iter().map(|r| frame[usize::from(*r)]));
-        let answer = if desc.question.strict() && self.row.iter().any(|slot| slot.is_null()) {
+        let answer = if desc.question == Question::TriggerDepth {
+            Slot::Int(i64::from(self.trigger_depth))
+        } else if desc.question.strict() && self.row.iter().any(|slot| slot.is_null()) {
             Slot::Null
         } else {
             host.ask(desc.question, &self.row, &mut self.heap)?

@@ -80,6 +80,8 @@ pub struct Machine {
     old_key: KeyBuf,
     range: KeyRange,
     image: Vec<u64>,
+    /// How many of the programs that run are triggers'.
+    trigger_depth: u32,
     outs: Vec<Slot>,
     row_count: Option<i64>,
     /// Operations on tables, of all runs.
@@ -159,6 +161,7 @@ impl Machine {
             range: KeyRange::all(),
             image: Vec::new(),
             outs: Vec::new(),
+            trigger_depth: 0,
             row_count: None,
             pace: Pace::default(),
         }

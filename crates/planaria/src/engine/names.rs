@@ -21,7 +21,11 @@ impl analysis::Names for Names<'_> {
         self.0.catalog.table_by_id(table).indexes[index.index()].columns.clone()
     }
     fn procedure(&self, id: ProcedureId) -> String {
-        self.0.catalog.procedure(id).name.clone()
+        let routine = self.0.catalog.procedure(id);
+        match self.0.catalog.trigger_of(routine) {
+            Some((table, trigger, _)) => format!("trigger {} of {}", trigger.name, table.name),
+            None => routine.name.clone(),
+        }
     }
     fn sequence(&self, id: SequenceId) -> String {
         self.0.catalog.sequences[id.index()].as_ref().map_or_else(String::new, |s| s.name.clone())

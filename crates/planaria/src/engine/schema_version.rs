@@ -276,7 +276,7 @@ impl SchemaVersion {
 
     /// Where the text of a routine's program comes from.
     pub(crate) fn source(&self, id: ProcedureId) -> Source {
-        let procedure = self.catalog.procedure(id);
+        let procedure = self.catalog.behind(id);
         Source::routine(signature(procedure), &procedure.body)
     }
 
@@ -409,11 +409,14 @@ impl CompileEnv for Env<'_> {
         self.source.clone()
     }
     fn definer(&self) -> Option<RoleId> {
-        let procedure = self.schema.catalog.procedure(self.routine?);
+        let procedure = self.schema.catalog.behind(self.routine?);
         procedure.security_definer.then_some(procedure.rights.owner)
     }
     fn guarded(&self) -> bool {
         self.guarded
+    }
+    fn is_trigger(&self) -> bool {
+        self.routine.is_some_and(|id| self.schema.catalog.procedure(id).fires.is_some())
     }
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
         Some(self.schema.source(procedure))

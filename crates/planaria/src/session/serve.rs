@@ -286,6 +286,7 @@ fn insert_of_row(position: u32, table: &ast::Name, columns: Vec<(String, u32)>) 
         alias: None,
         columns,
         overriding: Some(true),
+        copied: false,
         source: InsertSource::Values(vec![row]),
         on_conflict: None,
         returning: Vec::new(),

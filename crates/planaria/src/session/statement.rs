@@ -350,10 +350,11 @@ impl SessionCore {
                 )
                 .at(statement.position));
             }
-            StatementKind::Truncate { restart_identity: false, .. }
-                if matches!(self.block, Block::Open) && self.changing.is_none() =>
+            StatementKind::Truncate { restart_identity, .. }
+                if !restart_identity && matches!(self.block, Block::Open) && self.changing.is_none()
+                    || self.truncate_fires(statement)? =>
             {
-                self.truncate_in_block(statement, text)?
+                self.truncate_by_rows(statement, text)?
             }
             _ => self.change_schema(statement, text)?,
         };

@@ -76,6 +76,11 @@ pub(crate) fn answer(
         Question::ConstraintDef => {
             text(heap, definitions::constraint(catalog, oid_of(args[0]), args[1].bool()))
         }
+        Question::TriggerDef => {
+            text(heap, definitions::trigger(catalog, oid_of(args[0]), args[1].bool()))
+        }
+        // The machine answers, unless nothing runs.
+        Question::TriggerDepth => Ok(Slot::Int(0)),
         Question::RoutineDef => {
             let found = definitions::routine(catalog, oid_of(args[0]));
             text(heap, found.map(|p| definitions::routine_statement(catalog, p)))
@@ -114,7 +119,15 @@ pub(crate) fn answer(
             let column = usize::try_from(args[2].int()).unwrap_or(usize::MAX);
             let class_oid = |name: &str| system::unqualified(name).map_or(0, |relation| relation.oid);
             // Whoever does not say where the object is means any of that OID.
-            let any = ["pg_class", "pg_proc", "pg_constraint", "pg_namespace", "pg_type", "pg_language"];
+            let any = [
+                "pg_class",
+                "pg_proc",
+                "pg_constraint",
+                "pg_namespace",
+                "pg_type",
+                "pg_language",
+                "pg_trigger",
+            ];
             let classes = if class.is_empty() { &any[..] } else { &[class.as_str()][..] };
             let comment = classes.iter().map(|name| class_oid(name)).find_map(|class| {
                 let own = catalog.comment(class, object, column).map(str::to_owned);

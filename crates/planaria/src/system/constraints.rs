@@ -16,6 +16,7 @@ const PG_CONSTRAINT: Oid = 2606;
 const PG_PROC: Oid = 1255;
 const PG_TYPE: Oid = 1247;
 const PG_REWRITE: Oid = 2618;
+const PG_TRIGGER: Oid = 2620;
 
 fn numbers(columns: &[ColumnId]) -> Vec<i16> {
     columns.iter().map(|c| number(*c)).collect()
@@ -44,6 +45,7 @@ fn checked_columns(table: &Table, expression: &str) -> Vec<i16> {
 /// `pg_constraint`
 pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
     domain_constraints(facts, rows);
+    constraint_triggers(facts, rows);
     let catalog = facts.catalog;
     for table in catalog.tables.iter().flatten() {
         let relation = catalog.table_oid(table.id);
@@ -91,6 +93,24 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("confmatchtype", if key.match_full { 'f' } else { 's' })
                     .set("conkey", numbers(&key.columns))
                     .set("confkey", numbers(&key.parent_columns));
+            });
+        }
+    }
+}
+
+/// `pg_constraint` of constraint triggers.
+fn constraint_triggers(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for table in catalog.tables.iter().flatten() {
+        for trigger in &table.triggers {
+            let Some(check) = trigger.constraint else { continue };
+            rows.add(|r| {
+                r.set("oid", catalog.oids.of(&Object::Constraint(table.id, trigger.name.clone())))
+                    .set("conname", &trigger.name)
+                    .set("contype", 't')
+                    .set("conrelid", catalog.table_oid(table.id))
+                    .set("condeferrable", check != CheckTime::NotDeferrable)
+                    .set("condeferred", check == CheckTime::Deferred);
             });
         }
     }
@@ -189,6 +209,15 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 for column in index.columns.iter().filter(stored) {
                     add((PG_CLASS, relation, number(*column)), (PG_CLASS, oid, 0), 'a');
                 }
+            }
+        }
+        for trigger in &table.triggers {
+            let oid = catalog.trigger_oid(table.id, &trigger.name);
+            let function = catalog.routine_oid(catalog.procedure(trigger.function));
+            add((PG_PROC, function, 0), (PG_TRIGGER, oid, 0), 'n');
+            add((PG_CLASS, relation, 0), (PG_TRIGGER, oid, 0), 'a');
+            for column in &trigger.columns {
+                add((PG_CLASS, relation, number(*column)), (PG_TRIGGER, oid, 0), 'n');
             }
         }
         for key in &table.foreign_keys {

@@ -8,8 +8,8 @@ use planaria_base::text_io::quote_ident;
 use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
-    Catalog, Check, CheckTime, Column, ColumnDefault, Index, Language, Mode, Parameter, Procedure,
-    ReferentialAction, Returns, Table, View, Volatility, reg,
+    Catalog, Check, CheckTime, Column, ColumnDefault, Firing, Index, Language, Mode, Parameter, Procedure,
+    ReferentialAction, Returns, Table, TriggerEvent, TriggerTime, View, Volatility, reg,
 };
 use planaria_sql::lower::{shown_expression, shown_query};
 use planaria_syntax::ast::{Argument, Expr, ExprKind};
@@ -161,6 +161,10 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
         return Some(check_text(catalog, check, pretty));
     }
+    if table.trigger(name).is_some_and(|t| t.constraint.is_some()) {
+        let check = table.trigger(name).and_then(|t| t.constraint).unwrap_or_default();
+        return Some(format!("TRIGGER{}", deferrable(check)));
+    }
     let key = table.foreign_keys.iter().find(|k| k.name == *name)?;
     let parent = catalog.table_by_id(key.parent);
     let mut text = format!(
@@ -184,15 +188,19 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
             let _ = write!(text, " ({})", names(table, &key.set_columns));
         }
     }
-    text.push_str(match key.check {
-        CheckTime::NotDeferrable => "",
-        CheckTime::Deferrable => " DEFERRABLE",
-        CheckTime::Deferred => " DEFERRABLE INITIALLY DEFERRED",
-    });
+    text.push_str(deferrable(key.check));
     if key.not_valid {
         text.push_str(" NOT VALID");
     }
     Some(text)
+}
+
+fn deferrable(check: CheckTime) -> &'static str {
+    match check {
+        CheckTime::NotDeferrable => "",
+        CheckTime::Deferrable => " DEFERRABLE",
+        CheckTime::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+    }
 }
 
 fn check_text(catalog: &Catalog, check: &Check, pretty: bool) -> String {
@@ -282,6 +290,7 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
             format!("TABLE({})", columns.collect::<Vec<_>>().join(", "))
         }
         Returns::OutRow => one(),
+        Returns::Trigger => "trigger".to_owned(),
         Returns::SetOfOutRow => format!("SETOF {}", one()),
     })
 }
@@ -291,6 +300,52 @@ pub(super) fn argument_default(catalog: &Catalog, p: &Procedure, n: i64) -> Opti
     let at = usize::try_from(n).ok()?.checked_sub(1)?;
     let parameter = p.parameters.get(at)?;
     parameter.default.as_deref().map(|e| typed(&shown_expression(catalog, e), &parameter.ty))
+}
+
+/// A text as a literal.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// `pg_get_triggerdef`
+pub(super) fn trigger(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<String> {
+    let Object::Trigger(table, name) = catalog.oids.object(oid)? else { return None };
+    let table = catalog.tables.get(table.index())?.as_deref()?;
+    let trigger = table.trigger(name)?;
+    let constraint = if trigger.constraint.is_some() { "CONSTRAINT " } else { "" };
+    let time = match trigger.time {
+        TriggerTime::Before => "BEFORE",
+        TriggerTime::After => "AFTER",
+    };
+    let event = |firing: &Firing| match firing.event {
+        TriggerEvent::Update if !trigger.columns.is_empty() => {
+            format!("UPDATE OF {}", names(table, &trigger.columns))
+        }
+        other => other.word().to_owned(),
+    };
+    let events = trigger.firings.iter().map(event).collect::<Vec<_>>().join(" OR ");
+    let on = match pretty {
+        true => catalog.shown_relation(table.schema, &table.name),
+        false => catalog.shown(table.schema, &table.name, None),
+    };
+    let mut text = format!(
+        "CREATE {constraint}TRIGGER {} {time} {events} ON {on} ",
+        quote_ident(&trigger.name),
+    );
+    match trigger.constraint {
+        None => {}
+        Some(CheckTime::NotDeferrable) => text.push_str("NOT DEFERRABLE INITIALLY IMMEDIATE "),
+        Some(CheckTime::Deferrable) => text.push_str("DEFERRABLE INITIALLY IMMEDIATE "),
+        Some(CheckTime::Deferred) => text.push_str("DEFERRABLE INITIALLY DEFERRED "),
+    }
+    text.push_str(if trigger.each_row { "FOR EACH ROW " } else { "FOR EACH STATEMENT " });
+    if let Some(condition) = &trigger.condition {
+        let _ = write!(text, "WHEN ({}) ", shown_expression(catalog, condition));
+    }
+    let arguments: Vec<String> = trigger.arguments.iter().map(|a| literal(a)).collect();
+    let function = catalog.shown_routine(catalog.procedure(trigger.function));
+    let _ = write!(text, "EXECUTE FUNCTION {function}({})", arguments.join(", "));
+    Some(text)
 }
 
 /// `pg_get_functiondef`

@@ -10,6 +10,7 @@
 //! | `types` | `pg_type` |
 //! | `constraints` | `pg_constraint`, `pg_depend` |
 //! | `routines` | `pg_proc` |
+//! | `triggers` | `pg_trigger` |
 //! | `server` | databases, schemas, roles, settings, activity, statistics |
 //! | `definitions`, `describe` | texts: `pg_get_indexdef` and its like |
 //! | `privileges` | `has_table_privilege` and its like |
@@ -28,6 +29,7 @@ mod relations;
 mod routines;
 mod rows;
 mod server;
+mod triggers;
 mod types;
 mod vitals;
 

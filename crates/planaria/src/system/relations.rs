@@ -84,7 +84,10 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("relhasindex", table.shown_indexes().next().is_some())
                 .set("relchecks", table.checks.len())
                 // Foreign keys are triggers in PostgreSQL: psql asks for them only then.
-                .set("relhastriggers", referenced || !table.foreign_keys.is_empty());
+                .set(
+                    "relhastriggers",
+                    referenced || !table.foreign_keys.is_empty() || !table.triggers.is_empty(),
+                );
         });
         for index in table.shown_indexes() {
             rows.add(|r| {

@@ -8,6 +8,9 @@ use planaria_base::{Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, Volatility};
 
+/// `trigger` in `pg_type`.
+const TRIGGER: Oid = 2279;
+
 /// The OID of a language.
 fn language(language: Language) -> Oid {
     let name = definitions::language(language);
@@ -34,6 +37,7 @@ fn result(catalog: &Catalog, p: &Procedure) -> Oid {
             let table = catalog.table_by_id(*table);
             catalog.oids.of(&Object::RowType(planaria_catalog::key(table.schema, &table.name)))
         }
+        Returns::Trigger => TRIGGER,
         Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => record(),
     }
 }

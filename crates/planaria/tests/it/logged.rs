@@ -30,7 +30,7 @@ fn records(disk: &SimDisk) -> Vec<&'static str> {
 }
 
 /// Runs the script on an empty disk; the log's records, after the same rows came back from it.
-fn logged(script: &str) -> Vec<&'static str> {
+pub(crate) fn logged(script: &str) -> Vec<&'static str> {
     let disk = SimDisk::new(1);
     let options = || Options::new().log(LogKind::Command);
     let state = |db: &Database| {

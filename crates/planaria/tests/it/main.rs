@@ -64,6 +64,7 @@ mod snapshots;
 mod system;
 mod table_locks;
 mod time_limits;
+mod trigger_calls;
 
 /// Runs on a thread with a stack of so many bytes.
 fn on_a_stack<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {

@@ -14,9 +14,10 @@ mod text;
 use crate::backend::Backend;
 use crate::overflow::{Limits, Overflow};
 use crate::read::{Reader, text as utf8, violation};
+use crate::reply::Reply;
 use crate::scales::Taken;
 use fields::Fields;
-use planaria::{Column, CopyColumns, CopyForm};
+use planaria::{Column, CopiedRow, CopyColumns, CopyForm, CopyTriggers, Done, Session};
 use planaria::{
     CopyFormat, CopyHeader, CopyOptions, Error, Result, RowRef, RowSink, SqlState, Statement, Type,
 };
@@ -52,6 +53,9 @@ pub(crate) struct CopyIn {
     /// Lines seen, the header too.
     line: u64,
     rows: u64,
+    /// Triggers that fire around the rows, and the rows that are to be shown to those behind them.
+    triggers: Option<CopyTriggers>,
+    stored: Vec<CopiedRow>,
     /// When it has taken as long as a statement may.
     deadline: Option<Instant>,
     begun: bool,
@@ -94,6 +98,8 @@ impl CopyIn {
             enough: PORTION_BYTES,
             line: 0,
             rows: 0,
+            triggers: None,
+            stored: Vec::new(),
             deadline: None,
             begun: false,
             ended: false,
@@ -123,7 +129,7 @@ impl CopyIn {
     }
 
     /// Works on the whole lines that have come; `last`: nothing comes behind.
-    fn work(&mut self, last: bool, insert: &mut dyn FnMut(&Statement, &Fields) -> Result<()>) -> Result<()> {
+    fn work(&mut self, last: bool, insert: &mut dyn FnMut(&Statement, &Fields) -> Result<u64>) -> Result<()> {
         let data = std::mem::take(&mut self.data);
         let mut at = 0;
         while !self.ended && at < data.len() {
@@ -170,7 +176,7 @@ impl CopyIn {
         Ok(())
     }
 
-    fn row(&mut self, line: &[u8], insert: &mut dyn FnMut(&Statement, &Fields) -> Result<()>) -> Result<()> {
+    fn row(&mut self, line: &[u8], insert: &mut dyn FnMut(&Statement, &Fields) -> Result<u64>) -> Result<()> {
         watch::count(line.len());
         self.fields.clear();
         match self.options.format {
@@ -182,8 +188,8 @@ impl CopyIn {
             }
             CopyFormat::Binary => {
                 binary::split(line, &self.types, &mut self.fields)?;
-                self.rows += 1;
-                return insert(&self.statement, &self.fields);
+                self.rows += insert(&self.statement, &self.fields)?;
+                return Ok(());
             }
             CopyFormat::Text => {
                 let line = utf8(without_ending(line))?;
@@ -206,8 +212,8 @@ impl CopyIn {
             let message = format!("missing data for column \"{}\"", self.columns[found]);
             return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
         }
-        self.rows += 1;
-        insert(&self.statement, &self.fields)
+        self.rows += insert(&self.statement, &self.fields)?;
+        Ok(())
     }
 
     fn match_header(&self) -> Result<()> {
@@ -320,8 +326,15 @@ impl Backend {
             self.copy_out(statement, &form)?;
             return Ok(Some(Started::Out));
         }
-        let copy = CopyIn { deadline: self.deadline()?, ..CopyIn::new(statement, &form)? };
+        let mut copy = CopyIn { deadline: self.deadline()?, ..CopyIn::new(statement, &form)? };
         self.begin_implicit()?;
+        copy.triggers = self.with_session_until(copy.deadline, false, |session, reply| {
+            let triggers = session.copy_triggers(statement)?;
+            if let Some(triggers) = &triggers {
+                told(session, reply, |session| session.start(&triggers.before, &(), &mut Nothing))?;
+            }
+            Ok(triggers)
+        })?;
         let binary = form.options.format == CopyFormat::Binary;
         self.reply.copy_response(b'G', form.columns.len(), binary);
         Ok(Some(Started::In(Box::new(copy))))
@@ -451,12 +464,62 @@ impl Backend {
     }
 
     fn work_on(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        self.with_session_until(copy.deadline, false, |session, _| {
-            copy.work(last, &mut |statement, fields| {
+        self.with_session_until(copy.deadline, false, |session, reply| {
+            let Some(triggers) = copy.triggers.clone() else {
+                return copy.work(last, &mut |statement, fields| {
+                    session.check_cancelled()?;
+                    told(session, reply, |session| session.start(statement, fields, &mut Nothing))
+                });
+            };
+            let mut stored = Stored { rows: std::mem::take(&mut copy.stored), before: 0 };
+            let worked = copy.work(last, &mut |_, fields| {
                 session.check_cancelled()?;
-                session.start(statement, fields, &mut Nothing).map(|_| ())
-            })
+                stored.before = stored.rows.len();
+                told(session, reply, |session| match &triggers.after_row {
+                    Some(_) => session.start(&triggers.row, fields, &mut stored),
+                    None => session.start(&triggers.row, fields, &mut Nothing),
+                })
+            });
+            copy.stored = stored.rows;
+            worked?;
+            if !last {
+                return Ok(());
+            }
+            for row in std::mem::take(&mut copy.stored) {
+                session.check_cancelled()?;
+                let Some(after_row) = &triggers.after_row else { break };
+                told(session, reply, |session| session.start(after_row, &row, &mut Nothing))?;
+            }
+            told(session, reply, |session| session.start(&triggers.after, &(), &mut Nothing)).map(|_| ())
         })
+    }
+}
+
+/// Runs a statement, and passes on what it says. Answers with the number of its rows.
+fn told(
+    session: &mut Session,
+    reply: &mut Reply,
+    run: impl FnOnce(&mut Session) -> Result<Done>,
+) -> Result<u64> {
+    let done = run(session);
+    session.take_notices().iter().for_each(|notice| reply.notice(notice));
+    done.map(|done| done.count)
+}
+
+/// Rows as they were stored.
+struct Stored {
+    rows: Vec<CopiedRow>,
+    /// How many there were before the row that is stored now.
+    before: usize,
+}
+
+impl RowSink for Stored {
+    fn restart(&mut self) {
+        self.rows.truncate(self.before);
+    }
+    fn row(&mut self, row: RowRef<'_>) -> Result<()> {
+        self.rows.push(row.to_datums());
+        Ok(())
     }
 }
 

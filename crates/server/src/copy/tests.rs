@@ -58,8 +58,9 @@ fn work(session: &mut Session, ty: &str, options: &str, data: &str, message: usi
     let form = statement.copy().expect("COPY");
     let mut copy = CopyIn::new(&statement, &form).expect("it begins");
     let before = worked().expect("debug assertions are on");
-    let mut insert =
-        |statement: &Statement, fields: &Fields| session.start(statement, fields, &mut Nothing).map(|_| ());
+    let mut insert = |statement: &Statement, fields: &Fields| {
+        session.start(statement, fields, &mut Nothing).map(|done| done.count)
+    };
     let outcome = data
         .as_bytes()
         .chunks(message)

@@ -589,3 +589,32 @@ fn errors_point_at_what_is_wrong() {
     }
     assert_eq!(client.query("SELECT 1e300::float8")[1], "D:1e+300");
 }
+
+#[test]
+fn copy_fires_triggers_around_its_rows() {
+    let running = Running::start();
+    let mut client = running.client();
+    for sql in [
+        "CREATE TABLE c (id int PRIMARY KEY, v text, n int DEFAULT 0)",
+        "CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF NEW.v = 'skip' THEN RETURN NULL; END IF; NEW.n := NEW.n + 1; RETURN NEW; END $$",
+        "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             RAISE NOTICE '% % % of %', TG_WHEN, TG_LEVEL, NEW.id, (SELECT count(*) FROM c); RETURN NULL; END $$",
+        "CREATE TRIGGER a BEFORE INSERT ON c FOR EACH ROW EXECUTE FUNCTION mark()",
+        "CREATE TRIGGER b BEFORE INSERT ON c EXECUTE FUNCTION tell()",
+        "CREATE TRIGGER c AFTER INSERT ON c FOR EACH ROW WHEN (new.n > 0) EXECUTE FUNCTION tell()",
+        "CREATE TRIGGER d AFTER INSERT ON c EXECUTE FUNCTION tell()",
+    ] {
+        assert!(client.query(sql).iter().all(|answer| !answer.starts_with("E:")), "{sql}");
+    }
+    client
+        .message('Q', b"COPY c (id, v) FROM STDIN; SELECT id, n FROM c\0")
+        .message('d', b"1\tone\n2\tskip\n")
+        .message('d', b"3\tthree\n")
+        .message('c', b"");
+    let answers: Vec<String> = client.ask().into_iter().filter(|a| !a.starts_with('G')).collect();
+    let said: Vec<&str> = answers.iter().map(String::as_str).filter(|a| !a.starts_with('N')).collect();
+    assert_eq!(said, ["C:COPY 2", "T", "D:1,1", "D:3,1", "C:SELECT 2", "Z:I"]);
+    let notices: Vec<&str> = answers.iter().map(String::as_str).filter(|a| a.starts_with('N')).collect();
+    assert_eq!(notices.len(), 4, "{notices:?}");
+}

@@ -136,6 +136,7 @@ impl Change {
             AlterTable::SetType { column, ty, using } => {
                 self.alter_type(id, column, ty, using.as_ref().map(|(e, _)| e), rewrite)
             }
+            AlterTable::EnableTrigger { names, enabled } => self.enable_triggers(id, names, *enabled),
             AlterTable::RenameTable(to) => self.rename_table(id, to),
             AlterTable::RenameColumn { from, to } => self.rename_column(id, from, to),
             AlterTable::RenameConstraint { from, to } => self.rename_constraint(id, from, to),
@@ -326,6 +327,7 @@ impl Change {
             }
         }
         table.foreign_keys.iter_mut().for_each(|k| k.columns.iter_mut().for_each(moved));
+        table.triggers.iter_mut().for_each(|t| t.columns.iter_mut().for_each(moved));
         let referring: BTreeSet<TableId> = self.catalog.references_to(id).map(|(t, _)| t.id).collect();
         for referring in referring {
             for key in self.table_mut(referring).foreign_keys.iter_mut().filter(|k| k.parent == id) {
@@ -536,6 +538,16 @@ impl Change {
         }
         let table = self.catalog.table_by_id(id).clone();
         let mentioned = super::schema::mention(&self.catalog, table.schema, &table.name);
+        if let Some(trigger) = Change::triggers_on(&table, place)?.first() {
+            let message = "cannot alter type of a column used in a trigger definition";
+            let detail = format!(
+                "trigger {} on table {} depends on column {}",
+                trigger.name,
+                table.name,
+                format_args!("\"{name}\"")
+            );
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+        }
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;
             if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {

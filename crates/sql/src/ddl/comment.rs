@@ -29,6 +29,15 @@ impl Change {
                 }
                 Commented::Constraint(table.id, constraint.clone())
             }
+            CommentTarget::Trigger(name, table) => {
+                let table = names::table(&self.catalog, table).map_err(unplaced)?;
+                self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
+                if table.trigger(name).is_none() {
+                    let message = format!("trigger \"{name}\" for table \"{}\" does not exist", table.name);
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                }
+                Commented::Trigger(table.id, name.clone())
+            }
             CommentTarget::Routine(routine) => {
                 let object = self.routine(routine)?;
                 self.catalog.require_owner(self.actor.user, &object)?;

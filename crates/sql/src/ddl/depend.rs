@@ -33,6 +33,8 @@ pub(super) enum Object {
     Default(TableId, ColumnId),
     Type(TypeId),
     Schema(SchemaId),
+    /// A trigger, by name.
+    Trigger(TableId, String),
 }
 
 /// Names that a definition mentions. What is kept as text names the schema of what is not in `public`: such names are
@@ -204,6 +206,7 @@ impl Object {
             Object::Constraint(t, name) => format!("constraint {name} on table {}", table(t)),
             Object::Type(id) => format!("type {}", catalog.shown_user_type(*id)),
             Object::Schema(id) => format!("schema {}", quote_ident(catalog.schema_name(*id))),
+            Object::Trigger(t, name) => format!("trigger {name} on table {}", table(t)),
             Object::Default(t, c) => {
                 format!("default value for column {} of table {}", column(t, c), table(t))
             }
@@ -229,9 +232,11 @@ impl Object {
     /// The table it is a part of.
     fn part_of(&self) -> Option<TableId> {
         match self {
-            Object::Column(t, _) | Object::Index(t, _) | Object::Constraint(t, _) | Object::Default(t, _) => {
-                Some(*t)
-            }
+            Object::Column(t, _)
+            | Object::Index(t, _)
+            | Object::Constraint(t, _)
+            | Object::Default(t, _)
+            | Object::Trigger(t, _) => Some(*t),
             _ => None,
         }
     }
@@ -281,6 +286,9 @@ impl Object {
                 }
                 let mentioned = mention(catalog, table.schema, &table.name);
                 views_on(catalog, &mentioned, &own, |r| r.star || r.columns.contains(name), &mut all)?;
+                for trigger in Change::triggers_on(table, *column)? {
+                    all.push((Object::Trigger(*id, trigger.name.clone()), own.clone()));
+                }
             }
             Object::Index(id, index) => {
                 let name = &catalog.table_by_id(*id).indexes[index.index()].name;
@@ -312,6 +320,9 @@ impl Object {
                 }
             }
             Object::Routine(id) => {
+                for (table, trigger) in catalog.tables_firing(*id) {
+                    all.push((Object::Trigger(table, trigger.name.clone()), own.clone()));
+                }
                 let of = catalog.procedure(*id);
                 let name = &mention(catalog, of.schema, &of.name);
                 // An overload that stays may be the one meant: only the last of a name is needed for sure.
@@ -355,13 +366,20 @@ impl Object {
                             all.push((Object::Constraint(table.id, check.name.clone()), own.clone()));
                         }
                     }
+                    for trigger in &table.triggers {
+                        if let Some(text) = &trigger.condition
+                            && References::of_text(text)?.functions.contains(name)
+                        {
+                            all.push((Object::Trigger(table.id, trigger.name.clone()), own.clone()));
+                        }
+                    }
                 }
                 all.sort_by_key(|(object, _)| text_age(catalog, object));
                 return Ok(all);
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
             Object::Schema(id) => all = in_schema(catalog, *id, &own),
-            Object::Constraint(..) | Object::Default(..) => {}
+            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) => {}
         }
         all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)
@@ -461,6 +479,7 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         }
         Object::Sequence(id) => (catalog.sequence_oid(*id), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
+        Object::Trigger(table, name) => (catalog.trigger_oid(*table, name), 0),
         _ => (0, 0),
     }
 }
@@ -612,6 +631,7 @@ impl Change {
             }
             Object::Constraint(..) | Object::Default(..) => {}
             Object::Type(id) => self.catalog.types[id.index()] = None,
+            Object::Trigger(table, name) => self.remove_trigger(table, &name),
             Object::Table(id) => self.remove_table(id),
             Object::Sequence(id) => self.remove_sequence(id),
             Object::Column(..) | Object::Index(..) | Object::Schema(_) => {

@@ -177,6 +177,7 @@ impl Change {
             | Object::Column(table, _)
             | Object::Index(table, _)
             | Object::Constraint(table, _)
+            | Object::Trigger(table, _)
             | Object::Default(table, _) => Owned::Table(*table),
         };
         if let Object::Index(table, index) = object

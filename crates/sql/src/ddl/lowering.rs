@@ -21,6 +21,7 @@ pub(super) enum Place {
     IndexPredicate,
     /// ALTER COLUMN TYPE ... USING
     Transform,
+    TriggerCondition,
 }
 
 impl Place {
@@ -32,6 +33,7 @@ impl Place {
             Place::IndexPredicate => "index predicate",
             Place::Generated => "column generation expression",
             Place::Transform => "transform expression",
+            Place::TriggerCondition => "trigger WHEN condition",
         }
     }
 }

@@ -21,6 +21,7 @@
 //! | `index`, `view`, `sequence`, `routine` | CREATE of those |
 //! | `user_type` | CREATE, ALTER, DROP of types and domains |
 //! | `drop`, `depend` | DROP and what depends on what |
+//! | `trigger` | CREATE, ALTER, DROP TRIGGER |
 //! | `truncate` | TRUNCATE |
 //! | `comment` | COMMENT ON |
 //! | `role`, `grant`, `owner`, `defaults` | CREATE ROLE, GRANT, OWNER TO, ALTER ROLE .. SET |
@@ -28,7 +29,7 @@
 //! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
 //! refused (42501).
 //!
-//! Limits: composite types, inheritance, partitions and triggers give 0A000.
+//! Limits: composite types, inheritance and partitions give 0A000.
 
 mod alter;
 mod comment;
@@ -51,6 +52,7 @@ mod schema;
 mod sequence;
 mod table;
 mod table_as;
+mod trigger;
 mod truncate;
 mod user_type;
 mod view;
@@ -183,6 +185,9 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::RenameType { .. }
             | StatementKind::DropType { .. }
             | StatementKind::CreateRoutine(_)
+            | StatementKind::CreateTrigger(_)
+            | StatementKind::DropTrigger { .. }
+            | StatementKind::RenameTrigger { .. }
             | StatementKind::CreateSchema { .. }
             | StatementKind::RenameSchema { .. }
             | StatementKind::SetSchema { .. }
@@ -288,6 +293,11 @@ impl Change {
                 self.drop_types(*domain, names, *if_exists, *cascade)
             }
             StatementKind::CreateRoutine(create) => self.create_routine(create),
+            StatementKind::CreateTrigger(create) => self.create_trigger(create),
+            StatementKind::DropTrigger { name, table, if_exists } => {
+                self.drop_trigger(name, table, *if_exists)
+            }
+            StatementKind::RenameTrigger { name, table, to } => self.rename_trigger(name, table, to),
             StatementKind::CreateSchema { name, if_not_exists, owner } => {
                 self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
             }

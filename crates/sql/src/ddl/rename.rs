@@ -262,6 +262,14 @@ impl Change {
                 *text = rewritten(text, &reparse::expression(text)?, what, to);
             }
         }
+        if let What::Column { column, .. } = *what {
+            for trigger in &mut self.table_mut(id).triggers {
+                let Some(text) = &mut trigger.condition else { continue };
+                for table in ["new", "old"] {
+                    *text = rewritten(text, &reparse::expression(text)?, &What::Column { table, column }, to);
+                }
+            }
+        }
         for column in &mut self.table_mut(id).columns {
             if let ColumnDefault::Generated(text) = &mut column.default {
                 *text = rewritten(text, &reparse::expression(text)?, what, to);

@@ -131,6 +131,7 @@ impl Change {
             parameters,
             returns,
             returns_domain,
+            fires: None,
             language: language(create)?,
             volatility: create.volatility.unwrap_or(Volatility::Volatile),
             strict: create.strict,
@@ -152,6 +153,7 @@ impl Change {
             procedure.rights = self.catalog.procedure(old).rights.clone();
             procedure.comment.clone_from(&self.catalog.procedure(old).comment);
             self.catalog.procedures[old.index()].current = false;
+            self.replace_trigger_function(old, procedure.id);
         }
         self.out.routine = Some(procedure.id);
         let id = procedure.id;
@@ -288,6 +290,17 @@ impl Change {
             && outs.is_empty()
         {
             return Ok(if setof { Returns::SetOfTable(table.id) } else { Returns::RowOf(table.id) });
+        }
+        if matches!(&ty.kind, TypeNameKind::Pseudo(p) if p == "trigger") && !setof && outs.is_empty() {
+            if create.language.as_deref() == Some("sql") {
+                return Err(invalid("SQL functions cannot return type trigger"));
+            }
+            if !parameters.is_empty() {
+                let hint =
+                    "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.";
+                return Err(invalid("trigger functions cannot have declared arguments").hint(hint));
+            }
+            return Ok(Returns::Trigger);
         }
         let value = unmodified(value_type(&self.catalog, ty)?.ty);
         match &outs[..] {

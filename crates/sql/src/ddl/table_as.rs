@@ -61,6 +61,7 @@ impl Change {
             table: name.clone(),
             alias: None,
             columns: Vec::new(),
+            copied: false,
             overriding: None,
             source: InsertSource::Query(Box::new(query.clone())),
             on_conflict: None,

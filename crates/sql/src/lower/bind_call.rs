@@ -544,7 +544,11 @@ impl Lowerer<'_> {
     pub(super) fn result_columns(&self, p: &Procedure) -> Vec<(String, Type)> {
         let outputs = || p.outputs().enumerate().map(|(i, o)| (output_name(o, i), o.ty.clone())).collect();
         match &p.returns {
-            Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => outputs(),
+            Returns::Procedure
+            | Returns::Table
+            | Returns::OutRow
+            | Returns::SetOfOutRow
+            | Returns::Trigger => outputs(),
             Returns::Scalar(ty) | Returns::SetOf(ty) => vec![(p.name.clone(), ty.clone())],
             Returns::SetOfTable(table) | Returns::RowOf(table) => self
                 .catalog
@@ -676,6 +680,10 @@ impl Lowerer<'_> {
         let procedure = self.catalog.procedure(id);
         let ty = match &procedure.returns {
             Returns::Scalar(ty) => ty.clone(),
+            Returns::Trigger => {
+                let message = "trigger functions can only be called as triggers";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
             _ => match &self.result_columns(procedure)[..] {
                 [(_, ty)] => ty.clone(),
                 _ => {

@@ -105,6 +105,10 @@ impl Lowerer<'_> {
                     _ => Ok(bound),
                 }
             }
+            // A whole row.
+            ExprKind::Star(Some(name)) if names.has_row(name) => {
+                self.bind(names, &Expr { position, kind: ExprKind::Column(name.clone()) })
+            }
             ExprKind::Star(_) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "\"*\" is not allowed here").at(position))
             }
@@ -145,8 +149,9 @@ impl Lowerer<'_> {
             ExprKind::Chain(first, rest) => self.bind_chain(names, first, rest),
             ExprKind::Is { expr, what, negated } => self.bind_is(names, expr, *what, *negated, position),
             ExprKind::IsDistinctFrom { left, right, negated } => {
-                if let (ExprKind::Row(left), ExprKind::Row(right)) = (&left.kind, &right.kind) {
-                    return self.rows_distinct(names, left, right, *negated, position);
+                if let (Some(left), Some(right)) = (names.whole_row(left, true), names.whole_row(right, true))
+                {
+                    return self.rows_distinct(names, &left, &right, *negated, position);
                 }
                 let left = self.bind(names, left)?;
                 let right = self.bind(names, right)?;
@@ -305,7 +310,7 @@ impl Lowerer<'_> {
                 Ok(Bound::new(BoundKind::ArrayQuery(Box::new(query)), ty, position))
             }
             ExprKind::Row(fields) => {
-                let fields = self.bind_all(names, fields)?;
+                let fields = self.bind_all(names, &names.spread(fields))?;
                 self.record(fields, Vec::new(), position)
             }
             ExprKind::Subscript(array, index) => {
@@ -322,6 +327,7 @@ impl Lowerer<'_> {
                     let from = self.binary(BinaryOp::Add, index, one.clone(), position)?;
                     return apply(Func::SubstrFor, vec![array, from, one], Type::CHAR);
                 }
+                let from_zero = matches!(array.kind, BoundKind::Reg(r) if Some(r) == self.counted_from_zero);
                 let Some(of) = array.ty.element() else {
                     let message = format!(
                         "cannot subscript type {} because it does not support subscripting",
@@ -331,8 +337,8 @@ impl Lowerer<'_> {
                 };
                 let index = self.bind(names, index)?;
                 let mut index = self.subscript(index)?;
-                if matches!(array.ty, Type::System(_)) {
-                    // Those of vectors count from 0.
+                if from_zero || matches!(array.ty, Type::System(_)) {
+                    // Those of vectors count from 0, and so do the arguments of a trigger.
                     let one = Bound::constant(Datum::Int(1), Type::Int4, position);
                     index = self.binary(BinaryOp::Add, index, one, position)?;
                 }
@@ -458,12 +464,12 @@ impl Lowerer<'_> {
     }
 
     fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
-        match &e.kind {
-            ExprKind::Row(fields) => {
-                let fields = self.bind_all(names, fields)?;
+        match names.whole_row(e, false) {
+            Some(fields) => {
+                let fields = self.bind_all(names, &fields)?;
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, e.position))
             }
-            _ => self.bind(names, e),
+            None => self.bind(names, e),
         }
     }
 

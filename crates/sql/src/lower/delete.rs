@@ -8,6 +8,7 @@ use super::referential::Waiting;
 use super::update::once_each;
 use super::{Lowerer, Scope, Sink};
 use planaria_base::Result;
+use planaria_catalog::{TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, OpKind, Output, Reg};
 use planaria_syntax::ast::Delete;
 
@@ -47,8 +48,7 @@ impl Lowerer<'_> {
         filter.iter_mut().for_each(|e| self.count(e));
         self.count_items(&items);
         self.count_returning(&mut returning);
-        let referenced = self.referenced_columns(table.id);
-        for column in &referenced {
+        for column in &self.delete_needs(table) {
             self.rel_mut(target).uses[*column] += 1;
         }
         if !delete.using.is_empty() {
@@ -63,19 +63,20 @@ impl Lowerer<'_> {
         let late = self.calls_of(&mut filter, table.id);
         let plan = self.plan_group(&items, &filter, &[])?;
         let once = once_each(&plan, target);
+        // Triggers may change what the rows are found by.
+        let reads = reads || self.fires_before(table, TriggerEvent::Delete, &[]) && !plan.single;
         self.note(&format!("Delete on {}", table.name));
         let depth = self.plan_depth;
         self.plan_depth += 1;
         let count = self.counter();
+        self.fire_statement(table, TriggerEvent::Delete, &[], TriggerTime::Before)?;
         let before = std::mem::replace(&mut self.single_row, plan.single);
         let mut waiting = Waiting::default();
         let mut apply = |l: &mut Lowerer<'_>| {
-            let row = l.row_reg(target);
-            l.emit(OpKind::Delete { table: table.id, row });
-            let old = l.row_values(target, &referenced);
-            l.row_deleted(table.id, &old, &mut waiting)?;
-            l.count_row(count, plan.single);
-            l.give(&returning, sink)
+            l.remove_row(table, target, &mut waiting, &mut |l| {
+                l.count_row(count, plan.single);
+                l.give(&returning, sink)
+            })
         };
         if once && !reads && late.is_empty() {
             self.emit_plan(&plan, &mut apply)?;
@@ -111,6 +112,7 @@ impl Lowerer<'_> {
             self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
         }
         self.end_statement(waiting)?;
+        self.fire_statement(table, TriggerEvent::Delete, &[], TriggerTime::After)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();

@@ -24,11 +24,16 @@ impl VerifyEnv for CatalogEnv<'_> {
     }
     fn procedure(&self, id: ProcedureId) -> Option<Signature> {
         let procedure = self.0.procedures.get(id.index())?;
+        if procedure.returns == Returns::Trigger {
+            let (inputs, outputs) = super::trigger::routine_shape(self.0, procedure)?;
+            return Some(Signature { inputs, outputs, set: false });
+        }
         let outputs = match &procedure.returns {
             Returns::Scalar(ty) | Returns::SetOf(ty) => vec![ty.clone()],
             Returns::SetOfTable(table) | Returns::RowOf(table) => {
                 self.table(*table)?.visible().map(|(_, c)| c.ty.clone()).collect()
             }
+            Returns::Trigger => Vec::new(),
             Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => {
                 procedure.outputs().map(|p| p.ty.clone()).collect()
             }

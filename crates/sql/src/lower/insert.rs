@@ -13,13 +13,15 @@ use super::constraint::Values;
 use super::dml::{Returning, mismatch};
 use super::names::{Names, Source};
 use super::referential::Waiting;
+use super::trigger::ChangedRow;
 use super::types::CastContext;
 use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
-use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
+use planaria_catalog::{ColumnDefault, Object, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
-use planaria_syntax::ast::{ConflictTarget, IndexItem, Insert, InsertSource, OnConflict};
+use planaria_syntax::ast::{ConflictTarget, Expr, ExprKind, IndexItem, Insert, InsertSource, OnConflict};
+use std::borrow::Cow;
 
 /// A column of the query that is not stored.
 const NOWHERE: usize = usize::MAX;
@@ -81,6 +83,7 @@ impl Lowerer<'_> {
             Some(on) => Some(self.bind_conflict(&level, table, &alias, on)?),
             None => None,
         };
+        let fires = self.fires_before(table, TriggerEvent::Insert, &[]);
         // What the query found before the first row is stored.
         let mut collects = false;
         if let Rows::Query(query) = &mut rows {
@@ -92,6 +95,8 @@ impl Lowerer<'_> {
             {
                 (**query, collects) = (split, false);
             }
+            // Triggers may change what the query reads.
+            collects |= fires;
         }
         // Uses, for the queries inside.
         match &mut rows {
@@ -128,13 +133,23 @@ impl Lowerer<'_> {
         self.plan_depth += 1;
         let single = matches!(rows, Rows::One(_));
         // One row is stored, or the statement fails.
-        let certain = single && conflict.is_none();
+        let certain = single && conflict.is_none() && !fires;
         let count = if certain { self.int8(1) } else { self.counter() };
+        let updated: Option<Vec<usize>> = conflict
+            .as_ref()
+            .and_then(|c| c.update.as_ref().map(|u| u.set.iter().map(|(column, _)| *column).collect()));
+        if !insert.copied {
+            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::Before)?;
+        }
+        if let Some(named) = &updated {
+            self.fire_statement(table, TriggerEvent::Update, named, TriggerTime::Before)?;
+        }
         let before = std::mem::replace(&mut self.single_row, single);
         let mut waiting = Waiting::default();
+        waiting.copied = insert.copied;
         let mut seen = None;
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
-            let row = Proposed { table, given: &given, values, shadow, single };
+            let row = Proposed { table, given: &given, values, shadow, single, certain };
             l.store(&row, conflict.as_ref(), &returning, count, &mut waiting, &mut seen, sink)
         };
         match &rows {
@@ -197,6 +212,12 @@ impl Lowerer<'_> {
             }
         }
         self.end_statement(waiting)?;
+        if let Some(named) = &updated {
+            self.fire_statement(table, TriggerEvent::Update, named, TriggerTime::After)?;
+        }
+        if !insert.copied {
+            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::After)?;
+        }
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();
@@ -246,7 +267,7 @@ impl Lowerer<'_> {
                 given.clear();
                 return Ok(Rows::One(Vec::new()));
             }
-            InsertSource::Values(rows) => rows,
+            InsertSource::Values(rows) => &spread(level, rows)[..],
             InsertSource::Query(query) => {
                 let mut bound = self.bind_level(level.inner(), query, true)?;
                 width(bound.columns.len(), given, query.position)?;
@@ -423,7 +444,7 @@ impl Lowerer<'_> {
         seen: &mut Option<planaria_ir::Coll>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        let (table, shadow) = (row.table, row.shadow);
+        let table = row.table;
         let mut regs: Vec<Reg> = Vec::with_capacity(table.columns.len());
         let mut nullable: Vec<(usize, Reg)> = Vec::new();
         for (i, column) in table.columns.iter().enumerate() {
@@ -443,6 +464,37 @@ impl Lowerer<'_> {
             }
             regs.push(reg);
         }
+        let none: Values = vec![None; table.columns.len()];
+        let proposed: Values = regs.iter().copied().map(Some).collect();
+        let inserted = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &proposed };
+        self.before_row(table, &inserted, &mut |l, new, assigned| {
+            let (mut regs, mut nullable) = (regs.clone(), nullable.clone());
+            for column in assigned {
+                regs[*column] = new[*column].unwrap_or(regs[*column]);
+                if table.columns[*column].not_null && !nullable.iter().any(|(c, _)| c == column) {
+                    nullable.push((*column, regs[*column]));
+                }
+            }
+            nullable.sort_unstable_by_key(|(column, _)| *column);
+            l.store_row(row, regs, nullable, conflict, returning, count, waiting, seen, sink)
+        })
+    }
+
+    /// Stores a row that triggers have seen.
+    #[allow(clippy::too_many_arguments)]
+    fn store_row(
+        &mut self,
+        row: &Proposed<'_>,
+        mut regs: Vec<Reg>,
+        mut nullable: Vec<(usize, Reg)>,
+        conflict: Option<&Conflict>,
+        returning: &Returning,
+        count: Reg,
+        waiting: &mut Waiting,
+        seen: &mut Option<planaria_ir::Coll>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let (table, shadow) = (row.table, row.shadow);
         let mut values: Values = regs.iter().copied().map(Some).collect();
         let all: Vec<usize> = (0..table.columns.len()).collect();
         self.generate_row(table, &mut values, &all)?;
@@ -459,7 +511,7 @@ impl Lowerer<'_> {
         self.rel_mut(shadow).regs = values.clone();
         self.available.push(shadow);
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
-        let mut insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
+        let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
@@ -479,23 +531,31 @@ impl Lowerer<'_> {
             }
             Ok(())
         };
+        let none: Values = vec![None; table.columns.len()];
+        let inserted = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &values };
         match conflict {
             None => {
                 insert(self, waiting)?;
-                if !row.single {
-                    self.count_row(count, false);
+                if !row.certain {
+                    self.count_row(count, row.single);
                 }
                 self.give(returning, sink)?;
+                self.after_row(table, &inserted, waiting)?;
             }
             Some(Conflict { arbiters, update: None }) => {
                 self.unless_taken(table, arbiters, &regs, &mut |l| {
                     insert(l, waiting)?;
                     l.count_row(count, row.single);
-                    l.give(returning, sink)
+                    l.give(returning, sink)?;
+                    l.after_row(table, &inserted, waiting)
                 })?;
             }
             Some(Conflict { arbiters, update: Some(update) }) => {
                 let arbiter = arbiters[0];
+                let mut insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| {
+                    insert(l, waiting)?;
+                    l.after_row(table, &inserted, waiting)
+                };
                 self.upsert(row, &regs, arbiter, update, waiting, seen, &mut insert, &mut |l| {
                     l.count_row(count, row.single);
                     l.give(returning, sink)
@@ -618,17 +678,18 @@ impl Lowerer<'_> {
             l.with_rels(&[existing, update.excluded], &mut |l| {
                 l.filtered(&update.filter, &mut |l| {
                     let set = l.new_values(&update.set, &update.multiple)?;
-                    let new = l.change_row(table, existing, &set, waiting)?;
-                    mark(l);
-                    for (column, reg) in &results {
-                        let src = match new[*column] {
-                            Some(new) => new,
-                            None => l.column_reg(existing, *column),
-                        };
-                        l.copy(*reg, src);
-                    }
-                    l.copy(stored, yes);
-                    Ok(())
+                    l.change_row(table, existing, &set, waiting, &mut |l, new| {
+                        mark(l);
+                        for (column, reg) in &results {
+                            let src = match new[*column] {
+                                Some(new) => new,
+                                None => l.column_reg(existing, *column),
+                            };
+                            l.copy(*reg, src);
+                        }
+                        l.copy(stored, yes);
+                        Ok(())
+                    })
                 })
             })
         })?;
@@ -642,6 +703,19 @@ impl Lowerer<'_> {
     }
 }
 
+/// Rows of VALUES, with each `row.*` written out.
+fn spread<'r>(level: &Names<'_>, rows: &'r [Vec<Option<Expr>>]) -> Cow<'r, [Vec<Option<Expr>>]> {
+    let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)));
+    if !rows.iter().flatten().flatten().any(is_star) {
+        return Cow::Borrowed(rows);
+    }
+    let one = |e: &Option<Expr>| match e {
+        Some(e) => level.spread(std::slice::from_ref(e)).iter().cloned().map(Some).collect(),
+        None => vec![None],
+    };
+    Cow::Owned(rows.iter().map(|row| row.iter().flat_map(one).collect()).collect())
+}
+
 /// A row to be inserted.
 struct Proposed<'a> {
     table: &'a Table,
@@ -652,4 +726,6 @@ struct Proposed<'a> {
     shadow: RelId,
     /// It is the only one.
     single: bool,
+    /// ... and is stored, or the statement fails.
+    certain: bool,
 }

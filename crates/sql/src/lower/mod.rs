@@ -68,6 +68,8 @@ mod statistics;
 mod stored;
 pub(crate) mod system;
 mod templates;
+mod trigger;
+mod truncate;
 mod types;
 mod update;
 mod view_text;
@@ -87,6 +89,7 @@ pub use qualify::{shown_expression, shown_query};
 pub use rights::{Guard, Lowered};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{explain_statement, lower_statement, lower_statement_rights};
+pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{table_of_type, unknown as unknown_type};
 pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
@@ -170,6 +173,8 @@ pub struct Lowerer<'c> {
     plan_depth: usize,
     /// What rights are needed for.
     rights: rights::Rights<'c>,
+    /// `TG_ARGV`: an array whose elements are counted from 0.
+    counted_from_zero: Option<Reg>,
     /// Found in statements that raise them when they are reached.
     errors: Vec<Error>,
 }
@@ -228,6 +233,7 @@ impl<'c> Lowerer<'c> {
             notes: Vec::new(),
             plan_depth: 0,
             rights: rights::Rights::default(),
+            counted_from_zero: None,
             errors: Vec::new(),
         }
     }

@@ -4,8 +4,9 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::scope::{Found, Scope, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_syntax::ast::Name;
 use planaria_syntax::ast::plpgsql::VariableConflict;
+use planaria_syntax::ast::{Expr, ExprKind, Name};
+use std::borrow::Cow;
 
 /// The names of one query level.
 pub(super) struct Names<'a> {
@@ -91,6 +92,58 @@ impl<'a> Names<'a> {
         }
         let source = parts.last().and_then(|alias| self.source(alias));
         source.map_or(Vec::new(), |(s, _)| s.columns.iter().map(|c| c.name.clone()).collect())
+    }
+    /// Whether a name is that of a row: of a variable, or of a FROM item.
+    pub fn has_row(&self, name: &Name) -> bool {
+        let variable = self.scope.lookup(&name.parts);
+        matches!(variable, Some(Found::Variable(Variable::Row { .. } | Variable::Unassigned)))
+            || !self.column_names(&name.parts).is_empty()
+    }
+    /// Elements of a row, with each `row.*` written out.
+    pub fn spread<'e>(&self, fields: &'e [Expr]) -> Cow<'e, [Expr]> {
+        let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)));
+        if !fields.iter().any(is_star) {
+            return Cow::Borrowed(fields);
+        }
+        let mut all = Vec::new();
+        for e in fields {
+            let ExprKind::Star(Some(name)) = &e.kind else {
+                all.push(e.clone());
+                continue;
+            };
+            let columns = self.column_names(&name.parts);
+            if columns.is_empty() {
+                all.push(e.clone());
+            }
+            for column in columns {
+                let mut parts = name.parts.clone();
+                parts.push(column);
+                let kind = ExprKind::Column(Name { parts, position: name.position });
+                all.push(Expr { position: e.position, kind });
+            }
+        }
+        Cow::Owned(all)
+    }
+    /// The elements of a row that is written out, of `row.*`, or of a row variable; `items`: also of a FROM item by its
+    /// alias, but for one that has a single column, which may be a value.
+    pub fn whole_row<'e>(&self, e: &'e Expr, items: bool) -> Option<Cow<'e, [Expr]>> {
+        let name = match &e.kind {
+            ExprKind::Row(fields) => return Some(self.spread(fields)),
+            ExprKind::Star(Some(name)) => name,
+            ExprKind::Column(name) => match (self.scope.lookup(&name.parts), &name.parts[..]) {
+                (Some(Found::Variable(Variable::Row { .. })), _) => name,
+                (None, [alias]) if items && self.source_with(alias).is_none() => {
+                    self.source(alias).filter(|(source, _)| source.columns.len() > 1)?;
+                    name
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let star = Expr { position: e.position, kind: ExprKind::Star(Some(name.clone())) };
+        let fields = self.spread(std::slice::from_ref(&star)).into_owned();
+        let known = !fields.iter().any(|f| matches!(f.kind, ExprKind::Star(_)));
+        known.then_some(Cow::Owned(fields))
     }
     /// The source of that alias at this level.
     pub fn source_here(&self, alias: &str) -> Option<&Source> {

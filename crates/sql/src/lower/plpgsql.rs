@@ -15,6 +15,9 @@ mod raise;
 mod routine;
 mod shapes;
 mod statement;
+mod trigger;
+
+pub(crate) use trigger::{Assigned, assigned, may_write};
 
 pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};
 
@@ -34,6 +37,8 @@ enum Answer {
     Void,
     /// `RETURN row` into these registers.
     Row(Vec<Typed>),
+    /// A trigger's row, if it fires before one.
+    Trigger,
     /// Rows, of these columns; `true`: taken from the OUT variables by RETURN NEXT.
     Set(Vec<Output>, Option<Vec<Reg>>),
 }
@@ -79,6 +84,8 @@ struct Body<'l, 'c> {
     /// What is wrong with a statement is of interest only if CREATE says so; the rest is for the
     /// first call. See [`check_routine`].
     checking: bool,
+    /// The routine is a trigger's.
+    trigger: Option<trigger::OfTrigger>,
 }
 
 impl Body<'_, '_> {

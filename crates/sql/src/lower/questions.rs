@@ -62,6 +62,9 @@ static TABLE: &[Line] = &[
     line("pg_get_indexdef", &[OID, Int4, Bool], &[], Question::IndexDef, Text),
     line("pg_get_constraintdef", &[OID], PRETTY, Question::ConstraintDef, Text),
     line("pg_get_constraintdef", &[OID, Bool], &[], Question::ConstraintDef, Text),
+    line("pg_get_triggerdef", &[OID], PRETTY, Question::TriggerDef, Text),
+    line("pg_get_triggerdef", &[OID, Bool], &[], Question::TriggerDef, Text),
+    line("pg_trigger_depth", &[], &[], Question::TriggerDepth, Int4),
     line("pg_get_functiondef", &[OID], &[], Question::RoutineDef, Text),
     line("pg_get_function_arguments", &[OID], &[], Question::RoutineArguments, Text),
     line("pg_get_function_identity_arguments", &[OID], &[], Question::RoutineIdentity, Text),
@@ -120,13 +123,11 @@ static TABLE: &[Line] = &[
     line("pg_database_size", &[OID], &[], Question::DatabaseSize, Int8),
 ];
 
-/// Functions of which nothing has an answer here (there are no triggers, partitions, ...), by
+/// Functions of which nothing has an answer here (there are no partitions, statistics, ...), by
 /// name and number of arguments.
 const NOTHING: &[(&str, usize)] = &[
     ("pg_get_partkeydef", 1),
     ("pg_get_partition_constraintdef", 1),
-    ("pg_get_triggerdef", 1),
-    ("pg_get_triggerdef", 2),
     ("pg_get_statisticsobjdef", 1),
     ("pg_get_statisticsobjdef_columns", 1),
     ("inet_client_addr", 0),

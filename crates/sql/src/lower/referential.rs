@@ -15,8 +15,9 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, Item, RelId};
 use super::constraint::{Values, foreign_fields};
+use super::trigger::{ChangedRow, Fired, Followed, seen_by_triggers};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table};
+use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table, TriggerEvent};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::BinaryOp;
 
@@ -26,13 +27,26 @@ pub(super) struct Waiting {
     queues: Vec<Queue>,
     checks: Vec<Check>,
     /// What is changed now, a key changes.
-    by_key: bool,
+    pub(super) by_key: bool,
     /// The queue whose code is being emitted.
     current: Option<usize>,
     /// An event was made for code that stands before the one that makes it.
     circle: bool,
     /// Keys change or delete rows.
     acted: bool,
+    /// The row of a COPY: who copies fires its AFTER ROW triggers.
+    pub(super) copied: bool,
+    /// Rows whose AFTER ROW triggers are to fire.
+    pub(super) fired: Vec<Fired>,
+    /// Statement triggers of tables that keys change.
+    pub(super) followed: Vec<Followed>,
+}
+
+impl Waiting {
+    /// Whether what happens behind a change can happen at once: nothing else changes.
+    pub(super) fn at_once(&self, single_row: bool) -> bool {
+        single_row && !self.by_key
+    }
 }
 
 /// A kind of event.
@@ -145,7 +159,7 @@ impl Lowerer<'_> {
     }
 
     /// A list that is emptied where the statement begins.
-    fn waiting_list(&mut self, values: Vec<RegKind>) -> Coll {
+    pub(super) fn waiting_list(&mut self, values: Vec<RegKind>) -> Coll {
         let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
         let cleared = self.at_frame(0, |l| {
             l.emit(OpKind::Clear { coll: list });
@@ -318,15 +332,80 @@ impl Lowerer<'_> {
         values: &[Reg],
         waiting: &mut Waiting,
     ) -> Result<()> {
-        let wanted = self.referenced_columns(child);
+        let table = self.catalog.table_by_id(child);
+        let wanted = self.delete_needs(table);
         let rel = self.table_rel(child, "");
+        self.key_acts(table, TriggerEvent::Delete, &[], waiting)?;
+        if self.fires_before(table, TriggerEvent::Delete, &[]) {
+            // A trigger may change what the rows are found by.
+            return self.delete_children_later(table, rel, key, values, &wanted, waiting);
+        }
         self.as_key(waiting, |l, waiting| {
             l.for_references(rel, key, values, &wanted, &mut |l| {
-                let row = l.row_reg(rel);
-                l.emit(OpKind::Delete { table: child, row });
-                let old = l.row_values(rel, &wanted);
-                l.row_deleted(child, &old, waiting)
+                l.remove_row(table, rel, waiting, &mut |_| Ok(()))
             })
+        })
+    }
+
+    fn delete_children_later(
+        &mut self,
+        table: &Table,
+        rel: RelId,
+        key: &ForeignKey,
+        values: &[Reg],
+        wanted: &[usize],
+        waiting: &mut Waiting,
+    ) -> Result<()> {
+        let mut kinds = vec![RegKind::Row(table.id)];
+        kinds.extend(wanted.iter().map(|c| RegKind::Value(self.rel(rel).columns[*c].1.clone())));
+        let list = self.coll(CollKind::List, Vec::new(), kinds);
+        self.for_references(rel, key, values, wanted, &mut |l| {
+            let mut row = vec![l.row_reg(rel)];
+            row.extend(wanted.iter().map(|c| l.column_reg(rel, *c)));
+            l.emit(OpKind::Push { coll: list, values: row });
+            Ok(())
+        })?;
+        let relation = self.rel_mut(rel);
+        relation.regs.fill(None);
+        relation.row = None;
+        let mut columns = vec![self.row_reg(rel)];
+        columns.extend(wanted.iter().map(|c| self.column_reg(rel, *c)).collect::<Vec<_>>());
+        let label = self.label();
+        let body = self.as_key(waiting, |l, waiting| {
+            l.block(|l| l.with_rels(&[rel], &mut |l| l.remove_row(table, rel, waiting, &mut |_| Ok(()))))
+        })?;
+        self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
+        Ok(())
+    }
+
+    /// Columns that deleting a row needs.
+    pub(super) fn delete_needs(&self, table: &Table) -> Vec<usize> {
+        if self.fires_at_rows(table, TriggerEvent::Delete, &[]) {
+            return seen_by_triggers(table);
+        }
+        self.referenced_columns(table.id)
+    }
+
+    /// Deletes the present row of `target`, with everything its keys and triggers ask for; then, unless a trigger has kept
+    /// it, `then`.
+    pub(super) fn remove_row(
+        &mut self,
+        table: &Table,
+        target: RelId,
+        waiting: &mut Waiting,
+        then: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let needs = self.delete_needs(table);
+        let old = self.row_values(target, &needs);
+        let none: Values = vec![None; table.columns.len()];
+        let changed = ChangedRow { event: TriggerEvent::Delete, named: &[], old: &old, new: &none };
+        self.before_row(table, &changed, &mut |l, _, _| {
+            l.check_untouched(table, &changed, target)?;
+            let row = l.row_reg(target);
+            l.emit(OpKind::Delete { table: table.id, row });
+            l.row_deleted(table.id, &old, waiting)?;
+            then(l)?;
+            l.after_row(table, &changed, waiting)
         })
     }
 
@@ -349,6 +428,7 @@ impl Lowerer<'_> {
             .collect();
         let columns: Vec<usize> = changed.iter().map(|(_, column)| *column).collect();
         let wanted = self.update_needs(table, &columns)?;
+        self.key_acts(table, TriggerEvent::Update, &columns, waiting)?;
         // The rows first: changing them moves them within the index they are found by.
         let mut kinds = vec![RegKind::Row(child)];
         kinds.extend(wanted.iter().map(|c| RegKind::Value(table.columns[*c].ty.clone())));
@@ -374,9 +454,9 @@ impl Lowerer<'_> {
                     set.push((*column, reg, never_null));
                 }
                 l.available.push(rel);
-                let done = l.change_row(table, rel, &set, waiting);
+                let done = l.change_row(table, rel, &set, waiting, &mut |_, _| Ok(()));
                 l.available.pop();
-                done.map(|_| ())
+                done
             })
         })?;
         self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
@@ -434,6 +514,7 @@ impl Lowerer<'_> {
         for Check { child, key, list } in &waiting.checks {
             self.check_list(*child, key, *list, followed)?;
         }
+        self.fire_after_rows(&waiting.fired, &waiting.followed)?;
         self.single_row = single;
         Ok(())
     }

@@ -117,6 +117,12 @@ fn lower<'c>(
                 l.emit(OpKind::Emit { values });
             }
         }
+        StatementKind::Truncate { names, restart_identity, cascade } => {
+            l.statement(|l| l.emit_truncate(names, *restart_identity, *cascade))?;
+        }
+        StatementKind::FireCopyTriggers { table, which } => {
+            l.statement(|l| l.emit_copy_triggers(table, *which))?;
+        }
         _ => return Err(Error::internal("this statement is not lowered to a program")),
     }
     for (i, param) in l.params.iter().enumerate() {

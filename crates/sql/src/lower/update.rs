@@ -14,9 +14,10 @@ use super::constraint::Values;
 use super::names::Names;
 use super::plan::{JoinPlan, Source};
 use super::referential::Waiting;
+use super::trigger::{ChangedRow, seen_by_triggers};
 use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{ColumnDefault, Table};
+use planaria_catalog::{ColumnDefault, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
 use planaria_syntax::ast::{Assignment, ExprKind, Update};
 
@@ -83,8 +84,9 @@ impl Lowerer<'_> {
         self.count_items(&items);
         self.count_returning(&mut returning);
         let columns: Vec<usize> = set.iter().map(|(c, _)| *c).collect();
-        let columns = self.with_generated(table, &columns)?;
-        for column in self.update_needs(table, &columns)? {
+        let named = columns.clone();
+        let columns = self.with_generated(table, &self.with_assigned(table, &columns))?;
+        for column in self.update_needs(table, &named)? {
             self.rel_mut(target).uses[column] += 1;
         }
         let distinct = !update.from.is_empty();
@@ -98,7 +100,8 @@ impl Lowerer<'_> {
         let values: Vec<Bound> = set.iter().map(|(_, e)| e.clone()).collect();
         let reads = self.statement_reads(table, &items, target, &filter, &values, &multiple);
         let called = self.calls_of(&mut filter, table.id);
-        let by_row = !called.is_empty() || self.new_values_call(&values, &multiple);
+        let fires = self.fires_before(table, TriggerEvent::Update, &named);
+        let by_row = fires || !called.is_empty() || self.new_values_call(&values, &multiple);
         let plan = self.plan_group(&items, &filter, &[])?;
         let single_each = once_each(&plan, target);
         let in_place = !reads
@@ -109,24 +112,26 @@ impl Lowerer<'_> {
         let depth = self.plan_depth;
         self.plan_depth += 1;
         let count = self.counter();
+        self.fire_statement(table, TriggerEvent::Update, &named, TriggerTime::Before)?;
         let before = std::mem::replace(&mut self.single_row, plan.single);
         let mut waiting = Waiting::default();
         let mut apply = |l: &mut Lowerer<'_>, set: &[(usize, Reg, bool)]| {
-            let new = l.change_row(table, target, set, &mut waiting)?;
-            l.count_row(count, plan.single);
-            if returning.values.is_empty() {
-                return Ok(());
-            }
-            // RETURNING sees the new values.
-            let old = l.rel(target).regs.clone();
-            for (reg, new) in l.rel_mut(target).regs.iter_mut().zip(&new) {
-                if new.is_some() {
-                    *reg = *new;
+            l.change_row(table, target, set, &mut waiting, &mut |l, new| {
+                l.count_row(count, plan.single);
+                if returning.values.is_empty() {
+                    return Ok(());
                 }
-            }
-            let done = l.give(&returning, sink);
-            l.rel_mut(target).regs = old;
-            done
+                // RETURNING sees the new values.
+                let old = l.rel(target).regs.clone();
+                for (reg, new) in l.rel_mut(target).regs.iter_mut().zip(new) {
+                    if new.is_some() {
+                        *reg = *new;
+                    }
+                }
+                let done = l.give(&returning, sink);
+                l.rel_mut(target).regs = old;
+                done
+            })
         };
         if in_place {
             self.emit_plan(&plan, &mut |l| {
@@ -151,6 +156,7 @@ impl Lowerer<'_> {
             )?;
         }
         self.end_statement(waiting)?;
+        self.fire_statement(table, TriggerEvent::Update, &named, TriggerTime::After)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();
@@ -160,6 +166,8 @@ impl Lowerer<'_> {
     /// Columns that changing these columns needs besides: of keys that others refer to, of checks and
     /// foreign keys that a changed column takes part in.
     pub(super) fn update_needs(&mut self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
+        let fires = self.fires_at_rows(table, TriggerEvent::Update, changed);
+        let changed = &self.with_assigned(table, changed)[..];
         let assigned = changed;
         let changed = &self.with_generated(table, changed)?[..];
         let mut needs = self.generated_reads(table, changed)?;
@@ -185,6 +193,9 @@ impl Lowerer<'_> {
             if used.iter().any(|c| changed.contains(c)) || self.is_volatile(&e) {
                 needs.extend(used.into_iter().filter(|c| !changed.contains(c)));
             }
+        }
+        if fires {
+            needs.extend(seen_by_triggers(table));
         }
         needs.sort_unstable();
         needs.dedup();
@@ -382,15 +393,52 @@ impl Lowerer<'_> {
         Ok(values)
     }
 
-    /// Changes the present row of `target`, with everything its constraints ask for. Answers with the
-    /// new values by column.
+    /// Changes the present row of `target`, with everything its constraints and triggers ask for; then, unless a trigger
+    /// has left the row alone, `then` with the new values by column.
     pub(super) fn change_row(
         &mut self,
         table: &Table,
         target: RelId,
         set: &[(usize, Reg, bool)],
         waiting: &mut Waiting,
-    ) -> Result<Values> {
+        then: &mut dyn FnMut(&mut Lowerer<'_>, &Values) -> Result<()>,
+    ) -> Result<()> {
+        let named: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
+        if !self.fires_at_rows(table, TriggerEvent::Update, &named) {
+            let (new, _) = self.store_change(table, target, &named, set, waiting)?;
+            return then(self, &new);
+        }
+        let old = self.row_values(target, &seen_by_triggers(table));
+        let mut proposed = old.clone();
+        for (column, reg, _) in set {
+            proposed[*column] = Some(self.exactly(*reg, &table.columns[*column].ty));
+        }
+        let changed = ChangedRow { event: TriggerEvent::Update, named: &named, old: &old, new: &proposed };
+        self.before_row(table, &changed, &mut |l, row, assigned| {
+            l.check_untouched(table, &changed, target)?;
+            let mut set = set.to_vec();
+            set.retain(|(c, ..)| !assigned.contains(c));
+            for column in assigned {
+                let reg = row[*column].ok_or_else(|| Error::internal("a trigger's column was not loaded"))?;
+                set.push((*column, reg, false));
+            }
+            let (new, merged) = l.store_change(table, target, &named, &set, waiting)?;
+            then(l, &new)?;
+            let changed = ChangedRow { event: TriggerEvent::Update, named: &named, old: &old, new: &merged };
+            l.after_row(table, &changed, waiting)
+        })
+    }
+
+    /// Changes the present row of `target`, with everything its constraints ask for. Answers with the new values by
+    /// column, and with those of the row where they are known. `statement`: the columns that the statement sets.
+    fn store_change(
+        &mut self,
+        table: &Table,
+        target: RelId,
+        statement: &[usize],
+        set: &[(usize, Reg, bool)],
+        waiting: &mut Waiting,
+    ) -> Result<(Values, Values)> {
         let row = self.row_reg(target);
         let mut new: Values = vec![None; table.columns.len()];
         let mut ops = Vec::with_capacity(set.len());
@@ -411,7 +459,7 @@ impl Lowerer<'_> {
         let changed = self.with_generated(table, &named)?;
         let mut old: Values = vec![None; table.columns.len()];
         let mut merged = new.clone();
-        for column in self.update_needs(table, &named)? {
+        for column in self.update_needs(table, statement)? {
             let reg = self.column_reg(target, column);
             old[column] = Some(reg);
             merged[column].get_or_insert(reg);
@@ -463,7 +511,7 @@ impl Lowerer<'_> {
             self.check_parent(table, key, &values, &maybe_null)?;
         }
         self.row_updated(table.id, &changed, &old, &merged, waiting)?;
-        Ok(new)
+        Ok((new, merged))
     }
 
     /// Finds all rows with their new values first, then changes them.

@@ -13,6 +13,8 @@ pub enum CommentTarget {
     Constraint(String, Name),
     /// CONSTRAINT name ON DOMAIN domain
     DomainConstraint(String, Name),
+    /// TRIGGER name ON table
+    Trigger(String, Name),
     /// TYPE, DOMAIN
     Type(TypeRef),
     /// FUNCTION, PROCEDURE, ROUTINE

@@ -14,6 +14,7 @@ pub mod plpgsql;
 mod rights;
 mod routine;
 mod rows;
+mod trigger;
 mod user_type;
 pub mod visit;
 mod window;
@@ -29,6 +30,7 @@ pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
 pub use rows::{
     Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
 };
+pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 pub use window::{Frame, FrameEdge, FrameUnits, Window};
 
@@ -549,6 +551,14 @@ pub enum StatementKind {
         if_exists: bool,
         cascade: bool,
     },
+    /// CREATE TRIGGER
+    CreateTrigger(Box<CreateTrigger>),
+    /// DROP TRIGGER name ON table
+    DropTrigger { name: String, table: Name, if_exists: bool },
+    /// ALTER TRIGGER name ON table RENAME TO
+    RenameTrigger { name: String, table: Name, to: String },
+    /// No statement of SQL: fires the triggers of a table into which rows are copied
+    FireCopyTriggers { table: Name, which: CopyTriggers },
     /// ALTER TABLE
     AlterTable { name: Name, if_exists: bool, actions: Vec<AlterTable> },
     /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO
@@ -874,6 +884,8 @@ pub enum AlterTable {
     RenameColumn { from: String, to: String },
     /// RENAME CONSTRAINT a TO b
     RenameConstraint { from: String, to: String },
+    /// ENABLE TRIGGER, DISABLE TRIGGER
+    EnableTrigger { names: TriggerNames, enabled: planaria_catalog::TriggerEnabled },
     /// OWNER TO
     OwnerTo(RoleSpec),
     /// Storage parameters and the like: accepted, nothing to do

@@ -23,6 +23,8 @@ pub struct Insert {
     pub returning: Vec<SelectItem>,
     /// PL/pgSQL: INTO of RETURNING
     pub into: Option<Into>,
+    /// A row of COPY FROM: who copies fires the triggers that fire once, or see all rows
+    pub copied: bool,
 }
 
 /// Where the rows of an INSERT come from. In VALUES, `None` is DEFAULT.

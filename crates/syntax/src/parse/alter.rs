@@ -120,6 +120,7 @@ impl Parser<'_> {
                 self.parameters_in_parens()?;
                 Ok(AlterTable::Ignored("storage parameters".to_owned()))
             }
+            "enable" | "disable" if let Some(action) = self.enable_trigger()? => Ok(action),
             "set" | "inherit" | "no" | "of" | "not" | "enable" | "disable" | "force" | "replica"
             | "validate" | "attach" | "detach" => {
                 let second = self.word_at(1);

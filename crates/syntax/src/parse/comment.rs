@@ -37,6 +37,7 @@ impl Parser<'_> {
                     false => CommentTarget::Constraint(name, self.qualified_name()?),
                 }
             }
+            "trigger" => self.comment_on_trigger()?,
             "function" | "procedure" | "routine" => {
                 let procedure = match word.as_str() {
                     "function" => Some(false),
@@ -67,7 +68,7 @@ impl Parser<'_> {
             "access" | "aggregate" | "cast" | "collation" | "conversion" | "event" | "extension"
             | "foreign" | "language" | "large" | "materialized" | "operator" | "policy" | "procedural"
             | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
-            | "transform" | "trigger" => {
+            | "transform" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),

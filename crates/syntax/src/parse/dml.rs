@@ -47,7 +47,18 @@ impl Parser<'_> {
             false => None,
         };
         let returning = self.returning()?;
-        Ok(Insert { with, table, alias, columns, overriding, source, on_conflict, returning, into: None })
+        Ok(Insert {
+            with,
+            table,
+            alias,
+            columns,
+            overriding,
+            source,
+            on_conflict,
+            returning,
+            into: None,
+            copied: false,
+        })
     }
 
     fn insert_source(&mut self) -> Result<InsertSource> {

@@ -41,6 +41,7 @@ mod script;
 mod session;
 mod statement;
 mod table;
+mod trigger;
 mod types;
 mod user_type;
 

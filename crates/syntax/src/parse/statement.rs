@@ -184,14 +184,16 @@ impl Parser<'_> {
         let kind = match word.as_str() {
             "function" => return self.create_routine(or_replace, false),
             "procedure" => return self.create_routine(or_replace, true),
+            "trigger" => return self.create_trigger(or_replace),
+            "constraint" if self.at_word_ahead(1, "trigger") => return self.create_trigger(or_replace),
             "view" => return self.create_view(or_replace, false),
             "temp" | "temporary" if or_replace && self.at_word_ahead(1, "view") => {
                 self.bump();
                 return self.create_view(true, true);
             }
             // PostgreSQL replaces these too.
-            "trigger" | "rule" | "aggregate" | "language" | "transform" | "constraint" | "trusted"
-            | "procedural" | "recursive" | "temp" | "temporary"
+            "rule" | "aggregate" | "language" | "transform" | "trusted" | "procedural" | "recursive"
+            | "temp" | "temporary"
                 if or_replace =>
             {
                 word.as_str()
@@ -229,12 +231,11 @@ impl Parser<'_> {
             "text" => "text search object",
             "operator" if self.at_word_ahead(1, "class") => "operator class",
             "operator" if self.at_word_ahead(1, "family") => "operator family",
-            "constraint" => "constraint trigger",
             "recursive" => "recursive view",
             "user" => "user mapping",
             "aggregate" | "cast" | "collation" | "conversion" | "database" | "language" | "operator"
             | "policy" | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
-            | "transform" | "trigger" | "trusted" | "procedural" | "default" => word.as_str(),
+            | "transform" | "trusted" | "procedural" | "default" => word.as_str(),
             _ => return self.fail(),
         };
         let name = format!("CREATE {}", kind.to_uppercase());
@@ -269,10 +270,11 @@ impl Parser<'_> {
             "owned" => return self.drop_owned(),
             "type" => return self.drop_type(false),
             "domain" => return self.drop_type(true),
+            "trigger" => return self.drop_trigger(),
             "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "event"
             | "extension" | "foreign" | "language" | "materialized" | "operator" | "policy"
             | "procedural" | "publication" | "rule" | "server" | "statistics" | "subscription"
-            | "tablespace" | "text" | "transform" | "trigger" | "user" => {
+            | "tablespace" | "text" | "transform" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),
@@ -294,6 +296,7 @@ impl Parser<'_> {
             "sequence" => self.alter_sequence(),
             "type" => self.alter_type(),
             "domain" => self.alter_domain(),
+            "trigger" => self.alter_trigger(),
             "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
             "view" => self.alter_name(ObjectKind::View, "ALTER VIEW"),
             "role" | "group" => self.alter_role(),
@@ -305,8 +308,8 @@ impl Parser<'_> {
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
             | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text" | "trigger"
-            | "user" | "procedural" => {
+            | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text" | "user"
+            | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     "default" => "DEFAULT PRIVILEGES".to_owned(),

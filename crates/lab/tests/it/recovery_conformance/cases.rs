@@ -819,3 +819,80 @@ pub const MEETING_ROWS: Case = Case {
     },
     steps: 250,
 };
+
+/// Procedures whose writes fire triggers: before and after rows and statements, some that change other tables and some
+/// that change the row, or keep it from being changed; and the triggers change meanwhile.
+pub const TRIGGERS: Case = Case {
+    suite: None,
+    setup: "CREATE TABLE acc (id int PRIMARY KEY, owner int NOT NULL, bal int NOT NULL, version int NOT NULL DEFAULT 0);
+        CREATE TABLE owner (id int PRIMARY KEY, accounts int NOT NULL, total bigint NOT NULL);
+        CREATE TABLE trail (n serial PRIMARY KEY, op text NOT NULL, id int, was int, is_now int);
+        CREATE TABLE runs (what text PRIMARY KEY, n int NOT NULL);
+        CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF NEW.bal < -100 THEN RETURN NULL; END IF;
+            NEW.version := OLD.version + TG_ARGV[0]::int;
+            RETURN NEW;
+        END $$;
+        CREATE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF TG_OP <> 'INSERT' THEN
+                UPDATE owner SET accounts = accounts - 1, total = total - OLD.bal WHERE id = OLD.owner;
+            END IF;
+            IF TG_OP <> 'DELETE' THEN
+                UPDATE owner SET accounts = accounts + 1, total = total + NEW.bal WHERE id = NEW.owner;
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE FUNCTION trail() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO trail (op, id, was, is_now) VALUES (TG_OP, COALESCE(NEW.id, OLD.id), OLD.bal, NEW.bal);
+            RETURN NULL;
+        END $$;
+        CREATE FUNCTION count_runs() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            UPDATE runs SET n = n + 1 WHERE what = TG_OP;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER stamp BEFORE UPDATE ON acc FOR EACH ROW EXECUTE FUNCTION stamp(1);
+        CREATE TRIGGER follow AFTER INSERT OR DELETE OR UPDATE OF bal, owner ON acc FOR EACH ROW EXECUTE FUNCTION follow();
+        CREATE TRIGGER trail AFTER INSERT OR UPDATE OR DELETE ON acc FOR EACH ROW EXECUTE FUNCTION trail();
+        CREATE TRIGGER runs AFTER INSERT OR UPDATE OR DELETE ON acc EXECUTE FUNCTION count_runs();
+        INSERT INTO runs VALUES ('INSERT', 0), ('UPDATE', 0), ('DELETE', 0);
+        INSERT INTO owner SELECT i, 0, 0 FROM generate_series(1, 3) AS g(i);
+        INSERT INTO acc SELECT i, i % 3 + 1, 100 * i FROM generate_series(1, 8) AS g(i);
+        CREATE PROCEDURE pay(p_from int, p_to int, p_n int) LANGUAGE plpgsql AS $$
+        BEGIN
+            UPDATE acc SET bal = bal - p_n WHERE id = p_from;
+            UPDATE acc SET bal = bal + p_n WHERE id = p_to;
+        END $$;
+        CREATE PROCEDURE all_of(p_owner int, p_n int) LANGUAGE plpgsql AS $$
+        BEGIN UPDATE acc SET bal = bal + p_n WHERE owner = p_owner; END $$;
+        CREATE PROCEDURE move(p_id int, p_owner int) LANGUAGE plpgsql AS $$
+        BEGIN UPDATE acc SET owner = p_owner WHERE id = p_id; END $$;
+        CREATE PROCEDURE anew(p_id int, p_owner int) LANGUAGE plpgsql AS $$
+        BEGIN
+            DELETE FROM acc WHERE id = p_id;
+            INSERT INTO acc VALUES (p_id, p_owner, 50)
+                ON CONFLICT (id) DO UPDATE SET bal = acc.bal + excluded.bal;
+        END $$;",
+    draw: |r, n| {
+        let (a, b) = (int(r.random_range(1..9)), int(r.random_range(1..9)));
+        let owner = int(r.random_range(1..4));
+        match (n, r.random_range(0..10)) {
+            (60, _) => Step::Schema("ALTER TABLE acc DISABLE TRIGGER trail"),
+            (90, _) => Step::Schema("CREATE OR REPLACE TRIGGER stamp BEFORE UPDATE ON acc FOR EACH ROW WHEN (new.bal <> 77) EXECUTE FUNCTION stamp(3)"),
+            (120, _) => Step::Schema("ALTER TABLE acc ENABLE TRIGGER trail"),
+            (150, _) => Step::Schema(
+                "CREATE OR REPLACE FUNCTION trail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    INSERT INTO trail (op, id) VALUES (lower(TG_OP), NEW.version); RETURN NULL; END $$",
+            ),
+            (180, _) => Step::Schema("DROP TRIGGER IF EXISTS follow ON acc"),
+            (_, 0..4) => Step::Call("pay", vec![a, b, int(r.random_range(-60..60))]),
+            (_, 4..6) => Step::Call("all_of", vec![owner, int(r.random_range(-40..50))]),
+            (_, 6..8) => Step::Call("move", vec![a, owner]),
+            _ => Step::Call("anew", vec![a, owner]),
+        }
+    },
+    steps: 220,
+};

@@ -238,6 +238,7 @@ cases! {
     moving_rows MOVING_ROWS SMALL;
     handlers HANDLERS SMALL;
     nested NESTED SMALL;
+    triggers TRIGGERS SMALL;
     inputs INPUTS SMALL;
     wide_rows WIDE_ROWS SMALL;
     families FAMILIES SMALL;
@@ -251,6 +252,7 @@ cases! {
     many_sums SUMS LARGE;
     many_coming_and_going COMING_AND_GOING LARGE;
     many_chains CHAINS LARGE;
+    many_triggers TRIGGERS LARGE;
     many_wandering_keys WANDERING_KEYS LARGE;
     many_inputs INPUTS LARGE;
     many_ranges RANGES LARGE;

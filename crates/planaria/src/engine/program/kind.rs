@@ -17,6 +17,7 @@ pub(crate) fn is_program(statement: &Statement) -> bool {
             | StatementKind::Delete(_)
             | StatementKind::Call { .. }
             | StatementKind::Do { .. }
+            | StatementKind::FireCopyTriggers { .. }
     )
 }
 

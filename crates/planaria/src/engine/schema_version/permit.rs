@@ -75,7 +75,7 @@ impl SchemaVersion {
         let mut next = 0;
         while let Some((caller, id)) = all.get(next).copied() {
             next += 1;
-            let procedure = self.catalog.procedure(id);
+            let procedure = self.catalog.behind(id);
             let role = if procedure.security_definer { procedure.rights.owner } else { caller };
             // One that cannot be lowered fails when it is called.
             let Ok(lowered) = self.lowered(id) else { continue };

@@ -160,7 +160,8 @@ impl SchemaVersion {
     fn facts(&self) -> &regrow::Facts {
         self.facts.get_or_init(|| {
             let mut facts = regrow::Facts::default();
-            for procedure in self.catalog.procedures.iter().filter(|p| p.current) {
+            let called = |p: &&_| self.catalog.is_called(p);
+            for procedure in self.catalog.procedures.definitions().filter(called) {
                 // One that cannot be lowered fails when it is called.
                 if let Ok(program) = self.program(procedure.id) {
                     facts.add(program, &self.env());

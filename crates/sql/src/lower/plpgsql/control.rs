@@ -15,6 +15,11 @@ impl Body<'_, '_> {
         let Some(((condition, body), rest)) = branches.split_first() else {
             return self.statements(otherwise);
         };
+        match self.decided(condition) {
+            Some(true) => return self.statements(body),
+            Some(false) => return self.if_chain(rest, otherwise),
+            None => {}
+        }
         let cond = self.l.condition(&self.scope, condition)?;
         let (then, otherwise) = self.either(|s| s.statements(body), |s| s.if_chain(rest, otherwise))?;
         self.l.emit(OpKind::If { cond, then, otherwise });
@@ -457,9 +462,10 @@ impl Body<'_, '_> {
             (Answer::Void, Some(_)) => {
                 return wrong("RETURN cannot have a parameter in function returning void");
             }
-            (Answer::Value(_) | Answer::Row(_), None) => {
+            (Answer::Value(_) | Answer::Row(_) | Answer::Trigger, None) => {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\""));
             }
+            (Answer::Trigger, Some(e)) => self.return_to_trigger(e)?,
             (Answer::Value(reg), Some(e)) => {
                 let reg = *reg;
                 self.l.expr_into(&self.scope, e, reg, CastContext::Variable)?;

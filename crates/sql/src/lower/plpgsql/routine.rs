@@ -1,5 +1,6 @@
 //! Routines: parameters, answer, body; DO blocks; functions in SQL.
 
+use super::trigger::OfTrigger;
 use super::{Answer, Body};
 use crate::lower::{CastContext, Guard, Lowered, Lowerer, Scope, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
@@ -29,6 +30,12 @@ fn lower_routine(
     checking: bool,
     guard: Option<Guard<'_>>,
 ) -> Result<Lowered> {
+    let fired = catalog.trigger_of(procedure);
+    if procedure.returns == Returns::Trigger && fired.is_none() && !checking {
+        let message = "trigger functions can only be called as triggers";
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    let procedure = fired.map_or(procedure, |(_, trigger, _)| catalog.procedure(trigger.function));
     let kind = match &procedure.returns {
         Returns::Procedure => ProgramKind::Procedure,
         _ if procedure.returns_set() => ProgramKind::SetFunction,
@@ -65,6 +72,15 @@ fn lower_routine(
         }
     }
     let answer = answer(catalog, &mut l, procedure, outs)?;
+    let mut trigger = None;
+    if procedure.returns == Returns::Trigger {
+        match fired {
+            Some((table, fired, event)) => {
+                trigger = Some(super::trigger::declare(&mut l, &mut scope, table, fired, event));
+            }
+            None => super::trigger::declare_unknown(&mut l, &mut scope),
+        }
+    }
     let passed: Vec<Reg> =
         l.program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
     for reg in passed {
@@ -85,7 +101,7 @@ fn lower_routine(
     match procedure.language {
         Language::PlPgSql => {
             let block = parse::plpgsql(&procedure.body)?;
-            lower_body(&mut l, scope, &procedure.name, answer, &block, checking)?;
+            lower_body(&mut l, scope, &procedure.name, answer, &block, checking, trigger)?;
         }
         Language::Sql => {
             let statements = parse::statements(&procedure.body)?;
@@ -110,7 +126,7 @@ pub fn lower_do(catalog: &Catalog, text: &str, guard: Option<Guard<'_>>) -> Resu
     l.rights.guard = guard;
     let mut scope = Scope::new();
     scope.push(None);
-    lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false)?;
+    lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false, None)?;
     l.lowered()
 }
 
@@ -128,6 +144,7 @@ fn answer(
     let (outputs, regs): (Vec<Output>, Vec<Reg>) = outs.into_iter().unzip();
     let named = |ty: &Type| vec![Output { name: procedure.name.clone(), ty: ty.clone() }];
     Ok(match &procedure.returns {
+        Returns::Trigger => Answer::Trigger,
         Returns::Procedure | Returns::OutRow => {
             l.program.outputs = outputs;
             l.program.outs = regs;
@@ -218,6 +235,7 @@ fn body<'l, 'c>(
         loops: 0,
         shapes: Vec::new(),
         checking: false,
+        trigger: None,
     }
 }
 
@@ -228,11 +246,20 @@ fn lower_body(
     answer: Answer,
     block: &PlBlock,
     checking: bool,
+    trigger: Option<OfTrigger>,
 ) -> Result<()> {
     l.conflict = block.conflict;
     let mut body = body(l, scope, name, answer, asks_row_count(block));
     body.checking = checking;
+    body.trigger = trigger;
     body.block(block)?;
+    if let (Answer::Trigger, false) = (&body.answer, ends_in_return(&block.body)) {
+        body.fail(
+            SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
+            "control reached end of trigger procedure without RETURN",
+            None,
+        );
+    }
     if let (Answer::Value(_) | Answer::Row(_), false) = (&body.answer, ends_in_return(&block.body)) {
         body.fail(
             SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
@@ -325,7 +352,7 @@ impl Body<'_, '_> {
                 outs.map(|(reg, o)| Typed { reg: *reg, ty: o.ty.clone() }).collect()
             }
             Answer::Set(..) => Vec::new(),
-            Answer::Void => return self.discard(statement),
+            Answer::Void | Answer::Trigger => return self.discard(statement),
         };
         let StatementKind::Query(query) = &statement.kind else {
             return match &statement.kind {

@@ -1,0 +1,178 @@
+//! Triggers: what a table calls when its rows change.
+//!
+//! A trigger belongs to its table and goes with it. For each event that fires it there is a *routine of its own*: the
+//! trigger function as it is for rows of this table and this event, an entry of [`Catalog::procedures`] that no name
+//! leads to ([`Procedure::fires`]). Programs that write the table call it; so whoever analyses, logs or replays such a
+//! program sees what the trigger does. The entry itself says nothing but whose it is: body, owner and rights are those of
+//! the function ([`Catalog::behind`]).
+
+use crate::{Catalog, CheckTime, Procedure, Table};
+use planaria_base::{ColumnId, ProcedureId, TableId};
+use serde::{Deserialize, Serialize};
+
+/// When a trigger fires.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum TriggerTime {
+    /// Before a row, or the first row, is changed.
+    Before,
+    /// When the statement has changed all its rows.
+    After,
+}
+
+/// What fires a trigger.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum TriggerEvent {
+    /// INSERT
+    Insert,
+    /// DELETE
+    Delete,
+    /// UPDATE
+    Update,
+    /// TRUNCATE
+    Truncate,
+}
+
+impl TriggerEvent {
+    /// All, in the order in which PostgreSQL prints them.
+    pub const ALL: [TriggerEvent; 4] =
+        [TriggerEvent::Insert, TriggerEvent::Delete, TriggerEvent::Update, TriggerEvent::Truncate];
+
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            TriggerEvent::Insert => "INSERT",
+            TriggerEvent::Delete => "DELETE",
+            TriggerEvent::Update => "UPDATE",
+            TriggerEvent::Truncate => "TRUNCATE",
+        }
+    }
+
+    /// Whether there is a row before it.
+    pub const fn has_old(self) -> bool {
+        matches!(self, TriggerEvent::Update | TriggerEvent::Delete)
+    }
+
+    /// Whether there is a row after it.
+    pub const fn has_new(self) -> bool {
+        matches!(self, TriggerEvent::Update | TriggerEvent::Insert)
+    }
+}
+
+/// Whether a trigger fires: `session_replication_role` is always `origin`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub enum TriggerEnabled {
+    /// It does.
+    #[default]
+    Origin,
+    /// ENABLE ALWAYS: it does, too.
+    Always,
+    /// ENABLE REPLICA: where changes of another server are applied, which is nowhere.
+    Replica,
+    /// DISABLE
+    Disabled,
+}
+
+impl TriggerEnabled {
+    /// Whether it fires.
+    pub const fn fires(self) -> bool {
+        matches!(self, TriggerEnabled::Origin | TriggerEnabled::Always)
+    }
+}
+
+/// An event that fires a trigger, and the routine that it calls then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Firing {
+    /// The event.
+    pub event: TriggerEvent,
+    /// The routine of the trigger for it.
+    pub routine: ProcedureId,
+}
+
+/// A trigger of a table.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Trigger {
+    /// Name, unique among those of the table. Triggers fire in the order of their names.
+    pub name: String,
+    /// The function, by its current version.
+    pub function: ProcedureId,
+    /// BEFORE or AFTER.
+    pub time: TriggerTime,
+    /// FOR EACH ROW, not STATEMENT.
+    pub each_row: bool,
+    /// What fires it, in the order of [`TriggerEvent::ALL`].
+    pub firings: Vec<Firing>,
+    /// UPDATE OF these columns; empty: any UPDATE.
+    pub columns: Vec<ColumnId>,
+    /// WHEN, as SQL text over `old` and `new`.
+    pub condition: Option<String>,
+    /// What TG_ARGV has.
+    pub arguments: Vec<String>,
+    /// CREATE CONSTRAINT TRIGGER, and when it was said to fire.
+    pub constraint: Option<CheckTime>,
+    /// ENABLE, DISABLE
+    #[serde(default)]
+    pub enabled: TriggerEnabled,
+    /// COMMENT ON
+    #[serde(default)]
+    pub comment: Option<String>,
+}
+
+impl Trigger {
+    /// The routine of an event that fires it.
+    pub fn routine(&self, event: TriggerEvent) -> Option<ProcedureId> {
+        self.firings.iter().find(|f| f.event == event).map(|f| f.routine)
+    }
+}
+
+impl Table {
+    /// Those of its triggers that an event fires, in the order of their names.
+    pub fn fired(
+        &self,
+        event: TriggerEvent,
+        time: TriggerTime,
+        each_row: bool,
+    ) -> impl Iterator<Item = &Trigger> {
+        self.triggers.iter().filter(move |t| {
+            t.enabled.fires() && t.time == time && t.each_row == each_row && t.routine(event).is_some()
+        })
+    }
+    /// Whether anything fires at a row before it is changed so.
+    pub fn fires_before(&self, event: TriggerEvent) -> bool {
+        self.fired(event, TriggerTime::Before, true).next().is_some()
+    }
+    /// A trigger by name.
+    pub fn trigger(&self, name: &str) -> Option<&Trigger> {
+        self.triggers.iter().find(|t| t.name == name)
+    }
+}
+
+impl Catalog {
+    /// The trigger that a routine is of, with its table and the event that fires it; `None` where it is no trigger's, or
+    /// the trigger is gone.
+    pub fn trigger_of(&self, routine: &Procedure) -> Option<(&Table, &Trigger, TriggerEvent)> {
+        let table = self.tables.get(routine.fires?.index())?.as_deref()?;
+        table.triggers.iter().find_map(|trigger| {
+            let firing = trigger.firings.iter().find(|f| f.routine == routine.id)?;
+            Some((table, trigger, firing.event))
+        })
+    }
+    /// Whether something can call it now: it is found by name, or it is the routine of a trigger.
+    pub fn is_called(&self, routine: &Procedure) -> bool {
+        routine.current || self.trigger_of(routine).is_some()
+    }
+    /// The function whose body a routine has: of a trigger's routine the trigger function, else itself.
+    pub fn behind(&self, id: ProcedureId) -> &Procedure {
+        let routine = self.procedure(id);
+        match self.trigger_of(routine) {
+            Some((_, trigger, _)) => self.procedure(trigger.function),
+            None => routine,
+        }
+    }
+    /// Tables with a trigger that calls a function.
+    pub fn tables_firing(&self, function: ProcedureId) -> impl Iterator<Item = (TableId, &Trigger)> {
+        self.tables.iter().flatten().flat_map(move |table| {
+            let calls = table.triggers.iter().filter(move |t| t.function == function);
+            calls.map(|trigger| (table.id, trigger))
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! CREATE, ALTER and DROP TRIGGER.
+//!
+//! A new trigger gets a routine for each event that fires it (`planaria_catalog::Trigger`); what a routine does is
+//! lowered when a program that writes the table calls it. What is not there yet is refused here, never when it fires.
+
+use super::{Change, lowering, names};
+use crate::lower::check_trigger_condition;
+use planaria_base::{ColumnId, Error, ProcedureId, Result, SqlState, TableId};
+use planaria_catalog::oids::Object as Oid;
+use planaria_catalog::{
+    CheckTime, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights, Table, Trigger,
+    TriggerEnabled, TriggerEvent, TriggerTime, Volatility,
+};
+use planaria_syntax::ast::{CreateTrigger, Name, TriggerNames, TriggerTiming};
+
+fn undefined(name: &str, table: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("trigger \"{name}\" for table \"{table}\" does not exist"))
+}
+
+impl Change {
+    pub(super) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<&'static str> {
+        let table = self.trigger_table(create)?;
+        self.require(&Requirement::new(Object::Table(table.id), Privileges::TRIGGER))?;
+        refuse_missing(create)?;
+        if let Some((expr, _)) = &create.condition {
+            lowering::restrict(expr, lowering::Place::TriggerCondition)?;
+            check_trigger_condition(&self.catalog, &table, create)?;
+        }
+        let function = self.trigger_function(&create.function)?;
+        self.require(&Requirement::new(Object::Routine(function), Privileges::EXECUTE))?;
+        let (name, function_name) = (&create.function.parts.join("."), self.catalog.procedure(function));
+        if function_name.returns != Returns::Trigger {
+            let message = format!("function {name} must return type trigger");
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        }
+        let old = table.trigger(&create.name);
+        if let Some(old) = old {
+            let relation = &table.name;
+            if !create.or_replace {
+                let message =
+                    format!("trigger \"{}\" for relation \"{relation}\" already exists", create.name);
+                return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+            }
+            if old.constraint.is_some() {
+                let message = format!(
+                    "trigger \"{}\" for relation \"{relation}\" is a constraint trigger",
+                    create.name
+                );
+                return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+            }
+        }
+        let mut columns: Vec<ColumnId> = Vec::new();
+        for (column, position) in &create.columns {
+            let Some((id, _)) = table.column(column) else {
+                let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(*position));
+            };
+            if columns.contains(&id) {
+                let message = format!("column \"{column}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(*position));
+            }
+            columns.push(id);
+        }
+        let events = TriggerEvent::ALL.into_iter().filter(|e| create.events.contains(e));
+        let firings =
+            events.map(|event| Firing { event, routine: self.trigger_routine(table.id, function) }).collect();
+        let condition =
+            create.condition.as_ref().map(|(_, text)| crate::lower::qualified_expression(&self.catalog, text));
+        let trigger = Trigger {
+            name: create.name.clone(),
+            function,
+            time: match create.timing {
+                TriggerTiming::Before => TriggerTime::Before,
+                _ => TriggerTime::After,
+            },
+            each_row: create.each_row,
+            firings,
+            columns,
+            condition: condition.transpose()?,
+            arguments: create.arguments.clone(),
+            constraint: create.constraint,
+            enabled: TriggerEnabled::default(),
+            comment: old.and_then(|old| old.comment.clone()),
+        };
+        self.change_triggers(table.id, |all| {
+            all.retain(|t| t.name != trigger.name);
+            all.push(trigger);
+        });
+        Ok("CREATE TRIGGER")
+    }
+
+    /// The table that a trigger is made for.
+    fn trigger_table(&self, create: &CreateTrigger) -> Result<Table> {
+        let local = names::own_relation(&self.catalog, &create.table)?;
+        let wrong = |message: String, detail: &str| {
+            Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).detail(detail).at(create.table.position))
+        };
+        if let Some(table) = self.catalog.table(local) {
+            if create.timing == TriggerTiming::InsteadOf {
+                let message = format!("\"{}\" is a table", table.name);
+                return wrong(message, "Tables cannot have INSTEAD OF triggers.");
+            }
+            return Ok(table.clone());
+        }
+        if self.catalog.view(local).is_some() {
+            let message = format!("\"{local}\" is a view");
+            if create.timing != TriggerTiming::InsteadOf && create.each_row {
+                return wrong(message, "Views cannot have row-level BEFORE or AFTER triggers.");
+            }
+            if create.events.contains(&TriggerEvent::Truncate) {
+                return wrong(message, "Views cannot have TRUNCATE triggers.");
+            }
+            let what = "triggers of views are not supported";
+            return Err(Error::unsupported(what, "Change the tables behind the view.").at(create.position));
+        }
+        if self.catalog.relation_exists(local) {
+            let message = format!("relation \"{local}\" cannot have triggers");
+            return wrong(message, "This operation is not supported for sequences and indexes.");
+        }
+        Err(names::no_relation(&create.table))
+    }
+
+    /// The function of that name without parameters.
+    fn trigger_function(&self, name: &Name) -> Result<ProcedureId> {
+        let local = names::wanted(&self.catalog, name)?;
+        let mut all = self.catalog.procedures_named(local);
+        let found = all.find(|p| p.inputs().next().is_none() && !p.is_procedure());
+        found.map(|p| p.id).ok_or_else(|| {
+            let message = format!("function {}() does not exist", name.parts.join("."));
+            Error::new(SqlState::UNDEFINED_FUNCTION, message)
+        })
+    }
+
+    /// A routine for an event of a trigger: see `planaria_catalog::Catalog::behind`.
+    fn trigger_routine(&mut self, table: TableId, function: ProcedureId) -> ProcedureId {
+        let id = ProcedureId::from(self.catalog.procedures.len());
+        let function = self.catalog.procedure(function);
+        let routine = Procedure {
+            id,
+            schema: function.schema,
+            name: function.name.clone(),
+            parameters: Vec::new(),
+            returns: Returns::Trigger,
+            language: function.language,
+            volatility: Volatility::Volatile,
+            strict: false,
+            body: String::new(),
+            body_position: 0,
+            current: false,
+            fires: Some(table),
+            returns_domain: None,
+            security_definer: false,
+            rights: Rights::of(function.rights.owner),
+            comment: None,
+        };
+        self.catalog.procedures.push(routine.into());
+        id
+    }
+
+    /// Changes the triggers of a table, which stay in the order of their names.
+    fn change_triggers(&mut self, table: TableId, change: impl FnOnce(&mut Vec<Trigger>)) {
+        let triggers = &mut self.table_mut(table).triggers;
+        change(triggers);
+        triggers.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    /// A new version of a function: triggers call that one.
+    pub(super) fn replace_trigger_function(&mut self, old: ProcedureId, new: ProcedureId) {
+        let mut tables: Vec<TableId> = self.catalog.tables_firing(old).map(|(table, _)| table).collect();
+        tables.dedup();
+        for table in tables {
+            for trigger in self.table_mut(table).triggers.iter_mut().filter(|t| t.function == old) {
+                trigger.function = new;
+            }
+        }
+    }
+
+    pub(super) fn remove_trigger(&mut self, table: TableId, name: &str) {
+        self.change_triggers(table, |all| all.retain(|t| t.name != name));
+    }
+
+    pub(super) fn drop_trigger(&mut self, name: &str, table: &Name, if_exists: bool) -> Result<&'static str> {
+        const TAG: &str = "DROP TRIGGER";
+        let found = names::own_relation(&self.catalog, table).and_then(|local| {
+            let table = self.catalog.table(local).ok_or_else(|| names::no_relation(table))?;
+            Ok((table.id, table.name.clone(), table.trigger(name).is_some()))
+        });
+        let (id, relation, exists) = match found {
+            Ok(found) => found,
+            Err(error) if if_exists => {
+                self.skip_missing(&error);
+                return Ok(TAG);
+            }
+            Err(mut error) => {
+                error.fields_mut().position = None;
+                return Err(error);
+            }
+        };
+        if !exists {
+            if !if_exists {
+                return Err(undefined(name, &relation));
+            }
+            let message = format!("trigger \"{name}\" for relation \"{relation}\" does not exist");
+            self.skip_missing(&Error::new(SqlState::UNDEFINED_OBJECT, message));
+            return Ok(TAG);
+        }
+        if !self.catalog.owns(self.actor.user, &Object::Table(id)) {
+            let message = format!("must be owner of relation {relation}");
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        self.remove_trigger(id, name);
+        Ok(TAG)
+    }
+
+    pub(super) fn rename_trigger(&mut self, name: &str, table: &Name, to: &str) -> Result<&'static str> {
+        let table = names::table(&self.catalog, table)?;
+        self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
+        if table.trigger(name).is_none() {
+            return Err(undefined(name, &table.name));
+        }
+        if table.trigger(to).is_some() {
+            let message = format!("trigger \"{to}\" for relation \"{}\" already exists", table.name);
+            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        let id = table.id;
+        for object in [Oid::Trigger, Oid::Constraint] {
+            self.catalog.oids.rename(&object(id, name.to_owned()), object(id, to.to_owned()));
+        }
+        self.change_triggers(id, |all| {
+            for trigger in all.iter_mut().filter(|t| t.name == name) {
+                trigger.name = to.to_owned();
+            }
+        });
+        Ok("ALTER TRIGGER")
+    }
+
+    /// ENABLE TRIGGER, DISABLE TRIGGER.
+    pub(super) fn enable_triggers(
+        &mut self,
+        id: TableId,
+        names: &TriggerNames,
+        enabled: TriggerEnabled,
+    ) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        let keys = !table.foreign_keys.is_empty() || self.catalog.references_to(id).next().is_some();
+        match names {
+            TriggerNames::One(name) if table.trigger(name).is_none() => {
+                return Err(undefined(name, &table.name));
+            }
+            // Foreign keys are triggers in PostgreSQL.
+            TriggerNames::All if keys && enabled == TriggerEnabled::Disabled => {
+                let what = "foreign keys cannot be disabled";
+                return Err(Error::unsupported(what, "DISABLE TRIGGER USER leaves them out."));
+            }
+            _ => {}
+        }
+        for trigger in &mut self.table_mut(id).triggers {
+            if !matches!(names, TriggerNames::One(name) if *name != trigger.name) {
+                trigger.enabled = enabled;
+            }
+        }
+        Ok(())
+    }
+
+    /// The triggers of a table that name a column: in UPDATE OF, or WHEN.
+    pub(super) fn triggers_on(table: &Table, column: ColumnId) -> Result<Vec<&Trigger>> {
+        let name = &table.columns[column.index()].name;
+        let mut all = Vec::new();
+        for trigger in &table.triggers {
+            let named = match &trigger.condition {
+                Some(text) => super::depend::References::of_text(text)?.columns.contains(name),
+                None => false,
+            };
+            if named || trigger.columns.contains(&column) {
+                all.push(trigger);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// What is wrong with a trigger whatever its table is, or is not there yet.
+fn refuse_missing(create: &CreateTrigger) -> Result<()> {
+    let unsupported = |message: &str| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+    if create.each_row && create.events.contains(&TriggerEvent::Truncate) {
+        return Err(unsupported("TRUNCATE FOR EACH ROW triggers are not supported"));
+    }
+    if let Some(position) = create.transition_tables {
+        if create.timing != TriggerTiming::After {
+            let message = "transition table name can only be specified for an AFTER trigger";
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        }
+        let what = "transition tables (REFERENCING) are not supported";
+        return Err(Error::unsupported(what, "A trigger FOR EACH ROW has OLD and NEW.").at(position));
+    }
+    if create.constraint == Some(CheckTime::Deferred) {
+        let what = "a constraint trigger that is INITIALLY DEFERRED is not supported";
+        let hint = "INITIALLY IMMEDIATE fires when the statement has changed all its rows.";
+        return Err(Error::unsupported(what, hint).at(create.position));
+    }
+    Ok(())
+}

@@ -1,0 +1,443 @@
+//! Trigger functions: lowered once for each table and event that they are called for.
+//!
+//! NEW and OLD are rows of the table's columns, in the registers of the routine's parameters; of an event that has no
+//! such row, all of it is NULL. `TG_OP` and its like are constants, so an IF that asks for them is decided here, and the
+//! branches that cannot be taken leave nothing behind for the analysis.
+//!
+//! What a trigger returns, by when it fires:
+//!
+//! - before a row: NULL leaves the row alone, as does NEW of a DELETE or OLD of an INSERT; any other row is stored;
+//! - else: nothing that matters.
+
+use super::Body;
+use crate::lower::{Found, Lowerer, Scope, Typed, Variable};
+use planaria_base::types::SystemType;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
+use planaria_ir::{OpKind, Output, Param, ParamMode, Reg, RegKind};
+use planaria_syntax::ast::plpgsql::{DeclarationKind, PlBlock, Stmt, StmtKind};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Into, QueryBody, StatementKind, UnaryOp};
+use planaria_syntax::parse;
+
+/// What is known of the trigger whose routine is lowered.
+#[derive(Default)]
+pub(super) struct OfTrigger {
+    /// How it answers; without it, what it returns is of no interest.
+    before_row: Option<BeforeRow>,
+    /// The first fields of the rows that its event does not have.
+    absent: Vec<Typed>,
+    /// The words in `TG_OP`, `TG_WHEN` and `TG_LEVEL`.
+    words: Vec<(Reg, &'static str)>,
+}
+
+/// The answer of a routine that fires before a row.
+#[derive(Clone)]
+struct BeforeRow {
+    /// The row is to be changed.
+    goes_on: Reg,
+    /// The columns of NEW, of an event that has such a row.
+    new: Option<Vec<Typed>>,
+}
+
+/// What a function may assign to NEW.
+pub(crate) enum Assigned {
+    /// Anything.
+    Any,
+    /// These fields.
+    Fields(Vec<String>),
+}
+
+/// The fields of NEW that a trigger function may set, by its text: those that are targets of assignments. It may be any
+/// where it returns another row than NEW, or assigns NEW as a whole.
+pub(crate) fn assigned(function: &Procedure) -> Assigned {
+    let mut found = Search { fields: Vec::new(), any: false };
+    match parse::plpgsql(&function.body) {
+        Ok(block) => found.block(&block),
+        Err(_) => found.any = true,
+    }
+    if found.any { Assigned::Any } else { Assigned::Fields(found.fields) }
+}
+
+/// Whether a trigger function may change rows, by its text: it has statements that do, or calls a routine of a user's.
+pub(crate) fn may_write(catalog: &Catalog, function: &Procedure) -> bool {
+    const WORDS: [&str; 6] = ["insert", "update", "delete", "call", "execute", "perform"];
+    // Texts in quotes are none of its statements; they are what TG_OP is compared with.
+    let code = function.body.split('\'').step_by(2);
+    let mut words =
+        code.flat_map(|code| code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')));
+    words.any(|word| {
+        let word = word.to_lowercase();
+        WORDS.contains(&word.as_str()) || catalog.procedures_named(&word).any(|p| p.id != function.id)
+    })
+}
+
+struct Search {
+    fields: Vec<String>,
+    any: bool,
+}
+
+impl Search {
+    fn block(&mut self, block: &PlBlock) {
+        for declaration in &block.declarations {
+            // Another variable of that name, or another name of it.
+            let aliases = matches!(&declaration.kind, DeclarationKind::Alias(of) if of == "new");
+            self.any |= aliases || declaration.name == "new";
+        }
+        self.statements(&block.body);
+        block.handlers.iter().for_each(|h| self.statements(&h.body));
+    }
+
+    fn statements(&mut self, statements: &[Stmt]) {
+        statements.iter().for_each(|s| self.statement(s));
+    }
+
+    fn target(&mut self, target: &Expr) {
+        match &target.kind {
+            ExprKind::Column(name) => match &name.parts[..] {
+                [.., row, field] if row == "new" => self.fields.push(field.clone()),
+                parts => self.any |= parts.last().is_some_and(|n| n == "new"),
+            },
+            ExprKind::Subscript(array, _) => self.target(array),
+            _ => {}
+        }
+    }
+
+    fn into(&mut self, into: Option<&Into>) {
+        into.into_iter().flat_map(|i| &i.targets).for_each(|t| self.target(t));
+    }
+
+    fn sql(&mut self, statement: &StatementKind) {
+        match statement {
+            StatementKind::Query(query) => {
+                if let QueryBody::Select(select) = &query.body {
+                    self.into(select.into.as_ref());
+                }
+            }
+            StatementKind::Insert(s) => self.into(s.into.as_ref()),
+            StatementKind::Update(s) => self.into(s.into.as_ref()),
+            StatementKind::Delete(s) => self.into(s.into.as_ref()),
+            // Arguments in the place of OUT parameters are targets.
+            StatementKind::Call { call, .. } => call.args.iter().for_each(|a| self.target(&a.value)),
+            _ => {}
+        }
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        match &statement.kind {
+            StmtKind::Assign { target, .. } => self.target(target),
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::If { branches, otherwise } => {
+                branches.iter().for_each(|(_, body)| self.statements(body));
+                self.statements(otherwise);
+            }
+            StmtKind::Case { whens, otherwise, .. } => {
+                whens.iter().for_each(|(_, body)| self.statements(body));
+                otherwise.iter().for_each(|body| self.statements(body));
+            }
+            StmtKind::Loop { body, .. } | StmtKind::While { body, .. } | StmtKind::ForRange { body, .. } => {
+                self.statements(body);
+            }
+            StmtKind::ForQuery { targets, body, .. } | StmtKind::ForExecute { targets, body, .. } => {
+                targets.iter().for_each(|t| self.target(t));
+                self.statements(body);
+            }
+            StmtKind::ForEach { target, body, .. } => {
+                self.target(target);
+                self.statements(body);
+            }
+            StmtKind::Return(Some(value)) => match &value.kind {
+                ExprKind::Null => {}
+                _ if returns_new(value) => {}
+                // Whatever fires it for a row with NEW comes to NEW.
+                ExprKind::Coalesce(rows) if rows.first().is_some_and(returns_new) => {}
+                _ => self.any = true,
+            },
+            StmtKind::Sql(statement) => self.sql(&statement.kind),
+            StmtKind::Execute { into, .. } => self.into(into.as_ref()),
+            StmtKind::GetDiagnostics { items, .. } => items.iter().for_each(|(t, _)| self.target(t)),
+            _ => {}
+        }
+    }
+}
+
+fn returns_new(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Column(name) if name.parts.last().is_some_and(|n| n == "new"))
+}
+
+/// The name of a trigger's time as `TG_WHEN` has it.
+fn time_word(time: TriggerTime) -> &'static str {
+    match time {
+        TriggerTime::Before => "BEFORE",
+        TriggerTime::After => "AFTER",
+    }
+}
+
+/// Declares what a trigger's routine knows, and how it answers.
+pub(super) fn declare(
+    l: &mut Lowerer<'_>,
+    scope: &mut Scope,
+    table: &Table,
+    trigger: &Trigger,
+    event: TriggerEvent,
+) -> OfTrigger {
+    let mut of = OfTrigger::default();
+    let mut new_row: Vec<(String, Typed)> = Vec::new();
+    for (name, there) in [("new", event.has_new()), ("old", event.has_old())] {
+        let there = there && trigger.each_row;
+        let mut fields = Vec::new();
+        for (_, column) in table.visible() {
+            let ty = if column.ty == Type::OldInterval { Type::Interval } else { column.ty.clone() };
+            let shown = format!("{name}.{}", column.name);
+            let reg = l.program.reg(RegKind::Value(ty.clone()), Some(shown.clone()));
+            if there {
+                l.program.params.push(Param { name: shown, ty: ty.clone(), mode: ParamMode::In, reg });
+            } else {
+                l.emit(OpKind::Const { dst: reg, value: Datum::Null });
+            }
+            l.declare_domain(reg, column.domain);
+            fields.push((column.name.clone(), Typed { reg, ty }));
+        }
+        if !there {
+            of.absent.extend(fields.first().map(|(_, t): &(String, Typed)| t.clone()));
+        }
+        if name == "new" {
+            new_row.clone_from(&fields);
+        }
+        scope.declare(name, Variable::Row { fields, table: Some(table.id) });
+    }
+    let text = |t: &str| (Datum::Text(t.to_owned()), Type::Text);
+    let name = |t: &str| (Datum::Text(t.to_owned()), Type::NAME);
+    let count = trigger.arguments.len() as i64;
+    let relation = i64::from(l.catalog.table_oid(table.id));
+    let arguments = match count {
+        0 => Datum::Null,
+        _ => Datum::Array(trigger.arguments.iter().map(|a| Datum::Text(a.clone())).collect()),
+    };
+    let level = if trigger.each_row { "ROW" } else { "STATEMENT" };
+    let words = [("tg_when", time_word(trigger.time)), ("tg_level", level), ("tg_op", event.word())];
+    for (name, word) in words {
+        let (value, ty) = text(word);
+        let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
+        l.emit(OpKind::Const { dst: reg, value });
+        of.words.push((reg, word));
+        scope.declare(name, Variable::Scalar(Typed { reg, ty }));
+    }
+    let known = [
+        ("tg_name", name(&trigger.name)),
+        ("tg_relid", (Datum::Int(relation), Type::System(SystemType::Oid))),
+        ("tg_relname", name(&table.name)),
+        ("tg_table_name", name(&table.name)),
+        ("tg_table_schema", name(l.catalog.schema_name(table.schema))),
+        ("tg_nargs", (Datum::Int(count), Type::Int4)),
+        ("tg_argv", (arguments, Type::Array(Box::new(Type::Text)))),
+    ];
+    for (name, (value, ty)) in known {
+        let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
+        l.emit(OpKind::Const { dst: reg, value });
+        if name == "tg_argv" {
+            l.counted_from_zero = Some(reg);
+        }
+        scope.declare(name, Variable::Scalar(Typed { reg, ty }));
+    }
+    if !trigger.each_row || trigger.time != TriggerTime::Before {
+        return of;
+    }
+    let goes_on = l.program.value(Type::Bool);
+    let output = |name: &str, ty: &Type| Output { name: name.to_owned(), ty: ty.clone() };
+    l.program.outputs = vec![output("goes on", &Type::Bool)];
+    l.program.outs = vec![goes_on];
+    let new = event.has_new().then(|| {
+        l.program.outputs.extend(new_row.iter().map(|(name, t)| output(name, &t.ty)));
+        l.program.outs.extend(new_row.iter().map(|(_, t)| t.reg));
+        new_row.into_iter().map(|(_, t)| t).collect()
+    });
+    of.before_row = Some(BeforeRow { goes_on, new });
+    of
+}
+
+/// The same where no table is known yet: CREATE FUNCTION.
+pub(super) fn declare_unknown(l: &mut Lowerer<'_>, scope: &mut Scope) {
+    scope.declare("new", Variable::Unassigned);
+    scope.declare("old", Variable::Unassigned);
+    let names = ["tg_name", "tg_relname", "tg_table_name", "tg_table_schema"];
+    let all = names
+        .into_iter()
+        .map(|name| (name, Type::NAME))
+        .chain(["tg_when", "tg_level", "tg_op"].into_iter().map(|name| (name, Type::Text)))
+        .chain([
+            ("tg_relid", Type::System(SystemType::Oid)),
+            ("tg_nargs", Type::Int4),
+            ("tg_argv", Type::Array(Box::new(Type::Text))),
+        ]);
+    for (name, ty) in all {
+        let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
+        scope.declare(name, Variable::Scalar(Typed { reg, ty }));
+    }
+}
+
+impl Body<'_, '_> {
+    /// RETURN of a trigger function.
+    pub(super) fn return_to_trigger(&mut self, value: &Expr) -> Result<()> {
+        let returned = self.returned_row(value)?;
+        let before = self.trigger.as_ref().and_then(|t| t.before_row.clone());
+        let Some(BeforeRow { goes_on, new }) = before else { return Ok(()) };
+        let Some(row) = returned else {
+            let no = self.truth(false);
+            self.copy(goes_on, no);
+            return Ok(());
+        };
+        let yes = self.truth(true);
+        if let Some(new) = new {
+            let same = row.iter().map(|t| t.reg).eq(new.iter().map(|t| t.reg));
+            if !same {
+                self.store_returned(&new, &row)?;
+            }
+        }
+        self.copy(goes_on, yes);
+        Ok(())
+    }
+
+    /// 42804 where a row has other columns than the table.
+    fn store_returned(&mut self, new: &[Typed], row: &[Typed]) -> Result<()> {
+        let wrong = |detail: String| {
+            let message = "returned row structure does not match the structure of the triggering table";
+            Err(Error::new(SqlState::DATATYPE_MISMATCH, message).detail(detail))
+        };
+        for (i, (from, to)) in row.iter().zip(new).enumerate() {
+            let is = if from.ty == Type::Unknown { Type::Text } else { from.ty.clone() };
+            if is.base() != to.ty.base() {
+                return wrong(format!(
+                    "Returned type {is} does not match expected type {} in column {}.",
+                    to.ty,
+                    i + 1
+                ));
+            }
+        }
+        let (got, wanted) = (row.len(), new.len());
+        if got != wanted {
+            return wrong(format!(
+                "Number of returned columns ({got}) does not match expected column count ({wanted})."
+            ));
+        }
+        let targets: Vec<super::assign::Target> =
+            new.iter().cloned().map(super::assign::Target::Value).collect();
+        self.store_all(&targets, row)
+    }
+
+    /// The fields of the row that is returned; `None`: NULL, or a row that the event does not have.
+    fn returned_row(&mut self, value: &Expr) -> Result<Option<Vec<Typed>>> {
+        match &value.kind {
+            ExprKind::Null => return Ok(None),
+            ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
+                Some(Found::Variable(Variable::Row { fields, .. })) => {
+                    let row: Vec<Typed> = fields.iter().map(|(_, t)| t.clone()).collect();
+                    let absent = self.trigger.iter().flat_map(|t| &t.absent).any(|r| Some(r) == row.first());
+                    return Ok((!absent).then_some(row));
+                }
+                Some(Found::Variable(Variable::Unassigned)) => {
+                    let record = name.parts.join(".");
+                    let message = format!("record \"{record}\" is not assigned yet");
+                    return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                        .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
+                }
+                _ => {}
+            },
+            // The first row that the event has.
+            ExprKind::Coalesce(rows) if rows.iter().all(|e| self.is_row(e)) => {
+                for e in rows {
+                    if let Some(row) = self.returned_row(e)? {
+                        return Ok(Some(row));
+                    }
+                }
+                return Ok(None);
+            }
+            ExprKind::Case { operand, whens, otherwise } => {
+                if let Some(taken) = self.decided_case(operand.as_deref(), whens) {
+                    return match taken.or(otherwise.as_deref()) {
+                        Some(e) => self.returned_row(e),
+                        None => Ok(None),
+                    };
+                }
+            }
+            ExprKind::Row(items) => {
+                return items.iter().map(|i| self.value(i)).collect::<Result<Vec<_>>>().map(Some);
+            }
+            _ => {}
+        }
+        // It is evaluated before it is found to be no row.
+        let value = self.value(value)?;
+        let null = self.is_null(value.reg);
+        self.unless(null, |s| {
+            let message = "cannot return non-composite value from function returning composite type";
+            s.fail(SqlState::DATATYPE_MISMATCH, message, None);
+            Ok(())
+        })?;
+        Ok(None)
+    }
+
+    /// Whether an expression is a row variable.
+    fn is_row(&self, e: &Expr) -> bool {
+        let ExprKind::Column(name) = &e.kind else { return false };
+        matches!(self.scope.lookup(&name.parts), Some(Found::Variable(Variable::Row { .. })))
+    }
+
+    /// The branch of a CASE that is taken, if that is known: `Some(None)` is none of them.
+    fn decided_case<'e>(
+        &self,
+        operand: Option<&'e Expr>,
+        whens: &'e [(Expr, Expr)],
+    ) -> Option<Option<&'e Expr>> {
+        for (condition, then) in whens {
+            let taken = match operand {
+                Some(operand) => self.known_word(operand)? == self.known_word(condition)?,
+                None => self.decided(condition)?,
+            };
+            if taken {
+                return Some(Some(then));
+            }
+        }
+        Some(None)
+    }
+
+    /// What a condition is that asks for nothing but `TG_OP` and its like; `None` where it asks for more.
+    pub(super) fn decided(&self, condition: &Expr) -> Option<bool> {
+        self.trigger.as_ref()?;
+        match &condition.kind {
+            ExprKind::Bool(b) => Some(*b),
+            ExprKind::Unary(UnaryOp::Not, e) => self.decided(e).map(|b| !b),
+            ExprKind::Binary(BinaryOp::And, a, b) => match (self.decided(a), self.decided(b)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            },
+            ExprKind::Binary(BinaryOp::Or, a, b) => match (self.decided(a), self.decided(b)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            },
+            ExprKind::InList { expr, list, negated } => {
+                let word = self.known_word(expr)?;
+                let list: Option<Vec<&str>> = list.iter().map(|e| self.known_word(e)).collect();
+                Some(list?.contains(&word) != *negated)
+            }
+            ExprKind::Binary(BinaryOp::Eq, a, b) => Some(self.known_word(a)? == self.known_word(b)?),
+            ExprKind::Binary(BinaryOp::Ne, a, b) => Some(self.known_word(a)? != self.known_word(b)?),
+            _ => None,
+        }
+    }
+
+    /// A text that is known: a literal, or `TG_OP` and its like.
+    fn known_word<'e>(&'e self, e: &'e Expr) -> Option<&'e str> {
+        match &e.kind {
+            ExprKind::String(s) => Some(s),
+            ExprKind::Column(name) => match (&name.parts[..], self.scope.lookup(&name.parts)?) {
+                (_, Found::Variable(Variable::Scalar(t))) => {
+                    let words = &self.trigger.as_ref()?.words;
+                    words.iter().find(|(reg, _)| *reg == t.reg).map(|(_, word)| *word)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! Triggers, where a program changes rows: what it calls for the table's triggers.
+//!
+//! ```text
+//!  call BEFORE STATEMENT routines
+//!  for each row:  call BEFORE ROW routines -> (goes on?, the row as they leave it) -> constraints, change
+//!                 -> a row for the queue
+//!  end of the statement:  foreign keys -> the queue: call AFTER ROW routines -> call AFTER STATEMENT routines
+//! ```
+//!
+//! A routine of a trigger takes the visible columns of NEW, then those of OLD, as far as its event has such rows, and one
+//! that fires before a row answers with whether the change is to be made and the columns of NEW ([`shape`]). Which of
+//! these it may have changed is known from its text ([`assigned`](super::plpgsql::assigned)): the others stay what they are
+//! to the analysis.
+//!
+//! AFTER ROW triggers see all that the statement has changed, so rows wait in a queue, one for each table, with what
+//! their WHEN conditions said. *Sites* are the places where a program puts rows in: each is about one event and one list
+//! of changed columns, from which it is known which triggers fire. A statement that changes one row at most has no queue.
+
+use super::bound::{Bound, BoundKind, RelId};
+use super::constraint::Values;
+use super::names::Names;
+use super::plpgsql::{Assigned, assigned, may_write};
+use super::referential::Waiting;
+use super::{Lowerer, Scope};
+use planaria_base::{ColumnId, Datum, Error, IndexId, Result, SqlState, TableId, Type};
+use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
+use planaria_ir::verify::comparable;
+use planaria_ir::{Coll, ErrorFields, Func, OpKind, ProgramKind, ReadMode, Reg, RegKind};
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{CreateTrigger, Expr, ExprKind};
+
+/// Types of what a trigger's routine takes, and of what it answers with.
+pub(super) fn shape(table: &Table, trigger: &Trigger, event: TriggerEvent) -> (Vec<Type>, Vec<Type>) {
+    if !trigger.each_row {
+        return (Vec::new(), Vec::new());
+    }
+    let row = || table.visible().map(|(_, c)| value_type(&c.ty));
+    let rows = usize::from(event.has_new()) + usize::from(event.has_old());
+    let inputs = (0..rows).flat_map(|_| row()).collect();
+    let mut outputs = Vec::new();
+    if trigger.time == TriggerTime::Before {
+        outputs.push(Type::Bool);
+        if event.has_new() {
+            outputs.extend(row());
+        }
+    }
+    (inputs, outputs)
+}
+
+/// The same of a routine.
+pub(super) fn routine_shape(catalog: &Catalog, routine: &Procedure) -> Option<(Vec<Type>, Vec<Type>)> {
+    catalog.trigger_of(routine).map(|(table, trigger, event)| shape(table, trigger, event))
+}
+
+/// However an interval is kept, it is one to a trigger.
+fn value_type(ty: &Type) -> Type {
+    if *ty == Type::OldInterval { Type::Interval } else { ty.clone() }
+}
+
+/// A row of AFTER ROW triggers that waits for the end of the statement.
+pub(super) struct Fired {
+    table: TableId,
+    /// The event, where keys have changed the rows: behind them its AFTER STATEMENT triggers fire.
+    by_key: Option<TriggerEvent>,
+    list: Coll,
+    sites: Vec<Site>,
+    /// Conditions that were computed when the row was put in: triggers by name.
+    flags: Vec<String>,
+}
+
+/// A place that puts rows into a queue.
+#[derive(Clone, PartialEq)]
+struct Site {
+    event: TriggerEvent,
+    /// The columns that an UPDATE names.
+    named: Vec<usize>,
+}
+
+/// A row that is changed, with what it was.
+pub(super) struct ChangedRow<'v> {
+    pub event: TriggerEvent,
+    /// The columns that an UPDATE names.
+    pub named: &'v [usize],
+    pub old: &'v Values,
+    pub new: &'v Values,
+}
+
+/// AFTER STATEMENT triggers of tables that keys have changed rows of; true where they have.
+pub(super) struct Followed {
+    table: TableId,
+    event: TriggerEvent,
+    named: Vec<usize>,
+    acted: Reg,
+}
+
+impl Lowerer<'_> {
+    /// The triggers that an event fires, in the order of their names. `named`: what an UPDATE sets.
+    fn fired(
+        &self,
+        table: &Table,
+        event: TriggerEvent,
+        named: &[usize],
+        time: TriggerTime,
+        each_row: bool,
+    ) -> Vec<Trigger> {
+        let concerned = |t: &&Trigger| {
+            event != TriggerEvent::Update
+                || t.columns.is_empty()
+                || t.columns.iter().any(|c| named.contains(&c.index()))
+        };
+        table.fired(event, time, each_row).filter(concerned).cloned().collect()
+    }
+
+    /// Whether anything fires before a row is changed so.
+    pub(super) fn fires_before(&self, table: &Table, event: TriggerEvent, named: &[usize]) -> bool {
+        !self.fired(table, event, named, TriggerTime::Before, true).is_empty()
+    }
+
+    /// Whether triggers look at rows that are changed so: then all their columns are needed.
+    pub(super) fn fires_at_rows(&self, table: &Table, event: TriggerEvent, named: &[usize]) -> bool {
+        self.fires_before(table, event, named)
+            || !self.fired(table, event, named, TriggerTime::After, true).is_empty()
+    }
+
+    /// The columns that an UPDATE may change: those that it names and those that triggers may set.
+    pub(super) fn with_assigned(&self, table: &Table, named: &[usize]) -> Vec<usize> {
+        let mut all = named.to_vec();
+        for trigger in self.fired(table, TriggerEvent::Update, named, TriggerTime::Before, true) {
+            let more = self.assigned_by(table, &trigger);
+            all.extend(more.into_iter().filter(|c| !named.contains(c)));
+        }
+        all[named.len()..].sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The columns of NEW that a trigger's function may set; those that are computed are not its to set.
+    fn assigned_by(&self, table: &Table, trigger: &Trigger) -> Vec<usize> {
+        let assigned = assigned(self.catalog.procedure(trigger.function));
+        let may = |name: &str| match &assigned {
+            Assigned::Any => true,
+            Assigned::Fields(fields) => fields.iter().any(|f| f == name),
+        };
+        let set = table.visible().filter(|(_, c)| c.generated().is_none() && may(&c.name));
+        set.map(|(id, _)| id.index()).collect()
+    }
+
+    /// Calls the routine of a trigger.
+    fn call_trigger(
+        &mut self,
+        table: &Table,
+        trigger: &Trigger,
+        event: TriggerEvent,
+        rows: &[&Values],
+        outs: Vec<Reg>,
+    ) -> Result<()> {
+        let routine = trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
+        let mut args = Vec::new();
+        for row in rows {
+            for (id, column) in table.visible() {
+                let ty = value_type(&column.ty);
+                args.push(match row[id.index()] {
+                    Some(reg) => self.exactly(reg, &ty),
+                    None => self.constant(Datum::Null, ty),
+                });
+            }
+        }
+        self.note(&format!("Trigger {}", trigger.name));
+        self.emit(OpKind::Call { procedure: routine, args, outs });
+        Ok(())
+    }
+
+    /// A trigger's WHEN over a row; `None` where it has none.
+    fn trigger_condition(
+        &mut self,
+        table: &Table,
+        trigger: &Trigger,
+        event: TriggerEvent,
+        old: &Values,
+        new: &Values,
+    ) -> Result<Option<Reg>> {
+        let Some(text) = &trigger.condition else { return Ok(None) };
+        let scope = Scope::new();
+        let mut names = Names::of(&scope);
+        let mut rels = Vec::new();
+        for (there, alias, row) in [(event.has_old(), "old", old), (event.has_new(), "new", new)] {
+            if !there || !trigger.each_row {
+                continue;
+            }
+            let rel = self.shadow_rel(table, alias);
+            names.sources.push(self.shadow_source(table, rel, alias));
+            let mut regs = row.clone();
+            for (id, column) in table.visible() {
+                if regs[id.index()].is_none() {
+                    regs[id.index()] = Some(self.constant(Datum::Null, column.ty.clone()));
+                }
+            }
+            self.rel_mut(rel).regs = regs;
+            rels.push(rel);
+        }
+        let position = self.position;
+        let e = self.outside("WHEN", |l| l.bind_text_in(&names, text, position))?;
+        let mut e = self.boolean(e, "WHEN")?;
+        self.count(&mut e);
+        let mut truth = None;
+        self.with_rels(&rels, &mut |l| {
+            truth = Some(l.truth_of(&e)?);
+            Ok(())
+        })?;
+        Ok(truth)
+    }
+
+    /// BEFORE ROW triggers; then, unless one of them has said that the row is to be left alone, `then` with the row as they
+    /// leave it and the columns that they may have set.
+    pub(super) fn before_row(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        then: &mut dyn FnMut(&mut Lowerer<'_>, &Values, &[usize]) -> Result<()>,
+    ) -> Result<()> {
+        let triggers = self.fired(table, row.event, row.named, TriggerTime::Before, true);
+        let mut new = row.new.clone();
+        let mut set: Vec<usize> = Vec::new();
+        for trigger in triggers.iter().filter(|_| row.event.has_new()) {
+            set.extend(self.assigned_by(table, trigger));
+        }
+        set.sort_unstable();
+        set.dedup();
+        for column in &set {
+            let ty = value_type(&table.columns[*column].ty);
+            let reg = self.temp(ty.clone());
+            let src = match new[*column] {
+                Some(reg) => self.exactly(reg, &ty),
+                None => self.constant(Datum::Null, ty),
+            };
+            self.copy(reg, src);
+            new[*column] = Some(reg);
+        }
+        // Not computed yet.
+        for (id, _) in table.visible().filter(|(_, c)| c.generated().is_some()) {
+            new[id.index()] = None;
+        }
+        self.before_row_from(table, row, &triggers, &new, &set, then)
+    }
+
+    fn before_row_from(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        triggers: &[Trigger],
+        new: &Values,
+        set: &[usize],
+        then: &mut dyn FnMut(&mut Lowerer<'_>, &Values, &[usize]) -> Result<()>,
+    ) -> Result<()> {
+        let Some((trigger, rest)) = triggers.split_first() else { return then(self, new, set) };
+        let condition = self.trigger_condition(table, trigger, row.event, row.old, new)?;
+        let goes_on = self.temp(Type::Bool);
+        let call = |l: &mut Self| {
+            let mut outs = vec![goes_on];
+            if row.event.has_new() {
+                let own = l.assigned_by(table, trigger);
+                for (id, column) in table.visible() {
+                    outs.push(match new[id.index()].filter(|_| own.contains(&id.index())) {
+                        Some(reg) => reg,
+                        None => l.temp(value_type(&column.ty)),
+                    });
+                }
+            }
+            let rows: Vec<&Values> = match (row.event.has_new(), row.event.has_old()) {
+                (true, true) => vec![new, row.old],
+                (true, false) => vec![new],
+                _ => vec![row.old],
+            };
+            l.call_trigger(table, trigger, row.event, &rows, outs)
+        };
+        match condition {
+            None => call(self)?,
+            Some(condition) => {
+                let yes = self.truth(true);
+                self.copy(goes_on, yes);
+                self.when(condition, call)?;
+            }
+        }
+        self.when(goes_on, |l| l.before_row_from(table, row, rest, new, set, then))
+    }
+
+    /// 27000 where a row is not any more as it was found: a trigger that fired meanwhile has changed it.
+    pub(super) fn check_untouched(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        target: RelId,
+    ) -> Result<()> {
+        let triggers = self.fired(table, row.event, row.named, TriggerTime::Before, true);
+        let writes = |t: &Trigger| may_write(self.catalog, self.catalog.procedure(t.function));
+        if !triggers.iter().any(writes) {
+            return Ok(());
+        }
+        let key = table.indexes[0].columns.iter().map(|c| self.column_reg(target, c.index())).collect();
+        let there = self.program.reg(RegKind::Row(table.id), None);
+        let visible: Vec<(ColumnId, Type)> = table
+            .visible()
+            .map(|(id, c)| (id, value_type(&c.ty)))
+            .filter(|(_, ty)| comparable(ty, ty))
+            .collect();
+        let columns: Vec<(ColumnId, Reg)> = visible.into_iter().map(|(id, ty)| (id, self.temp(ty))).collect();
+        let (index, mode) = (IndexId::PRIMARY, ReadMode::Plain);
+        self.emit(OpKind::Get { table: table.id, index, key, mode, row: there, columns: columns.clone() });
+        let mut changed = self.apply(Func::IsNull, vec![there], Type::Bool);
+        for (id, now) in columns {
+            let Some(was) = row.old[id.index()] else { continue };
+            let differs = self.apply(Func::Distinct, vec![was, now], Type::Bool);
+            changed = self.apply(Func::Or, vec![changed, differs], Type::Bool);
+        }
+        self.raising(changed, |l| {
+            let verb = if row.event == TriggerEvent::Delete { "deleted" } else { "updated" };
+            let message =
+                format!("tuple to be {verb} was already modified by an operation triggered by the current command");
+            let hint = "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.";
+            let hint = l.constant(Datum::Text(hint.to_owned()), Type::Text);
+            let fields = ErrorFields { hint: Some(hint), ..ErrorFields::default() };
+            l.raise(SqlState::TRIGGERED_DATA_CHANGE_VIOLATION, message, fields);
+            Ok(())
+        })
+    }
+
+    /// A row was changed: its AFTER ROW triggers fire when the statement ends.
+    pub(super) fn after_row(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        waiting: &mut Waiting,
+    ) -> Result<()> {
+        let triggers = self.fired(table, row.event, row.named, TriggerTime::After, true);
+        if triggers.is_empty() || waiting.copied && !waiting.by_key {
+            return Ok(());
+        }
+        let mut conditions = Vec::new();
+        for trigger in &triggers {
+            let condition = self.trigger_condition(table, trigger, row.event, row.old, row.new)?;
+            conditions.extend(condition.map(|reg| (trigger.name.clone(), reg)));
+        }
+        if waiting.at_once(self.single_row) {
+            let (old, new) = (row.old, row.new);
+            return self.call_after(table, row.event, &triggers, &conditions, old, new);
+        }
+        let site = Site { event: row.event, named: row.named.to_vec() };
+        let at = self.after_queue(table, row.event, waiting);
+        let queue = &mut waiting.fired[at];
+        let number = queue.sites.iter().position(|s| *s == site).unwrap_or_else(|| {
+            queue.sites.push(site);
+            queue.sites.len() - 1
+        });
+        let (list, flags) = (queue.list, queue.flags.clone());
+        let number = self.constant(Datum::Int(number as i64), Type::Int4);
+        let mut values = vec![number];
+        for (there, row) in [(row.event.has_new(), row.new), (row.event.has_old(), row.old)] {
+            for (id, column) in table.visible() {
+                let ty = value_type(&column.ty);
+                values.push(match row[id.index()].filter(|_| there) {
+                    Some(reg) => self.exactly(reg, &ty),
+                    None => self.constant(Datum::Null, ty),
+                });
+            }
+        }
+        let no = self.truth(false);
+        values
+            .extend(flags.iter().map(|name| conditions.iter().find(|(n, _)| n == name).map_or(no, |c| c.1)));
+        if conditions.len() < triggers.len() {
+            self.emit(OpKind::Push { coll: list, values });
+            return Ok(());
+        }
+        // None fires unless its condition holds.
+        let mut any = conditions[0].1;
+        for (_, condition) in &conditions[1..] {
+            any = self.apply(Func::Or, vec![any, *condition], Type::Bool);
+        }
+        self.when(any, |l| {
+            l.emit(OpKind::Push { coll: list, values });
+            Ok(())
+        })
+    }
+
+    /// The queue of a table's AFTER ROW triggers: the site, NEW, OLD, what conditions said.
+    fn after_queue(&mut self, table: &Table, event: TriggerEvent, waiting: &mut Waiting) -> usize {
+        let by_key = waiting.by_key.then_some(event);
+        if let Some(at) = waiting.fired.iter().position(|f| f.table == table.id && f.by_key == by_key) {
+            return at;
+        }
+        let flagged = |t: &&Trigger| t.each_row && t.time == TriggerTime::After && t.condition.is_some();
+        let flags: Vec<String> = table.triggers.iter().filter(flagged).map(|t| t.name.clone()).collect();
+        let row = || table.visible().map(|(_, c)| RegKind::Value(value_type(&c.ty)));
+        let mut values = vec![RegKind::Value(Type::Int4)];
+        values.extend(row().chain(row()));
+        values.extend(flags.iter().map(|_| RegKind::Value(Type::Bool)));
+        let list = self.waiting_list(values);
+        waiting.fired.push(Fired { table: table.id, by_key, list, sites: Vec::new(), flags });
+        waiting.fired.len() - 1
+    }
+
+    /// Calls the routines of AFTER ROW triggers for a row.
+    fn call_after(
+        &mut self,
+        table: &Table,
+        event: TriggerEvent,
+        triggers: &[Trigger],
+        conditions: &[(String, Reg)],
+        old: &Values,
+        new: &Values,
+    ) -> Result<()> {
+        let rows: Vec<&Values> = match (event.has_new(), event.has_old()) {
+            (true, true) => vec![new, old],
+            (true, false) => vec![new],
+            _ => vec![old],
+        };
+        for trigger in triggers {
+            let call = |l: &mut Self| l.call_trigger(table, trigger, event, &rows, Vec::new());
+            match conditions.iter().find(|(name, _)| *name == trigger.name) {
+                Some((_, holds)) => self.when(*holds, call)?,
+                None => call(self)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls the routines of all AFTER ROW triggers whose rows wait, and of the AFTER STATEMENT triggers of tables that
+    /// keys have changed rows of.
+    pub(super) fn fire_after_rows(&mut self, fired: &[Fired], followed: &[Followed]) -> Result<()> {
+        for queue in fired {
+            let table = self.catalog.table_by_id(queue.table);
+            let site = self.temp(Type::Int4);
+            let mut columns = vec![site];
+            let mut fresh = |l: &mut Self| {
+                let mut row: Values = vec![None; table.columns.len()];
+                for (id, column) in table.visible() {
+                    let reg = l.temp(value_type(&column.ty));
+                    row[id.index()] = Some(reg);
+                    columns.push(reg);
+                }
+                row
+            };
+            let (new, old) = (fresh(self), fresh(self));
+            let flags: Vec<(String, Reg)> =
+                queue.flags.iter().map(|name| (name.clone(), self.temp(Type::Bool))).collect();
+            columns.extend(flags.iter().map(|(_, reg)| *reg));
+            let label = self.label();
+            let body = self.block(|l| {
+                for (number, Site { event, named }) in queue.sites.iter().enumerate() {
+                    let triggers = l.fired(table, *event, named, TriggerTime::After, true);
+                    let call = |l: &mut Self| l.call_after(table, *event, &triggers, &flags, &old, &new);
+                    if queue.sites.len() == 1 {
+                        call(l)?;
+                        continue;
+                    }
+                    let number = l.constant(Datum::Int(number as i64), Type::Int4);
+                    let here = l.apply(Func::IntEq, vec![site, number], Type::Bool);
+                    l.when(here, call)?;
+                }
+                Ok(())
+            })?;
+            self.emit(OpKind::ForEach { coll: queue.list, columns, entry: None, label, body });
+            let behind = |f: &&Followed| f.table == queue.table && Some(f.event) == queue.by_key;
+            followed.iter().filter(behind).try_for_each(|f| self.fire_followed(f))?;
+        }
+        let queued = |f: &&Followed| fired.iter().any(|q| q.table == f.table && q.by_key == Some(f.event));
+        followed.iter().filter(|f| !queued(f)).try_for_each(|f| self.fire_followed(f))
+    }
+
+    /// Calls the routines of a table's statement triggers.
+    pub(super) fn fire_statement(
+        &mut self,
+        table: &Table,
+        event: TriggerEvent,
+        named: &[usize],
+        time: TriggerTime,
+    ) -> Result<()> {
+        let none: Values = Vec::new();
+        for trigger in self.fired(table, event, named, time, false) {
+            let call = |l: &mut Self| l.call_trigger(table, &trigger, event, &[], Vec::new());
+            match self.trigger_condition(table, &trigger, event, &none, &none)? {
+                Some(condition) => self.when(condition, call)?,
+                None => call(self)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A foreign key is about to change rows of a table: its BEFORE STATEMENT triggers fire the first time, those AFTER
+    /// when the statement ends.
+    pub(super) fn key_acts(
+        &mut self,
+        table: &Table,
+        event: TriggerEvent,
+        named: &[usize],
+        waiting: &mut Waiting,
+    ) -> Result<()> {
+        let any = [TriggerTime::Before, TriggerTime::After]
+            .into_iter()
+            .any(|time| !self.fired(table, event, named, time, false).is_empty());
+        if !any {
+            return Ok(());
+        }
+        let known = |f: &&Followed| f.table == table.id && f.event == event && f.named == named;
+        let acted = match waiting.followed.iter().find(known) {
+            Some(followed) => followed.acted,
+            None => {
+                let acted = self.program.reg(RegKind::Value(Type::Bool), Some("(key acted)".to_owned()));
+                let no = self.truth(false);
+                self.at_frame(0, |l| {
+                    l.copy(acted, no);
+                    Ok(())
+                })?;
+                waiting.followed.push(Followed { table: table.id, event, named: named.to_vec(), acted });
+                acted
+            }
+        };
+        self.unless(acted, |l| {
+            let yes = l.truth(true);
+            l.copy(acted, yes);
+            l.fire_statement(table, event, named, TriggerTime::Before)
+        })
+    }
+
+    fn fire_followed(&mut self, followed: &Followed) -> Result<()> {
+        let Followed { table, event, named, acted } = followed;
+        let table = self.catalog.table_by_id(*table);
+        self.when(*acted, |l| l.fire_statement(table, *event, named, TriggerTime::After))
+    }
+}
+
+/// The columns of a row that triggers look at, and those that tell it from others.
+pub(super) fn seen_by_triggers(table: &Table) -> Vec<usize> {
+    let key = table.indexes[0].columns.iter().map(|c| c.index());
+    let mut all: Vec<usize> = table.visible().map(|(id, _)| id.index()).chain(key).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What CREATE TRIGGER finds wrong with a WHEN condition.
+pub(crate) fn check_trigger_condition(
+    catalog: &Catalog,
+    table: &Table,
+    create: &CreateTrigger,
+) -> Result<()> {
+    let Some((expr, _)) = &create.condition else { return Ok(()) };
+    let mut l = Lowerer::new(catalog, "trigger", ProgramKind::Statement);
+    let scope = Scope::new();
+    let mut names = Names::of(&scope);
+    for alias in ["old", "new"] {
+        let rel = l.shadow_rel(table, alias);
+        names.sources.push(l.shadow_source(table, rel, alias));
+    }
+    let bound: Bound = l.outside("WHEN", |l| l.bind(&names, expr))?;
+    let bound = l.boolean(bound, "WHEN")?;
+    debug_assert!(!matches!(bound.kind, BoundKind::Subquery(_)));
+    let refuse = |message: String, e: &Expr| {
+        Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(e.position))
+    };
+    let mut done = Ok(());
+    visit::expr(expr, &mut |node| {
+        let Node::Expr(e) = node else { return };
+        let (ExprKind::Column(name) | ExprKind::Star(Some(name))) = &e.kind else { return };
+        let Some(row) = name.parts.first().filter(|n| *n == "old" || *n == "new") else { return };
+        if done.is_err() {
+            return;
+        }
+        if !create.each_row {
+            let message = "statement trigger's WHEN condition cannot reference column values".to_owned();
+            done = refuse(message, e);
+            return;
+        }
+        let lacks = match row.as_str() {
+            "old" => (TriggerEvent::Insert, "INSERT", "OLD"),
+            _ => (TriggerEvent::Delete, "DELETE", "NEW"),
+        };
+        if create.events.contains(&lacks.0) {
+            let (event, row) = (lacks.1, lacks.2);
+            done = refuse(format!("{event} trigger's WHEN condition cannot reference {row} values"), e);
+            return;
+        }
+        let before = create.timing == planaria_syntax::ast::TriggerTiming::Before && row == "new";
+        let field = name.parts.get(1).filter(|_| !matches!(e.kind, ExprKind::Star(_)));
+        let computed = |c: &&planaria_catalog::Column| {
+            !c.hidden && c.generated().is_some() && field.is_none_or(|f| *f == c.name)
+        };
+        if let Some(column) = table.columns.iter().find(computed).filter(|_| before) {
+            let message = "BEFORE trigger's WHEN condition cannot reference NEW generated columns";
+            let detail = match field {
+                Some(_) => format!("Column \"{}\" is a generated column.", column.name),
+                None => "A whole-row reference is used and the table contains generated columns.".to_owned(),
+            };
+            done = refuse(message.to_owned(), e).map_err(|error: Error| error.detail(detail));
+        }
+    });
+    done
+}
