@@ -213,9 +213,7 @@ impl Catalog {
                         &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
                     }
                     (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
-                    (Object::Routine(signature), PG_PROC, 0) => {
-                        &self.routine_by_identity(signature)?.comment
-                    }
+                    (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_identity(signature)?.comment,
                     (Object::Trigger(id, name), PG_TRIGGER, 0) => {
                         &self.table_by_id(*id).trigger(name)?.comment
                     }

@@ -5,7 +5,7 @@ use crate::session::core::SessionCore;
 use crate::session::prepared::PreparedStatement;
 use crate::statement::Statement;
 use planaria_base::{Datum, Result};
-use planaria_catalog::{Wanted, Table, TriggerEvent, TriggerTime};
+use planaria_catalog::{Table, TriggerEvent, TriggerTime, Wanted};
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::CopySource;
 use planaria_syntax::ast::{self, CopyTriggers as Which, Name, SelectItem, StatementKind};

@@ -76,9 +76,7 @@ pub(crate) fn answer(
         Question::ConstraintDef => {
             text(heap, definitions::constraint(catalog, oid_of(args[0]), args[1].bool()))
         }
-        Question::TriggerDef => {
-            text(heap, definitions::trigger(catalog, oid_of(args[0]), args[1].bool()))
-        }
+        Question::TriggerDef => text(heap, definitions::trigger(catalog, oid_of(args[0]), args[1].bool())),
         // The machine answers, unless nothing runs.
         Question::TriggerDepth => Ok(Slot::Int(0)),
         Question::RoutineDef => {

@@ -328,10 +328,8 @@ pub(super) fn trigger(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<Strin
         true => catalog.shown_relation(table.schema, &table.name),
         false => catalog.shown(table.schema, &table.name, None),
     };
-    let mut text = format!(
-        "CREATE {constraint}TRIGGER {} {time} {events} ON {on} ",
-        quote_ident(&trigger.name),
-    );
+    let mut text =
+        format!("CREATE {constraint}TRIGGER {} {time} {events} ON {on} ", quote_ident(&trigger.name),);
     match trigger.constraint {
         None => {}
         Some(CheckTime::NotDeferrable) => text.push_str("NOT DEFERRABLE INITIALLY IMMEDIATE "),

@@ -64,7 +64,13 @@ pub(super) fn triggers(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("tgnargs", trigger.arguments.len())
                     .set("tgattr", trigger.columns.iter().map(|c| number(*c)).collect::<Vec<i16>>())
                     .set("tgargs", arguments(trigger))
-                    .set("tgqual", trigger.condition.as_deref().map(|c| planaria_sql::lower::shown_expression(catalog, c)));
+                    .set(
+                        "tgqual",
+                        trigger
+                            .condition
+                            .as_deref()
+                            .map(|c| planaria_sql::lower::shown_expression(catalog, c)),
+                    );
             });
         }
     }

@@ -224,6 +224,7 @@ impl Object {
             | Object::Column(id, _)
             | Object::Index(id, _)
             | Object::Constraint(id, _)
+            | Object::Trigger(id, _)
             | Object::Default(id, _) => catalog.tables[id.index()].as_ref().map(|t| t.schema),
             Object::Schema(id) => Some(*id),
         }
@@ -629,9 +630,9 @@ impl Change {
             Object::Default(table, column) if is_there(self, table) => {
                 self.table_mut(table).columns[column.index()].default = ColumnDefault::None;
             }
-            Object::Constraint(..) | Object::Default(..) => {}
+            Object::Trigger(table, name) if is_there(self, table) => self.remove_trigger(table, &name),
+            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) => {}
             Object::Type(id) => self.catalog.types[id.index()] = None,
-            Object::Trigger(table, name) => self.remove_trigger(table, &name),
             Object::Table(id) => self.remove_table(id),
             Object::Sequence(id) => self.remove_sequence(id),
             Object::Column(..) | Object::Index(..) | Object::Schema(_) => {

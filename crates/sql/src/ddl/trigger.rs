@@ -64,8 +64,10 @@ impl Change {
         let events = TriggerEvent::ALL.into_iter().filter(|e| create.events.contains(e));
         let firings =
             events.map(|event| Firing { event, routine: self.trigger_routine(table.id, function) }).collect();
-        let condition =
-            create.condition.as_ref().map(|(_, text)| crate::lower::qualified_expression(&self.catalog, text));
+        let condition = create
+            .condition
+            .as_ref()
+            .map(|(_, text)| crate::lower::qualified_expression(&self.catalog, text));
         let trigger = Trigger {
             name: create.name.clone(),
             function,

@@ -5,11 +5,10 @@
 //! fire once, and what is to see all rows.
 
 use super::Lowerer;
-use super::bind_call::plain_name;
 use super::bound::Item;
 use super::constraint::Values;
 use super::trigger::ChangedRow;
-use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
+use planaria_base::{Datum, Result, TableId, Type};
 use planaria_catalog::{Object, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::OpKind;
 use planaria_syntax::ast::{CopyTriggers, Name};

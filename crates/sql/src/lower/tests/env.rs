@@ -27,6 +27,7 @@ fn sequence(catalog: &mut Catalog, name: String, hidden: bool) -> SequenceId {
     let id = SequenceId::from(catalog.sequences.len());
     let sequence = Sequence {
         id,
+        schema: Default::default(),
         name,
         start: 1,
         increment: 1,
@@ -49,6 +50,8 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
             let name = create.name.parts.last().expect("a name").clone();
             let mut table = Table {
                 id,
+                schema: Default::default(),
+                on_commit: Default::default(),
                 name: name.clone(),
                 columns: Vec::new(),
                 indexes: Vec::new(),
@@ -104,7 +107,8 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
             let (query, rights) = (query_text.clone(), Rights::default());
             let (comment, column_comments) = (None, Default::default());
             let (name, columns) = (name.clone(), columns.clone());
-            let view = View { name: name.clone(), columns, query, rights, comment, column_comments };
+            let schema = Default::default();
+            let view = View { schema, name: name.clone(), columns, query, rights, comment, column_comments };
             catalog.views.insert(name, view);
         }
         StatementKind::CreateRoutine(create) => routine(catalog, create),
@@ -222,6 +226,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
     catalog.procedures.change_where(|p| p.name == name, |p| p.current = false);
     let procedure = Procedure {
         id,
+        schema: Default::default(),
         name,
         parameters,
         returns,
