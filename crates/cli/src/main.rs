@@ -33,7 +33,9 @@ mod protocol;
 mod recovery;
 mod run;
 mod serve;
+mod settings;
 mod shell;
+mod source;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

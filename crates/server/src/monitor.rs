@@ -150,7 +150,7 @@ impl Monitor {
         match self.shared() {
             Ok(shared) => {
                 let stats = shared.sessions.database().stats();
-                let (open, max) = (shared.connections(), shared.config.max_connections);
+                let (open, max) = (shared.connections(), shared.config().max_connections);
                 ("200 OK", shared.metrics.summary(open, max, &stats))
             }
             Err(why) => (UNAVAILABLE, why),
@@ -176,7 +176,7 @@ impl Monitor {
         }
         let Ok(shared) = self.shared() else { return up(false) };
         let db = shared.sessions.database();
-        let (open, max) = (shared.connections(), shared.config.max_connections);
+        let (open, max) = (shared.connections(), shared.config().max_connections);
         up(true) + &shared.metrics.page(open, max, &db.stats(), db.recovery().as_ref())
     }
 }

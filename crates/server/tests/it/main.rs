@@ -14,3 +14,4 @@ mod gate;
 mod limits;
 mod login;
 mod protocol;
+mod statistics;

@@ -273,6 +273,10 @@ impl Parser<'_> {
         match word.as_str() {
             "table" => self.alter_table(),
             "sequence" => self.alter_sequence(),
+            "system" => {
+                self.bump();
+                self.defaults_change().map(StatementKind::AlterSystem)
+            }
             "type" => self.alter_type(),
             "domain" => self.alter_domain(),
             "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
@@ -286,8 +290,8 @@ impl Parser<'_> {
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
             | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text" | "trigger"
-            | "user" | "procedural" => {
+            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "trigger" | "user"
+            | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     "default" => "DEFAULT PRIVILEGES".to_owned(),
