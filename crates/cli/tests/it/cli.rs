@@ -57,7 +57,7 @@ fn run_keeps_what_it_did_in_a_directory() {
     let output = planaria(&["run", "--data", &data, &first.display().to_string()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = planaria(&["run", "--data", &data, &second.display().to_string()]);
-    assert_eq!(text(&output.stdout), " a |  b  \n---+-----\n 1 | one\n 2 |\n(2 rows)\n\n");
+    assert_eq!(text(&output.stdout), " a |  b  \n---+-----\n 1 | one\n 2 | \n(2 rows)\n\n");
 }
 
 #[test]

@@ -301,7 +301,9 @@ fn settings_stand_in_one_file_and_are_read_again() {
     assert_eq!(ask("SELECT name FROM pg_settings WHERE pending_restart"), "loggers");
     server.stop();
     let server = Server::start(&data);
-    let shown = server.ask("SELECT setting || ' ' || source FROM pg_settings WHERE name IN ('loggers', 'keep_log') ORDER BY 1");
+    let shown = server.ask(
+        "SELECT setting || ' ' || source FROM pg_settings WHERE name IN ('loggers', 'keep_log') ORDER BY 1",
+    );
     assert_eq!(shown, Ok(vec!["2 configuration file".to_owned(), "on command line".to_owned()]));
     server.stop();
 }

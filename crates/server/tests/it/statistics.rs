@@ -8,14 +8,16 @@ use planaria_server::{Config, Read, Server, Source};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const STATISTICS: &str = "SELECT query, calls, rows, min_exec_time <= mean_exec_time AND mean_exec_time <= max_exec_time
+const STATISTICS: &str =
+    "SELECT query, calls, rows, min_exec_time <= mean_exec_time AND mean_exec_time <= max_exec_time
      AND abs(total_exec_time / calls - mean_exec_time) < 0.001
      FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat%' ORDER BY query";
 
 #[test]
 fn statements_are_counted_without_their_constants() {
     let db = Database::in_memory().expect("a database");
-    db.execute_script("CREATE TABLE t (id int PRIMARY KEY, v text); CREATE ROLE other LOGIN").expect("a table");
+    db.execute_script("CREATE TABLE t (id int PRIMARY KEY, v text); CREATE ROLE other LOGIN")
+        .expect("a table");
     let running = Running::with(db, Config::default());
     let mut me = running.client();
     me.query("INSERT INTO t VALUES (1, 'a'), (2, 'b')");
@@ -110,7 +112,8 @@ fn settings_of_the_server_are_seen_and_changed() {
         me.query(settings)[1..4],
         ["D:jit,off,user,bool", "D:max_connections,1000,sighup,integer", "D:threads,2,postmaster,integer"]
     );
-    for statement in ["SET max_connections = 5", "SELECT set_config('threads', '3', false)", "RESET threads"] {
+    for statement in ["SET max_connections = 5", "SELECT set_config('threads', '3', false)", "RESET threads"]
+    {
         assert!(me.query(statement).contains(&"E:55P02".to_owned()), "{statement}");
     }
     assert_eq!(me.query("ALTER SYSTEM SET max_connections = 5"), ["C:ALTER SYSTEM", "Z:I"]);
@@ -141,5 +144,9 @@ fn without_a_source_there_is_nothing_to_change() {
     let embedded = Database::in_memory().expect("a database");
     let error = embedded.execute("ALTER SYSTEM RESET ALL", ()).expect_err("no server");
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(!embedded.query("SELECT pg_reload_conf()", ()).expect("an answer")[0].get::<bool>(0).expect("a truth"));
+    assert!(
+        !embedded.query("SELECT pg_reload_conf()", ()).expect("an answer")[0]
+            .get::<bool>(0)
+            .expect("a truth")
+    );
 }
