@@ -216,7 +216,17 @@ fn sequence(client: &mut Client, oid: &str, named: &str) -> Result<Listing, Fail
             CASE WHEN seqcycle THEN 'yes' ELSE 'no' END AS \"Cycles?\", seqcache AS \"Cache\"
          FROM pg_catalog.pg_sequence WHERE seqrelid = {oid}"
     ))?;
-    Ok(Listing { title: format!("Sequence {named}"), table, footers: Some(Vec::new()) })
+    let owner = client.query(&format!(
+        "SELECT CASE d.deptype WHEN 'i' THEN 'Sequence for identity column: ' ELSE 'Owned by: ' END
+            || pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname) || '.'
+            || pg_catalog.quote_ident(a.attname)
+         FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.refobjid
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid
+         WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass
+            AND d.objid = {oid} AND d.deptype IN ('a', 'i')"
+    ))?;
+    Ok(Listing { title: format!("Sequence {named}"), table, footers: Some(texts(owner)) })
 }
 
 fn index(client: &mut Client, oid: &str, named: &str) -> Result<Listing, Failure> {

@@ -44,7 +44,7 @@ fn tables_are_described_as_psql_describes_them() {
     let (_, out) = out.split_once("CREATE FUNCTION\n").expect("they are made");
     assert_eq!(
         out,
-        r#"                              Table "public.a"
+        r#"                               Table "public.a"
  Column |     Type      | Collation | Nullable |           Default            
 --------+---------------+-----------+----------+------------------------------
  id     | integer       |           | not null | 
@@ -64,7 +64,7 @@ Referenced by:
 Foreign-key constraints:
     "c_x_fkey" FOREIGN KEY (x) REFERENCES a(id)
 
-            List of relations
+           List of relations
  Schema |  Name   |   Type   |  Owner   
 --------+---------+----------+----------
  public | a       | table    | postgres
@@ -80,7 +80,7 @@ Foreign-key constraints:
  public | c    | table | postgres
 (2 rows)
 
-              List of relations
+               List of relations
  Schema |   Name    | Type  |  Owner   | Table 
 --------+-----------+-------+----------+-------
  public | a_b_n_key | index | postgres | a
@@ -99,10 +99,11 @@ Foreign-key constraints:
  id     | integer | yes  | id
 primary key, btree, for table "public.a"
 
-                        Sequence "public.a_d_seq"
+                      Sequence "public.a_d_seq"
   Type   | Start | Minimum |  Maximum   | Increment | Cycles? | Cache 
 ---------+-------+---------+------------+-----------+---------+-------
  integer |     1 |       1 | 2147483647 |         1 | no      |     1
+Sequence for identity column: public.a.d
 
                                    List of roles
  Role name |                         Attributes                         | Member of 
