@@ -1,7 +1,7 @@
 //! `planaria serve`: the server. What its settings are, [`source`](crate::source) finds out.
 
 use crate::recovery::Recovery;
-use crate::settings::{LogFormat, Settings, addresses, invalid};
+use crate::settings::{LogFormat, METRICS, Settings, addresses, invalid};
 use crate::source::{Files, SetFilter};
 use clap::Args;
 use planaria::{Database, Error, RecoveryProgress, Result, SqlState};
@@ -36,8 +36,17 @@ pub fn serve(options: Options) -> Result<()> {
     let _first = filter.set(log(settings.log_filter()?, settings.log_format())?);
     let config = settings.server()?;
     let monitor = match &settings.metrics {
-        Some(address) => Some(monitor(address)?),
         None => None,
+        Some(nowhere) if matches!(nowhere.as_str(), "" | "off") => None,
+        Some(address) => match monitor(address) {
+            Ok(monitor) => Some(monitor),
+            // Nobody has asked for it: another server of this machine may be there.
+            Err(error) if address == METRICS => {
+                tracing::warn!("no web page and no metrics: {}", error.message());
+                None
+            }
+            Err(error) => return Err(error),
+        },
     };
     let mut doors = Doors::open(config)?;
     doors.hear_hangups()?;
@@ -127,7 +136,7 @@ fn set_filter(filter: &Arc<Filter>) -> SetFilter {
 fn monitor(address: &str) -> Result<Monitor> {
     let address = addresses(&[address.to_owned()])?[0];
     let monitor = Monitor::bind(address)?;
-    tracing::info!("/health and /metrics at http://{}", monitor.address());
+    tracing::info!("a web page, /health and /metrics at http://{}", monitor.address());
     Ok(monitor)
 }
 
@@ -135,7 +144,7 @@ fn monitor(address: &str) -> Result<Monitor> {
 #[derive(Args)]
 pub struct StatusOptions {
     /// Where the server answers over HTTP (its `--metrics`)
-    #[arg(value_name = "ADDR:PORT", env = "PLANARIA_METRICS")]
+    #[arg(value_name = "ADDR:PORT", env = "PLANARIA_METRICS", default_value = METRICS)]
     address: String,
 }
 

@@ -12,6 +12,8 @@ use std::str::FromStr;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
+/// Where the page and the metrics are; only this machine can look there.
+pub const METRICS: &str = "127.0.0.1:9187";
 /// As in PostgreSQL.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(300);
 /// As in PostgreSQL.
@@ -102,7 +104,7 @@ pub struct Settings {
     /// How much of an answer is kept in memory, in bytes; the rest waits in a temporary file
     #[arg(long, value_name = "N", env = "PLANARIA_RESULT_MEMORY_BYTES")]
     result_memory_bytes: Option<usize>,
-    /// Where /health and /metrics answer over HTTP; nowhere without
+    /// Where the web page, /health and /metrics answer over HTTP; off: nowhere
     #[arg(long, value_name = "ADDR:PORT", env = "PLANARIA_METRICS")]
     pub metrics: Option<String>,
     /// Certificate for TLS in PEM form, with those that it was signed by
@@ -268,6 +270,7 @@ impl Settings {
             max_result_bytes: Some(config.max_result_bytes),
             max_temp_bytes: Some(config.max_temp_bytes),
             result_memory_bytes: Some(config.result_memory_bytes),
+            metrics: Some(METRICS.to_owned()),
             require_tls: Some(config.require_tls),
             log_min_duration_statement: Some(LogFrom(None)),
             log_min_error_statement: Some("error".to_owned()),

@@ -51,6 +51,7 @@ mod login;
 mod metrics;
 mod monitor;
 mod overflow;
+mod page;
 mod pool;
 mod portal;
 mod progress;

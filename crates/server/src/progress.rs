@@ -83,6 +83,15 @@ pub(crate) fn describe(p: &RecoveryProgress, time: Duration) -> String {
     }
 }
 
+/// How much of the stage is done.
+pub(crate) fn percent_of(p: &RecoveryProgress) -> u64 {
+    match p.stage {
+        RecoveryStage::Load => percent(p.rows, p.rows_total),
+        RecoveryStage::Check => 0,
+        RecoveryStage::Replay | RecoveryStage::Index => percent(p.bytes_done, p.bytes_total),
+    }
+}
+
 fn percent(done: u64, all: u64) -> u64 {
     (u128::from(done) * 100 / u128::from(all.max(1))).min(100) as u64
 }

@@ -39,6 +39,7 @@ pub(crate) struct Shared {
     /// Where it is from.
     pub(crate) source: OnceLock<Arc<dyn Source>>,
     pub(crate) statements: Statements,
+    pub(crate) started: SystemTime,
     /// When the settings were read last.
     pub(crate) loaded: Mutex<SystemTime>,
     pub(crate) sessions: SessionPool,
@@ -125,6 +126,7 @@ impl Server {
             config: ArcSwap::from_pointee(config),
             source: OnceLock::new(),
             statements: Statements::default(),
+            started: SystemTime::now(),
             loaded: Mutex::new(SystemTime::now()),
             secret: db.identity().unwrap_or_else(rand::random),
             sessions: SessionPool::new(db),
