@@ -141,7 +141,8 @@ pub(crate) fn data(shared: &Shared) -> Result<String> {
     let stats = db.stats();
     let (statements, errors, procedures) = shared.metrics.counts();
     let ask = |sql: &str| -> Result<Vec<Value>> { Ok(objects(&db.query(sql, ())?)) };
-    let (mut sessions, mut waits) = (ask(SESSIONS)?, ask(WAITS)?);
+    // In this order: whoever waits is seen to be at something.
+    let (mut waits, mut sessions) = (ask(WAITS)?, ask(SESSIONS)?);
     sessions.truncate(LINES_MAX);
     waits.truncate(LINES_MAX);
     let slow: Vec<Value> = shared

@@ -52,7 +52,7 @@ pub struct Told {
 #[derive(Debug)]
 pub enum Failure {
     /// The server says why.
-    Told(Told),
+    Told(Box<Told>),
     /// The connection is gone.
     Lost(io::Error),
 }
@@ -221,7 +221,7 @@ impl Client {
                     (self.on_notice)(&told(body.fields())?);
                     continue;
                 }
-                Message::ErrorResponse(body) => return Err(Failure::Told(told(body.fields())?)),
+                Message::ErrorResponse(body) => return Err(Failure::Told(Box::new(told(body.fields())?))),
                 Message::ReadyForQuery(body) => {
                     self.status = body.status();
                     return Ok(());
@@ -310,14 +310,14 @@ impl Client {
                 Message::ErrorResponse(body) => {
                     let told = told(body.fields())?;
                     if matches!(told.severity.as_str(), "FATAL" | "PANIC") {
-                        return Err(Failure::Told(told));
+                        return Err(Failure::Told(Box::new(told)));
                     }
                     failed = Some(told);
                 }
                 Message::ReadyForQuery(body) => {
                     self.status = body.status();
                     let _ = output.flush();
-                    return failed.map_or(Ok(()), |told| Err(Failure::Told(told)));
+                    return failed.map_or(Ok(()), |told| Err(Failure::Told(Box::new(told))));
                 }
                 _ => {}
             }
