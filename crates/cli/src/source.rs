@@ -15,7 +15,7 @@ use clap::{Args, Command};
 use planaria::{Error, HostChange, HostSetting, Result, SqlState};
 use planaria_server::{Read, Source};
 use serde_json::{Map, Value};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tracing_subscriber::EnvFilter;
@@ -102,7 +102,10 @@ impl Files {
         let Some(file) = &self.auto else { return Ok(toml::Table::new()) };
         match std::fs::read_to_string(file) {
             Ok(text) => text.parse().map_err(|e| invalid(format!("{}: {e}", file.display()))),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(toml::Table::new()),
+            // Where the directory is none, whoever opens the database says so.
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(toml::Table::new())
+            }
             Err(e) => Err(Error::file("read file", file, e)),
         }
     }
