@@ -88,7 +88,7 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
         (Some(url), _) => {
             let address = Address::parse(url, &|name| std::env::var(name).ok())?;
             let client = Client::connect(&address, notice, &mut lines::ask_password)?;
-            let place = format!("{} as {}", url_without_password(&address), address.user);
+            let place = format!("on {} as {}", url_without_password(&address), address.user);
             (client, None, place)
         }
         (None, dir) => {
@@ -99,7 +99,7 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
             let served = embedded::serve(db)?;
             let client = Client::connect(served.address(), notice, &mut lines::ask_password)?;
             let place =
-                dir.as_ref().map_or("memory: nothing is kept".to_owned(), |dir| dir.display().to_string());
+                dir.as_ref().map_or("in memory: nothing is kept".to_owned(), |dir| format!("on {}", dir.display()));
             (client, Some(served), place)
         }
     };
@@ -171,7 +171,7 @@ impl Shell {
                 Next::Line | Next::Leaves => ExitCode::SUCCESS,
             });
         }
-        println!("planaria {} on {place}", env!("CARGO_PKG_VERSION"));
+        println!("planaria {} {place}", env!("CARGO_PKG_VERSION"));
         println!("\\? for help, \\q to leave.");
         self.pages = io::stdout().is_terminal();
         let mut prompt = Prompt::new(history_file())?;
