@@ -98,8 +98,9 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
             };
             let served = embedded::serve(db)?;
             let client = Client::connect(served.address(), notice, &mut lines::ask_password)?;
-            let place =
-                dir.as_ref().map_or("in memory: nothing is kept".to_owned(), |dir| format!("on {}", dir.display()));
+            let place = dir
+                .as_ref()
+                .map_or("in memory: nothing is kept".to_owned(), |dir| format!("on {}", dir.display()));
             (client, Some(served), place)
         }
     };
