@@ -4,7 +4,7 @@
 //!  planaria demo                      load, run, kill for real, recover, verify
 //!  planaria serve [DIR]               the server: PostgreSQL's protocol
 //!  planaria status ADDR:PORT          how a server is doing
-//!  planaria shell [DIR]               a SQL prompt
+//!  planaria shell [DIR|URL]           a SQL prompt
 //!  planaria run FILE.sql ...          SQL files, as psql runs them
 //!  planaria bench tpcc ...            workloads through the embedding API
 //!  planaria lab recovery ...          recovery schemes compared
@@ -33,7 +33,10 @@ mod protocol;
 mod recovery;
 mod run;
 mod serve;
+mod settings;
 mod shell;
+mod source;
+mod table;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -57,7 +60,7 @@ enum Command {
     Serve(Box<serve::Options>),
     /// Says how a server is doing.
     Status(serve::StatusOptions),
-    /// A SQL prompt on a database in a directory, or in memory.
+    /// A SQL prompt on a database in a directory, in memory, or on a server.
     Shell(shell::Options),
     /// Runs SQL files; stops at the first error.
     Run(run::Options),

@@ -1,20 +1,19 @@
 //! Bars of a recovery: one a phase, each with its rate and the time it will still take.
 //!
 //! ```text
-//!  load     [===================>] 98% 9,800,000 of 10,000,000 rows, 4,900,000/s, 0s to go
+//!  load     [=============>]  98% 9,800,000 of 10,000,000 rows, 0s to go
 //!  check    1,204,113 records, 96.0 MiB
-//!  plan     [=============>      ]  68% 818,800 of 1,204,113, 410,114/s, 1s to go
-//!  execute  [==========>         ]  55% 662,262 of 1,204,113, 331,131/s, 2s to go
-//!  index    [====>               ]  20% 240,000 of 1,200,000 entries, 2,104,000/s, 0s to go
+//!  plan     [=========>    ]  68% 818,800 of 1,204,113 transactions, 1s to go
+//!  execute  [=======>      ]  55% 52.80 MiB of 96.00 MiB of log, 2s to go
+//!  index    [===>          ]  20% 240,000 of 1,200,000 entries, 0s to go
 //! ```
 //!
-//! How large the log is, only its check tells: that is a count. Phases that a scheme does not have, or does
+//! What is executed is told by bytes of log: a transaction may be a row, or a table that was loaded. How large the log is, only its check tells: that is a count. Phases that a scheme does not have, or does
 //! together with another, have no bar; `plan` and `execute` run at the same time.
 
 use crate::print;
-use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use planaria::{RecoveryProgress, RecoveryStage};
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 /// See the module's head.
@@ -57,11 +56,11 @@ impl Bars {
         }
         // Schemes that plan are ahead there; the others have nothing to show for it.
         if p.planned > p.transactions || self.plan.is_some() {
-            let bar = self.plan.get_or_insert_with(|| bar(&self.all, "plan", p.records, ""));
+            let bar = self.plan.get_or_insert_with(|| bar(&self.all, "plan", p.records, " transactions"));
             bar.set_position(p.planned);
         }
-        let execute = self.execute.get_or_insert_with(|| bar(&self.all, "execute", p.records, ""));
-        execute.set_position(p.transactions);
+        let execute = self.execute.get_or_insert_with(|| bar(&self.all, "execute", p.bytes_total, ""));
+        execute.set_position(p.bytes_done);
         if p.stage == RecoveryStage::Index {
             let index = self.index.get_or_insert_with(|| bar(&self.all, "index", 0, " entries"));
             if p.index_entries_total == 0 || p.index_entries < index.position() {
@@ -92,19 +91,18 @@ fn checked(p: &RecoveryProgress) -> String {
 
 fn bar(all: &MultiProgress, what: &'static str, length: u64, unit: &str) -> ProgressBar {
     let bar = all.add(ProgressBar::new(length));
-    let counts = format!("{{human_pos}} of {{human_len}}{unit}");
-    bar.set_style(style(&format!(
-        "   {{prefix:8}} {{bar:30}} {{percent:>3}}% {counts}, {{rate}}, {{eta}} to go"
-    )));
+    // The log is told by its bytes.
+    let counts = match unit {
+        "" => "{binary_bytes} of {binary_total_bytes} of log".to_owned(),
+        unit => format!("{{human_pos}} of {{human_len}}{unit}"),
+    };
+    bar.set_style(style(&format!("   {{prefix:8}} {{bar:14}} {{percent:>3}}% {counts}, {{eta}} to go")));
     bar.set_prefix(what);
     bar
 }
 
 fn style(template: &str) -> ProgressStyle {
-    let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
-    style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
-        let _ = write!(out, "{}/s", print::grouped(state.per_sec() as u64));
-    })
+    ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar())
 }
 
 #[cfg(test)]
@@ -125,12 +123,13 @@ mod tests {
         assert!(bars.check.message().starts_with("1,500 records, 1.0 MiB, "), "{}", bars.check.message());
         assert_eq!(positions(&bars), [None, None, None]);
         (p.stage, p.records, p.transactions, p.planned) = (RecoveryStage::Replay, 2000, 10, 10);
+        (p.bytes_done, p.bytes_total) = (5, 100);
         bars.show(&p);
         assert!(bars.check.is_finished());
-        assert_eq!(positions(&bars), [None, Some((10, 2000)), None]);
-        (p.transactions, p.planned) = (500, 900);
+        assert_eq!(positions(&bars), [None, Some((5, 100)), None]);
+        (p.transactions, p.planned, p.bytes_done) = (500, 900, 25);
         bars.show(&p);
-        assert_eq!(positions(&bars), [Some((900, 2000)), Some((500, 2000)), None]);
+        assert_eq!(positions(&bars), [Some((900, 2000)), Some((25, 100)), None]);
         (p.stage, p.index_entries, p.index_entries_total) = (RecoveryStage::Index, 30, 70);
         bars.show(&p);
         assert_eq!(positions(&bars)[2], Some((30, 70)));

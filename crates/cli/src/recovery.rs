@@ -5,7 +5,7 @@ use crate::print;
 use crate::progress::Bars;
 use clap::Args;
 use indicatif::MultiProgress;
-use planaria::{Database, Options, RecoveryReport, Result, Scheme};
+use planaria::{Database, Options, RecoveryProgress, RecoveryReport, Result, Scheme};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,6 +35,27 @@ impl Recovery {
     /// Opens the database in a directory with bars of progress, if somebody sees it.
     pub fn open(&self, options: Options, dir: &Path) -> Result<Database> {
         with_bars(self.apply(options), |options| options.open(dir))
+    }
+
+    /// The same, and somebody else hears of the progress, too.
+    pub fn open_telling(
+        &self,
+        options: Options,
+        dir: &Path,
+        tell: impl Fn(RecoveryProgress) + Send + Sync + 'static,
+    ) -> Result<Database> {
+        if !std::io::stderr().is_terminal() {
+            return self.apply(options).on_recovery(tell).open(dir);
+        }
+        let bars = Arc::new(Mutex::new(Bars::new(MultiProgress::new())));
+        let shown = bars.clone();
+        let opened = self.apply(options).on_recovery(move |progress| {
+            shown.lock().unwrap_or_else(PoisonError::into_inner).show(&progress);
+            tell(progress);
+        });
+        let opened = opened.open(dir);
+        bars.lock().unwrap_or_else(PoisonError::into_inner).end();
+        opened
     }
 
     /// The same for people: says what was recovered, and how, if that took a moment.

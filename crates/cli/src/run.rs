@@ -1,7 +1,8 @@
 //! `planaria run`: SQL files, one after another, stopping at the first error.
 
-use crate::print::{self, Format};
+use crate::print;
 use crate::recovery::Recovery;
+use crate::table::{Format, Table};
 use clap::Args;
 use planaria::{Database, Error, Session};
 use std::io::Write;
@@ -75,7 +76,7 @@ fn run_text(
             eprint!("{name}:{line}: {}", print::notice(notice));
         }
         if let Some(rows) = &result.rows {
-            let mut out = print::rows(rows, format);
+            let mut out = Table::from(rows).print(format, None, None);
             if tuples_only && format == Format::Aligned {
                 let body: Vec<&str> = out.lines().skip(2).collect();
                 out = body[..body.len().saturating_sub(1)].join("\n") + "\n";

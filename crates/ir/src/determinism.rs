@@ -166,7 +166,8 @@ impl Question {
             | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | RuleDef
             | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             TriggerDepth | HasPrivilege | HasRole | RelationSize | DatabaseSize | Setting | SetSetting
-            | CancelClient | TerminateClient | Sleep | SessionId | User | StartTime => Determinism::Session,
+            | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | Sleep
+            | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
         }
@@ -177,7 +178,12 @@ impl Question {
         self.locks()
             || matches!(
                 self,
-                Question::SetSetting | Question::CancelClient | Question::TerminateClient | Question::Sleep
+                Question::SetSetting
+                    | Question::CancelClient
+                    | Question::TerminateClient
+                    | Question::ReloadSettings
+                    | Question::ForgetStatements
+                    | Question::Sleep
             )
     }
 

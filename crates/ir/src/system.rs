@@ -100,6 +100,12 @@ questions! {
     /// Sends a client away; whether there is such a client. The second argument is how long to wait until it
     /// is gone, in milliseconds.
     TerminateClient "client.terminate" (I, I) -> B;
+    /// Has the server read its settings again.
+    ReloadSettings "settings.reload" () -> B;
+    /// Forgets what statements have taken.
+    ForgetStatements "statements.forget" () -> X;
+    /// When the server's settings were read last.
+    SettingsTime "settings.time" () -> S;
     /// Sleeps so many seconds.
     Sleep "sleep" (F) -> X;
     /// Takes an advisory lock: the key or its first part, the second part or 0, and how: a sum of `ADVISORY_*`.

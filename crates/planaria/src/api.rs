@@ -7,6 +7,7 @@ use crate::engine::checkpointer::Checkpointer;
 use crate::engine::collector::Collector;
 use crate::engine::nap::Sleeper;
 use crate::graph::{Graph, GraphRequest};
+use crate::host::Host;
 use crate::notice::Notice;
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
@@ -22,7 +23,7 @@ use crate::stats::{CheckpointReport, Memory, Stats};
 use crate::system::Stock;
 use crate::ticket::Ticket;
 use planaria_base::clock::CommitClock;
-use planaria_base::sync::Instant;
+use planaria_base::sync::{Instant, Mutex};
 use planaria_base::{CommitTs, Epoch, Error, Result, RoleId, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_log::Device;
@@ -35,13 +36,13 @@ use std::time::Duration;
 /// An engine and its threads, which end when this is dropped; sessions share the engine.
 pub(crate) struct EngineHandle(
     Arc<Engine>,
-    #[allow(dead_code, reason = "dropping it is its use")] Option<Checkpointer>,
+    Mutex<Option<Checkpointer>>,
     #[allow(dead_code, reason = "dropping it is its use")] Option<Collector>,
 );
 
 impl EngineHandle {
-    pub(crate) fn open(engine: Arc<Engine>, options: &Options) -> Result<Arc<EngineHandle>> {
-        let checkpointer = Checkpointer::start(&engine, options.checkpoints)?;
+    pub(crate) fn open(engine: Arc<Engine>) -> Result<Arc<EngineHandle>> {
+        let checkpointer = Mutex::new(Checkpointer::start(&engine)?);
         let collector = Collector::start(&engine)?;
         Ok(Arc::new(EngineHandle(engine, checkpointer, collector)))
     }
@@ -49,7 +50,7 @@ impl EngineHandle {
     /// Of an engine whose state nobody changes any more.
     pub(crate) fn replayed(engine: Arc<Engine>) -> Result<Arc<EngineHandle>> {
         let collector = Collector::start(&engine)?;
-        Ok(Arc::new(EngineHandle(engine, None, collector)))
+        Ok(Arc::new(EngineHandle(engine, Mutex::new(None), collector)))
     }
 }
 
@@ -107,6 +108,21 @@ impl EngineHandle {
         self.0.clients.set(clients);
     }
 
+    pub(crate) fn hosted_by(&self, host: &Arc<dyn Host>) {
+        self.0.host.set(host);
+    }
+
+    pub(crate) fn reconfigure(&self, options: &Options) -> Result<()> {
+        options.check()?;
+        self.0.defaults.store(Arc::new(options.defaults.clone()));
+        *self.0.policy.lock() = options.checkpoints;
+        let mut checkpointer = self.1.lock();
+        if checkpointer.is_none() {
+            *checkpointer = Checkpointer::start(&self.0)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn recovery(&self) -> Option<RecoveryReport> {
         self.0.recovery.lock().clone()
     }
@@ -161,7 +177,7 @@ impl EngineHandle {
         let clock = Arc::new(CommitClock::new(self.0.clock.epoch().next()));
         let copy = Engine::new(self.0.store.another(clock.clone()), clock, options)?;
         copy.install(Arc::new(self.0.copy_state()?));
-        EngineHandle::open(copy.start(device, options)?, options)
+        EngineHandle::open(copy.start(device, options)?)
     }
 
     /// Spread over about so much time.
@@ -239,6 +255,10 @@ impl SessionCore {
             let outcome = s.run_prepared_statement(statement, params);
             s.finish(outcome)
         })
+    }
+    /// The plan of a statement.
+    pub(crate) fn plan(&mut self, statement: &PreparedStatement) -> Result<Option<String>> {
+        self.in_time(|s| s.plan_of(statement))
     }
     /// Analyses a parsed statement whose first parameters have these types, where they are known.
     pub(crate) fn prepare_parsed(

@@ -80,16 +80,21 @@ pub trait Clients: Send + Sync {
     fn role(&self, number: i32) -> Option<RoleId>;
 }
 
-/// Who lent the engine its clients, if anybody did and is still there.
-#[derive(Default)]
-pub(crate) struct Lent(RwLock<Option<Weak<dyn Clients>>>);
+/// What somebody has lent the engine, if anybody did and is still there.
+pub(crate) struct Lent<T: ?Sized>(RwLock<Option<Weak<T>>>);
 
-impl Lent {
-    pub(crate) fn set(&self, clients: &Arc<dyn Clients>) {
-        *self.0.write() = Some(Arc::downgrade(clients));
+impl<T: ?Sized> Default for Lent<T> {
+    fn default() -> Self {
+        Lent(RwLock::new(None))
+    }
+}
+
+impl<T: ?Sized> Lent<T> {
+    pub(crate) fn set(&self, lent: &Arc<T>) {
+        *self.0.write() = Some(Arc::downgrade(lent));
     }
 
-    pub(crate) fn get(&self) -> Option<Arc<dyn Clients>> {
+    pub(crate) fn get(&self) -> Option<Arc<T>> {
         self.0.read().as_ref()?.upgrade()
     }
 }

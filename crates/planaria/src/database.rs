@@ -4,6 +4,7 @@ use crate::api::EngineHandle;
 use crate::clients::Clients;
 use crate::directory::{directory, directory_of_database};
 use crate::hold::Hold;
+use crate::host::Host;
 use crate::opening::{open_engine, open_engine_over};
 use crate::options::{Options, RecoveryReport};
 use crate::owned::{Owned, caught};
@@ -244,6 +245,18 @@ impl Database {
     /// live. For who serves the database to others.
     pub fn served_to(&self, clients: &Arc<dyn Clients>) {
         self.engine.served_to(clients);
+    }
+
+    /// Tells SQL of the server around it, for as long as that lives: its settings, and what statements have taken.
+    pub fn hosted_by(&self, host: &Arc<dyn Host>) {
+        self.engine.hosted_by(host);
+    }
+
+    /// Takes over from options what can change while the database is open: what sessions begin with, for those that begin
+    /// from now on, and when checkpoints are written. 42704, 22023 or 55P02, and nothing is changed, for what sessions
+    /// cannot begin with.
+    pub fn reconfigure(&self, options: &Options) -> Result<()> {
+        self.engine.reconfigure(options)
     }
 
     /// Counters and memory.

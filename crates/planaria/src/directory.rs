@@ -16,8 +16,9 @@ pub(crate) fn directory_of_database(path: &Path) -> Result<Arc<DirectoryDevice>>
             || name.starts_with("checkpoint-")
             || name.starts_with("spare-")
     };
-    // What file systems and their users put everywhere is in nobody's way.
-    let is_something = |name: &&String| !name.starts_with('.') && *name != "lost+found";
+    // What file systems and their users put everywhere is in nobody's way, and settings of the server may come first.
+    let is_settings = |name: &str| name.starts_with("planaria.") && name.ends_with(".toml");
+    let is_something = |name: &&String| !name.starts_with('.') && *name != "lost+found" && !is_settings(name);
     if !names.iter().any(is_ours)
         && let Some(name) = names.iter().find(is_something)
     {

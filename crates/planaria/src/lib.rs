@@ -42,6 +42,7 @@ mod directory;
 mod engine;
 mod graph;
 mod hold;
+mod host;
 pub mod log;
 mod notice;
 mod opening;
@@ -64,6 +65,7 @@ pub use clients::{Client, ClientState, Clients, Signal};
 pub use database::Database;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
 pub use hold::Hold;
+pub use host::{Host, HostChange, HostSetting, StatementStatistics};
 pub use notice::Notice;
 #[doc(hidden)]
 pub use options::UpperBound;
@@ -84,6 +86,12 @@ pub use statement::{
 };
 pub use stats::{CheckpointReport, CheckpointStats, Healing, Memory, Restart, Stats, Waiting};
 pub use ticket::Ticket;
+
+/// Where the statements of a text stand, without their semicolons: for programs that run them one by one. Nothing but quotes,
+/// comments, parentheses and bodies is looked at; 42601 where one of them does not end.
+pub fn split(text: &str) -> Result<Vec<std::ops::Range<usize>>> {
+    planaria_syntax::parse::split(text)
+}
 
 /// Whether a text ends a statement: all quotes closed, a semicolon at its end. For prompts.
 pub fn is_complete(text: &str) -> bool {

@@ -47,7 +47,7 @@ fn new_engine_as_chosen(options: &Options) -> Result<Arc<Engine>> {
 
 /// Opens an engine: on a device, or in memory.
 pub(crate) fn open_engine(device: Option<Arc<dyn Device>>, options: Options) -> Result<Arc<EngineHandle>> {
-    EngineHandle::open(new_engine_as_chosen(&options)?.start(device, &options)?, &options)
+    EngineHandle::open(new_engine_as_chosen(&options)?.start(device, &options)?)
 }
 
 /// The same over a protocol that need not be of the shelf.
@@ -55,7 +55,7 @@ pub(crate) fn open_engine_over<P: Hosted>(
     device: Option<Arc<dyn Device>>,
     options: Options,
 ) -> Result<Arc<EngineHandle>> {
-    EngineHandle::open(new_engine::<P>(&options)?.start(device, &options)?, &options)
+    EngineHandle::open(new_engine::<P>(&options)?.start(device, &options)?)
 }
 
 /// An engine in memory, in the state that a checkpoint and the log after it say, all of it or up to and with

@@ -432,6 +432,12 @@ impl Options {
         self.wall_clock = clock;
         self
     }
+    /// Whether a database can be opened with these: 42704, 22023 and 55P02 for what sessions cannot begin with.
+    pub fn check(&self) -> Result<()> {
+        self.defaults
+            .iter()
+            .try_for_each(|(name, value)| crate::settings::check_default(name, std::slice::from_ref(value)))
+    }
     /// Opens the database in a directory, making it if it is not there, and recovers it.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         Database::open_with(path.as_ref(), self)

@@ -28,6 +28,7 @@ pub(crate) mod savepoint;
 pub(crate) mod schema;
 pub(crate) mod schema_block;
 pub(crate) mod serve;
+pub(crate) mod server_settings;
 pub(crate) mod statement;
 pub(crate) mod temporary;
 pub(crate) mod truncate;

@@ -258,6 +258,11 @@ impl Session {
         Ok(Statement { inner: self.api.prepare_parsed(parsed, types)? })
     }
 
+    /// How a statement reads and writes, as EXPLAIN has it; `None` where it is no query and changes no rows.
+    pub fn plan(&mut self, statement: &Statement) -> Result<Option<String>> {
+        self.api.plan(&statement.inner)
+    }
+
     /// The statement of a text that was [remembered](Session::remember), if it is still what it was.
     pub fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Statement> {
         self.api.recall(text, types).map(|inner| Statement { inner })

@@ -23,7 +23,10 @@ use crate::read::{Reader, violation};
 use crate::reply::{Reply, Severity};
 use crate::scales::{Scales, Taken};
 use crate::server::Shared;
+use crate::shapes::shape;
 use crate::spool::Room;
+use crate::statement_log;
+use crate::statements::id_of;
 use planaria::{
     ClientState, Column, Done, Error, Params, Result, RowRef, RowSink, Session, SessionState, SqlState,
     Statement, StatementKind, Ticket, TransactionStatus,
@@ -75,6 +78,8 @@ pub(crate) struct Backend {
     pub(crate) closing: bool,
     /// What the error points into that a message ends with.
     pub(crate) error_text: Option<Box<str>>,
+    /// The statement that an error is about, for the log.
+    pub(crate) about: Option<Arc<str>>,
     settings_seen: u64,
     reported: Vec<String>,
 }
@@ -115,6 +120,10 @@ fn sleep_in_place(sleep: &mut dyn FnMut()) {
 pub(crate) struct How<'a> {
     /// Its shape: see [`crate::shapes`].
     pub(crate) shape: u64,
+    /// That of its text: see [`crate::statements`].
+    pub(crate) id: u64,
+    /// Its text; others may follow.
+    pub(crate) text: &'a str,
     pub(crate) params: &'a dyn Params,
     pub(crate) formats: &'a [Format],
     /// Where the calls of its procedure are counted, if that is known already.
@@ -123,9 +132,17 @@ pub(crate) struct How<'a> {
     pub(crate) described: bool,
 }
 
+impl<'a> How<'a> {
+    /// As simple query has it.
+    pub(crate) fn simple(text: &'a str) -> How<'a> {
+        let (shape, id) = (shape(text), id_of(text));
+        How { shape, id, text, params: &(), formats: &[], calls: None, described: true }
+    }
+}
+
 impl Backend {
     pub(crate) fn new(shared: Arc<Shared>, key: Key) -> Backend {
-        let room = Room::of_connection(&shared.room, shared.config.max_result_bytes as u64);
+        let room = Room::of_connection(&shared.room, shared.config().max_result_bytes as u64);
         let scales = Arc::new(Scales::new(shared.sessions.database().hold()));
         Backend {
             shared,
@@ -149,6 +166,7 @@ impl Backend {
             flush: false,
             closing: false,
             error_text: None,
+            about: None,
             settings_seen: 0,
             reported: Vec::new(),
         }
@@ -247,7 +265,9 @@ impl Backend {
     pub(crate) fn fail(&mut self, error: &Error, text: Option<&str>) {
         self.drain_notices();
         self.shared.metrics.error(error.sqlstate());
-        tracing::debug!(connection = self.key.process, sqlstate = %error.sqlstate(), "{}", error.message());
+        let about = self.about.take();
+        let statement = text.or(about.as_deref()).filter(|_| self.shared.config().log_failed_statements);
+        statement_log::failed(self.key.process, error, statement);
         let last = self.closing && error.sqlstate() == SqlState::ADMIN_SHUTDOWN;
         self.reply.error(if last { Severity::Fatal } else { Severity::Error }, error, text);
         let implicit = std::mem::take(&mut self.implicit);
@@ -525,10 +545,11 @@ impl Backend {
         }
         let rows = self.reply.len();
         let shapes = self.shared.shapes.clone();
-        let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
+        let (limits, room) = (Limits::of(&self.shared.config()), self.room.clone());
         let scales = self.scales.clone();
         let began = Instant::now();
         self.key.begins(statement.shared_text(), began);
+        self.about = Some(statement.shared_text().clone());
         let outcome = self.with_session(shapes.is_short(how.shape), |session, reply| {
             let start = reply.len();
             let (params, formats) = (how.params, how.formats);
@@ -562,7 +583,9 @@ impl Backend {
             Some(known) => known.clone(),
             None => statement.calls().and_then(|name| self.shared.metrics.procedure(name)),
         };
+        self.about = None;
         self.shared.metrics.statement(calls.as_deref(), time);
+        self.shared.statements.ran(how.id, how.text, self.key.role(), time, done.count);
         // As in PostgreSQL: a query describes its rows before it runs, anything else when it has run.
         self.insert_notices(if done.tag == "SELECT" { rows } else { start });
         if statement.kind() != StatementKind::Program {
@@ -572,7 +595,25 @@ impl Backend {
             // Another may begin before the client is told of its turn.
             self.end_of_transaction();
         }
+        let config = self.shared.config();
+        let (slow, explained) = (config.log_min_duration_statement, config.auto_explain);
+        if slow.is_some_and(|limit| time >= limit) || explained.is_some_and(|limit| time >= limit) {
+            drop(config);
+            let explained = explained.is_some_and(|limit| time >= limit);
+            let plan = if explained { self.plan(statement) } else { None };
+            statement_log::slow(self.key.process, time, how.text, plan.as_deref());
+        }
         Ok(done)
+    }
+
+    /// The plan of a statement that has run, if it has one.
+    #[cold]
+    fn plan(&mut self, statement: &Statement) -> Option<String> {
+        if statement.kind() != StatementKind::Program {
+            return None;
+        }
+        // The schema may have changed since; then there is none.
+        self.with_session(false, |session, _| session.plan(statement)).ok()?
     }
 
     /// Names that DEALLOCATE and DISCARD took away.

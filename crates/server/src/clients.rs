@@ -243,6 +243,11 @@ impl Key {
         application_name.clone_into(&mut self.entry.activity.lock().application_name);
     }
 
+    /// The role that logged in.
+    pub(crate) fn role(&self) -> RoleId {
+        self.entry.role
+    }
+
     /// Whether somebody wants it gone.
     pub(crate) fn terminated(&self) -> bool {
         self.entry.terminated.load(Ordering::Acquire)

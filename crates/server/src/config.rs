@@ -1,6 +1,7 @@
 //! How a server behaves. Where the values come from is the binary's business.
 
 use crate::tls::Tls;
+use planaria::{Error, Result, SqlState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +43,12 @@ pub struct Config {
     pub max_temp_bytes: usize,
     /// How much of an answer is kept in memory, in bytes; the rest waits in a temporary file.
     pub result_memory_bytes: usize,
+    /// Statements that take as long are logged; `None`: none is.
+    pub log_min_duration_statement: Option<Duration>,
+    /// Errors are logged with the statements that they were raised in.
+    pub log_failed_statements: bool,
+    /// Queries and changes that take as long are logged with their plans; `None`: none is.
+    pub auto_explain: Option<Duration>,
 }
 
 /// Who is asked for a password, by SCRAM-SHA-256. Clients of other machines always are.
@@ -55,18 +62,34 @@ pub enum Authentication {
     Trust,
     /// Everybody, always.
     Password,
+    /// Nobody: whoever comes is the one who has opened the database. For addresses that nobody else can reach.
+    Owner,
 }
 
 impl std::str::FromStr for Authentication {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Authentication, String> {
+    fn from_str(text: &str) -> std::result::Result<Authentication, String> {
         match text {
             "auto" => Ok(Authentication::Auto),
             "trust" => Ok(Authentication::Trust),
             "password" | "scram" | "scram-sha-256" => Ok(Authentication::Password),
             _ => Err(format!("there is no authentication \"{text}\"; there are: auto, trust, password")),
         }
+    }
+}
+
+impl Config {
+    /// 22023 where it contradicts itself.
+    pub fn check(&self) -> Result<()> {
+        let (reserved, max) = (self.superuser_reserved_connections, self.max_connections);
+        if reserved >= max {
+            let message = format!(
+                "superuser_reserved_connections ({reserved}) must be less than max_connections ({max})"
+            );
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        Ok(())
     }
 }
 
@@ -89,6 +112,9 @@ impl Default for Config {
             max_result_bytes: 16 << 30,
             max_temp_bytes: 64 << 30,
             result_memory_bytes: 8 << 20,
+            log_min_duration_statement: None,
+            log_failed_statements: true,
+            auto_explain: None,
         }
     }
 }

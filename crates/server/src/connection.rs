@@ -68,7 +68,7 @@ pub(crate) async fn serve(
     guest: Guest,
     phase: watch::Receiver<Phase>,
 ) -> End {
-    let timeout = shared.config.startup_timeout;
+    let timeout = shared.config().startup_timeout;
     let opened = tokio::select! {
         opened = tokio::time::timeout(timeout, login::open(&shared, stream)) => opened,
         () = guest.until_sent_away() => {
@@ -121,7 +121,7 @@ impl Connection {
 
     /// Has all messages answered that have come.
     async fn answer(&mut self) -> Result<(), End> {
-        let max = self.backend.shared.config.max_message_bytes;
+        let max = self.backend.shared.config().max_message_bytes;
         while !self.backend.closing {
             match self.input.front(max) {
                 Front::Incomplete => return Ok(()),
@@ -166,7 +166,7 @@ impl Connection {
         }
         let Backend { reply, key, shared, closing, scales, deadline, .. } = &mut self.backend;
         let blocked = || key.waits(WRITES);
-        let timeout = shared.config.write_timeout;
+        let timeout = shared.config().write_timeout;
         let waited = match until_on_disk(key, *deadline, pending).await {
             Ok(Some(_)) if key.terminated() => {
                 // Nothing is said of what was done, as it may be lost.

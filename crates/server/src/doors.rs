@@ -7,6 +7,8 @@ use crate::events::Events;
 use crate::input::Input;
 use crate::listen::Listener;
 use crate::lobby::{Guest, Lobby, origin};
+use crate::progress::Progress;
+use crate::settings::Hangups;
 use crate::startup::{Wish, hear, refuse};
 use crate::stream::Stream;
 use crate::tls::Tls;
@@ -31,19 +33,15 @@ pub struct Doors {
     listeners: Vec<Listener>,
     /// Those whose clients are told to wait, until the sender is dropped.
     answered: Option<(watch::Sender<()>, JoinSet<Listener>)>,
+    progress: Progress,
+    hangups: Hangups,
 }
 
 impl Doors {
     /// Listens at the addresses of the configuration. Errors: 58000 with the address that cannot be had, 22023
     /// where the configuration contradicts itself.
     pub fn open(config: Config) -> Result<Doors> {
-        let (reserved, max) = (config.superuser_reserved_connections, config.max_connections);
-        if reserved >= max {
-            let message = format!(
-                "superuser_reserved_connections ({reserved}) must be less than max_connections ({max})"
-            );
-            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
-        }
+        config.check()?;
         // For who comes in, for signals and timers.
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.enable_all().thread_name("planaria-doors").worker_threads(1);
@@ -65,12 +63,26 @@ impl Doors {
             let _in_runtime = runtime.enter();
             listeners.push(Listener::unix(directory, port)?);
         }
-        Ok(Doors { runtime, crew, config, addresses, listeners, answered: None })
+        Ok(Doors {
+            runtime,
+            crew,
+            config,
+            addresses,
+            listeners,
+            answered: None,
+            progress: Progress::default(),
+            hangups: Hangups::default(),
+        })
     }
 
     /// Where they are.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where to say how far the recovery is, for those who are told to wait.
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
     }
 
     /// From now on, and until a server takes the doors over, clients are told that the database is starting up.
@@ -81,36 +93,36 @@ impl Doors {
         let mut answered = JoinSet::new();
         for listener in self.listeners.drain(..) {
             let (lobby, tls, dropped) = (lobby.clone(), tls.clone(), dropped.clone());
+            let progress = self.progress.clone();
             let events = self.crew.events().clone();
-            answered.spawn_on(answer(listener, events, lobby, tls, dropped), self.runtime.handle());
+            answered.spawn_on(answer(listener, events, lobby, tls, progress, dropped), self.runtime.handle());
         }
         self.answered = Some((until, answered));
     }
 
-    /// SIGHUP does not end the process: settings are read when it starts, and it goes on with those.
-    pub fn survive_hangups(&self) -> Result<()> {
+    /// SIGHUP does not end the process: it has the settings read again, as soon as clients are served.
+    pub fn hear_hangups(&self) -> Result<()> {
         use tokio::signal::unix::{SignalKind, signal};
         let _in_runtime = self.runtime.enter();
         let mut hangups = signal(SignalKind::hangup())?;
+        let heard = self.hangups.clone();
         self.runtime.spawn(async move {
             while hangups.recv().await.is_some() {
-                tracing::info!(
-                    "SIGHUP: settings are read when the server starts; it goes on with those it has"
-                );
+                heard.reload();
             }
         });
         Ok(())
     }
 
     /// What a server takes over.
-    pub(crate) fn into_parts(mut self) -> (Runtime, Crew, Vec<Listener>, Vec<SocketAddr>, Config) {
+    pub(crate) fn into_parts(mut self) -> (Runtime, Crew, Vec<Listener>, Vec<SocketAddr>, Config, Hangups) {
         if let Some((until, mut answered)) = self.answered.take() {
             drop(until);
             while let Some(listener) = self.runtime.block_on(answered.join_next()) {
                 self.listeners.extend(listener.ok());
             }
         }
-        (self.runtime, self.crew, self.listeners, self.addresses, self.config)
+        (self.runtime, self.crew, self.listeners, self.addresses, self.config, self.hangups)
     }
 }
 
@@ -119,6 +131,7 @@ async fn answer(
     events: Arc<Events>,
     lobby: Arc<Lobby>,
     tls: Option<Tls>,
+    progress: Progress,
     mut dropped: watch::Receiver<()>,
 ) -> Listener {
     loop {
@@ -126,7 +139,7 @@ async fn answer(
             accepted = listener.accept(&events) => match accepted {
                 Ok((stream, _)) => {
                     let guest = lobby.enter(origin(stream.peer()));
-                    tokio::spawn(tokio::time::timeout(PATIENCE, too_early(stream, guest, tls.clone())));
+                    tokio::spawn(tokio::time::timeout(PATIENCE, too_early(stream, guest, tls.clone(), progress.clone())));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             },
@@ -136,11 +149,15 @@ async fn answer(
 }
 
 /// Answers one client, if it says what it wants.
-async fn too_early(stream: Stream, guest: Guest, tls: Option<Tls>) {
+async fn too_early(stream: Stream, guest: Guest, tls: Option<Tls>, progress: Progress) {
     let answered = async {
         let mut input = Input::default();
         if let Ok((mut stream, Wish::Enter(_))) = hear(tls.as_ref(), stream, &mut input).await {
             let error = Error::new(SqlState::new("57P03"), "the database system is starting up");
+            let error = match progress.told() {
+                Some(told) => error.detail(told),
+                None => error,
+            };
             refuse(&mut stream, &error, PATIENCE).await;
         }
     };

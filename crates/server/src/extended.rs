@@ -9,6 +9,7 @@ use crate::portal::{Held, Portal, Prepared, State};
 use crate::query::named;
 use crate::read::Reader;
 use crate::shapes::shape;
+use crate::statements::id_of;
 use planaria::{Done, Error, Result, SqlState, Statement, StatementKind, Ticket, Type};
 use planaria_base::oid;
 use std::sync::Arc;
@@ -86,7 +87,8 @@ impl Backend {
     fn made(&self, statement: Option<Statement>, declared: Vec<u32>, shape: u64) -> Prepared {
         let name = statement.as_ref().and_then(Statement::calls);
         let calls = name.and_then(|name| self.shared.metrics.procedure(name));
-        Prepared { statement, declared, shape, calls }
+        let id = statement.as_ref().map_or(0, |s| id_of(s.text()));
+        Prepared { statement, declared, shape, id, calls }
     }
 
     /// The statement of a name: made by Parse, or by PREPARE.
@@ -117,6 +119,7 @@ impl Backend {
         let statement = body.string()?;
         let prepared = self.prepared(statement)?;
         if let Some(statement) = &prepared.statement {
+            self.about = Some(statement.shared_text().clone());
             self.check_failed(statement.leaves_failed_transaction())?;
         }
         // The memory of the portal before is used again.
@@ -248,7 +251,7 @@ impl Backend {
             return Err(no_portal(name));
         }
         self.check_failed(false)?;
-        let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
+        let (limits, room) = (Limits::of(&self.shared.config()), self.room.clone());
         let scales = self.scales.clone();
         let begin = self.reply.len();
         let outcome = self.with_session(false, |session, reply| {
@@ -319,6 +322,8 @@ impl Backend {
         }
         let how = How {
             shape: portal.prepared.shape,
+            id: portal.prepared.id,
+            text: statement.text(),
             params: &portal.params,
             formats: &portal.formats,
             calls: Some(&portal.prepared.calls),

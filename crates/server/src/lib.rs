@@ -24,6 +24,10 @@
 //! or not ([`login`]), and takes a place among `max_connections`, the last of which are for superusers. Wrong
 //! passwords are slowed ([`throttle`]). Before the database is open, clients are told so ([`Doors`]).
 //!
+//! **What operators see.** Settings can change while clients are served ([`settings`]); what statements take is counted by thread and
+//! added up when somebody asks ([`statements`]); metrics, and a page for browsers, have an address and threads of their own
+//! ([`monitor`], [`page`]).
+//!
 //! **What must hold.** No reply leaves before the commits that it tells of, or that its rows were read
 //! from, are on disk; but for those of statements within a transaction block that may write: what they
 //! show counts when COMMIT is answered, which waits for all of it. Once the log has failed nothing is
@@ -51,16 +55,21 @@ mod login;
 mod metrics;
 mod monitor;
 mod overflow;
+mod page;
 mod pool;
 mod portal;
+mod progress;
 mod query;
 mod read;
 mod reply;
 mod scales;
 mod server;
+mod settings;
 mod shapes;
 mod spool;
 mod startup;
+mod statement_log;
+mod statements;
 mod stream;
 mod throttle;
 mod tls;
@@ -68,5 +77,7 @@ mod tls;
 pub use config::{Authentication, Config};
 pub use doors::Doors;
 pub use monitor::Monitor;
+pub use progress::Progress;
 pub use server::{Server, Stopper};
+pub use settings::{Read, Source};
 pub use tls::Tls;

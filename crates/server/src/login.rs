@@ -34,7 +34,7 @@ pub(crate) struct Opened {
 /// Lets a client in; `None`: it has been answered, and that is all.
 pub(crate) async fn open(shared: &Arc<Shared>, stream: Stream) -> io::Result<Option<Opened>> {
     let mut input = Input::default();
-    let (mut stream, wish) = hear(shared.config.tls.as_ref(), stream, &mut input).await?;
+    let (mut stream, wish) = hear(shared.config().tls.as_ref(), stream, &mut input).await?;
     let startup = match wish {
         Wish::Enter(startup) => startup,
         Wish::Cancel(process, secret) => {
@@ -58,7 +58,7 @@ pub(crate) async fn open(shared: &Arc<Shared>, stream: Stream) -> io::Result<Opt
         Err(error) => {
             shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
             tracing::info!(peer = ?peer, sqlstate = %error.sqlstate(), "refused: {}", error.message());
-            refuse(&mut stream, &error, shared.config.write_timeout).await;
+            refuse(&mut stream, &error, shared.config().write_timeout).await;
             Ok(None)
         }
     }
@@ -67,16 +67,16 @@ pub(crate) async fn open(shared: &Arc<Shared>, stream: Stream) -> io::Result<Opt
 /// Whether a client is let in as whoever it says it is; 28000 where it cannot be let in at all.
 fn is_trusted(shared: &Shared, local: bool, encrypted: bool) -> Result<bool> {
     let refused = |message| Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message);
-    let trusts = match shared.config.authentication {
+    let trusts = match shared.config().authentication {
         Authentication::Auto => !shared.sessions.database().had_passwords(),
-        Authentication::Trust => local,
+        Authentication::Trust | Authentication::Owner => local,
         Authentication::Password => false,
     };
     if trusts && !local {
         let message = "connections from other machines are not accepted until a role has had a password";
         return Err(refused(message).hint("On the server's machine: ALTER ROLE postgres PASSWORD '...'."));
     }
-    if !local && shared.config.require_tls && !encrypted {
+    if !local && shared.config().require_tls && !encrypted {
         let message = "connections from other machines must be encrypted";
         return Err(refused(message).hint("Connect with sslmode=require."));
     }
@@ -152,7 +152,7 @@ fn now_micros() -> i64 {
 }
 
 async fn send(shared: &Shared, stream: &mut Stream, reply: &mut Reply) -> io::Result<()> {
-    match write(stream, reply, shared.config.write_timeout, || {}).await {
+    match write(stream, reply, shared.config().write_timeout, || {}).await {
         Ok(()) => Ok(()),
         Err(End::Lost(error)) => Err(error),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
@@ -196,7 +196,9 @@ fn admit(shared: &Arc<Shared>, startup: Startup, peer: Option<SocketAddr>) -> Re
         ));
     }
     let mut backend = Backend::new(shared.clone(), shared.clients.open(role.id, peer));
-    backend.session()?.log_in_as(&startup.user)?;
+    if shared.config().authentication != Authentication::Owner {
+        backend.session()?.log_in_as(&startup.user)?;
+    }
     if startup.minor > 0 || !startup.unknown.is_empty() {
         let unknown: Vec<&str> = startup.unknown.iter().map(String::as_str).collect();
         backend.reply.negotiate_protocol_version(&unknown);

@@ -103,6 +103,17 @@ impl Metrics {
         Some(all.entry(name.to_owned()).or_default().clone())
     }
 
+    /// Statements and errors so far; and the counts of times, of all statements and then of each procedure, by name.
+    pub(crate) fn counts(&self) -> (u64, u64, Vec<(String, Vec<u64>)>) {
+        let errors = self.errors.read().values().sum();
+        let buckets = |h: &Histogram| h.buckets.iter().map(|b| b.load(Ordering::Relaxed)).collect();
+        let mut procedures: Vec<_> =
+            self.procedures.read().iter().map(|(n, h)| (n.clone(), buckets(h))).collect();
+        procedures.sort_by(|a, b| a.0.cmp(&b.0));
+        procedures.insert(0, ("all statements".to_owned(), buckets(&self.statements)));
+        (self.statements.count(), errors, procedures)
+    }
+
     /// A client has been told of an error.
     pub(crate) fn error(&self, sqlstate: SqlState) {
         *self.errors.write().entry(sqlstate.as_str().to_owned()).or_default() += 1;
@@ -295,7 +306,7 @@ impl Page {
 }
 
 /// Memory of the process, where the system tells.
-fn resident_bytes() -> Option<u64> {
+pub(crate) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)

@@ -4,7 +4,10 @@
 //! * `/health`: 200 when clients are served, else 503; a line says why.
 //! * `/metrics`: for Prometheus.
 //! * `/status`: for people (`planaria status`).
+//! * `/`: a page for browsers, which asks for `/data.json`: see [`crate::page`].
 
+use crate::page::{self, PAGE, Refused};
+use crate::progress;
 use crate::server::{Server, Shared};
 use parking_lot::Mutex;
 use planaria::{Error, RecoveryProgress, Result, SqlState};
@@ -12,15 +15,20 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 const REQUESTS_MAX: usize = 16;
 const UNAVAILABLE: &str = "503 Service Unavailable";
+/// The page is on its own: nothing is loaded from elsewhere, and nobody puts it into another.
+const PAGE_HEADERS: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
+     script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'\r\n";
+const DATA_HEADERS: &str = "Cache-Control: no-store\r\n";
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 enum State {
-    Recovering(RecoveryProgress),
+    /// Since when it is in this stage.
+    Recovering(RecoveryProgress, Instant),
     Serving(Arc<Shared>),
     Stopping,
 }
@@ -38,7 +46,7 @@ impl Monitor {
         let listener = TcpListener::bind(address).map_err(|e| {
             Error::new(SqlState::SYSTEM_ERROR, format!("could not listen at {address} for metrics: {e}"))
         })?;
-        let state = Arc::new(Mutex::new(State::Recovering(RecoveryProgress::default())));
+        let state = Arc::new(Mutex::new(State::Recovering(RecoveryProgress::default(), Instant::now())));
         let monitor = Monitor { state, address: listener.local_addr()? };
         let answers = monitor.clone();
         std::thread::Builder::new()
@@ -54,7 +62,12 @@ impl Monitor {
 
     /// The database is being recovered, and is so far.
     pub fn recovering(&self, progress: RecoveryProgress) {
-        *self.state.lock() = State::Recovering(progress);
+        let mut state = self.state.lock();
+        let since = match &*state {
+            State::Recovering(before, since) if before.stage == progress.stage => *since,
+            _ => Instant::now(),
+        };
+        *state = State::Recovering(progress, since);
     }
 
     /// Clients are served.
@@ -104,20 +117,41 @@ impl Monitor {
                 return Ok(());
             }
         }
-        let line = request.split(|b| *b == b'\r').next().unwrap_or_default();
-        let line = String::from_utf8_lossy(line);
-        let mut words = line.split(' ');
+        let request = String::from_utf8_lossy(&request);
+        let mut words = request.lines().next().unwrap_or_default().split(' ');
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (mut kind, mut more) = ("text/plain; version=0.0.4; charset=utf-8", "");
         let (status, body) = match (method, path.split('?').next().unwrap_or_default()) {
             ("GET" | "HEAD", "/health") => self.health(),
             ("GET" | "HEAD", "/metrics") => ("200 OK", self.metrics()),
             ("GET" | "HEAD", "/status") => self.status(),
-            ("GET" | "HEAD", _) => ("404 Not Found", "There are /health, /metrics and /status.\n".to_owned()),
+            ("GET" | "HEAD", "/") => {
+                (kind, more) = ("text/html; charset=utf-8", PAGE_HEADERS);
+                ("200 OK", PAGE.to_owned())
+            }
+            ("GET" | "HEAD", "/data.json") => match self.data(&request, stream.peer_addr()?) {
+                Ok(data) => {
+                    (kind, more) = ("application/json", DATA_HEADERS);
+                    ("200 OK", data)
+                }
+                Err(Refused::Unknown) => {
+                    more = "WWW-Authenticate: Basic realm=\"planaria: a superuser\", charset=\"UTF-8\"\r\n";
+                    ("401 Unauthorized", "A superuser's name and password are asked for.\n".to_owned())
+                }
+                Err(Refused::Elsewhere) => {
+                    let why =
+                        "Only this machine is told, by an address or as localhost. From elsewhere: ssh -L.\n";
+                    ("403 Forbidden", why.to_owned())
+                }
+            },
+            ("GET" | "HEAD", _) => {
+                ("404 Not Found", "There are /, /health, /metrics and /status.\n".to_owned())
+            }
             _ => ("405 Method Not Allowed", String::new()),
         };
         write!(
             stream,
-            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{more}X-Content-Type-Options: nosniff\r\n\
              Content-Length: {}\r\nConnection: close\r\n\r\n",
             body.len()
         )?;
@@ -130,7 +164,7 @@ impl Monitor {
     /// Who serves, if anybody; the lock is not held while figures are gathered.
     fn shared(&self) -> std::result::Result<Arc<Shared>, String> {
         match &*self.state.lock() {
-            State::Recovering(p) => Err(format!(
+            State::Recovering(p, _) => Err(format!(
                 "recovering: {} of {} bytes of the log, {} transactions\n",
                 p.bytes_done, p.bytes_total, p.transactions
             )),
@@ -150,11 +184,27 @@ impl Monitor {
         match self.shared() {
             Ok(shared) => {
                 let stats = shared.sessions.database().stats();
-                let (open, max) = (shared.connections(), shared.config.max_connections);
+                let (open, max) = (shared.connections(), shared.config().max_connections);
                 ("200 OK", shared.metrics.summary(open, max, &stats))
             }
             Err(why) => (UNAVAILABLE, why),
         }
+    }
+
+    /// What the page shows.
+    fn data(&self, request: &str, peer: SocketAddr) -> std::result::Result<String, Refused> {
+        page::check_origin(request, peer)?;
+        let shared = match &*self.state.lock() {
+            State::Recovering(p, since) => {
+                let text = progress::describe(p, since.elapsed());
+                return Ok(page::apart("recovering", Some((progress::percent_of(p), text))));
+            }
+            State::Serving(shared) => shared.clone(),
+            State::Stopping => return Ok(page::apart("stopping", None)),
+        };
+        page::check(&shared, request, peer)?;
+        // Where the database is being closed, for one.
+        Ok(page::data(&shared).unwrap_or_else(|error| page::apart(error.message(), None)))
     }
 
     fn metrics(&self) -> String {
@@ -164,7 +214,7 @@ impl Monitor {
                 u8::from(serving)
             )
         };
-        if let State::Recovering(p) = &*self.state.lock() {
+        if let State::Recovering(p, _) = &*self.state.lock() {
             let done = |kind: &str, n: u64| format!("planaria_replay_bytes{{of=\"{kind}\"}} {n}\n");
             return format!(
                 "{}# HELP planaria_replay_bytes Log replayed by the recovery under way.\n\
@@ -176,7 +226,7 @@ impl Monitor {
         }
         let Ok(shared) = self.shared() else { return up(false) };
         let db = shared.sessions.database();
-        let (open, max) = (shared.connections(), shared.config.max_connections);
+        let (open, max) = (shared.connections(), shared.config().max_connections);
         up(true) + &shared.metrics.page(open, max, &db.stats(), db.recovery().as_ref())
     }
 }

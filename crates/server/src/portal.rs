@@ -16,6 +16,8 @@ pub(crate) struct Prepared {
     pub(crate) declared: Vec<u32>,
     /// See [`crate::shapes`].
     pub(crate) shape: u64,
+    /// See [`crate::statements`].
+    pub(crate) id: u64,
     /// Where the calls of its procedure are counted.
     pub(crate) calls: Option<Arc<Histogram>>,
 }

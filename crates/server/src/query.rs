@@ -7,7 +7,6 @@ use crate::backend::{Backend, How};
 use crate::copy;
 use crate::crew::blocking;
 use crate::read::{Reader, violation};
-use crate::shapes::shape;
 use planaria::{Done, Parsed, Result, Statement, StatementKind};
 
 /// Before a longer text is parsed the other threads are told.
@@ -79,8 +78,7 @@ impl Backend {
     }
 
     fn run_alone(&mut self, statement: &Statement, text: &str) -> Result<()> {
-        let how = How { shape: shape(text), params: &(), formats: &[], calls: None, described: true };
-        let done = self.run(statement, &how)?;
+        let done = self.run(statement, &How::simple(text))?;
         self.complete(done);
         Ok(())
     }
@@ -133,9 +131,8 @@ impl Backend {
             });
         }
         let own_text = if several { &parsed.text()[parsed.position()..] } else { parsed.text() };
-        let how = How { shape: shape(own_text), params: &(), formats: &[], calls: None, described: true };
         let start = self.reply.len();
-        let done = self.run(&statement, &how)?;
+        let done = self.run(&statement, &How::simple(own_text))?;
         if !several && kind == StatementKind::Program {
             self.session()?.remember(parsed.text(), &statement);
         }

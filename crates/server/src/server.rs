@@ -10,15 +10,19 @@ use crate::listen::Listener;
 use crate::lobby::{Lobby, origin};
 use crate::metrics::Metrics;
 use crate::pool::SessionPool;
+use crate::settings::Source;
 use crate::shapes::Shapes;
 use crate::spool::Room;
+use crate::statements::Statements;
 use crate::stream::Stream;
 use crate::throttle::Throttle;
+use arc_swap::{ArcSwap, Guard};
+use parking_lot::Mutex;
 use planaria::{Database, Error, Result, SqlState};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -31,7 +35,13 @@ const LOBBY_MIN: usize = 256;
 
 /// What all connections share.
 pub(crate) struct Shared {
-    pub(crate) config: Config,
+    config: ArcSwap<Config>,
+    /// Where it is from.
+    pub(crate) source: OnceLock<Arc<dyn Source>>,
+    pub(crate) statements: Statements,
+    pub(crate) started: SystemTime,
+    /// When the settings were read last.
+    pub(crate) loaded: Mutex<SystemTime>,
     pub(crate) sessions: SessionPool,
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) clients: Arc<Registry>,
@@ -108,12 +118,16 @@ impl Server {
 
     /// Lets clients in by doors that are open already.
     pub fn behind(doors: Doors, db: Arc<Database>) -> Server {
-        let (runtime, crew, listeners, addresses, config) = doors.into_parts();
+        let (runtime, crew, listeners, addresses, config, hangups) = doors.into_parts();
         let max = config.max_connections;
         let shared = Arc::new(Shared {
             room: Room::of_server(config.max_temp_bytes as u64),
             lobby: Lobby::new(config.max_startups_per_address, max.max(LOBBY_MIN)),
-            config,
+            config: ArcSwap::from_pointee(config),
+            source: OnceLock::new(),
+            statements: Statements::default(),
+            started: SystemTime::now(),
+            loaded: Mutex::new(SystemTime::now()),
             secret: db.identity().unwrap_or_else(rand::random),
             sessions: SessionPool::new(db),
             shapes: Arc::new(Shapes::default()),
@@ -124,6 +138,9 @@ impl Server {
         });
         let clients: Arc<dyn planaria::Clients> = shared.clients.clone();
         shared.sessions.database().served_to(&clients);
+        let host: Arc<dyn planaria::Host> = shared.clone();
+        shared.sessions.database().hosted_by(&host);
+        hangups.hears(&shared);
         shared.tell_who_is_trusted();
         let (phase, _) = watch::channel(Phase::Running);
         Server { crew, runtime, listeners, addresses, shared, phase: Arc::new(phase) }
@@ -136,6 +153,12 @@ impl Server {
 
     pub(crate) fn shared(&self) -> Arc<Shared> {
         self.shared.clone()
+    }
+
+    /// Where its settings are from: then SQL shows and changes them, and SIGHUP has them read again.
+    pub fn settings_from(&self, source: Arc<dyn Source>) {
+        // The first stays.
+        let _ = self.shared.source.set(source);
     }
 
     /// A handle that stops it.
@@ -194,8 +217,8 @@ impl Server {
             tokio::select! {
                 () = all_gone(&mut count) => return,
                 _ = stopped => {}
-                () = tokio::time::sleep(shared.config.drain_timeout) => {
-                    let time = shared.config.drain_timeout;
+                () = tokio::time::sleep(shared.config().drain_timeout) => {
+                    let time = shared.config().drain_timeout;
                     tracing::warn!("transactions are still open after {time:?}: closing them");
                     phase.send_replace(Phase::Stopping);
                 }
@@ -217,6 +240,16 @@ impl Server {
 }
 
 impl Shared {
+    /// How it behaves now.
+    pub(crate) fn config(&self) -> Guard<Arc<Config>> {
+        self.config.load()
+    }
+
+    /// It is to behave so from now on.
+    pub(crate) fn behave(&self, config: Config) {
+        self.config.store(Arc::new(config));
+    }
+
     /// Clients that were let in.
     pub(crate) fn connections(&self) -> usize {
         self.open.load(Ordering::Relaxed)
@@ -224,7 +257,7 @@ impl Shared {
 
     /// Whether there is any place for one more; 53300 where there is none.
     pub(crate) fn has_place(&self) -> Result<()> {
-        if self.connections() < self.config.max_connections {
+        if self.connections() < self.config().max_connections {
             return Ok(());
         }
         Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))
@@ -232,7 +265,7 @@ impl Shared {
 
     fn tell_who_is_trusted(&self) {
         let had_passwords = self.sessions.database().had_passwords();
-        match self.config.authentication {
+        match self.config().authentication {
             Authentication::Auto if !had_passwords => tracing::warn!(
                 "no role has had a password yet: everybody on this machine may connect as anybody; others are refused"
             ),
@@ -317,7 +350,7 @@ impl Place {
     pub(crate) fn take(shared: &Arc<Shared>, superuser: bool) -> Result<Place> {
         let before = shared.open.fetch_add(1, Ordering::Relaxed);
         let place = Place(shared.clone());
-        let config = &shared.config;
+        let config = shared.config();
         let refused = if before >= config.max_connections {
             "sorry, too many clients already"
         } else if !superuser && before + config.superuser_reserved_connections >= config.max_connections {

@@ -57,7 +57,7 @@ fn run_keeps_what_it_did_in_a_directory() {
     let output = planaria(&["run", "--data", &data, &first.display().to_string()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = planaria(&["run", "--data", &data, &second.display().to_string()]);
-    assert_eq!(text(&output.stdout), " a |  b  \n---+-----\n 1 | one\n 2 |\n(2 rows)\n\n");
+    assert_eq!(text(&output.stdout), " a |  b  \n---+-----\n 1 | one\n 2 | \n(2 rows)\n\n");
 }
 
 #[test]
@@ -478,4 +478,42 @@ fn bench_makes_contention() {
     }
     let output = planaria(&["bench", "voter", "--theta", "1"]);
     assert!(text(&output.stderr).contains("voter has no parameter \"theta\""), "{}", text(&output.stderr));
+}
+
+/// The demo ends well, in lines that a terminal of 80 columns does not wrap; what it cannot do is an error.
+#[test]
+fn demo_loads_runs_is_killed_and_recovers() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = dir.path().join("data").display().to_string();
+    let output =
+        planaria(&["demo", "--warehouses", "1", "--seconds", "0.5", "--threads", "2", "--data", &data]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{out}{err}");
+    for part in [
+        "1. Load",
+        "TPC-C, 1 warehouse, into",
+        "2. Run",
+        "new_order",
+        "3. Recover",
+        "rows loaded from the checkpoint",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    for part in ["none is lost", "5. Compare", "this restart", "serial replay", "log of rows"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(out.lines().all(|line| line.contains(&data) || line.chars().count() <= 80), "{out}");
+    assert!(!out.contains('\x1b'), "colours are for terminals");
+    let again = planaria(&["demo", "--data", &data]);
+    assert!(!again.status.success() && text(&again.stderr).contains("is not empty"));
+    for wrong in [
+        ["--warehouses", "0"],
+        ["--seconds", "0"],
+        ["--seconds", "-1"],
+        ["--threads", "0"],
+        ["--seconds", "x"],
+    ] {
+        let output = planaria(&[&["demo"], &wrong[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", text(&output.stderr));
+    }
 }

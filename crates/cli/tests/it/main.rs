@@ -3,3 +3,4 @@
 mod cli;
 mod directories;
 mod operations;
+mod shell;

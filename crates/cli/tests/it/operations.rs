@@ -266,6 +266,48 @@ fn a_hangup_ends_no_server() {
     server.stop();
 }
 
+#[test]
+fn settings_stand_in_one_file_and_are_read_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = at(dir.path(), "data");
+    std::fs::create_dir(&data).expect("makes it");
+    let file = Path::new(&data).join("planaria.toml");
+    std::fs::write(&file, "max_connections = 50\n").expect("writes");
+    let server = Server::start(&data);
+    let ask = |sql: &str| server.ask(sql).expect("an answer").remove(0);
+    let until = |wanted: &str| {
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while ask("SHOW max_connections") != wanted {
+            assert!(std::time::Instant::now() < deadline, "not {wanted}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until("50");
+    std::fs::write(&file, "max_connections = 51\n").expect("writes");
+    let pid = server.child.id().to_string();
+    let hang_up = || assert!(Command::new("kill").args(["-HUP", &pid]).status().expect("runs").success());
+    hang_up();
+    until("51");
+    // What cannot be leaves all as it is.
+    std::fs::write(&file, "max_connections = 'many'\n").expect("writes");
+    let error = server.ask("SELECT pg_reload_conf()").expect_err("it cannot be read");
+    assert!(error.contains("planaria.toml"), "{error}");
+    hang_up();
+    until("51");
+    std::fs::write(&file, "max_connections = 52\n").expect("writes");
+    server.ask("ALTER SYSTEM SET loggers = 2").expect("is noted");
+    assert_eq!(ask("SELECT pg_reload_conf()"), "t");
+    until("52");
+    assert_eq!(ask("SELECT name FROM pg_settings WHERE pending_restart"), "loggers");
+    server.stop();
+    let server = Server::start(&data);
+    let shown = server.ask(
+        "SELECT setting || ' ' || source FROM pg_settings WHERE name IN ('loggers', 'keep_log') ORDER BY 1",
+    );
+    assert_eq!(shown, Ok(vec!["2 configuration file".to_owned(), "on command line".to_owned()]));
+    server.stop();
+}
+
 /// The port is known to be in use before anything is made.
 #[test]
 fn a_port_in_use_leaves_no_directory() {

@@ -76,15 +76,15 @@ impl CheckpointPolicy {
 
 impl Checkpointer {
     /// Starts the thread, if there is anything for it to do.
-    pub(crate) fn start(engine: &Arc<Engine>, policy: CheckpointPolicy) -> Result<Option<Checkpointer>> {
-        if policy.is_off() || engine.log.get().is_none() {
+    pub(crate) fn start(engine: &Arc<Engine>) -> Result<Option<Checkpointer>> {
+        if engine.policy.lock().is_off() || engine.log.get().is_none() {
             return Ok(None);
         }
         let stopping = engine.stopping.clone();
         let weak = Arc::downgrade(engine);
         let stop = stopping.clone();
         let thread = thread::Builder::new().name("checkpointer".into());
-        let thread = thread.spawn(move || run(&weak, &policy, &stop))?;
+        let thread = thread.spawn(move || run(&weak, &stop))?;
         Ok(Some(Checkpointer { stopping, thread: Some(thread) }))
     }
 }
@@ -99,7 +99,7 @@ impl Drop for Checkpointer {
     }
 }
 
-fn run(engine: &Weak<Engine>, policy: &CheckpointPolicy, stopping: &AtomicBool) {
+fn run(engine: &Weak<Engine>, stopping: &AtomicBool) {
     let mut not_before = Instant::now();
     loop {
         thread::park_timeout(EVERY);
@@ -107,9 +107,14 @@ fn run(engine: &Weak<Engine>, policy: &CheckpointPolicy, stopping: &AtomicBool) 
             return;
         }
         let Some(engine) = engine.upgrade() else { return };
+        let policy = *engine.policy.lock();
         // A failure is counted, and its cause kept.
         if Instant::now() >= not_before && policy.is_due(&engine.checkpoint_stats()) {
-            let due = || policy.due_share(&engine.checkpoint_stats());
+            // It may be changed meanwhile.
+            let due = || {
+                let policy = *engine.policy.lock();
+                policy.due_share(&engine.checkpoint_stats())
+            };
             if engine.checkpoint(&|| Ok(()), &|share| engine.leave_cores(share, &due)).is_err() {
                 not_before = Instant::now() + AFTER_FAILURE;
             }

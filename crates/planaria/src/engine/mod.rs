@@ -98,7 +98,9 @@ pub(crate) struct Engine {
     pub(crate) started: i64,
     pub(crate) recovery: Mutex<Option<RecoveryReport>>,
     /// Who is connected to the server, if there is one.
-    pub(crate) clients: crate::clients::Lent,
+    pub(crate) clients: crate::clients::Lent<dyn crate::Clients>,
+    /// The server itself.
+    pub(crate) host: crate::clients::Lent<dyn crate::Host>,
     pub(crate) open_snapshots: open_snapshots::SnapshotList,
     /// What transaction blocks read.
     pub(crate) block_moments: open_snapshots::BlockMoments,
@@ -117,11 +119,11 @@ pub(crate) struct Engine {
     pub(crate) process: Process,
     pub(crate) checkpoint_on_close: bool,
     pub(crate) meter: memory::Meter,
-    /// How long opening should take at most; 0 without a target.
-    pub(crate) restart_target: Duration,
+    /// When checkpoints are written by themselves.
+    pub(crate) policy: Mutex<crate::options::CheckpointPolicy>,
     pub(crate) wall_clock: WallClock,
     /// What all sessions begin with, unless the database says otherwise.
-    pub(crate) defaults: Vec<(String, String)>,
+    pub(crate) defaults: ArcSwap<Vec<(String, String)>>,
 }
 
 /// What the engine knows of its checkpoints.
@@ -145,9 +147,7 @@ impl Engine {
         clock: Arc<CommitClock>,
         options: &Options,
     ) -> Result<Arc<Engine>> {
-        for (name, value) in &options.defaults {
-            crate::settings::check_default(name, std::slice::from_ref(value))?;
-        }
+        options.check()?;
         let catalog = Arc::new(Catalog::default());
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default())?;
         Ok(Arc::new(Engine {
@@ -172,7 +172,8 @@ impl Engine {
             processes: (0..WORKERS_MAX).map(|_| AtomicI32::new(0)).collect(),
             started: options.wall_clock.micros(),
             recovery: Mutex::new(None),
-            clients: crate::clients::Lent::default(),
+            clients: Default::default(),
+            host: Default::default(),
             open_snapshots: Default::default(),
             block_moments: Default::default(),
             checkpoints: Mutex::new(Checkpoints::new(options)),
@@ -184,9 +185,9 @@ impl Engine {
             process: Process::this(),
             checkpoint_on_close: options.checkpoint_on_close,
             meter: memory::Meter::new(options.memory_budget.unwrap_or_else(memory::default_budget)),
-            restart_target: options.checkpoints.restart_target,
+            policy: Mutex::new(options.checkpoints),
             wall_clock: options.wall_clock.clone(),
-            defaults: options.defaults.clone(),
+            defaults: ArcSwap::from_pointee(options.defaults.clone()),
         }))
     }
 
@@ -240,7 +241,8 @@ impl Vitals for Engine {
     fn restart(&self) -> RestartFacts {
         let log_bytes = self.log.get().map_or(0, |log| log.stats().bytes);
         let tables = self.schema.load().tables.iter().count();
-        self.budget.lock().facts(log_bytes, tables, self.restart_target)
+        let target = self.policy.lock().restart_target;
+        self.budget.lock().facts(log_bytes, tables, target)
     }
 
     fn locks(&self) -> Vec<LockInfo> {

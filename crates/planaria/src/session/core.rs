@@ -615,6 +615,7 @@ impl SessionCore {
             cursors: &self.cursors,
             session: self.number.unwrap_or(i32::from(self.worker.0) + 1),
             clients: &self.engine.clients,
+            host: &self.engine.host,
             started: self.engine.started,
             named: None,
             vitals: &*self.engine,

@@ -7,6 +7,7 @@ use crate::options::LogKind;
 use crate::session::StatementResult;
 use crate::session::answer::{json_result, lines_result};
 use crate::session::core::SessionCore;
+use crate::session::prepared::PreparedStatement;
 use planaria_analysis as analysis;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
 use planaria_ir::{OpId, Program};
@@ -130,6 +131,21 @@ impl SessionCore {
         let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params)?;
         needs.iter().try_for_each(|r| schema.catalog.require(self.user.current(), r))?;
         Ok(if json { json_result(plan_json(&lines)) } else { lines_result(lines) })
+    }
+
+    /// The plan of a statement that is analysed, as EXPLAIN has it; `None` where it has none.
+    pub(crate) fn plan_of(&mut self, prepared: &PreparedStatement) -> Result<Option<String>> {
+        let (StatementKind::Query(_)
+        | StatementKind::Insert(_)
+        | StatementKind::Update(_)
+        | StatementKind::Delete(_)) = prepared.statement.kind
+        else {
+            return Ok(None);
+        };
+        let params = ParamTypes(prepared.parameters.iter().cloned().map(Some).collect());
+        let catalog = self.schema().catalog.clone();
+        let (lines, _) = lower::explain_statement(&catalog, &prepared.statement, &params)?;
+        Ok(Some(lines.join("\n")))
     }
 
     /// `SHOW recovery`: what recovery did when the database was opened; no rows if there was nothing to

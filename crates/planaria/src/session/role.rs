@@ -51,7 +51,8 @@ impl SessionCore {
     /// The settings become those that the session's user begins with.
     pub(crate) fn begin_with_defaults(&mut self) {
         let catalog = self.newest_catalog();
-        let defaults = self.engine.defaults.iter().chain(catalog.session_defaults(self.user.session()));
+        let of_server = self.engine.defaults.load();
+        let defaults = of_server.iter().chain(catalog.session_defaults(self.user.session()));
         self.settings = Settings::beginning_with(defaults).after(&self.settings);
         self.mirror_user();
     }

@@ -269,17 +269,15 @@ impl SessionCore {
             }
             StatementKind::ExplainRecovery => self.explain_recovery()?,
             StatementKind::Set { name, value, local } => {
-                self.settings.set(name, value.as_deref(), *local)?;
+                self.set_setting(name, value.as_deref(), *local)?;
                 self.mirror_user();
                 done("SET")
             }
             StatementKind::Show(name) if name.eq_ignore_ascii_case("recovery") => {
                 table_result("SHOW", vec!["what", "value"], self.recovery_rows())
             }
-            StatementKind::Show(name) => {
-                let (columns, rows) = self.settings.show(name)?;
-                table_result("SHOW", columns, rows)
-            }
+            StatementKind::Show(name) => self.show(name)?,
+            StatementKind::AlterSystem(change) => self.alter_system(change)?,
             StatementKind::Prepare { name, types, statement } => {
                 self.prepare_named(name, types, statement, text)?
             }

@@ -3,6 +3,8 @@
 use super::relations::system_relation;
 use super::{Amount, Facts, definitions, describe, privileges};
 use crate::clients::{Signal, signal};
+use crate::host;
+use crate::session::server_settings::{check_settable, check_superuser};
 use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
@@ -178,7 +180,12 @@ pub(crate) fn answer(
         }
         Question::Setting => {
             let name = read(heap, args[0]);
-            match facts.settings.get(&name).map(str::to_owned) {
+            let of_server = host::setting(facts.host.as_ref(), &name);
+            let value = match of_server {
+                Some(found) => Ok(found.value),
+                None => facts.settings.get(&name).map(str::to_owned),
+            };
+            match value {
                 Ok(value) => heap.text(&value),
                 Err(_) if args[1].is_true() => Ok(Slot::Null),
                 Err(error) => Err(error),
@@ -194,6 +201,7 @@ pub(crate) fn answer(
                 Slot::Null => None,
                 slot => Some(vec![read(heap, slot)]),
             };
+            check_settable(facts.host.as_ref(), &name)?;
             facts.settings.set_by_function(&name, value.as_deref(), args[2].is_true())?;
             let value = facts.settings.get(&name)?.to_owned();
             heap.text(&value)
@@ -216,6 +224,23 @@ pub(crate) fn answer(
                 return Err(Error::new(SqlState::QUERY_CANCELED, message));
             }
             Ok(Slot::Bool(sent))
+        }
+        Question::ReloadSettings => {
+            check_superuser(catalog.is_superuser(facts.role), "have the settings read again")?;
+            match &facts.host {
+                Some(host) => host.reload().map(|()| Slot::Bool(true)),
+                None => Ok(Slot::Bool(false)),
+            }
+        }
+        Question::ForgetStatements => {
+            check_superuser(catalog.is_superuser(facts.role), "forget what statements have taken")?;
+            if let Some(host) = &facts.host {
+                host.forget_statements();
+            }
+            Ok(Slot::Null)
+        }
+        Question::SettingsTime => {
+            Ok(Slot::Int(facts.host.as_ref().map_or(facts.started, |host| host.loaded())))
         }
         Question::Sleep => Err(Error::internal("sleeping is the session's")),
         Question::AdvisoryLock

@@ -41,6 +41,7 @@ pub(crate) use vitals::{
 };
 
 use crate::clients::Clients;
+use crate::host::Host;
 use crate::settings::Settings;
 use planaria_base::RoleId;
 use planaria_catalog::Catalog;
@@ -64,6 +65,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) session: i32,
     /// Who is connected to the server.
     pub(crate) clients: Option<Arc<dyn Clients>>,
+    /// The server itself.
+    pub(crate) host: Option<Arc<dyn Host>>,
     /// When the engine was started: microseconds since 2000-01-01 UTC.
     pub(crate) started: i64,
     /// The time now, in the same unit.

@@ -157,6 +157,7 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_auth_members") => server::members(facts, out),
         (system::PG_CATALOG, "pg_db_role_setting") => server::defaults(facts, out),
         (system::PG_CATALOG, "pg_settings") => server::settings(facts, out),
+        (system::PG_CATALOG, "pg_stat_statements") => server::statements(facts, out),
         (system::PG_CATALOG, "pg_cursors") => server::cursors(facts, out),
         (system::PG_CATALOG, "pg_stat_activity") => server::activity(facts, out),
         (system::PG_CATALOG, "planaria_memory") => server::memory(facts, out),

@@ -121,8 +121,26 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
 /// `pg_settings`
 pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
     let Ok((_, settings)) = facts.settings.show("all") else { return };
+    let of_server = facts.host.as_ref().map(|host| host.settings()).unwrap_or_default();
+    for s in &of_server {
+        rows.add(|r| {
+            r.set("name", &s.name)
+                .set("setting", &s.value)
+                .set("short_desc", &s.description)
+                .set("category", "Server")
+                .set("context", if s.reloadable { "sighup" } else { "postmaster" })
+                .set("vartype", s.kind)
+                .set("source", s.source)
+                .set("boot_val", &s.default)
+                .set("reset_val", &s.value)
+                .set("pending_restart", s.pending_restart);
+        });
+    }
     for line in settings {
         let [name, setting, description] = &line[..] else { continue };
+        if of_server.iter().any(|s| s.name == *name) {
+            continue;
+        }
         let (initial, default) = facts.settings.origins(name);
         let reset = initial.unwrap_or(default);
         rows.add(|r| {
@@ -143,6 +161,29 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("boot_val", default)
                 .set("reset_val", reset)
                 .set("pending_restart", false);
+        });
+    }
+}
+
+/// `pg_stat_statements`: what statements have taken, by their texts without constants. Texts are for those who have the
+/// privileges of the role that ran them.
+pub(super) fn statements(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for s in facts.host.as_ref().map(|host| host.statements()).unwrap_or_default() {
+        let visible = catalog.has_privileges_of(facts.role, s.role);
+        rows.add(|r| {
+            r.set("userid", catalog.role_oid(s.role))
+                .set("dbid", DATABASE_OID)
+                .set("toplevel", true)
+                .set("queryid", visible.then_some(s.id))
+                .set("query", if visible { &*s.text } else { "<insufficient privilege>" })
+                .set("calls", s.calls as i64)
+                .set("total_exec_time", s.total)
+                .set("min_exec_time", s.min)
+                .set("max_exec_time", s.max)
+                .set("mean_exec_time", s.total / s.calls.max(1) as f64)
+                .set("stddev_exec_time", s.deviation)
+                .set("rows", s.rows as i64);
         });
     }
 }

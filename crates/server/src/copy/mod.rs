@@ -365,7 +365,7 @@ impl Backend {
         if options.format == CopyFormat::Binary {
             binary::write_header(&mut head);
         }
-        let (limits, room) = (Limits::of(&self.shared.config), self.room.clone());
+        let (limits, room) = (Limits::of(&self.shared.config()), self.room.clone());
         let scales = self.scales.clone();
         let columns = statement.columns();
         let outcome = self.with_session(false, |session, reply| {

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{Client, Message, Running};
-use planaria::{Database, Options};
+use planaria::{Database, Options, RecoveryProgress, RecoveryStage};
 use planaria_server::{Authentication, Config, Doors, Server};
 use std::io::Read;
 use std::net::SocketAddr;
@@ -207,7 +207,7 @@ fn silent_sockets_lock_nobody_out() {
 fn who_comes_before_the_database_is_open_is_told_to_wait() {
     let listen = vec![SocketAddr::from(([127, 0, 0, 1], 0))];
     let mut doors = Doors::open(Config { listen, ..Config::default() }).expect("a free port");
-    doors.survive_hangups().expect("a signal");
+    doors.hear_hangups().expect("a signal");
     doors.answer();
     let address = doors.addresses()[0];
     let early = first(address, "postgres");
@@ -215,6 +215,11 @@ fn who_comes_before_the_database_is_open_is_told_to_wait() {
         [early.field('S'), early.field('C'), early.field('M')].map(Option::unwrap_or_default),
         ["FATAL", "57P03", "the database system is starting up"]
     );
+    assert_eq!(early.field('D'), None);
+    let stage = RecoveryStage::Load;
+    doors.progress().tell(RecoveryProgress { stage, rows: 30, rows_total: 40, ..Default::default() });
+    let detail = first(address, "postgres").field('D').expect("how far it is");
+    assert!(detail.starts_with("Recovery: 75 % of the checkpoint loaded, 30 of 40 rows"), "{detail}");
     let server = Server::behind(doors, Arc::new(Database::in_memory().expect("a database")));
     let stopper = server.stopper();
     let thread = std::thread::spawn(move || server.run());

@@ -13,4 +13,6 @@ mod full_disk;
 mod gate;
 mod limits;
 mod login;
+mod page;
 mod protocol;
+mod statistics;

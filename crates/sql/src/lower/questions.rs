@@ -118,7 +118,9 @@ static TABLE: &[Line] = &[
     line("pg_advisory_unlock_all", &[], &[], Question::AdvisoryUnlockAll, Type::Void),
     line("pg_sleep", &[Type::Float8], &[], Question::Sleep, Type::Void),
     line("pg_postmaster_start_time", &[], &[], Question::StartTime, Type::TimestampTz),
-    line("pg_conf_load_time", &[], &[], Question::StartTime, Type::TimestampTz),
+    line("pg_conf_load_time", &[], &[], Question::SettingsTime, Type::TimestampTz),
+    line("pg_reload_conf", &[], &[], Question::ReloadSettings, Bool),
+    line("pg_stat_statements_reset", &[], &[], Question::ForgetStatements, Type::Void),
     line("pg_database_size", &[Type::NAME], &[], Question::DatabaseSize, Int8),
     line("pg_database_size", &[OID], &[], Question::DatabaseSize, Int8),
 ];

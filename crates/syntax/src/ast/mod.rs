@@ -616,6 +616,8 @@ pub enum StatementKind {
     AlterRole { role: RoleSpec, change: RoleChange },
     /// ALTER ROLE .. SET | RESET, ALTER DATABASE .. SET | RESET: what sessions begin with
     AlterDefaults { of: DefaultsOf, change: DefaultsChange },
+    /// ALTER SYSTEM: what the server begins with
+    AlterSystem(DefaultsChange),
     /// DROP ROLE | USER | GROUP
     DropRole { roles: Vec<RoleSpec>, if_exists: bool },
     /// GRANT and REVOKE of privileges on objects

@@ -118,7 +118,13 @@ impl Parser<'_> {
 
     /// `SET name = value`, `RESET name` or `RESET ALL`, behind ALTER ROLE or ALTER DATABASE.
     pub(crate) fn alter_defaults(&mut self, of: DefaultsOf) -> Result<StatementKind> {
-        let change = if self.eat_word("reset") {
+        let change = self.defaults_change()?;
+        Ok(StatementKind::AlterDefaults { of, change })
+    }
+
+    /// The same without what it is for.
+    pub(crate) fn defaults_change(&mut self) -> Result<DefaultsChange> {
+        Ok(if self.eat_word("reset") {
             match self.shown_name()? {
                 name if name == "all" => DefaultsChange::ResetAll,
                 name => DefaultsChange::Reset(name),
@@ -129,8 +135,7 @@ impl Parser<'_> {
                 (name, Some(value)) => DefaultsChange::Set(name, value),
                 (name, None) => DefaultsChange::Reset(name),
             }
-        };
-        Ok(StatementKind::AlterDefaults { of, change })
+        })
     }
 
     /// Options up to the end; those about membership only where a role is created.

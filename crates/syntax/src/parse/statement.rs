@@ -294,6 +294,10 @@ impl Parser<'_> {
         match word.as_str() {
             "table" => self.alter_table(),
             "sequence" => self.alter_sequence(),
+            "system" => {
+                self.bump();
+                self.defaults_change().map(StatementKind::AlterSystem)
+            }
             "type" => self.alter_type(),
             "domain" => self.alter_domain(),
             "trigger" => self.alter_trigger(),
@@ -308,7 +312,7 @@ impl Parser<'_> {
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
             | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "system" | "tablespace" | "text" | "user"
+            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "user"
             | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),

@@ -477,6 +477,14 @@ fn directions_of_cursors() {
 fn other_statements() {
     assert_eq!(one("SHOW all"), StatementKind::Show("all".into()));
     assert_eq!(one("checkpoint"), StatementKind::Checkpoint);
+    let alter_system = |text: &str| match one(text) {
+        StatementKind::AlterSystem(change) => change,
+        other => panic!("{other:?}"),
+    };
+    let set = DefaultsChange::Set("loggers".into(), vec!["2".into()]);
+    assert_eq!(alter_system("ALTER SYSTEM SET loggers TO 2"), set);
+    assert_eq!(alter_system("ALTER SYSTEM SET loggers = DEFAULT"), DefaultsChange::Reset("loggers".into()));
+    assert_eq!(alter_system("alter system reset all"), DefaultsChange::ResetAll);
     assert_eq!(one("BACKUP TO '/tmp/b'"), StatementKind::Backup("/tmp/b".into()));
     let StatementKind::Maintain(vacuum) = one("VACUUM (ANALYZE) t") else { panic!("VACUUM maintains") };
     assert_eq!((vacuum.tag, vacuum.what.len()), ("VACUUM", 1));

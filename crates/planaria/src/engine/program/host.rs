@@ -3,7 +3,7 @@
 //! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
 //! same order, to the same program.
 
-use crate::clients::Lent;
+use crate::clients::{Clients, Lent};
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::cursor::Cursors;
@@ -287,7 +287,9 @@ pub(crate) struct SessionHost<'a> {
     /// Number of the session.
     pub(crate) session: i32,
     /// Who is connected.
-    pub(crate) clients: &'a Lent,
+    pub(crate) clients: &'a Lent<dyn Clients>,
+    /// The server itself.
+    pub(crate) host: &'a Lent<dyn crate::host::Host>,
     /// When the engine was started.
     pub(crate) started: i64,
     /// Columns of the answer that are shown as names: `regclass` and the like.
@@ -324,6 +326,7 @@ impl SessionHost<'_> {
             session_user: self.session_user,
             session: self.session,
             clients: self.clients.get(),
+            host: self.host.get(),
             started: self.started,
             now: self.inputs.now.unwrap_or_else(|| self.inputs.transaction_time()),
             vitals: self.vitals,

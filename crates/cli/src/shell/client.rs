@@ -1,0 +1,380 @@
+//! A client of PostgreSQL's protocol that waits: one statement at a time, answers as texts.
+//!
+//! `postgres-protocol` has the messages and SCRAM. What a person needs beside rows is kept: types' alignment, tags, notices,
+//! positions of errors, the key that cancels.
+
+use super::address::{Address, Place};
+use crate::table::{Column, Table};
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use planaria::{Error, Result, SqlState};
+use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
+use postgres_protocol::message::backend::{ErrorFields, Message};
+use postgres_protocol::message::frontend;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// How long a host may take to answer at all.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Data of COPY goes out in pieces of this size.
+const COPY_BYTES: usize = 64 << 10;
+
+trait Socket: Read + Write + Send {}
+impl Socket for TcpStream {}
+impl Socket for UnixStream {}
+
+/// See the module's head.
+pub struct Client {
+    socket: Box<dyn Socket>,
+    input: BytesMut,
+    key: (i32, i32),
+    address: Address,
+    status: u8,
+    on_notice: fn(&Told),
+}
+
+/// What a server says of an error, or of less.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub severity: String,
+    pub sqlstate: String,
+    pub message: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+    pub context: Option<String>,
+    /// Characters, from 1 on.
+    pub position: Option<usize>,
+}
+
+/// Why a statement has no answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// The server says why.
+    Told(Box<Told>),
+    /// The connection is gone.
+    Lost(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Lost(error)
+    }
+}
+
+/// What comes of a statement.
+pub enum Answer {
+    /// Rows, and the command tag.
+    Rows(Table, String),
+    /// The command tag alone.
+    Done(String),
+    /// The command tag of a COPY whose data has gone out.
+    CopiedOut(String),
+    /// Nothing was asked.
+    Empty,
+}
+
+/// Ends what a client runs, from another thread.
+#[derive(Clone)]
+pub struct Canceller {
+    place: Place,
+    key: (i32, i32),
+}
+
+impl Canceller {
+    /// Nobody says whether it has come in time.
+    pub fn cancel(&self) {
+        let mut request = BytesMut::new();
+        frontend::cancel_request(self.key.0, self.key.1, &mut request);
+        if let Ok(mut socket) = connect(&self.place) {
+            let _ = socket.write_all(&request);
+        }
+    }
+}
+
+fn connect(place: &Place) -> io::Result<Box<dyn Socket>> {
+    use std::net::ToSocketAddrs;
+    match place {
+        Place::Unix(path) => Ok(Box::new(UnixStream::connect(path)?)),
+        Place::Tcp(host, port) => {
+            let mut last = io::Error::from(io::ErrorKind::NotFound);
+            for address in (host.as_str(), *port).to_socket_addrs()? {
+                match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+                    Ok(stream) => {
+                        stream.set_nodelay(true)?;
+                        return Ok(Box::new(stream));
+                    }
+                    Err(error) => last = error,
+                }
+            }
+            Err(last)
+        }
+    }
+}
+
+fn told(mut fields: ErrorFields<'_>) -> io::Result<Told> {
+    let mut told = Told::default();
+    while let Some(field) = fields.next()? {
+        let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
+        match field.type_() {
+            b'S' => told.severity = value,
+            b'C' => told.sqlstate = value,
+            b'M' => told.message = value,
+            b'D' => told.detail = Some(value),
+            b'H' => told.hint = Some(value),
+            b'W' => told.context = Some(value),
+            b'P' => told.position = value.parse().ok(),
+            _ => {}
+        }
+    }
+    Ok(told)
+}
+
+fn violation(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the server does not speak the protocol: {what}"))
+}
+
+/// OIDs of the types whose values stand at the right, as in psql: integers, floats, numeric, oid, money.
+fn is_right_aligned(oid: u32) -> bool {
+    matches!(oid, 20 | 21 | 23 | 26 | 700 | 701 | 790 | 1700)
+}
+
+impl Client {
+    /// Connects and logs in; `ask` is asked for a password where the server wants one and the address has none. 08001 where
+    /// nobody answers.
+    pub fn connect(
+        address: &Address,
+        on_notice: fn(&Told),
+        ask: &mut dyn FnMut() -> io::Result<String>,
+    ) -> Result<Client> {
+        let place = match &address.place {
+            Place::Tcp(host, port) => format!("{host}:{port}"),
+            Place::Unix(path) => path.display().to_string(),
+        };
+        let cannot = |e: &dyn std::fmt::Display| {
+            Error::new(SqlState::new("08001"), format!("could not connect to {place}: {e}"))
+        };
+        let socket = connect(&address.place)
+            .map_err(|e| cannot(&e).hint("Is the server running, and does it listen there?"))?;
+        let mut client = Client {
+            socket,
+            input: BytesMut::new(),
+            key: (0, 0),
+            address: address.clone(),
+            status: b'I',
+            on_notice,
+        };
+        match client.log_in(ask) {
+            Ok(()) => Ok(client),
+            Err(Failure::Lost(e)) => Err(cannot(&e)),
+            Err(Failure::Told(told)) => Err(told.into_error()),
+        }
+    }
+
+    fn log_in(&mut self, ask: &mut dyn FnMut() -> io::Result<String>) -> Result<(), Failure> {
+        let address = self.address.clone();
+        let own = [("client_encoding", "UTF8"), ("user", &address.user), ("database", &address.database)];
+        let named = address.options.iter().any(|(name, _)| name == "application_name");
+        let name = (!named).then_some(("application_name", "planaria shell"));
+        let given = address.options.iter().map(|(n, v)| (n.as_str(), v.as_str()));
+        let mut out = BytesMut::new();
+        frontend::startup_message(own.into_iter().chain(name).chain(given), &mut out)?;
+        self.socket.write_all(&out)?;
+        let mut password = address.password.clone();
+        let mut password = || -> io::Result<String> {
+            match password.take() {
+                Some(password) => Ok(password),
+                None => ask(),
+            }
+        };
+        let mut scram = None;
+        loop {
+            let mut out = BytesMut::new();
+            match self.read()? {
+                Message::AuthenticationOk | Message::ParameterStatus(_) => continue,
+                Message::AuthenticationCleartextPassword => {
+                    frontend::password_message(password()?.as_bytes(), &mut out)?;
+                }
+                Message::AuthenticationSasl(body) => {
+                    if !body.mechanisms().any(|m| Ok(m == "SCRAM-SHA-256"))? {
+                        return Err(violation("it offers no SCRAM-SHA-256").into());
+                    }
+                    let started = ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported());
+                    frontend::sasl_initial_response("SCRAM-SHA-256", started.message(), &mut out)?;
+                    scram = Some(started);
+                }
+                Message::AuthenticationSaslContinue(body) => {
+                    let scram = scram.as_mut().ok_or_else(|| violation("SASL out of order"))?;
+                    scram.update(body.data())?;
+                    frontend::sasl_response(scram.message(), &mut out)?;
+                }
+                Message::AuthenticationSaslFinal(body) => {
+                    scram.as_mut().ok_or_else(|| violation("SASL out of order"))?.finish(body.data())?;
+                    continue;
+                }
+                Message::BackendKeyData(body) => {
+                    self.key = (body.process_id(), body.secret_key());
+                    continue;
+                }
+                Message::NoticeResponse(body) => {
+                    (self.on_notice)(&told(body.fields())?);
+                    continue;
+                }
+                Message::ErrorResponse(body) => return Err(Failure::Told(Box::new(told(body.fields())?))),
+                Message::ReadyForQuery(body) => {
+                    self.status = body.status();
+                    return Ok(());
+                }
+                _ => return Err(violation("it asks for a password in a way that is not known here").into()),
+            }
+            self.socket.write_all(&out)?;
+        }
+    }
+
+    fn read(&mut self) -> io::Result<Message> {
+        loop {
+            if let Some(message) = Message::parse(&mut self.input)? {
+                return Ok(message);
+            }
+            let mut chunk = [0; 16 << 10];
+            let n = self.socket.read(&mut chunk)?;
+            if n == 0 {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
+            }
+            self.input.extend_from_slice(&chunk[..n]);
+        }
+    }
+
+    /// What ends a statement of this client.
+    pub fn canceller(&self) -> Canceller {
+        Canceller { place: self.address.place.clone(), key: self.key }
+    }
+
+    /// Who is connected, to what.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// `I`, `T` or `E`: outside a transaction block, inside, inside one that has failed.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    /// Runs a text; what comes of each of its statements goes to `each`. COPY takes its data from `input` and gives its own to
+    /// `output`.
+    pub fn run(
+        &mut self,
+        text: &str,
+        input: &mut dyn Read,
+        output: &mut dyn Write,
+        each: &mut dyn FnMut(Answer),
+    ) -> Result<(), Failure> {
+        let mut out = BytesMut::new();
+        frontend::query(text, &mut out)?;
+        self.socket.write_all(&out)?;
+        let (mut table, mut copied): (Option<Table>, bool) = (None, false);
+        let mut failed = None;
+        loop {
+            match self.read()? {
+                Message::RowDescription(body) => {
+                    let columns = body.fields().map(|f| {
+                        Ok(Column { name: f.name().to_owned(), right: is_right_aligned(f.type_oid()) })
+                    });
+                    table = Some(Table { columns: columns.collect()?, rows: Vec::new() });
+                }
+                Message::DataRow(body) => {
+                    let buffer = body.buffer();
+                    let cell = |range: Option<std::ops::Range<usize>>| {
+                        Ok(range.map(|range| String::from_utf8_lossy(&buffer[range]).into_owned()))
+                    };
+                    let row = body.ranges().map(cell).collect()?;
+                    table.as_mut().ok_or_else(|| violation("rows of nothing"))?.rows.push(row);
+                }
+                Message::CommandComplete(body) => {
+                    let tag = body.tag()?.to_owned();
+                    each(match table.take() {
+                        Some(table) => Answer::Rows(table, tag),
+                        None if std::mem::take(&mut copied) => Answer::CopiedOut(tag),
+                        None => Answer::Done(tag),
+                    });
+                }
+                Message::EmptyQueryResponse => each(Answer::Empty),
+                Message::CopyInResponse(_) => self.send_copy(input)?,
+                Message::CopyOutResponse(_) => copied = true,
+                Message::CopyData(body) => {
+                    // Whoever reads it may have enough.
+                    let _ = output.write_all(body.data());
+                }
+                Message::NoticeResponse(body) => (self.on_notice)(&told(body.fields())?),
+                Message::ErrorResponse(body) => {
+                    let told = told(body.fields())?;
+                    if matches!(told.severity.as_str(), "FATAL" | "PANIC") {
+                        return Err(Failure::Told(Box::new(told)));
+                    }
+                    failed = Some(told);
+                }
+                Message::ReadyForQuery(body) => {
+                    self.status = body.status();
+                    let _ = output.flush();
+                    return failed.map_or(Ok(()), |told| Err(Failure::Told(Box::new(told))));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Data for COPY FROM STDIN: all that there is.
+    fn send_copy(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        let mut chunk = vec![0; COPY_BYTES];
+        let mut out = BytesMut::new();
+        loop {
+            out.clear();
+            match input.read(&mut chunk) {
+                Ok(0) => {
+                    frontend::copy_done(&mut out);
+                    return self.socket.write_all(&out);
+                }
+                Ok(n) => frontend::CopyData::new(&chunk[..n])?.write(&mut out),
+                Err(error) => {
+                    frontend::copy_fail(&error.to_string(), &mut out)?;
+                    return self.socket.write_all(&out);
+                }
+            }
+            self.socket.write_all(&out)?;
+        }
+    }
+
+    /// The rows of one query that cannot take long.
+    pub fn query(&mut self, text: &str) -> Result<Table, Failure> {
+        let mut found = Table::default();
+        self.run(text, &mut io::empty(), &mut io::sink(), &mut |answer| {
+            if let Answer::Rows(table, _) = answer {
+                found = table;
+            }
+        })?;
+        Ok(found)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let mut out = BytesMut::new();
+        frontend::terminate(&mut out);
+        let _ = self.socket.write_all(&out);
+    }
+}
+
+impl Told {
+    fn into_error(self) -> Error {
+        let state: &str = &self.sqlstate;
+        let mut error = Error::new(SqlState::parse(state).unwrap_or(SqlState::INTERNAL_ERROR), self.message);
+        if let Some(detail) = self.detail {
+            error = error.detail(detail);
+        }
+        if let Some(hint) = self.hint {
+            error = error.hint(hint);
+        }
+        error
+    }
+}

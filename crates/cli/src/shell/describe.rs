@@ -1,0 +1,345 @@
+//! `\d` and its family: questions to the catalogs, and answers that look as psql's do.
+
+use super::client::{Client, Failure};
+use crate::table::{Column, Format, Table};
+
+/// What is printed.
+pub struct Listing {
+    title: String,
+    table: Table,
+    /// Below the table; without, how many rows it has.
+    footers: Option<Vec<String>>,
+}
+
+impl Listing {
+    pub fn print(&self, format: Format) -> String {
+        self.table.print(format, Some(&self.title), self.footers.as_deref())
+    }
+}
+
+/// A condition that a name, and that of its schema, match a pattern: `*` is anything, `?` a character, capitals count between
+/// double quotes.
+fn matches(pattern: &str, schema: &str, name: &str) -> String {
+    let (mut parts, mut quoted) = (vec![String::new()], false);
+    for c in pattern.chars() {
+        match c {
+            '"' => {
+                quoted = !quoted;
+                continue;
+            }
+            '.' if !quoted => parts.push(String::new()),
+            _ => {}
+        }
+        let last = parts.len() - 1;
+        let part = &mut parts[last];
+        match c {
+            '.' if !quoted => {}
+            '*' if !quoted => part.push_str(".*"),
+            '?' if !quoted => part.push('.'),
+            c if r"\^$.|()[]{}*+?".contains(c) => part.extend(['\\', c]),
+            c if quoted => part.push(c),
+            c => part.extend(c.to_lowercase()),
+        }
+    }
+    let is = |column: &str, part: &String| format!("{column} ~ {}", quote(&format!("^({part})$")));
+    match parts.as_slice() {
+        [.., of_schema, of_name] => format!("{} AND {}", is(schema, of_schema), is(name, of_name)),
+        [of_name] => is(name, of_name),
+        [] => "true".to_owned(),
+    }
+}
+
+/// A text as SQL has it.
+pub fn quote(text: &str) -> String {
+    let doubled = text.replace('\'', "''");
+    if text.contains('\\') { format!("E'{}'", doubled.replace('\\', "\\\\")) } else { format!("'{doubled}'") }
+}
+
+const NOT_SYSTEM: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'";
+
+/// `\dt`, `\di`, `\dv`, `\ds`, or several kinds at once.
+pub fn relations(client: &mut Client, kinds: &str, pattern: &str) -> Result<Option<Listing>, Failure> {
+    let letters: Vec<String> = kinds
+        .chars()
+        .flat_map(|kind| match kind {
+            't' => "rp".chars(),
+            'v' => "v".chars(),
+            'i' => "i".chars(),
+            _ => "S".chars(),
+        })
+        .map(|kind| quote(kind.to_string().as_str()))
+        .collect();
+    let (of_index, joins) = match kinds {
+        "i" => (
+            ", c2.relname AS \"Table\"",
+            "LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+             LEFT JOIN pg_catalog.pg_class c2 ON i.indrelid = c2.oid",
+        ),
+        _ => ("", ""),
+    };
+    let which = match pattern {
+        "" => format!("{NOT_SYSTEM} AND pg_catalog.pg_table_is_visible(c.oid)"),
+        pattern if pattern.contains('.') => matches(pattern, "n.nspname", "c.relname"),
+        pattern => {
+            format!(
+                "{} AND pg_catalog.pg_table_is_visible(c.oid)",
+                matches(pattern, "n.nspname", "c.relname")
+            )
+        }
+    };
+    let table = client.query(&format!(
+        "SELECT n.nspname AS \"Schema\", c.relname AS \"Name\",
+            CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table' WHEN 'v' THEN 'view'
+                WHEN 'i' THEN 'index' WHEN 'S' THEN 'sequence' END AS \"Type\",
+            pg_catalog.pg_get_userbyid(c.relowner) AS \"Owner\"{of_index}
+         FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace {joins}
+         WHERE c.relkind IN ({}) AND {which} ORDER BY 1, 2",
+        letters.join(", ").replace("'S'", if kinds.contains('s') { "'S'" } else { "''" })
+    ))?;
+    if table.rows.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Listing { title: "List of relations".to_owned(), table, footers: None }))
+}
+
+/// `\df`
+pub fn functions(client: &mut Client, pattern: &str) -> Result<Listing, Failure> {
+    let which = match pattern {
+        "" => format!("{NOT_SYSTEM} AND pg_catalog.pg_function_is_visible(p.oid)"),
+        pattern => matches(pattern, "n.nspname", "p.proname"),
+    };
+    let table = client.query(&format!(
+        "SELECT n.nspname AS \"Schema\", p.proname AS \"Name\",
+            pg_catalog.pg_get_function_result(p.oid) AS \"Result data type\",
+            pg_catalog.pg_get_function_arguments(p.oid) AS \"Argument data types\",
+            CASE p.prokind WHEN 'a' THEN 'agg' WHEN 'w' THEN 'window' WHEN 'p' THEN 'proc' ELSE 'func' END AS \"Type\"
+         FROM pg_catalog.pg_proc p LEFT JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+         WHERE {which} ORDER BY 1, 2, 4"
+    ))?;
+    Ok(Listing { title: "List of functions".to_owned(), table, footers: None })
+}
+
+/// `\dn`
+pub fn schemas(client: &mut Client, pattern: &str) -> Result<Listing, Failure> {
+    let which = match pattern {
+        "" => "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'".to_owned(),
+        pattern => matches(pattern, "n.nspname", "n.nspname"),
+    };
+    let table = client.query(&format!(
+        "SELECT n.nspname AS \"Name\", pg_catalog.pg_get_userbyid(n.nspowner) AS \"Owner\"
+         FROM pg_catalog.pg_namespace n WHERE {which} ORDER BY 1"
+    ))?;
+    Ok(Listing { title: "List of schemas".to_owned(), table, footers: None })
+}
+
+/// `\l`
+pub fn databases(client: &mut Client) -> Result<Listing, Failure> {
+    let table = client.query(
+        "SELECT d.datname AS \"Name\", pg_catalog.pg_get_userbyid(d.datdba) AS \"Owner\",
+            pg_catalog.pg_encoding_to_char(d.encoding) AS \"Encoding\", d.datcollate AS \"Collate\",
+            d.datctype AS \"Ctype\", pg_catalog.array_to_string(d.datacl, E'\\n') AS \"Access privileges\"
+         FROM pg_catalog.pg_database d ORDER BY 1",
+    )?;
+    Ok(Listing { title: "List of databases".to_owned(), table, footers: None })
+}
+
+/// `\du`
+pub fn roles(client: &mut Client, pattern: &str) -> Result<Listing, Failure> {
+    let which = match pattern {
+        "" => "r.rolname !~ '^pg_'".to_owned(),
+        pattern => matches(pattern, "r.rolname", "r.rolname"),
+    };
+    let found = client.query(&format!(
+        "SELECT r.rolname, r.rolsuper, r.rolinherit, r.rolcreaterole, r.rolcreatedb, r.rolcanlogin,
+            r.rolreplication, r.rolbypassrls, r.rolconnlimit, r.rolvaliduntil,
+            ARRAY(SELECT b.rolname FROM pg_catalog.pg_auth_members m
+                  JOIN pg_catalog.pg_roles b ON m.roleid = b.oid WHERE m.member = r.oid ORDER BY 1) AS memberof
+         FROM pg_catalog.pg_roles r WHERE {which} ORDER BY 1"
+    ))?;
+    let text = |row: &[Option<String>], i: usize| row[i].clone().unwrap_or_default();
+    let rows = found.rows.iter().map(|row| {
+        let words = [
+            (1, "t", "Superuser"),
+            (2, "f", "No inheritance"),
+            (3, "t", "Create role"),
+            (4, "t", "Create DB"),
+            (5, "f", "Cannot login"),
+            (6, "t", "Replication"),
+            (7, "t", "Bypass RLS"),
+        ];
+        let said = words.iter().filter(|(i, when, _)| text(row, *i) == *when).map(|(_, _, word)| *word);
+        let mut attributes = said.collect::<Vec<_>>().join(", ");
+        match text(row, 8).as_str() {
+            "-1" => {}
+            "0" => attributes += "\nNo connections",
+            "1" => attributes += "\n1 connection",
+            n => attributes += &format!("\n{n} connections"),
+        }
+        if let Some(until) = &row[9] {
+            attributes += &format!("\nPassword valid until {until}");
+        }
+        vec![row[0].clone(), Some(attributes.trim_start().to_owned()), row[10].clone()]
+    });
+    let columns = ["Role name", "Attributes", "Member of"];
+    let columns = columns.map(|name| Column { name: name.to_owned(), right: false }).to_vec();
+    let table = Table { columns, rows: rows.collect() };
+    Ok(Listing { title: "List of roles".to_owned(), table, footers: Some(Vec::new()) })
+}
+
+/// `\d NAME`: each relation that matches.
+pub fn relation(client: &mut Client, pattern: &str) -> Result<Vec<Listing>, Failure> {
+    let visible = if pattern.contains('.') { "" } else { "AND pg_catalog.pg_table_is_visible(c.oid)" };
+    let found = client.query(&format!(
+        "SELECT c.oid, n.nspname, c.relname, c.relkind FROM pg_catalog.pg_class c
+         LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE {} {visible} ORDER BY 2, 3",
+        matches(pattern, "n.nspname", "c.relname")
+    ))?;
+    let mut listings = Vec::new();
+    for row in found.rows {
+        let [Some(oid), Some(schema), Some(name), Some(kind)] = &row[..] else { continue };
+        let named = format!("\"{schema}.{name}\"");
+        listings.push(match kind.as_str() {
+            "S" => sequence(client, oid, &named)?,
+            "i" => index(client, oid, &named)?,
+            "v" => columns(client, oid, format!("View {named}"), false)?,
+            _ => columns(client, oid, format!("Table {named}"), true)?,
+        });
+    }
+    Ok(listings)
+}
+
+fn sequence(client: &mut Client, oid: &str, named: &str) -> Result<Listing, Failure> {
+    let table = client.query(&format!(
+        "SELECT pg_catalog.format_type(seqtypid, NULL) AS \"Type\", seqstart AS \"Start\", seqmin AS \"Minimum\",
+            seqmax AS \"Maximum\", seqincrement AS \"Increment\",
+            CASE WHEN seqcycle THEN 'yes' ELSE 'no' END AS \"Cycles?\", seqcache AS \"Cache\"
+         FROM pg_catalog.pg_sequence WHERE seqrelid = {oid}"
+    ))?;
+    let owner = client.query(&format!(
+        "SELECT CASE d.deptype WHEN 'i' THEN 'Sequence for identity column: ' ELSE 'Owned by: ' END
+            || pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname) || '.'
+            || pg_catalog.quote_ident(a.attname)
+         FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.refobjid
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid
+         WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass
+            AND d.objid = {oid} AND d.deptype IN ('a', 'i')"
+    ))?;
+    Ok(Listing { title: format!("Sequence {named}"), table, footers: Some(texts(owner)) })
+}
+
+fn index(client: &mut Client, oid: &str, named: &str) -> Result<Listing, Failure> {
+    let table = client.query(&format!(
+        "SELECT a.attname AS \"Column\", pg_catalog.format_type(a.atttypid, a.atttypmod) AS \"Type\",
+            CASE WHEN a.attnum <= i.indnkeyatts THEN 'yes' ELSE 'no' END AS \"Key?\",
+            pg_catalog.pg_get_indexdef(i.indexrelid, a.attnum, true) AS \"Definition\"
+         FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_index i ON i.indexrelid = a.attrelid
+         WHERE a.attrelid = {oid} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+    ))?;
+    let about = client.query(&format!(
+        "SELECT CASE WHEN i.indisprimary THEN 'primary key, ' WHEN i.indisunique THEN 'unique, ' ELSE '' END
+            || 'btree, for table \"' || n.nspname || '.' || c.relname || '\"'
+            || coalesce(', predicate (' || pg_catalog.pg_get_expr(i.indpred, i.indrelid) || ')', '')
+         FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE i.indexrelid = {oid}"
+    ))?;
+    Ok(Listing { title: format!("Index {named}"), table, footers: Some(texts(about)) })
+}
+
+/// The first column.
+fn texts(table: Table) -> Vec<String> {
+    table.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()
+}
+
+fn columns(client: &mut Client, oid: &str, title: String, is_table: bool) -> Result<Listing, Failure> {
+    let table = client.query(&format!(
+        "SELECT a.attname AS \"Column\", pg_catalog.format_type(a.atttypid, a.atttypmod) AS \"Type\",
+            CAST(NULL AS text) AS \"Collation\", CASE WHEN a.attnotnull THEN 'not null' ELSE '' END AS \"Nullable\",
+            CASE WHEN a.attidentity = 'a' THEN 'generated always as identity'
+                WHEN a.attidentity = 'd' THEN 'generated by default as identity'
+                WHEN a.attgenerated = 's' THEN
+                    'generated always as (' || pg_catalog.pg_get_expr(d.adbin, d.adrelid) || ') stored'
+                ELSE pg_catalog.pg_get_expr(d.adbin, d.adrelid) END AS \"Default\"
+         FROM pg_catalog.pg_attribute a
+         LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+         WHERE a.attrelid = {oid} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+    ))?;
+    let mut footers = Vec::new();
+    if is_table {
+        let sections = [
+            (
+                "Indexes:",
+                format!(
+                    "SELECT '\"' || c2.relname || '\"'
+                        || CASE WHEN i.indisprimary THEN ' PRIMARY KEY,' WHEN con.contype = 'u' THEN
+                            ' UNIQUE CONSTRAINT,' WHEN i.indisunique THEN ' UNIQUE,' ELSE '' END || ' '
+                        || substr(pg_catalog.pg_get_indexdef(i.indexrelid, 0, true),
+                                  strpos(pg_catalog.pg_get_indexdef(i.indexrelid, 0, true), ' USING ') + 7)
+                        || CASE WHEN con.condeferrable THEN ' DEFERRABLE' ELSE '' END
+                        || CASE WHEN con.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END
+                     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c2 ON c2.oid = i.indexrelid
+                     LEFT JOIN pg_catalog.pg_constraint con
+                        ON con.conrelid = i.indrelid AND con.conindid = i.indexrelid AND con.contype IN ('p', 'u', 'x')
+                     WHERE i.indrelid = {oid} ORDER BY i.indisprimary DESC, c2.relname"
+                ),
+            ),
+            (
+                "Check constraints:",
+                format!(
+                    "SELECT '\"' || conname || '\" ' || pg_catalog.pg_get_constraintdef(oid, true)
+                     FROM pg_catalog.pg_constraint WHERE conrelid = {oid} AND contype = 'c' ORDER BY conname"
+                ),
+            ),
+            (
+                "Foreign-key constraints:",
+                format!(
+                    "SELECT '\"' || conname || '\" ' || pg_catalog.pg_get_constraintdef(oid, true)
+                     FROM pg_catalog.pg_constraint WHERE conrelid = {oid} AND contype = 'f' ORDER BY conname"
+                ),
+            ),
+            (
+                "Referenced by:",
+                format!(
+                    "SELECT 'TABLE \"' || c.relname || '\" CONSTRAINT \"' || k.conname || '\" '
+                        || pg_catalog.pg_get_constraintdef(k.oid, true)
+                     FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+                     WHERE k.confrelid = {oid} AND k.contype = 'f' ORDER BY k.conname"
+                ),
+            ),
+        ];
+        for (head, query) in sections {
+            let lines = texts(client.query(&query)?);
+            if !lines.is_empty() {
+                footers.push(head.to_owned());
+                footers.extend(lines.into_iter().map(|line| format!("    {line}")));
+            }
+        }
+        let triggers = client.query(&format!(
+            "SELECT pg_catalog.pg_get_triggerdef(oid, true) FROM pg_catalog.pg_trigger
+             WHERE tgrelid = {oid} AND NOT tgisinternal ORDER BY tgname"
+        ))?;
+        let lines = texts(triggers);
+        if !lines.is_empty() {
+            footers.push("Triggers:".to_owned());
+            let short = |line: &String| {
+                line.split_once(" TRIGGER ").map_or(line.clone(), |(_, rest)| rest.to_owned())
+            };
+            footers.extend(lines.iter().map(|line| format!("    {}", short(line))));
+        }
+    }
+    Ok(Listing { title, table, footers: Some(footers) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_psqls() {
+        let condition = |pattern| matches(pattern, "s", "n");
+        assert_eq!(condition("Ab*"), "n ~ '^(ab.*)$'");
+        assert_eq!(condition("x?.\"Y.\"z"), "s ~ '^(x.)$' AND n ~ E'^(Y\\\\.z)$'");
+        assert_eq!(condition("a'b"), "n ~ '^(a''b)$'");
+    }
+}
