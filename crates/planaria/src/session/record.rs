@@ -108,7 +108,7 @@ mod tests {
         }
         for (n, (name, ..)) in bodies.iter().enumerate() {
             s.transact(&mut |s, schema| {
-                let id = schema.catalog.procedures_named(name).next().expect("is there").id;
+                let id = schema.catalog.procedures_named(*name).next().expect("is there").id;
                 let (code, columns) = (&schema.routine(id)?.code, s.no_columns.clone());
                 s.run(schema, code, &[Type::Int4], &columns, &(n as i32,), true)?;
                 Ok(LogAs::Call { procedure: id, keeping: false })

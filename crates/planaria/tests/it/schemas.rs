@@ -102,7 +102,9 @@ fn calls_along_a_path_are_logged_as_calls_where_they_mean_the_same() {
         "CREATE PROCEDURE put_public(id int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.t VALUES (id); END $$",
         "CREATE PROCEDURE put_both(id int) LANGUAGE plpgsql AS $$ BEGIN CALL public.put(id); CALL public.put_public(-id); END $$",
     ];
-    script.iter().for_each(|text| drop(db.execute(text, ()).expect(text)));
+    for text in script {
+        db.execute(text, ()).expect(text);
+    }
     let mut session = db.session().expect("a session");
     session.execute("CALL put(1)", ()).expect("is called");
     session.execute("SET search_path = s, public", ()).expect("is set");

@@ -312,8 +312,7 @@ impl Parser<'_> {
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
             | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "user"
-            | "procedural" => {
+            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     "default" => "DEFAULT PRIVILEGES".to_owned(),

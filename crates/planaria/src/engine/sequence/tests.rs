@@ -2,6 +2,7 @@ use super::*;
 
 fn sequence(start: i64, increment: i64, min: i64, max: i64, cycle: bool) -> SequenceState {
     SequenceState::new(Sequence {
+        schema: Default::default(),
         id: SequenceId(0),
         name: "s".into(),
         start,
