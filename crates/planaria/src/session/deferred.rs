@@ -16,7 +16,7 @@ use crate::session::StatementResult;
 use crate::session::constraints::{KeyToCheck, Modes};
 use crate::session::core::SessionCore;
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{CheckTime, ForeignKey};
+use planaria_catalog::CheckTime;
 use planaria_exec::{Interrupt, Machine};
 use planaria_protocol::{Write, WriteKind};
 use planaria_syntax::ast::Name;
