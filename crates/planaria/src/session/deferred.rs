@@ -16,7 +16,7 @@ use crate::session::StatementResult;
 use crate::session::constraints::{KeyToCheck, Modes};
 use crate::session::core::SessionCore;
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{CheckTime, ForeignKey};
+use planaria_catalog::CheckTime;
 use planaria_exec::{Interrupt, Machine};
 use planaria_protocol::{Write, WriteKind};
 use planaria_syntax::ast::Name;
@@ -128,8 +128,10 @@ impl SessionCore {
         let catalog = self.newest_catalog();
         let tables = || catalog.tables.iter().flatten();
         let keys = || tables().flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
-        let refuse = |key: &ForeignKey| {
-            let message = format!("deferring constraint \"{}\" is not supported", key.name);
+        let triggers =
+            || tables().flat_map(|t| t.triggers.iter().filter_map(|t| Some((&t.name, t.constraint?))));
+        let refuse = |name: &str| {
+            let message = format!("deferring constraint \"{name}\" is not supported");
             Error::unsupported(message, "It is INITIALLY IMMEDIATE; make it INITIALLY DEFERRED.")
         };
         let mut chosen = Vec::new();
@@ -143,6 +145,14 @@ impl SessionCore {
                         t.checks.iter().any(|c| c.name == local)
                             || t.indexes.iter().any(|i| i.constraint && i.name == local)
                     });
+                    let mut fires = triggers().filter(|(name, _)| *name == local).peekable();
+                    if found.is_empty()
+                        && fires.peek().is_some()
+                        && fires.all(|(_, c)| c == CheckTime::Deferrable)
+                    {
+                        continue;
+                    }
+                    let other = other || triggers().any(|(name, _)| name == local);
                     if found.is_empty() && !other {
                         let message = format!("constraint \"{local}\" does not exist");
                         return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
@@ -156,7 +166,16 @@ impl SessionCore {
             }
         }
         if deferred && let Some((_, key)) = chosen.iter().find(|(_, k)| k.check == CheckTime::Deferrable) {
-            return Err(refuse(key));
+            return Err(refuse(&key.name));
+        }
+        // Those that are deferred to begin with are not made.
+        let named = |name: &str| {
+            names.is_none_or(|all| all.iter().any(|n| n.parts.last().is_some_and(|n| n == name)))
+        };
+        let deferrable =
+            |(name, check): &(&String, CheckTime)| *check == CheckTime::Deferrable && named(name);
+        if deferred && let Some((name, _)) = triggers().find(deferrable) {
+            return Err(refuse(name));
         }
         match names {
             None => self.modes = Modes { all: !deferred, named: BTreeMap::new() },

@@ -131,6 +131,37 @@ fn a_table_that_a_trigger_changes_is_frozen_while_it_is_rewritten() {
 }
 
 #[test]
+fn triggers_are_made_and_fired_within_a_block_that_changes_the_schema() {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(SCHEMA).expect("runs");
+    let mut session = db.session().expect("a session");
+    session
+        .execute_script(
+            "BEGIN;
+             INSERT INTO t VALUES (1, 1);
+             CREATE CONSTRAINT TRIGGER c AFTER INSERT ON t DEFERRABLE FOR EACH ROW EXECUTE FUNCTION see();
+             INSERT INTO t VALUES (2, 2);
+             SAVEPOINT a;
+             DROP TRIGGER see ON t;
+             INSERT INTO t VALUES (3, 3);
+             ROLLBACK TO a;
+             SET CONSTRAINTS c IMMEDIATE;
+             CALL put(4, 4);
+             COMMIT;",
+        )
+        .expect("runs");
+    assert_eq!(lines(&db, "SELECT id::text FROM seen ORDER BY n"), ["1", "2", "2", "4", "4"]);
+    for (statement, state) in
+        [("SET CONSTRAINTS c DEFERRED", "0A000"), ("SET CONSTRAINTS ALL DEFERRED", "0A000")]
+    {
+        session.execute("BEGIN", ()).expect("begins");
+        let error = session.execute(statement, ()).expect_err("is refused");
+        assert_eq!(error.sqlstate().as_str(), state, "{error}");
+        session.execute("ROLLBACK", ()).expect("ends");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_refused_when_it_is_created() {
     let db = Database::in_memory().expect("opens");
     db.execute_script(SCHEMA).expect("runs");

@@ -436,6 +436,13 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
                 all.push((Object::Constraint(table.id, check.name.clone()), own.to_owned()));
             }
         }
+        for trigger in &table.triggers {
+            if let Some(text) = &trigger.condition
+                && References::of_text(text)?.types.contains(&ty.name)
+            {
+                all.push((Object::Trigger(table.id, trigger.name.clone()), own.to_owned()));
+            }
+        }
     }
     for other in catalog.types.iter().flatten() {
         if let TypeKind::Domain(domain) = &other.kind

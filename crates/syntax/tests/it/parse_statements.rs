@@ -614,3 +614,50 @@ fn scripts_go_on_behind_errors() {
         .collect();
     assert_eq!(results, [true, false, true, false]);
 }
+
+#[test]
+fn triggers() {
+    use planaria_catalog::{TriggerEnabled, TriggerEvent};
+    let create = |text: &str| match one(text) {
+        StatementKind::CreateTrigger(create) => *create,
+        other => panic!("{text}: {other:?}"),
+    };
+    let t = create(
+        "CREATE OR REPLACE TRIGGER t BEFORE INSERT OR UPDATE OF a, \"B\" ON public.x FOR EACH ROW WHEN ((new.a > 1)) \
+         EXECUTE PROCEDURE f(1, 'two', three, 4.5)",
+    );
+    assert!(t.or_replace && t.each_row && t.timing == TriggerTiming::Before);
+    assert_eq!(t.events, [TriggerEvent::Insert, TriggerEvent::Update]);
+    assert_eq!(t.columns.iter().map(|(c, _)| c.as_str()).collect::<Vec<_>>(), ["a", "B"]);
+    assert_eq!(t.condition.map(|(_, text)| text).as_deref(), Some("new.a > 1"));
+    assert_eq!(t.arguments, ["1", "two", "three", "4.5"]);
+    let t = create("CREATE TRIGGER t AFTER TRUNCATE ON x EXECUTE FUNCTION f()");
+    assert!(!t.each_row && t.constraint.is_none() && t.transition_tables.is_none());
+    let t = create(
+        "CREATE TRIGGER t AFTER UPDATE ON x REFERENCING OLD TABLE AS o NEW TABLE n FOR STATEMENT EXECUTE FUNCTION f()",
+    );
+    assert!(t.transition_tables.is_some() && !t.each_row);
+    let t = create(
+        "CREATE CONSTRAINT TRIGGER t AFTER DELETE ON x DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION f()",
+    );
+    assert_eq!(t.constraint, Some(CheckTime::Deferred));
+    let drop = StatementKind::DropTrigger {
+        name: "t".to_owned(),
+        table: Name { parts: vec!["x".to_owned()], position: 28 },
+        if_exists: true,
+    };
+    assert_eq!(one("DROP TRIGGER IF EXISTS t ON x CASCADE"), drop);
+    let StatementKind::AlterTable { actions, .. } =
+        one("ALTER TABLE x DISABLE TRIGGER ALL, ENABLE TRIGGER USER, ENABLE ALWAYS TRIGGER a")
+    else {
+        panic!("ALTER TABLE");
+    };
+    let (one, all, user) = (TriggerNames::One("a".to_owned()), TriggerNames::All, TriggerNames::User);
+    let action = |names, enabled| AlterTable::EnableTrigger { names, enabled };
+    let expected = [
+        action(all, TriggerEnabled::Disabled),
+        action(user, TriggerEnabled::Origin),
+        action(one, TriggerEnabled::Always),
+    ];
+    assert_eq!(actions, expected);
+}
