@@ -438,7 +438,7 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
         }
         for trigger in &table.triggers {
             if let Some(text) = &trigger.condition
-                && References::of_text(text)?.types.contains(&ty.name)
+                && References::of_text(text)?.types.contains(name)
             {
                 all.push((Object::Trigger(table.id, trigger.name.clone()), own.to_owned()));
             }
