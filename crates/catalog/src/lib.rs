@@ -601,6 +601,11 @@ impl Catalog {
         }
         all.into_iter()
     }
+    /// Whether a routine goes by the name in any schema, but for one.
+    pub fn is_routine(&self, name: &str, but: Option<ProcedureId>) -> bool {
+        let mut named = self.procedures.candidates(Key::name(name));
+        named.any(|p| p.current && p.name == name && Some(p.id) != but)
+    }
     /// A procedure version by id.
     pub fn procedure(&self, id: ProcedureId) -> &Procedure {
         &self.procedures[id.index()]

@@ -61,13 +61,11 @@ pub(crate) fn assigned(function: &Procedure) -> Assigned {
 /// Whether a trigger function may change rows, by its text: it has statements that do, or calls a routine of a user's.
 pub(crate) fn may_write(catalog: &Catalog, function: &Procedure) -> bool {
     const WORDS: [&str; 6] = ["insert", "update", "delete", "call", "execute", "perform"];
-    // Texts in quotes are none of its statements; they are what TG_OP is compared with.
-    let code = function.body.split('\'').step_by(2);
-    let mut words =
-        code.flat_map(|code| code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')));
+    // Those of comments and literals too: where a quote ends, only the parser knows.
+    let mut words = function.body.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
     words.any(|word| {
         let word = word.to_lowercase();
-        WORDS.contains(&word.as_str()) || catalog.procedures_named(&word).any(|p| p.id != function.id)
+        WORDS.contains(&word.as_str()) || catalog.is_routine(&word, Some(function.id))
     })
 }
 
