@@ -586,7 +586,10 @@ impl Catalog {
         let named = candidates.filter(|p| p.current && p.name == local);
         let mut all: Vec<&Procedure> = match schema {
             Some(schema) => named.filter(|p| p.schema == schema).collect(),
-            None => named.filter(|p| self.path().rank(p.schema).is_some()).collect(),
+            // As in PostgreSQL, a routine of the session's own is found by its whole name alone.
+            None => named
+                .filter(|p| self.path().rank(p.schema).is_some() && self.path().temporary() != Some(p.schema))
+                .collect(),
         };
         if schema.is_none() && all.iter().any(|p| p.schema != all[0].schema) {
             let rank = |p: &Procedure| self.path().rank(p.schema);

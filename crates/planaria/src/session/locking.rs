@@ -29,8 +29,9 @@ impl SchemaVersion {
     }
 
     /// The tables that a view reads.
-    fn tables_of_view(&self, name: &str) -> Result<Vec<TableId>> {
-        let text = format!("SELECT * FROM \"{}\"", name.replace('"', "\"\""));
+    fn tables_of_view(&self, key: &str) -> Result<Vec<TableId>> {
+        let (schema, name) = planaria_catalog::of_key(key);
+        let text = format!("SELECT * FROM {}", self.catalog.shown(schema, name, None));
         let statement = planaria_syntax::parse::statements(&text)?
             .pop()
             .ok_or_else(|| Error::internal("a query is no statement"))?;

@@ -45,14 +45,18 @@ impl Change {
             }
             if like.constraints {
                 for check in &source.checks {
-                    let (expr, text) = (reparse::expression(&check.expression)?, check.expression.clone());
+                    let text = self.as_written_here(&check.expression);
+                    let expr = reparse::expression(&text)?;
                     let kind = ConstraintKind::Check { expr, text };
                     let name = Some(check.name.clone());
                     out.create.constraints.push(Constraint { name, kind, not_valid: false, position });
                 }
             }
             if like.indexes {
-                self.like_indexes(source, &create.name, position, &mut out)?;
+                let (schema, local) = names::new(&self.catalog, &create.name)?;
+                let parts = vec![self.catalog.schema_name(schema).to_owned(), local.to_owned()];
+                let name = Name { parts, position: create.name.position };
+                self.like_indexes(source, &name, position, &mut out)?;
             }
         }
         Ok(out)
@@ -61,7 +65,8 @@ impl Change {
     fn like_column(&self, column: &Column, like: &Like, position: Position) -> Result<ColumnDef> {
         let kind = match column.domain {
             Some(id) => {
-                let parts = vec![self.catalog.type_by_id(id).name.clone()];
+                let ty = self.catalog.type_by_id(id);
+                let parts = vec![self.catalog.schema_name(ty.schema).to_owned(), ty.name.clone()];
                 TypeNameKind::Named(Name { parts, position })
             }
             None => TypeNameKind::Known(column.ty.clone()),
@@ -72,11 +77,12 @@ impl Change {
         }
         match &column.default {
             ColumnDefault::Expression(text) if like.defaults => {
-                kinds.push(ConstraintKind::Default { expr: reparse::expression(text)?, text: text.clone() });
+                let text = self.as_written_here(text);
+                kinds.push(ConstraintKind::Default { expr: reparse::expression(&text)?, text });
             }
             ColumnDefault::Generated(text) if like.generated => {
-                let expr = reparse::expression(text)?;
-                kinds.push(ConstraintKind::GeneratedStored { expr, text: text.clone() });
+                let text = self.as_written_here(text);
+                kinds.push(ConstraintKind::GeneratedStored { expr: reparse::expression(&text)?, text });
             }
             ColumnDefault::Identity { sequence, always } if like.identity => {
                 let options = match self.catalog.sequences.get(sequence.index()) {
@@ -102,6 +108,11 @@ impl Change {
             constraints: constraints.collect(),
             position,
         })
+    }
+
+    /// An expression that is kept, as the statement could have it.
+    fn as_written_here(&self, text: &str) -> String {
+        crate::lower::shown_expression(&self.catalog.ready(), text)
     }
 
     /// Keys become constraints, other indexes indexes; their names are made anew.
@@ -135,7 +146,8 @@ impl Change {
                         let item = match key {
                             IndexKey::Column(c) => IndexItem::Column(label(c)),
                             IndexKey::Expression(text) => {
-                                IndexItem::Expression(Box::new(reparse::expression(text)?), text.clone())
+                                let text = self.as_written_here(text);
+                                IndexItem::Expression(Box::new(reparse::expression(&text)?), text)
                             }
                         };
                         items.push((item, position));
@@ -143,7 +155,10 @@ impl Change {
                 }
             }
             let predicate = match definition.and_then(|d| d.predicate.as_ref()) {
-                Some(text) => Some((reparse::expression(text)?, text.clone())),
+                Some(text) => {
+                    let text = self.as_written_here(text);
+                    Some((reparse::expression(&text)?, text))
+                }
                 None => None,
             };
             out.indexes.push(CreateIndex {

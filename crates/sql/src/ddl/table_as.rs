@@ -56,9 +56,11 @@ impl Change {
         if !with_data {
             return Ok("CREATE TABLE AS");
         }
+        // Another of that name may stand before it on the path.
+        let parts = vec![self.catalog.schema_name(schema).to_owned(), local.to_owned()];
         let insert = Insert {
             with: Vec::new(),
-            table: name.clone(),
+            table: Name { parts, position: name.position },
             alias: None,
             columns: Vec::new(),
             copied: false,
