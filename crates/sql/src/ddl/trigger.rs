@@ -24,7 +24,7 @@ impl Change {
         refuse_missing(create)?;
         if let Some((expr, _)) = &create.condition {
             lowering::restrict(expr, lowering::Place::TriggerCondition)?;
-            check_trigger_condition(&self.catalog, &table, create)?;
+            check_trigger_condition(&self.catalog.ready(), &table, create)?;
         }
         let function = self.trigger_function(&create.function)?;
         self.require(&Requirement::new(Object::Routine(function), Privileges::EXECUTE))?;
