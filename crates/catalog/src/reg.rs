@@ -131,6 +131,7 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
     let parts = split_name(trimmed)?;
     let shown = parts.join(".");
     let (schema, name) = qualified(&parts);
+    known(catalog, schema)?;
     match ty {
         SystemType::RegClass => relation(catalog, schema, name)
             .ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &shown)),
@@ -164,6 +165,16 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
             )),
         },
         _ => Err(planaria_base::text_io::invalid_syntax(ty.name(), text)),
+    }
+}
+
+/// 3F000 where there is no such schema.
+fn known(catalog: &Catalog, schema: Option<&str>) -> Result<()> {
+    match schema {
+        Some(name) if !system::is_system_schema(name) && catalog.schema(name).is_none() => {
+            Err(crate::no_schema(name))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -252,6 +263,7 @@ fn find_type(catalog: &Catalog, text: &str) -> Result<Oid> {
         None => {
             let parts = split_name(rest)?;
             let (schema, name) = qualified(&parts);
+            known(catalog, schema)?;
             let built_in = TYPES.by_name.get(name).filter(|_| in_schema(schema, PG_CATALOG));
             let row = || {
                 if let Some(ty) = catalog.user_type(wanted(catalog, schema, name)?) {

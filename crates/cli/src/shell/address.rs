@@ -24,9 +24,9 @@ pub struct Address {
     pub options: Vec<(String, String)>,
 }
 
-/// Whether a text is meant as one.
+/// Whether a text is meant as one, if perhaps of another kind of server: no directory is called so.
 pub fn is_url(text: &str) -> bool {
-    text.starts_with("postgres://") || text.starts_with("postgresql://")
+    text.contains("://")
 }
 
 fn invalid(text: &str, why: &str) -> Error {
@@ -57,7 +57,8 @@ impl Address {
         let wrong = |why: &str| invalid(text, why);
         let part =
             |part: &str| decoded(part).ok_or_else(|| wrong("a % is not followed by two hexadecimal digits"));
-        let (_, rest) = text.split_once("://").ok_or_else(|| wrong("it does not begin with postgres://"))?;
+        let rest = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
+        let rest = rest.ok_or_else(|| wrong("it does not begin with postgres://"))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (user_part, host_part) = match authority.rsplit_once('@') {
@@ -149,9 +150,13 @@ mod tests {
         let a = parse("postgres://%2Ftmp:6/x").expect("an address");
         assert_eq!(a.place, Place::Unix("/tmp/.s.PGSQL.6".into()));
         assert_eq!(parse("postgres:///x?host=/tmp&port=6").expect("an address").place, a.place);
-        for wrong in
-            ["postgres://h:port", "postgres://h/?x=1", "postgres://%4/", "postgres://h/?sslmode=require"]
-        {
+        for wrong in [
+            "mysql://h",
+            "postgres://h:port",
+            "postgres://h/?x=1",
+            "postgres://%4/",
+            "postgres://h/?sslmode=require",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -409,7 +409,7 @@ impl Engine {
             (definition.id.index(), Arc::new(state))
         };
         let sequences = catalog.sequences.iter().flatten().map(|s| state(s)).collect();
-        self.install(Arc::new(SchemaVersion::new(catalog, tables, sequences)?));
+        self.install(Arc::new(SchemaVersion::new(catalog, tables, sequences)));
         let mut budget = self.budget.lock();
         budget.noted(&manifest.notes);
         budget.made(made.0, made.1);

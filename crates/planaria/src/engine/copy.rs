@@ -48,7 +48,7 @@ impl Engine {
         let copy_sequence =
             |state: &Arc<SequenceState>| Arc::new(state.redefined(state.definition().clone()));
         let sequences = old.sequences.entries().map(|(at, state)| (at, copy_sequence(state))).collect();
-        SchemaVersion::new(old.catalog.clone(), tables, sequences)
+        Ok(SchemaVersion::new(old.catalog.clone(), tables, sequences))
     }
 }
 

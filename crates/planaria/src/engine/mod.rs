@@ -149,7 +149,7 @@ impl Engine {
     ) -> Result<Arc<Engine>> {
         options.check()?;
         let catalog = Arc::new(Catalog::default());
-        let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default())?;
+        let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default());
         Ok(Arc::new(Engine {
             traits: store.traits(),
             backoff: options.backoff,

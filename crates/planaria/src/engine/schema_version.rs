@@ -102,7 +102,7 @@ impl SchemaVersion {
         catalog: Arc<Catalog>,
         tables: Tables,
         sequences: Chunks<Arc<SequenceState>>,
-    ) -> Result<SchemaVersion> {
+    ) -> SchemaVersion {
         let metas = Cells::new(catalog.tables.len());
         let routines = catalog.procedures.len();
         let (programs, routines, plans) = (Cells::new(routines), Cells::new(routines), Cells::new(routines));
@@ -110,7 +110,7 @@ impl SchemaVersion {
         let permits = Permits::new(&catalog);
         let version = MADE.fetch_add(1, Ordering::Relaxed) + 1;
         let (has_deferred, deferred) = (catalog.has_deferred_keys(), OnceLock::new());
-        Ok(SchemaVersion {
+        SchemaVersion {
             version,
             along: along::Along::new(version, catalog.procedures.len()),
             catalog,
@@ -125,7 +125,7 @@ impl SchemaVersion {
             has_deferred,
             deferred,
             frozen: None,
-        })
+        }
     }
 
     /// The same while a table is rewritten: what changes the table's rows fails (55006).

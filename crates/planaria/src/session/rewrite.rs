@@ -387,7 +387,7 @@ impl<'o> Draft<'o> {
             catalog.sequences.push(self.catalog.sequences[id].clone());
             sequences.set(id, self.sequences.get(id).cloned());
         }
-        Ok(SchemaVersion::new(Arc::new(catalog), self.before.tables.clone(), sequences)?.freezing(table))
+        Ok(SchemaVersion::new(Arc::new(catalog), self.before.tables.clone(), sequences).freezing(table))
     }
 
     /// The state of a sequence, the draft's own: where it is moved, the schema of before stays where it is.

@@ -211,7 +211,7 @@ impl SessionCore {
             None => stored,
         };
         let computed = std::mem::take(&mut draft.computed);
-        let new = stored.and_then(|()| SchemaVersion::new(draft.catalog, draft.tables, draft.sequences));
+        let new = stored.map(|()| SchemaVersion::new(draft.catalog, draft.tables, draft.sequences));
         let new = new.inspect_err(|_| self.txn.abort(&old.tables))?;
         let record = encoded.map(|change| {
             encode_effects(|w| {

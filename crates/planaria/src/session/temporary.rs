@@ -94,11 +94,11 @@ impl SessionCore {
     }
 
     /// Temporary tables of which ON COMMIT says something: with their names as they are written.
-    fn of_commits(&self) -> Vec<(OnCommit, String)> {
+    fn of_commits(&mut self) -> Vec<(OnCommit, String)> {
         if !self.temporary.made {
             return Vec::new();
         }
-        let catalog = self.newest_catalog();
+        let catalog = self.schema().catalog.clone();
         let Some(schema) = self.temporary(&catalog) else { return Vec::new() };
         let tables = catalog.tables.iter().flatten().filter(|t| t.schema == schema);
         let tables = tables.filter(|t| t.on_commit != OnCommit::PreserveRows);

@@ -60,3 +60,6 @@ DROP SCHEMA s2 CASCADE;
 DROP SCHEMA s2;
 DROP SCHEMA IF EXISTS s2;
 SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = 's2';
+SELECT 'nowhere.t'::regclass;
+SELECT 'a'::nowhere.ty;
+SELECT to_regclass('nowhere.t') IS NULL, to_regtype('nowhere.t') IS NULL;

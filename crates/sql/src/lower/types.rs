@@ -401,6 +401,9 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             None => Err(unknown(&format!("{}[]", path.parts.join(".")), name.position)),
         },
         TypeNameKind::Named(path) | TypeNameKind::RowOf(path) => {
+            if path.parts.len() == 2 {
+                super::bind_call::named(catalog, path)?;
+            }
             Err(unknown(&path.parts.join("."), name.position))
         }
         TypeNameKind::Record => {

@@ -56,8 +56,7 @@ impl SchemaVersion {
             return version;
         }
         let catalog = Arc::new(self.catalog.along(path));
-        let made = SchemaVersion::new(catalog, self.tables.clone(), self.sequences.clone());
-        let Ok(mut made) = made else { return self.clone() };
+        let mut made = SchemaVersion::new(catalog, self.tables.clone(), self.sequences.clone());
         made.frozen = self.frozen;
         made.along.base = self.version;
         made.along.home = Some(Arc::downgrade(self));
