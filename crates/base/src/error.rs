@@ -194,6 +194,8 @@ pub struct Fields {
     pub hint: Option<String>,
     /// Where in the SQL text, in bytes from its start (0-based).
     pub position: Option<u32>,
+    /// A text made at run time in which the error stands, in place of the statement's: `position` counts in it.
+    pub query: Option<String>,
     /// The stack of procedures and lines, innermost first.
     pub context: Option<String>,
     /// Name of the constraint that was violated.
@@ -217,6 +219,7 @@ impl Error {
             detail: None,
             hint: None,
             position: None,
+            query: None,
             context: None,
             constraint: None,
             table: None,
@@ -262,7 +265,15 @@ impl Error {
     /// Adds a position (byte offset into the SQL text), unless an inner one is known already.
     #[must_use]
     pub fn at(mut self, position: u32) -> Error {
-        self.0.position.get_or_insert(position);
+        if self.0.query.is_none() {
+            self.0.position.get_or_insert(position);
+        }
+        self
+    }
+    /// Says that the position counts in another text than the statement's.
+    #[must_use]
+    pub fn in_query(mut self, text: impl Into<String>) -> Error {
+        self.0.query.get_or_insert_with(|| text.into());
         self
     }
     /// Adds an outer line of context below those already there.
@@ -317,15 +328,18 @@ impl fmt::Display for Error {
 /// For people, as `main` shows it: what [`Display`](fmt::Display) says, and what else there is, a line each.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fields { detail, hint, position, context, constraint, table, column, .. } = &*self.0;
+        let Fields { detail, hint, position, query, context, constraint, table, column, .. } = &*self.0;
         write!(f, "{self}")?;
         // The statement's beginning would say nothing.
-        let position = position.filter(|at| *at > 0).map(|at| format!("byte {at} of the statement"));
+        let position = position
+            .filter(|at| *at > 0)
+            .map(|at| format!("byte {at} of the {}", if query.is_some() { "query" } else { "statement" }));
         let position = position.as_ref();
         let lines = [
             ("DETAIL", detail.as_ref()),
             ("HINT", hint.as_ref()),
             ("POSITION", position),
+            ("QUERY", query.as_ref()),
             ("CONTEXT", context.as_ref()),
             ("TABLE", table.as_ref()),
             ("COLUMN", column.as_ref()),

@@ -8,10 +8,11 @@ use std::fmt::Write;
 pub fn error(error: &Error, text: Option<&str>) -> String {
     let f = error.fields();
     let mut out = format!("ERROR:  {}: {}\n", f.sqlstate, f.message);
-    if let (Some(position), Some(text)) = (f.position, text) {
+    if let (Some(position), Some(text)) = (f.position, f.query.as_deref().or(text)) {
         out.push_str(&excerpt(text, position as usize));
     }
-    for (what, field) in [("DETAIL", &f.detail), ("HINT", &f.hint), ("CONTEXT", &f.context)] {
+    let lines = [("DETAIL", &f.detail), ("HINT", &f.hint), ("QUERY", &f.query), ("CONTEXT", &f.context)];
+    for (what, field) in lines {
         if let Some(field) = field {
             let _ = writeln!(out, "{what}:  {field}");
         }
@@ -25,11 +26,13 @@ pub fn told(told: &Told, text: Option<&str>) -> String {
         "ERROR" | "FATAL" | "PANIC" => format!("{}:  {}: {}\n", told.severity, told.sqlstate, told.message),
         severity => format!("{severity}:  {}\n", told.message),
     };
-    if let (Some(position), Some(text)) = (told.position, text) {
+    if let (Some(position), Some(text)) = (told.position, told.query.as_deref().or(text)) {
         let at = text.char_indices().nth(position.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
         out.push_str(&excerpt(text, at));
     }
-    for (what, field) in [("DETAIL", &told.detail), ("HINT", &told.hint), ("CONTEXT", &told.context)] {
+    let lines =
+        [("DETAIL", &told.detail), ("HINT", &told.hint), ("QUERY", &told.query), ("CONTEXT", &told.context)];
+    for (what, field) in lines {
         if let Some(field) = field {
             let _ = writeln!(out, "{what}:  {field}");
         }

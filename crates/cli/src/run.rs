@@ -23,7 +23,7 @@ pub struct Options {
     data: Option<PathBuf>,
     #[command(flatten)]
     recovery: Recovery,
-    /// SQL files
+    /// SQL files; `-` is standard input
     #[arg(required = true, value_name = "FILE.sql")]
     files: Vec<PathBuf>,
 }
@@ -45,7 +45,12 @@ pub fn run(options: &Options) -> ExitCode {
     let format = if options.unaligned { Format::Unaligned } else { Format::Aligned };
     for file in &options.files {
         let name = file.display().to_string();
-        let text = match std::fs::read_to_string(file) {
+        let read = if name == "-" {
+            std::io::read_to_string(std::io::stdin())
+        } else {
+            std::fs::read_to_string(file)
+        };
+        let text = match read {
             Ok(text) => text,
             Err(error) => {
                 eprintln!("{name}: {error}");

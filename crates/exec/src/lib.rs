@@ -26,7 +26,7 @@ mod compile;
 mod host;
 mod machine;
 
-pub use code::{Class, Code, IndexMeta, Source, TableMeta, Test};
+pub use code::{Class, Code, IndexMeta, Source, TableMeta, Test, Told};
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
 pub use host::{Context, Dynamic, Host, Interrupt, Link};

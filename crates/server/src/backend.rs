@@ -572,7 +572,7 @@ impl Backend {
             Ok(done) => done,
             Err(mut error) => {
                 self.reply.truncate(start);
-                if statement.kind() == StatementKind::Program {
+                if statement.kind() == StatementKind::Program && error.fields().query.is_none() {
                     // It was analysed before: the place where a running program stood may be in another text.
                     error.fields_mut().position = None;
                 }

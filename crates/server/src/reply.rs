@@ -297,8 +297,17 @@ impl Reply {
         if let Some(hint) = &fields.hint {
             self.field(b'H', hint);
         }
-        if let (Some(position), Some(text)) = (fields.position, text) {
-            self.field(b'P', &characters(text, position as usize).to_string());
+        match (&fields.query, fields.position, text) {
+            (Some(query), position, _) => {
+                if let Some(position) = position {
+                    self.field(b'p', &characters(query, position as usize).to_string());
+                }
+                self.field(b'q', query);
+            }
+            (None, Some(position), Some(text)) => {
+                self.field(b'P', &characters(text, position as usize).to_string());
+            }
+            _ => {}
         }
         if let Some(context) = &fields.context {
             self.field(b'W', context);

@@ -8,4 +8,5 @@
 //! catalog it knows the words only: how keys are ordered, when a constraint is checked, what a routine promises.
 
 pub mod ast;
+pub mod marks;
 pub mod parse;

@@ -44,6 +44,8 @@ pub struct Told {
     pub detail: Option<String>,
     pub hint: Option<String>,
     pub context: Option<String>,
+    /// A text made at run time that the position counts in, in place of the statement.
+    pub query: Option<String>,
     /// Characters, from 1 on.
     pub position: Option<usize>,
 }
@@ -124,7 +126,8 @@ fn told(mut fields: ErrorFields<'_>) -> io::Result<Told> {
             b'D' => told.detail = Some(value),
             b'H' => told.hint = Some(value),
             b'W' => told.context = Some(value),
-            b'P' => told.position = value.parse().ok(),
+            b'P' | b'p' => told.position = value.parse().ok(),
+            b'q' => told.query = Some(value),
             _ => {}
         }
     }

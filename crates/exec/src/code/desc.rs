@@ -27,8 +27,6 @@ pub(crate) const NO_SITE: u16 = u16::MAX;
 pub(crate) struct SiteDesc {
     /// The callee.
     pub source: Source,
-    /// By `CallSet`.
-    pub set: bool,
     /// Where the call stands.
     pub position: u32,
     /// The inlined call around it, or [`NO_SITE`].

@@ -1,7 +1,8 @@
 //! What compiled code knows of the catalog: tables, and the text a program came from.
 
-use planaria_base::ColumnId;
+use planaria_base::{ColumnId, Error, SqlState};
 use planaria_storage::{ColumnSpec, RowLayout};
+use std::sync::Arc;
 
 /// A table as compiled code needs to know it. Made by the engine once per catalog version.
 #[derive(Debug)]
@@ -37,24 +38,53 @@ impl TableMeta {
     }
 }
 
-/// Where a program's text came from, for the CONTEXT of errors.
+/// What CONTEXT says of a place in a text.
 #[derive(Clone, Debug, Default)]
-pub struct Source {
-    /// `name(integer,text)`, as PostgreSQL prints a function; empty for statements.
-    pub signature: String,
-    /// Positions at which the lines of the text begin, line 2 first.
-    line_starts: Box<[u32]>,
+pub struct Told {
+    /// What stands behind the name of the routine, such as `line 3 at IF`; `None`: the routine is not mentioned.
+    pub behind: Option<String>,
+    /// A line of its own before that: the SQL statement.
+    pub statement: Option<String>,
+}
+
+/// Where a program's text came from, for the CONTEXT of errors. The text is looked at when there is one.
+#[derive(Clone, Debug, Default)]
+pub struct Source(Option<Arc<Routine>>);
+
+#[derive(Debug)]
+struct Routine {
+    title: String,
+    text: String,
+    tell: fn(&str, u32) -> Told,
 }
 
 impl Source {
-    /// The source of a routine: its signature and the text that operations' positions refer to.
-    pub fn routine(signature: impl Into<String>, text: &str) -> Source {
-        let line_starts =
-            text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1).collect();
-        Source { signature: signature.into(), line_starts }
+    /// The source of a routine: what it is called (`PL/pgSQL function name(integer,text)`), the text that operations' positions
+    /// refer to, and what is told of a position in it.
+    pub fn routine(title: impl Into<String>, text: impl Into<String>, tell: fn(&str, u32) -> Told) -> Source {
+        Source(Some(Arc::new(Routine { title: title.into(), text: text.into(), tell })))
     }
-    /// The line (from 1) of a position.
-    pub fn line(&self, position: u32) -> usize {
-        self.line_starts.partition_point(|start| *start <= position) + 1
+
+    /// Whether it is that of a routine, not of a statement.
+    pub(crate) fn is_routine(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Adds to an error where in the routine it arose.
+    #[cold]
+    pub(crate) fn context(&self, position: u32, mut error: Error) -> Error {
+        let Some(routine) = &self.0 else { return error };
+        let told = (routine.tell)(&routine.text, position);
+        // That there was no row for INTO, or more than one, PL/pgSQL says itself, behind the statement.
+        let behind = [SqlState::NO_DATA_FOUND, SqlState::TOO_MANY_ROWS].contains(&error.sqlstate())
+            && error.fields().context.is_none();
+        if let Some(statement) = told.statement.filter(|_| !behind) {
+            error = error.context(statement);
+        }
+        match told.behind {
+            Some(behind) if behind.is_empty() => error.context(&routine.title),
+            Some(behind) => error.context(format!("{} {behind}", routine.title)),
+            None => error,
+        }
     }
 }

@@ -216,7 +216,6 @@ impl Compiler<'_> {
                 if let Some(inlined) = self.program.inlined.get(label) {
                     let site = SiteDesc {
                         source: self.env.source_of(inlined.procedure).unwrap_or_default(),
-                        set: inlined.set,
                         position: op.position,
                         parent: around,
                     };

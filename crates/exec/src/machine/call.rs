@@ -59,7 +59,13 @@ impl Machine {
             )
             .into());
         };
-        let count = match ctx.host.execute(self.heap.str(text), &desc.types)? {
+        let dynamic = ctx.host.execute(self.heap.str(text), &desc.types).map_err(|error| {
+            match error.fields().position {
+                Some(_) => error.in_query(self.heap.str(text)),
+                None => error,
+            }
+        });
+        let count = match dynamic? {
             Dynamic::Done(count) => count,
             Dynamic::Code(code) => {
                 let list = desc.rows.map(|list| base.colls + usize::from(list));
@@ -94,7 +100,9 @@ impl Machine {
 
     /// An error of dynamic SQL: its position is one in that text, which goes into the context.
     fn in_text(&self, mut error: Error, text: Slot) -> Error {
-        error.fields_mut().position = None;
+        if error.fields().query.is_none() {
+            error.fields_mut().position = None;
+        }
         match text {
             Slot::Text(text) => error.context(format!("SQL statement \"{}\"", self.heap.str(text))),
             _ => error,

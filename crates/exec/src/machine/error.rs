@@ -1,7 +1,7 @@
 //! Errors: RAISE, handlers, context.
 
 use super::{Base, Machine};
-use crate::code::{Code, Inst, NO_SITE, R, RaiseDesc, RaiseState, Source, TableMeta};
+use crate::code::{Code, NO_SITE, R, RaiseDesc, RaiseState, TableMeta};
 use crate::functions;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
@@ -49,13 +49,16 @@ impl Machine {
                     *slot = sqlerrm;
                 }
                 self.handled = true;
-                let caught = out_of_sites(code, pc, error, region.site).0;
-                for (what, reg) in &handler.diagnostics {
-                    let told = self.heap.text(told(&caught, *what))?;
-                    if let Some(slot) = frame.get_mut(usize::from(*reg)) {
-                        *slot = told;
+                if !handler.diagnostics.is_empty() {
+                    let whole = with_context(code, pc, error.clone());
+                    for (what, reg) in &handler.diagnostics {
+                        let told = self.heap.text(told(&whole, *what))?;
+                        if let Some(slot) = frame.get_mut(usize::from(*reg)) {
+                            *slot = told;
+                        }
                     }
                 }
+                let caught = out_of_sites(code, pc, error, region.site).0;
                 self.caught.push(caught);
                 return Ok(handler.entry as usize);
             }
@@ -115,51 +118,28 @@ impl Machine {
     }
 }
 
-/// Says where in the program the error arose: a position of statements, a line of context of routines.
+/// Says where in the program the error arose: a position of statements, lines of context of routines.
 fn with_context(code: &Code, pc: usize, error: Error) -> Error {
-    let (error, position, what) = out_of_sites(code, pc, error, NO_SITE);
-    if code.source.signature.is_empty() {
+    let (error, position) = out_of_sites(code, pc, error, NO_SITE);
+    if !code.source.is_routine() {
         return if code.kind == ProgramKind::Statement { error.at(position) } else { error };
     }
-    in_routine(&code.source, position, what, error)
+    code.source.context(position, error)
 }
 
-fn in_routine(source: &Source, position: u32, what: &str, error: Error) -> Error {
-    let line = source.line(position);
-    error.context(format!("PL/pgSQL function {} line {line}{what}", source.signature))
-}
-
-/// A line of context for each inlined call around the instruction, up to the call `outer`. Also where the
-/// error is in the text of `outer`, and at what.
-fn out_of_sites(code: &Code, pc: usize, mut error: Error, outer: u16) -> (Error, u32, &'static str) {
+/// Lines of context for each inlined call around the instruction, up to the call `outer`. Also where the
+/// error is in the text of `outer`.
+fn out_of_sites(code: &Code, pc: usize, mut error: Error, outer: u16) -> (Error, u32) {
     let place = code.places[pc];
-    let (mut position, mut what, mut site) = (place.position, what_failed(code, pc), place.site);
+    let (mut position, mut site) = (place.position, place.site);
     while site != outer
         && let Some(desc) = code.sites.get(usize::from(site))
     {
-        error = in_routine(&desc.source, position, what, error);
+        error = desc.source.context(position, error);
         position = desc.position;
-        what = if desc.set { "" } else { " at CALL" };
         site = desc.parent;
     }
-    (error, position, what)
-}
-
-fn what_failed(code: &Code, pc: usize) -> &'static str {
-    match code.insts[pc] {
-        Inst::Raise { .. } => " at RAISE",
-        Inst::Call { call } if code.calls[usize::from(call)].into.is_none() => " at CALL",
-        Inst::Execute { .. } => " at EXECUTE",
-        Inst::Get { .. }
-        | Inst::Load { .. }
-        | Inst::ScanOpen { .. }
-        | Inst::ScanNext { .. }
-        | Inst::ScanAdd { .. }
-        | Inst::Insert { .. }
-        | Inst::Update { .. }
-        | Inst::Delete { .. } => " at SQL statement",
-        _ => "",
-    }
+    (error, position)
 }
 
 /// The error for a write that the protocol refused; `image` is the row that was to be.

@@ -92,7 +92,12 @@ impl VerifyEnv for Schema {
 }
 
 fn routine_source(program: &Program) -> Source {
-    Source::routine(format!("{}()", program.name), "x\ny\nz\n")
+    let tell = |text: &str, position: u32| {
+        let line = text[..position as usize].lines().count()
+            + usize::from(text[..position as usize].ends_with('\n'));
+        planaria_exec::Told { behind: Some(format!("line {}", line.max(1))), statement: None }
+    };
+    Source::routine(format!("PL/pgSQL function {}()", program.name), "x\ny\nz\n", tell)
 }
 
 struct Env<'a> {

@@ -336,7 +336,7 @@ end
         Db::<P>::new(schema).eval("statement s\nbegin\n  call p1 () -> () @ 17\nend\n", &[]).unwrap_err();
     assert_eq!(
         error.fields().context.as_deref(),
-        Some("PL/pgSQL function inner() line 2 at RAISE\nPL/pgSQL function outer() line 3 at CALL")
+        Some("PL/pgSQL function inner() line 2\nPL/pgSQL function outer() line 3")
     );
     assert_eq!(error.fields().position, Some(17));
 }

@@ -24,12 +24,13 @@ use planaria_base::sync::OnceLock;
 use planaria_base::{
     ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, TableId,
 };
-use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Procedure};
-use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta};
+use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Language, Procedure};
+use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta, Told};
 use planaria_ir::{OpKind, Program};
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower::{self, Lowered};
 use planaria_storage::{AnyTable, ColumnSpec, Header, IndexSpec, OldUse, Shape, Table, TableSpec, Tables};
+use planaria_syntax::marks;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -277,7 +278,21 @@ impl SchemaVersion {
     /// Where the text of a routine's program comes from.
     pub(crate) fn source(&self, id: ProcedureId) -> Source {
         let procedure = self.catalog.behind(id);
-        Source::routine(signature(procedure), &procedure.body)
+        match procedure.language {
+            Language::PlPgSql => {
+                let title = format!("PL/pgSQL function {}", signature(procedure));
+                Source::routine(title, &*procedure.body, tell_plpgsql)
+            }
+            Language::Sql => {
+                Source::routine(format!("SQL function \"{}\"", procedure.name), &*procedure.body, tell_sql)
+            }
+        }
+    }
+
+    /// Where the text of a statement's program comes from: that of DO is one of PL/pgSQL.
+    pub(crate) fn source_of_statement(statement: &planaria_syntax::ast::Statement) -> Option<Source> {
+        let planaria_syntax::ast::StatementKind::Do { body, .. } = &statement.kind else { return None };
+        Some(Source::routine("PL/pgSQL function inline_code_block", &**body, tell_plpgsql))
     }
 
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
@@ -354,6 +369,22 @@ pub(crate) fn no_procedure(id: ProcedureId) -> Error {
 }
 
 /// `name(integer,text)`, as PostgreSQL names a routine in contexts.
+fn tell_plpgsql(text: &str, position: u32) -> Told {
+    told(&marks::plpgsql(text), position)
+}
+
+fn tell_sql(text: &str, position: u32) -> Told {
+    told(&marks::sql(text), position)
+}
+
+/// What CONTEXT says of a place. Where there is no mark around it, it is nowhere in particular: behind the end of a body.
+fn told(marks: &[marks::Mark], position: u32) -> Told {
+    match marks::innermost(marks, position) {
+        Some(mark) => Told { behind: mark.told.clone(), statement: mark.statement.clone() },
+        None => Told { behind: Some(String::new()), statement: None },
+    }
+}
+
 pub(crate) fn signature(procedure: &Procedure) -> String {
     let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
     format!("{}({})", procedure.name, types.join(","))

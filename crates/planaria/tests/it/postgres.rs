@@ -25,6 +25,15 @@ fn run(session: &mut Session, script: &str) -> String {
             report(&mut out, n.severity, &n.message, n.detail.as_deref(), n.hint.as_deref());
         }
         failed(&mut out, &error);
+        // Scripts that say so show where errors arose.
+        if script.starts_with("-- with contexts") {
+            let fields = error.fields();
+            for (what, text) in [("QUERY", &fields.query), ("CONTEXT", &fields.context)] {
+                if let Some(text) = text {
+                    let _ = writeln!(out, "{what}:  {text}");
+                }
+            }
+        }
     }
     out
 }
@@ -104,4 +113,4 @@ macro_rules! scripts {
     };
 }
 
-scripts! { advisory_locks aggregates alter_under_views answers_of_domains app_audit app_blog app_booking app_chat app_crm app_helpdesk app_hotel app_inventory app_iot app_ledger app_library app_metering app_payroll app_shop app_tracker app_wiki array_columns asked_by_clients calls_in_changes clocks_and_reals closest_columns computed_indexes constraints_later ddl domains dumps_ask elements_diagnostics enums equal_nulls formatting frames generated_columns grouping_sets halfway_floats insert_queries intervals json_input json_output json_records jsonb lateral like_tables more_functions plpgsql read_only recursion referential regular_expressions rename_under_views rights rounded_keys schema_blocks schema_objects schema_paths schema_rights schemas session_views set_some_columns statistics temporary time_zones trigger_programs trigger_rows trigger_statements triggers values view_texts volatile windows_patterns_rows with_checks }
+scripts! { advisory_locks aggregates alter_under_views answers_of_domains app_audit app_blog app_booking app_chat app_crm app_helpdesk app_hotel app_inventory app_iot app_ledger app_library app_metering app_payroll app_shop app_tracker app_wiki array_columns asked_by_clients calls_in_changes clocks_and_reals closest_columns computed_indexes constraints_later contexts ddl domains dumps_ask elements_diagnostics enums equal_nulls formatting frames generated_columns grouping_sets halfway_floats insert_queries intervals json_input json_output json_records jsonb lateral like_tables more_functions plpgsql read_only recursion referential regular_expressions rename_under_views rights rounded_keys schema_blocks schema_objects schema_paths schema_rights schemas session_views set_some_columns statistics temporary time_zones trigger_programs trigger_rows trigger_statements triggers values view_texts volatile windows_patterns_rows with_checks }

@@ -400,6 +400,8 @@ pub struct Into {
     pub targets: Vec<Expr>,
     /// Where it stands.
     pub position: Position,
+    /// Where it ends.
+    pub end: Position,
 }
 
 /// FROM item.

@@ -40,6 +40,8 @@ pub struct Declaration {
     pub kind: DeclarationKind,
     /// Where it stands.
     pub position: Position,
+    /// Where it ends: behind its semicolon.
+    pub end: Position,
 }
 
 /// Kinds of declaration.
@@ -77,6 +79,8 @@ pub enum Condition {
 pub struct Stmt {
     /// Where it stands.
     pub position: Position,
+    /// Where it ends: behind its semicolon.
+    pub end: Position,
     /// What it is.
     pub kind: StmtKind,
 }

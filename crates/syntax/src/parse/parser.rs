@@ -75,6 +75,11 @@ impl<'a> Parser<'a> {
         self.peek().start
     }
 
+    /// Where the token before the cursor ends.
+    pub(crate) fn end_of_last(&self) -> Position {
+        self.tokens.get(self.at.wrapping_sub(1)).map_or(0, |token| token.end)
+    }
+
     /// Index of the cursor among the tokens.
     pub(crate) fn index(&self) -> usize {
         self.at

@@ -179,7 +179,7 @@ impl Parser<'_> {
             self.pl_variable()?
         };
         self.expect(Kind::Semicolon)?;
-        Ok(Declaration { name, kind, position })
+        Ok(Declaration { name, kind, position, end: self.end_of_last() })
     }
 
     fn pl_alias(&mut self) -> Result<String> {

@@ -14,7 +14,7 @@ use super::{Cells, Env, Routine, SchemaVersion, no_procedure};
 use planaria_base::sync::Mutex;
 use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
-use planaria_exec::Code;
+use planaria_exec::{Code, Source};
 use planaria_ir::{OpKind, Program};
 use planaria_sql::lower::{self, Lowered, ParamTypes};
 use std::collections::{BTreeSet, HashMap};
@@ -116,12 +116,12 @@ impl SchemaVersion {
             return Err(self.catalog.denied(&missing.object));
         }
         if missing.is_none() && self.permits_callees(role, &lowered.program) {
-            let code = self.compile(&lowered.program, None)?;
+            let code = self.compile(&lowered.program, Self::source_of_statement(statement))?;
             return Ok((lowered.program, code, false));
         }
         let number = |r: &Requirement| self.number(r);
         let guarded = lower::lower_statement_rights(&self.catalog, statement, types, Some(&number))?;
-        let code = self.compile_guarded(&guarded.program)?;
+        let code = self.compile_guarded(&guarded.program, Self::source_of_statement(statement))?;
         Ok((guarded.program, code, true))
     }
 
@@ -155,13 +155,13 @@ impl SchemaVersion {
         if self.permits_callees(role, program) {
             self.compile(program, None)
         } else {
-            self.compile_guarded(program)
+            self.compile_guarded(program, None)
         }
     }
 
-    fn compile_guarded(&self, program: &Program) -> Result<Code> {
+    fn compile_guarded(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        self.build(program, &Env { schema: self, source: None, routine: None, guarded: true })
+        self.build(program, &Env { schema: self, source, routine: None, guarded: true })
     }
 
     fn number(&self, requirement: &Requirement) -> u32 {

@@ -253,6 +253,8 @@ fn lower_body(
     body.checking = checking;
     body.trigger = trigger;
     body.block(block)?;
+    // Behind the body, in no statement of it.
+    body.l.at(u32::MAX);
     if let (Answer::Trigger, false) = (&body.answer, ends_in_return(&block.body)) {
         body.fail(
             SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,

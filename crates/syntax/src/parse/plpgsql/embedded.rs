@@ -128,7 +128,7 @@ impl Parser<'_> {
         self.expect_word("into")?;
         let strict = self.eat_word("strict");
         let targets = self.list(Self::pl_target)?;
-        Ok(Into { strict, targets, position })
+        Ok(Into { strict, targets, position, end: self.end_of_last() })
     }
 
     /// A SQL statement that ends at that token, with its INTO.

@@ -52,7 +52,7 @@ impl Parser<'_> {
         let position = self.position();
         if self.at_assignment() {
             let kind = self.pl_assignment()?;
-            return Ok(Stmt { position, kind });
+            return Ok(Stmt { position, end: self.end_of_last(), kind });
         }
         let label = self.pl_label()?;
         let word = self.word();
@@ -89,7 +89,7 @@ impl Parser<'_> {
             }
             _ => self.pl_sql_statement()?,
         };
-        Ok(Stmt { position, kind })
+        Ok(Stmt { position, end: self.end_of_last(), kind })
     }
 
     /// A statement of SQL.

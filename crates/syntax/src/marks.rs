@@ -1,0 +1,229 @@
+//! What CONTEXT says of a place in the body of a routine: line, kind of statement, and its text, in PostgreSQL's words.
+//!
+//! The marks of a body are made when an error asks for them: it is parsed once more.
+
+use std::ops::Range;
+
+use crate::ast::plpgsql::{DeclarationKind, PlBlock, Stmt, StmtKind};
+use crate::ast::{Expr, ExprKind, Into, Position, QueryBody, Statement, StatementKind, visit};
+use crate::parse;
+
+/// A piece of a body, and what an error in it is told with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Which piece: the innermost one counts.
+    pub piece: Range<Position>,
+    /// What stands behind the name of the routine: `line 3 at IF`; `None`: PostgreSQL says nothing of the routine.
+    pub told: Option<String>,
+    /// A line before it: the SQL statement, or the expression that needed one.
+    pub statement: Option<String>,
+}
+
+/// The innermost mark around a place: marks stand in the order of their beginnings, outer ones first.
+pub fn innermost(marks: &[Mark], position: Position) -> Option<&Mark> {
+    marks.iter().rev().find(|mark| mark.piece.contains(&position))
+}
+
+/// The marks of a body in PL/pgSQL; none where it does not parse.
+pub fn plpgsql(body: &str) -> Vec<Mark> {
+    let mut marks = Marks { body, found: Vec::new() };
+    if let Ok(block) = parse::plpgsql(body) {
+        marks.block(&block);
+    }
+    marks.found
+}
+
+/// The marks of a body in SQL. Of a single query without tables PostgreSQL has put the expression into the caller's statement: it
+/// says nothing of the routine.
+pub fn sql(body: &str) -> Vec<Mark> {
+    let (Ok(ranges), Ok(statements)) = (parse::split(body), parse::statements(body)) else {
+        return Vec::new();
+    };
+    let inlined = match statements.as_slice() {
+        [Statement { kind: StatementKind::Query(query), .. }] => match &query.body {
+            QueryBody::Select(select) => {
+                query.with.is_empty()
+                    && select.from.is_empty()
+                    && select.items.iter().all(|item| !asks(&item.expr))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let mark = |(at, range): (usize, Range<usize>)| Mark {
+        piece: range.start as Position..range.end as Position + 1,
+        told: (!inlined).then(|| format!("statement {}", at + 1)),
+        statement: None,
+    };
+    ranges.into_iter().enumerate().map(mark).collect()
+}
+
+struct Marks<'b> {
+    body: &'b str,
+    found: Vec<Mark>,
+}
+
+impl Marks<'_> {
+    fn line(&self, position: Position) -> usize {
+        let before = self.body.as_bytes().get(..position as usize).unwrap_or_default();
+        before.iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn text(&self, piece: Range<Position>) -> &str {
+        self.body.get(piece.start as usize..piece.end as usize).unwrap_or_default().trim()
+    }
+
+    fn block(&mut self, block: &PlBlock) {
+        for declaration in &block.declarations {
+            if !matches!(declaration.kind, DeclarationKind::Variable { .. }) {
+                continue;
+            }
+            let line = self.line(declaration.position);
+            self.found.push(Mark {
+                piece: declaration.position..declaration.end,
+                told: Some(format!("line {line} during statement block local variable initialization")),
+                statement: None,
+            });
+        }
+        self.statements(&block.body);
+        for handler in &block.handlers {
+            self.statements(&handler.body);
+        }
+    }
+
+    fn statements(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt) {
+        let piece = stmt.position..stmt.end;
+        let told = format!("line {} at {}", self.line(stmt.position), kind(&stmt.kind));
+        let statement = self.told_of(stmt);
+        self.found.push(Mark { piece, told: Some(told), statement });
+        match &stmt.kind {
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::If { branches, otherwise } => {
+                for (_, body) in branches {
+                    self.statements(body);
+                }
+                self.statements(otherwise);
+            }
+            StmtKind::Case { whens, otherwise, .. } => {
+                for (_, body) in whens {
+                    self.statements(body);
+                }
+                self.statements(otherwise.as_deref().unwrap_or_default());
+            }
+            StmtKind::Loop { body, .. }
+            | StmtKind::While { body, .. }
+            | StmtKind::ForRange { body, .. }
+            | StmtKind::ForQuery { body, .. }
+            | StmtKind::ForExecute { body, .. }
+            | StmtKind::ForEach { body, .. } => self.statements(body),
+            _ => {}
+        }
+    }
+
+    /// The SQL statement that a statement is, or that its expression needs: one with a query in it.
+    fn told_of(&self, stmt: &Stmt) -> Option<String> {
+        // Without the semicolon.
+        let whole = stmt.position..stmt.end.saturating_sub(1);
+        // Behind the words that PL/pgSQL has before it.
+        let behind = |words: &[&str]| {
+            let mut rest = self.text(whole.clone());
+            for word in words {
+                rest = rest.get(word.len()..).unwrap_or_default().trim_start();
+            }
+            rest
+        };
+        match &stmt.kind {
+            StmtKind::Sql(statement) => {
+                let text = self.without_into(whole, into_of(statement));
+                Some(format!("SQL statement \"{text}\""))
+            }
+            StmtKind::Perform(_) => Some(format!("SQL statement \"SELECT {}\"", behind(&["perform"]))),
+            StmtKind::ReturnQuery(_) => Some(format!("SQL statement \"{}\"", behind(&["return", "query"]))),
+            StmtKind::Assign { value, .. } if asks(value) => {
+                Some(format!("PL/pgSQL assignment \"{}\"", self.text(whole)))
+            }
+            StmtKind::Return(Some(value)) if asks(value) => {
+                Some(format!("SQL expression \"{}\"", behind(&["return"])))
+            }
+            _ => None,
+        }
+    }
+
+    /// A statement's text with blanks where INTO and its targets stand.
+    fn without_into(&self, whole: Range<Position>, into: Option<&Into>) -> String {
+        let Some(into) = into else { return self.text(whole).to_owned() };
+        let before = self.body.get(whole.start as usize..into.position as usize).unwrap_or_default();
+        let behind = self.body.get(into.end as usize..whole.end as usize).unwrap_or_default();
+        let blanks = " ".repeat(into.end.saturating_sub(into.position) as usize);
+        format!("{before}{blanks}{behind}").trim().to_owned()
+    }
+}
+
+fn into_of(statement: &Statement) -> Option<&Into> {
+    match &statement.kind {
+        StatementKind::Query(query) => match &query.body {
+            QueryBody::Select(select) => select.into.as_ref(),
+            _ => None,
+        },
+        StatementKind::Insert(insert) => insert.into.as_ref(),
+        StatementKind::Update(update) => update.into.as_ref(),
+        StatementKind::Delete(delete) => delete.into.as_ref(),
+        _ => None,
+    }
+}
+
+/// What PostgreSQL calls a statement.
+fn kind(stmt: &StmtKind) -> &'static str {
+    match stmt {
+        StmtKind::Assign { .. } => "assignment",
+        StmtKind::Block(_) => "statement block",
+        StmtKind::If { .. } => "IF",
+        StmtKind::Case { .. } => "CASE",
+        StmtKind::Loop { .. } => "LOOP",
+        StmtKind::While { .. } => "WHILE",
+        StmtKind::ForRange { .. } => "FOR with integer loop variable",
+        StmtKind::ForQuery { .. } => "FOR over SELECT rows",
+        StmtKind::ForExecute { .. } => "FOR over EXECUTE statement",
+        StmtKind::ForEach { .. } => "FOREACH over array",
+        StmtKind::Exit { .. } => "EXIT",
+        StmtKind::Continue { .. } => "CONTINUE",
+        StmtKind::Return(_) => "RETURN",
+        StmtKind::ReturnNext(_) => "RETURN NEXT",
+        StmtKind::ReturnQuery(_) | StmtKind::ReturnQueryExecute { .. } => "RETURN QUERY",
+        StmtKind::Raise(_) => "RAISE",
+        StmtKind::Assert { .. } => "ASSERT",
+        StmtKind::Perform(_) => "PERFORM",
+        StmtKind::Sql(statement) if matches!(statement.kind, StatementKind::Call { .. }) => "CALL",
+        StmtKind::Sql(_) => "SQL statement",
+        StmtKind::Execute { .. } => "EXECUTE",
+        StmtKind::GetDiagnostics { stacked: false, .. } => "GET DIAGNOSTICS",
+        StmtKind::GetDiagnostics { stacked: true, .. } => "GET STACKED DIAGNOSTICS",
+        StmtKind::Null => "NULL",
+        StmtKind::Unsupported(_) => "statement",
+    }
+}
+
+/// Whether an expression has a query in it, so that PostgreSQL runs it as one.
+fn asks(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::expr(expr, &mut |node| {
+        found |= matches!(
+            node,
+            visit::Node::Expr(Expr {
+                kind: ExprKind::Subquery(_)
+                    | ExprKind::Exists(_)
+                    | ExprKind::InQuery { .. }
+                    | ExprKind::QuantifiedQuery { .. }
+                    | ExprKind::ArrayQuery(_),
+                ..
+            })
+        );
+    });
+    found
+}
