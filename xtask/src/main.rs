@@ -7,8 +7,12 @@
 //! 4. docs present: every room's `lib.rs` opens with its protocol, every format has its page, the
 //!    pages that the README promises exist;
 //! 5. nothing unfinished: no `todo!`, no ignored tests, no paths of a machine;
-//! 6. the patches of mutants apply.
+//! 6. the patches of mutants apply;
+//! 7. the book has all pages, and its links lead somewhere ([`book`]).
+//!
+//! `cargo xtask book [PAGE..]` carries out the commands of the book.
 
+mod book;
 mod mutants;
 mod tidy;
 
@@ -18,9 +22,10 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.split_first().map(|(command, names)| (command.as_str(), names)) {
         Some(("tidy", [])) => tidy::run(),
+        Some(("book", names)) => book::run(names),
         Some(("mutants", names)) => mutants::run(names),
         _ => {
-            eprintln!("usage: cargo xtask tidy | cargo xtask mutants [NAME..]");
+            eprintln!("usage: cargo xtask tidy | cargo xtask mutants [NAME..] | cargo xtask book [PAGE..]");
             ExitCode::from(2)
         }
     }

@@ -170,6 +170,7 @@ pub fn run() -> ExitCode {
     sources(&root, &mut wrong);
     dependencies(&root, &mut wrong);
     crate::mutants::check(&mut wrong);
+    crate::book::check(&mut wrong);
     for page in PAGES {
         if !root.join(page).is_file() {
             wrong.push(format!("{page}: missing"));
@@ -286,7 +287,7 @@ fn dependencies(root: &Path, wrong: &mut Vec<String>) {
 fn sources(root: &Path, wrong: &mut Vec<String>) {
     let mut files = Vec::new();
     for folder in ["crates", "xtask"] {
-        walk(&root.join(folder), &mut files);
+        walk(&root.join(folder), "rs", &mut files);
     }
     for file in files {
         let path = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
@@ -328,15 +329,16 @@ fn sources(root: &Path, wrong: &mut Vec<String>) {
     }
 }
 
-fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
+/// The files with an ending that lie in a folder and those below it.
+pub(crate) fn walk(folder: &Path, ending: &str, out: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
             if entry.file_name() != "target" {
-                walk(&path, out);
+                walk(&path, ending, out);
             }
-        } else if path.extension().is_some_and(|e| e == "rs") {
+        } else if path.extension().is_some_and(|e| e == ending) {
             out.push(path);
         }
     }

@@ -537,7 +537,7 @@ end
     assert_eq!(error.fields().position, None);
     assert_eq!(
         error.fields().context.as_deref(),
-        Some("SQL statement \"select 1 / 0\"\nPL/pgSQL function p() line 1 at EXECUTE")
+        Some("SQL statement \"select 1 / 0\"\nPL/pgSQL function p() line 1")
     );
     assert_eq!(db.eval(program, &[text("selec"), int(21)]).unwrap_err().sqlstate(), SqlState::SYNTAX_ERROR);
     assert_eq!(

@@ -200,7 +200,7 @@ impl SessionCore {
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.
         let zone = (is_command && program.reads_zone())
-            .then(|| "  Where the time zone of the session is not UTC they are logged by rows.".to_owned());
+            .then(|| "  One that looks at the time zone of a session that is not in UTC is logged by rows.".to_owned());
         lines.splice(3..3, cost.into_iter().chain(zone));
         if self.engine.look_ahead {
             lines.extend(ahead_line(program, &names));
