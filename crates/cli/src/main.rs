@@ -46,7 +46,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A main-memory SQL database: stored procedures, serializable, command-logged, recovered in parallel.
 #[derive(Parser)]
-#[command(version, about, long_about = None)]
+#[command(name = "planaria", version = env!("PLANARIA_VERSION"), about, long_about = None)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -4,6 +4,7 @@ use crate::engine::names::Names;
 use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
 use crate::options::LogKind;
+use crate::params::Params;
 use crate::session::StatementResult;
 use crate::session::answer::{json_result, lines_result};
 use crate::session::core::SessionCore;
@@ -16,14 +17,40 @@ use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// What a statement came to that EXPLAIN ANALYZE has run.
+struct Actual {
+    rows: u64,
+    planning: Duration,
+    execution: Duration,
+}
+
+impl Actual {
+    /// A plan with it: rows of its first node, and the times, in milliseconds.
+    fn lines(&self, mut lines: Vec<String>) -> Vec<String> {
+        if let Some(first) = lines.first_mut() {
+            first.push_str(&format!(" (actual rows={} loops=1)", self.rows));
+        }
+        lines.push(format!("Planning Time: {:.3} ms", milliseconds(self.planning)));
+        lines.push(format!("Execution Time: {:.3} ms", milliseconds(self.execution)));
+        lines
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
 
 /// A plan as JSON, in the form that PostgreSQL gives it: nodes with what they read, and the nodes below them.
-fn plan_json(lines: &[String]) -> String {
+fn plan_json(lines: &[String], actual: Option<&Actual>) -> String {
     struct Node {
         depth: usize,
+        /// Names, and values as JSON.
         fields: Vec<(String, String)>,
         below: Vec<usize>,
     }
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut nodes: Vec<Node> = Vec::new();
     // From the outermost to the one that lines belong to.
     let mut open: Vec<usize> = Vec::new();
@@ -36,7 +63,7 @@ fn plan_json(lines: &[String]) -> String {
             None if indent == 0 => (0, text),
             None => {
                 if let (Some((name, value)), Some(at)) = (text.split_once(": "), open.last()) {
-                    nodes[*at].fields.push((name.to_owned(), value.to_owned()));
+                    nodes[*at].fields.push((name.to_owned(), quoted(value)));
                 }
                 continue;
             }
@@ -47,16 +74,20 @@ fn plan_json(lines: &[String]) -> String {
         let (kind, on) = text.split_once(" on ").unwrap_or((text, ""));
         let (kind, index) = kind.split_once(" using ").unwrap_or((kind, ""));
         let (relation, alias) = on.split_once(' ').unwrap_or((on, on));
-        let mut fields = vec![("Node Type".to_owned(), kind.to_owned())];
+        let mut fields = vec![("Node Type".to_owned(), quoted(kind))];
         if !open.is_empty() {
             let siblings = open.last().map_or(0, |at| nodes[*at].below.len());
             let relationship = if siblings == 0 { "Outer" } else { "Inner" };
-            fields.push(("Parent Relationship".to_owned(), relationship.to_owned()));
+            fields.push(("Parent Relationship".to_owned(), quoted(relationship)));
         }
         for (name, value) in [("Index Name", index), ("Relation Name", relation), ("Alias", alias)] {
             if !value.is_empty() {
-                fields.push((name.to_owned(), value.to_owned()));
+                fields.push((name.to_owned(), quoted(value)));
             }
+        }
+        if let Some(actual) = actual.filter(|_| nodes.is_empty()) {
+            fields.push(("Actual Rows".to_owned(), actual.rows.to_string()));
+            fields.push(("Actual Loops".to_owned(), "1".to_owned()));
         }
         let at = nodes.len();
         nodes.push(Node { depth, fields, below: Vec::new() });
@@ -66,14 +97,14 @@ fn plan_json(lines: &[String]) -> String {
         open.push(at);
     }
     fn write(nodes: &[Node], at: usize, indent: usize, out: &mut String) {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let pad = " ".repeat(indent);
         out.push_str("{\n");
         let node = &nodes[at];
         let last = node.fields.len() + usize::from(!node.below.is_empty()) - 1;
         for (i, (name, value)) in node.fields.iter().enumerate() {
             let comma = if i < last { "," } else { "" };
-            let quoted = |text: &str| serde_json::Value::from(text).to_string();
-            out.push_str(&format!("{pad}  {}: {}{comma}\n", quoted(name), quoted(value)));
+            out.push_str(&format!("{pad}  {}: {value}{comma}\n", quoted(name)));
         }
         if !node.below.is_empty() {
             out.push_str(&format!("{pad}  \"Plans\": [\n"));
@@ -91,13 +122,47 @@ fn plan_json(lines: &[String]) -> String {
         true => out.push_str("{}"),
         false => write(&nodes, 0, 4, &mut out),
     }
+    if let Some(actual) = actual {
+        let (planning, execution) = (milliseconds(actual.planning), milliseconds(actual.execution));
+        out.push_str(&format!(
+            ",\n    \"Planning Time\": {planning:.3},\n    \"Execution Time\": {execution:.3}"
+        ));
+    }
     out.push_str("\n  }\n]");
     out
 }
 
 impl SessionCore {
-    /// The plan of a statement, a line a row. What makes something of a query's rows has that query's plan.
+    /// The plan of a statement, a line a row.
     pub(crate) fn explain(&mut self, statement: &Statement, json: bool) -> Result<StatementResult> {
+        let lines = self.plan_lines(statement)?;
+        Ok(if json { json_result(plan_json(&lines, None)) } else { lines_result(lines) })
+    }
+
+    /// The same of a statement that is run for it: what it changes is changed, and its rows are counted.
+    pub(crate) fn explain_analyze(
+        &mut self,
+        statement: &Statement,
+        json: bool,
+        text: &str,
+        params: &dyn Params,
+    ) -> Result<StatementResult> {
+        let began = Instant::now();
+        let lines = self.plan_lines(statement)?;
+        let planning = began.elapsed();
+        let mut result = self.run_statement(statement, text, params)?;
+        let rows = result.rows.take().map_or(0, |rows| rows.len() as u64);
+        let actual = Actual { rows, planning, execution: began.elapsed().saturating_sub(planning) };
+        let told = match json {
+            true => json_result(plan_json(&lines, Some(&actual))),
+            false => lines_result(actual.lines(lines)),
+        };
+        // What it said, and what it waits for, stay.
+        Ok(StatementResult { rows: told.rows, tag: told.tag, count: told.count, ..result })
+    }
+
+    /// The plan of a statement. What makes something of a query's rows has that query's plan.
+    fn plan_lines(&mut self, statement: &Statement) -> Result<Vec<String>> {
         let schema = self.schema();
         let mut params = ParamTypes::default();
         let prepared;
@@ -130,7 +195,7 @@ impl SessionCore {
         };
         let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params)?;
         needs.iter().try_for_each(|r| schema.catalog.require(self.user.current(), r))?;
-        Ok(if json { json_result(plan_json(&lines)) } else { lines_result(lines) })
+        Ok(lines)
     }
 
     /// The plan of a statement that is analysed, as EXPLAIN has it; `None` where it has none.
@@ -199,8 +264,9 @@ impl SessionCore {
         }
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.
-        let zone = (is_command && program.reads_zone())
-            .then(|| "  One that looks at the time zone of a session that is not in UTC is logged by rows.".to_owned());
+        let zone = (is_command && program.reads_zone()).then(|| {
+            "  One that looks at the time zone of a session that is not in UTC is logged by rows.".to_owned()
+        });
         lines.splice(3..3, cost.into_iter().chain(zone));
         if self.engine.look_ahead {
             lines.extend(ahead_line(program, &names));

@@ -263,7 +263,10 @@ impl SessionCore {
                 done("SET")
             }
             StatementKind::Transaction(t) => self.transaction_control(t)?,
-            StatementKind::Explain { statement, json, .. } => self.explain(statement, *json)?,
+            StatementKind::Explain { statement, json, analyze: false } => self.explain(statement, *json)?,
+            StatementKind::Explain { statement, json, analyze: true } => {
+                return self.explain_analyze(statement, *json, text, params);
+            }
             StatementKind::ExplainProcedure { name, args } => {
                 self.explain_procedure(name, args.as_deref())?
             }

@@ -30,6 +30,7 @@ mod deferred;
 mod determinism;
 mod embedding;
 mod ends;
+mod explain_analyze;
 mod explain_recovery;
 mod forged_logs;
 mod fork;

@@ -64,7 +64,9 @@ fn report(out: &mut String, severity: &str, message: &str, detail: Option<&str>,
 fn failed(out: &mut String, error: &Error) {
     let f = error.fields();
     let message = format!("{}: {}", f.sqlstate, f.message);
-    report(out, "ERROR", &message, f.detail.as_deref(), f.hint.as_deref());
+    // A hint that PostgreSQL has not.
+    let hint = f.hint.as_deref().filter(|hint| !hint.starts_with("Perhaps you meant the relation"));
+    report(out, "ERROR", &message, f.detail.as_deref(), hint);
 }
 
 fn compare(name: &str, script: &str, expected: &str) {

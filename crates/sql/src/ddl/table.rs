@@ -92,7 +92,16 @@ pub(super) fn check_columns(n: usize) -> Result<()> {
 impl Change {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
         if let Some((what, position)) = &create.unsupported {
-            let hint = "Write the columns and constraints of the table out.";
+            let hint = match what.as_str() {
+                "PARTITION BY" => {
+                    "One table is as fast: leave the clause out, and index the columns that it names."
+                }
+                "PARTITION OF" => "Insert into the table that it would be a part of.",
+                "INHERITS" => {
+                    "Write the columns and constraints of the table out, or use CREATE TABLE (LIKE ..)."
+                }
+                _ => "Write the columns and constraints of the table out.",
+            };
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
         let (schema, name) = self.new_name(&create.name)?;

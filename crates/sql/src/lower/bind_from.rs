@@ -9,6 +9,7 @@ use super::Lowerer;
 use super::bind_call::{Clause, is_own, named};
 use super::bind_query::rename;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, RelKind};
+use super::closest::relation_hinted;
 use super::names::{Names, Source, SourceColumn};
 use planaria_base::{Error, Result, SqlState, Type, limits, stack};
 use planaria_catalog::{Object, Returns};
@@ -192,7 +193,7 @@ impl Lowerer<'_> {
         }
         let error = missing_relation(name);
         if !(name.parts.len() == 1 && level.comes_later(&table)) {
-            return Err(error);
+            return Err(relation_hinted(error, self.catalog, &table));
         }
         Err(error
             .detail(format!(

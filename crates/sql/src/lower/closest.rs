@@ -1,10 +1,13 @@
 //! What was meant by the name of a column that there is not: the column whose name is closest, as PostgreSQL finds it.
 
 use super::names::Names;
-use planaria_base::Error;
+use planaria_base::{Error, SchemaId};
+use planaria_catalog::Catalog;
 
 /// Names that differ more are not meant.
 const DISTANCE_MAX: usize = 3;
+/// The same for names of relations.
+const RELATION_DISTANCE_MAX: usize = 2;
 
 /// The closest columns so far.
 struct Closest<'n> {
@@ -36,6 +39,27 @@ pub(super) fn hinted(error: Error, names: &Names<'_>, table: Option<&str>, colum
         [one] => error.hint(format!("Perhaps you meant to reference {}.", shown(one))),
         [one, other] => {
             error.hint(format!("Perhaps you meant to reference {} or {}.", shown(one), shown(other)))
+        }
+        _ => error,
+    }
+}
+
+/// The error with a hint at the relation of `public` that is closest to the name, if there is one and it is close. PostgreSQL has no
+/// such hint.
+pub(super) fn relation_hinted(error: Error, catalog: &Catalog, wanted: &str) -> Error {
+    let tables = catalog.tables.iter().flatten().filter(|t| t.schema == SchemaId::PUBLIC);
+    let views = catalog.views.values().filter(|v| v.schema == SchemaId::PUBLIC);
+    let names = tables.map(|t| t.name.as_str()).chain(views.map(|v| v.name.as_str()));
+    let close = names.filter(|name| name.len().abs_diff(wanted.len()) <= RELATION_DISTANCE_MAX);
+    let apart = close.map(|name| (distance(wanted, name), name));
+    let mut near: Vec<_> = apart
+        .filter(|(apart, name)| (1..=RELATION_DISTANCE_MAX).contains(apart) && *apart * 3 <= name.len())
+        .collect();
+    near.sort_unstable();
+    match near.as_slice() {
+        [(_, name)] => error.hint(format!("Perhaps you meant the relation \"{name}\".")),
+        [(first, name), (second, _), ..] if first < second => {
+            error.hint(format!("Perhaps you meant the relation \"{name}\"."))
         }
         _ => error,
     }

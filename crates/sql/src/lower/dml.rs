@@ -3,6 +3,7 @@
 use super::bind_call::{Clause, Collector};
 use super::bind_from::missing_relation;
 use super::bound::{Bound, BoundKind, RelId, RelKind};
+use super::closest::relation_hinted;
 use super::names::{Names, Source};
 use super::types::CastContext;
 use super::{Lowerer, Typed};
@@ -55,7 +56,11 @@ impl<'c> Lowerer<'c> {
             let message = format!("cannot change sequence \"{table}\"");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
         }
-        Err(missing_relation(name))
+        Err(relation_hinted(
+            missing_relation(name),
+            self.catalog,
+            name.parts.last().map_or("", String::as_str),
+        ))
     }
 
     /// Within the names of a statement that is no SELECT.
