@@ -7,7 +7,8 @@ use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_sql::lower::ParamTypes;
+use planaria_sql::lower::{self, ParamTypes};
+use planaria_syntax::ast::StatementKind;
 use planaria_syntax::ast::cursor::{DeclareCursor, Direction};
 use std::sync::Arc;
 
@@ -49,6 +50,12 @@ impl SessionCore {
         if self.cursors.contains_key(&declare.name) {
             let message = format!("cursor \"{}\" already exists", declare.name);
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
+        }
+        if let StatementKind::Query(query) = &declare.query.kind
+            && lower::changes_in_with(query)
+        {
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let fresh = !matches!(self.block, Block::None);
         let types = ParamTypes(types.iter().cloned().map(Some).collect());

@@ -66,6 +66,7 @@ mod system;
 mod table_locks;
 mod time_limits;
 mod trigger_calls;
+mod with_changes;
 
 /// Runs on a thread with a stack of so many bytes.
 fn on_a_stack<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {

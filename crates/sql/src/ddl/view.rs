@@ -45,6 +45,10 @@ impl Change {
         query: &Query,
         query_text: &str,
     ) -> Result<&'static str> {
+        if crate::lower::changes_in_with(query) {
+            let message = "views must not contain data-modifying statements in WITH";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         let (mut schema, local) = self.new_name(name)?;
         if let Some(temporary) = self.catalog.path().temporary()
             && temporary != schema

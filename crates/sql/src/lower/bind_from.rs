@@ -113,6 +113,11 @@ impl Lowerer<'_> {
         if name.parts.len() == 1
             && let Some(index) = level.cte(&table)
         {
+            let cte = &self.ctes[index];
+            if cte.query.is_none() && cte.columns.is_empty() {
+                let message = format!("WITH query \"{}\" does not have a RETURNING clause", cte.name);
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(name.position));
+            }
             let rel = self.cte_rel(index, shown);
             level.turn |= matches!(self.rel(rel).kind, RelKind::Work(_));
             return self.add_rel(level, rel, shown, renamed, position);

@@ -118,6 +118,10 @@ impl Lowerer<'_> {
 
     /// Makes the CTEs of a WITH clause known.
     pub(super) fn bind_with(&mut self, level: &mut Names<'_>, with: &[Cte], recursive: bool) -> Result<()> {
+        // What stands around the whole statement.
+        if level.outer.is_none() && level.ctes.is_empty() && self.expanding.is_empty() {
+            level.ctes.clone_from(&self.given);
+        }
         for (i, cte) in with.iter().enumerate() {
             if with[..i].iter().any(|other| other.name == cte.name) {
                 let message = format!("WITH query name \"{}\" specified more than once", cte.name);
@@ -127,11 +131,8 @@ impl Lowerer<'_> {
         let ordered = if recursive { recursion::in_order(with)? } else { with.iter().collect() };
         for (i, cte) in ordered.into_iter().enumerate() {
             let StatementKind::Query(q) = &cte.statement.kind else {
-                return Err(Error::unsupported(
-                    "INSERT, UPDATE and DELETE in WITH are not supported",
-                    "run them as statements of their own, in one transaction",
-                )
-                .at(cte.statement.position));
+                let message = "WITH clause containing a data-modifying statement must be at the top level";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(cte.statement.position));
             };
             let around = std::mem::take(&mut self.cte_reads);
             if recursive && let Some(terms) = recursion::terms(cte, q)? {

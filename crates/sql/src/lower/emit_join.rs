@@ -555,6 +555,18 @@ impl Lowerer<'_> {
         Ok(list)
     }
 
+    /// The rows of a CTE in its list, here, before anybody asks.
+    pub(super) fn make_list(&mut self, index: usize) -> Result<()> {
+        for below in self.ctes_below(index) {
+            self.count_cte(below);
+        }
+        self.count_cte(index);
+        self.push_frame();
+        let done = self.cte_list(index);
+        self.pop_frame();
+        done.map(drop)
+    }
+
     /// Before a CTE that stands on many others: the rows of some of these, from below, so that what is emitted
     /// inside each other has a limit however long the chain is.
     fn collect_below(&mut self, index: usize) -> Result<()> {

@@ -566,7 +566,7 @@ impl Lowerer<'_> {
         self.rel_mut(rel).kind = kind;
     }
 
-    fn count_cte(&mut self, index: usize) {
+    pub(super) fn count_cte(&mut self, index: usize) {
         let cte = &mut self.ctes[index];
         if !cte.counted
             && let Some(mut query) = cte.query.take()

@@ -73,6 +73,7 @@ mod truncate;
 mod types;
 mod update;
 mod view_text;
+mod with_changes;
 mod written;
 
 #[cfg(test)]
@@ -93,6 +94,7 @@ pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{table_of_type, unknown as unknown_type};
 pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
+pub use with_changes::changes_in_with;
 
 use bind_call::Collector;
 use bind_query::BoundCte;
@@ -129,6 +131,8 @@ pub struct Lowerer<'c> {
     ctes: Vec<BoundCte>,
     /// References to CTEs in the query being bound.
     cte_reads: Vec<usize>,
+    /// Parts of a WITH clause with changes that the rest of the statement is to know.
+    given: Vec<(String, usize)>,
     /// Views being expanded, outer before inner.
     expanding: Vec<String>,
     /// Views of the outermost query being bound: how often each was referred to, and the CTE that it became.
@@ -210,6 +214,7 @@ impl<'c> Lowerer<'c> {
             rels: Vec::new(),
             ctes: Vec::new(),
             cte_reads: Vec::new(),
+            given: Vec::new(),
             expanding: Vec::new(),
             views: None,
             working: Vec::new(),
@@ -456,9 +461,11 @@ impl<'c> Lowerer<'c> {
     /// needs [`Lowerer::query_stable`].
     pub fn query(&mut self, scope: &Scope, query: &ast::Query, sink: &mut Sink<'_>) -> Result<Vec<Output>> {
         self.statement(|l| {
-            let bound = l.prepare(scope, query)?;
-            l.emit_query(&bound, None, sink)?;
-            Ok(bound.columns)
+            l.behind_changes(scope, query, |l, query| {
+                let bound = l.prepare(scope, query)?;
+                l.emit_query(&bound, None, sink)?;
+                Ok(bound.columns)
+            })
         })
     }
 
@@ -470,10 +477,12 @@ impl<'c> Lowerer<'c> {
         sink: &mut Sink<'_>,
     ) -> Result<Vec<Output>> {
         self.statement(|l| {
-            let mut bound = l.prepare(scope, query)?;
-            l.keep_variables(&mut bound);
-            l.emit_query(&bound, None, sink)?;
-            Ok(bound.columns)
+            l.behind_changes(scope, query, |l, query| {
+                let mut bound = l.prepare(scope, query)?;
+                l.keep_variables(&mut bound);
+                l.emit_query(&bound, None, sink)?;
+                Ok(bound.columns)
+            })
         })
     }
 
@@ -487,12 +496,14 @@ impl<'c> Lowerer<'c> {
         sink: &mut Sink<'_>,
     ) -> Result<Vec<Output>> {
         self.statement(|l| {
-            let mut bound = l.prepare(scope, query)?;
-            if rows > 1 && !l.is_point(&bound) {
-                l.keep_variables(&mut bound);
-            }
-            l.emit_query(&bound, Some(rows), sink)?;
-            Ok(bound.columns)
+            l.behind_changes(scope, query, |l, query| {
+                let mut bound = l.prepare(scope, query)?;
+                if rows > 1 && !l.is_point(&bound) {
+                    l.keep_variables(&mut bound);
+                }
+                l.emit_query(&bound, Some(rows), sink)?;
+                Ok(bound.columns)
+            })
         })
     }
 
@@ -510,28 +521,40 @@ impl<'c> Lowerer<'c> {
 
     /// Emits an INSERT; `returning` consumes the rows of RETURNING. Answers with the row count (bigint).
     pub fn insert(&mut self, scope: &Scope, insert: &ast::Insert, returning: &mut Sink<'_>) -> Result<Reg> {
-        self.statement(|l| l.emit_insert(scope, insert, returning))
+        self.statement(|l| {
+            l.behind_changes(scope, insert, |l, insert| l.emit_insert(scope, insert, returning))
+        })
     }
 
     /// Emits an UPDATE.
     pub fn update(&mut self, scope: &Scope, update: &ast::Update, returning: &mut Sink<'_>) -> Result<Reg> {
-        self.statement(|l| l.emit_update(scope, update, returning))
+        self.statement(|l| {
+            l.behind_changes(scope, update, |l, update| l.emit_update(scope, update, returning))
+        })
     }
 
     /// Emits a DELETE.
     pub fn delete(&mut self, scope: &Scope, delete: &ast::Delete, returning: &mut Sink<'_>) -> Result<Reg> {
-        self.statement(|l| l.emit_delete(scope, delete, returning))
+        self.statement(|l| {
+            l.behind_changes(scope, delete, |l, delete| l.emit_delete(scope, delete, returning))
+        })
     }
 
     /// Columns of a statement's answer (a query's, or those of RETURNING), without emitting anything.
     pub fn describe_statement(&mut self, scope: &Scope, statement: &ast::Statement) -> Result<Vec<Output>> {
         let describe = |l: &mut Self| match &statement.kind {
-            ast::StatementKind::Query(query) => {
+            ast::StatementKind::Query(query) => l.behind_described(scope, &**query, |l, query| {
                 l.bind_level(Names::of(scope), query, false).map(|q| q.columns)
+            }),
+            ast::StatementKind::Insert(insert) => {
+                l.behind_described(scope, &**insert, |l, insert| l.describe_insert(scope, insert))
             }
-            ast::StatementKind::Insert(insert) => l.describe_insert(scope, insert),
-            ast::StatementKind::Update(update) => l.describe_update(scope, update),
-            ast::StatementKind::Delete(delete) => l.describe_delete(scope, delete),
+            ast::StatementKind::Update(update) => {
+                l.behind_described(scope, &**update, |l, update| l.describe_update(scope, update))
+            }
+            ast::StatementKind::Delete(delete) => {
+                l.behind_described(scope, &**delete, |l, delete| l.describe_delete(scope, delete))
+            }
             _ => Ok(Vec::new()),
         };
         self.unguarded(|l| l.statement(describe))

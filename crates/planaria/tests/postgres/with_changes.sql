@@ -1,0 +1,57 @@
+CREATE TABLE item (id int PRIMARY KEY, n int NOT NULL, t text);
+CREATE TABLE archive (id int, n int, why text);
+CREATE TABLE parent (id serial PRIMARY KEY, name text UNIQUE);
+CREATE TABLE child (id serial PRIMARY KEY, parent int REFERENCES parent, name text);
+INSERT INTO item SELECT i, i * 10, 'item ' || i FROM generate_series(1, 10) AS i;
+WITH gone AS (DELETE FROM item WHERE id <= 3 RETURNING *) INSERT INTO archive SELECT id, n, 'old' FROM gone;
+SELECT * FROM archive ORDER BY id;
+SELECT count(*) FROM item;
+WITH changed AS (UPDATE item SET n = n + 1 WHERE id < 6 RETURNING id, n, n * 2 AS twice) SELECT * FROM changed ORDER BY id;
+WITH p AS (INSERT INTO parent (name) VALUES ('a'), ('b') RETURNING id, name) INSERT INTO child (parent, name) SELECT id, name || '1' FROM p RETURNING *;
+WITH src AS (SELECT id, n FROM item WHERE id > 8), ins AS (INSERT INTO archive SELECT id, n, 'src' FROM src RETURNING id) SELECT (SELECT count(*) FROM src), (SELECT sum(id) FROM ins);
+WITH a AS (INSERT INTO archive VALUES (100, 1, 'a') RETURNING id), b AS (INSERT INTO archive VALUES (101, 1, 'b') RETURNING id) SELECT * FROM a UNION ALL SELECT * FROM b ORDER BY 1;
+WITH quiet AS (INSERT INTO archive VALUES (200, 0, 'quiet')) SELECT 1 AS one;
+SELECT id, why FROM archive WHERE id >= 100 ORDER BY id;
+WITH quiet AS (INSERT INTO archive VALUES (201, 0, 'quiet')) SELECT * FROM quiet;
+WITH a AS (DELETE FROM archive WHERE id >= 100 RETURNING id) UPDATE item SET t = 'seen ' || a.id FROM a WHERE item.id = a.id - 96;
+SELECT id, t FROM item ORDER BY id;
+WITH a AS (INSERT INTO archive SELECT 7, 7, 'x' RETURNING id) DELETE FROM item USING a WHERE item.id = a.id RETURNING item.*;
+WITH n(x, y) AS (UPDATE item SET n = 0 WHERE id = 8 RETURNING id, t) SELECT x, y FROM n;
+WITH n(x, y, z) AS (UPDATE item SET n = 0 WHERE id = 8 RETURNING id, t) SELECT x, y FROM n;
+SELECT * FROM (WITH d AS (DELETE FROM item RETURNING *) SELECT * FROM d) AS s;
+CREATE VIEW v AS WITH d AS (DELETE FROM item RETURNING *) SELECT * FROM d;
+WITH up AS (UPDATE item SET n = 99 WHERE id = 77 RETURNING id) INSERT INTO item (id, n) SELECT 77, 99 WHERE NOT EXISTS (SELECT 1 FROM up);
+WITH up AS (UPDATE item SET n = 100 WHERE id = 77 RETURNING id) INSERT INTO item (id, n) SELECT 77, 99 WHERE NOT EXISTS (SELECT 1 FROM up);
+SELECT id, n FROM item WHERE id = 77;
+WITH a AS (INSERT INTO item VALUES (300, 1, 'c') ON CONFLICT (id) DO UPDATE SET n = item.n + 1 RETURNING id, n), b AS (SELECT * FROM a) SELECT b.id, a.n FROM a JOIN b USING (id);
+WITH a AS (INSERT INTO item VALUES (300, 1, 'c') ON CONFLICT (id) DO UPDATE SET n = item.n + 1 RETURNING id, n) SELECT count(*), max(n) FROM a;
+WITH a AS (INSERT INTO item VALUES (300, 1, 'c') RETURNING id) SELECT * FROM a;
+SELECT count(*) FROM item WHERE id = 300;
+CREATE FUNCTION archive_one(p int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE r int; k int;
+BEGIN
+  WITH gone AS (DELETE FROM item WHERE id = p RETURNING id, n)
+  INSERT INTO archive SELECT id, n, 'fn' FROM gone RETURNING id INTO r;
+  GET DIAGNOSTICS k = ROW_COUNT;
+  RAISE NOTICE 'rows %, id %, found %', k, r, FOUND;
+  FOR k IN WITH x AS (UPDATE item SET n = n WHERE id < p RETURNING id) SELECT id FROM x ORDER BY id LOOP
+    RAISE NOTICE 'x %', k;
+  END LOOP;
+  RETURN r;
+END $$;
+SELECT archive_one(9);
+SELECT archive_one(9);
+PREPARE s(int) AS WITH d AS (DELETE FROM archive WHERE id = $1 RETURNING why) SELECT why, $1 + 1 FROM d;
+EXECUTE s(9);
+EXECUTE s(9);
+BEGIN READ ONLY;
+WITH d AS (DELETE FROM archive RETURNING why) DELETE FROM item USING d;
+ROLLBACK;
+BEGIN;
+DECLARE c CURSOR FOR WITH d AS (DELETE FROM archive RETURNING why) SELECT count(*) FROM d;
+ROLLBACK;
+WITH RECURSIVE tree AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM tree WHERE k < 3), ins AS (INSERT INTO archive SELECT k, k, 'tree' FROM tree RETURNING id) SELECT sum(id) FROM ins;
+CREATE TABLE made AS WITH d AS (SELECT 5 AS five) SELECT * FROM d;
+WITH d AS (DELETE FROM archive WHERE why = 'tree' RETURNING id), e AS (INSERT INTO parent (name) SELECT 'p' || id FROM d RETURNING id) INSERT INTO child (parent, name) SELECT e.id, 'c' FROM e;
+SELECT p.name, c.name FROM child c JOIN parent p ON p.id = c.parent ORDER BY p.name;
+WITH x AS (SELECT 1), x AS (DELETE FROM archive RETURNING id) SELECT 1;

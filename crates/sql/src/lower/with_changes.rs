@@ -1,0 +1,241 @@
+//! Changes in WITH: `WITH gone AS (DELETE .. RETURNING ..) INSERT .. SELECT .. FROM gone`.
+//!
+//! PostgreSQL runs all parts of such a statement over one snapshot: none sees what another has changed, but by
+//! RETURNING. Here the parts of WITH run one after the other, in the order in which they are written: a change gives
+//! its rows to a list, and so does a query, which is computed whether or not somebody asks for it. Then the
+//! statement itself runs, and reads the lists.
+//!
+//! That comes to the same as long as no part reads, but for the sake of constraints, a table that a part before it
+//! has changed: where one does, the statement is refused ([`Lowerer::apart`]). Keys of the changed rows are looked at
+//! when a part ends, where PostgreSQL looks when the statement does.
+
+use super::bind_query::BoundCte;
+use super::names::Names;
+use super::{Lowerer, Scope, Typed};
+use planaria_base::{Error, Result, SqlState, TableId, Type};
+use planaria_ir::{Block, Coll, CollDecl, CollKind, OpKind, Output, RegKind};
+use planaria_syntax::ast::{self, Cte, Statement, StatementKind};
+use std::collections::BTreeSet;
+
+/// Whether a WITH clause has changes in it.
+pub(super) fn changes(with: &[Cte]) -> bool {
+    with.iter().any(|cte| !matches!(cte.statement.kind, StatementKind::Query(_)))
+}
+
+/// Whether a query changes something in its WITH clause.
+pub fn changes_in_with(query: &ast::Query) -> bool {
+    changes(&query.with)
+}
+
+/// A statement that can have a WITH clause.
+pub(super) trait HasWith: Clone {
+    fn with(&self) -> &[Cte];
+    fn with_mut(&mut self) -> &mut Vec<Cte>;
+    fn is_recursive(&self) -> bool {
+        false
+    }
+}
+
+impl HasWith for ast::Query {
+    fn with(&self) -> &[Cte] {
+        &self.with
+    }
+    fn with_mut(&mut self) -> &mut Vec<Cte> {
+        &mut self.with
+    }
+    fn is_recursive(&self) -> bool {
+        self.recursive
+    }
+}
+
+macro_rules! has_with {
+    ($($ty:ty)*) => { $(impl HasWith for $ty {
+        fn with(&self) -> &[Cte] {
+            &self.with
+        }
+        fn with_mut(&mut self) -> &mut Vec<Cte> {
+            &mut self.with
+        }
+    })* };
+}
+
+has_with! { ast::Insert ast::Update ast::Delete }
+
+impl Lowerer<'_> {
+    /// Runs `f` over a statement; if its WITH clause changes something, behind the parts of that, over the rest.
+    pub(super) fn behind_changes<S: HasWith, R>(
+        &mut self,
+        scope: &Scope,
+        statement: &S,
+        f: impl FnOnce(&mut Self, &S) -> Result<R>,
+    ) -> Result<R> {
+        if !changes(statement.with()) {
+            return f(self, statement);
+        }
+        let mut rest = statement.clone();
+        let with = std::mem::take(rest.with_mut());
+        let given = std::mem::take(&mut self.given);
+        let done = self.with_parts(scope, &with, statement.is_recursive(), true).and_then(|changed| {
+            let mut result = None;
+            let block = self.block(|l| {
+                result = Some(f(l, &rest)?);
+                Ok(())
+            })?;
+            self.apart(&block, &changed)?;
+            self.append(block);
+            result.ok_or_else(|| Error::internal("a statement that came to nothing"))
+        });
+        self.given = given;
+        done
+    }
+
+    /// The same for one that is only described: its parts have columns and no rows.
+    pub(super) fn behind_described<S: HasWith, R>(
+        &mut self,
+        scope: &Scope,
+        statement: &S,
+        f: impl FnOnce(&mut Self, &S) -> Result<R>,
+    ) -> Result<R> {
+        if !changes(statement.with()) {
+            return f(self, statement);
+        }
+        let mut rest = statement.clone();
+        let with = std::mem::take(rest.with_mut());
+        let given = std::mem::take(&mut self.given);
+        let done =
+            self.with_parts(scope, &with, statement.is_recursive(), false).and_then(|_| f(self, &rest));
+        self.given = given;
+        done
+    }
+
+    /// The parts of WITH, emitted or only described, known to what comes behind them. Answers with the tables that they change.
+    fn with_parts(
+        &mut self,
+        scope: &Scope,
+        with: &[Cte],
+        recursive: bool,
+        emit: bool,
+    ) -> Result<BTreeSet<TableId>> {
+        let mut changed = BTreeSet::new();
+        for (i, cte) in with.iter().enumerate() {
+            if with[..i].iter().any(|other| other.name == cte.name) {
+                let message = format!("WITH query name \"{}\" specified more than once", cte.name);
+                return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(cte.statement.position));
+            }
+            if let StatementKind::Query(_) = cte.statement.kind {
+                let mut level = Names::of(scope);
+                self.bind_with(&mut level, std::slice::from_ref(cte), recursive)?;
+                let Some((name, place)) = level.ctes.pop() else { continue };
+                if emit {
+                    let block = self.block(|l| l.make_list(place))?;
+                    self.apart(&block, &changed)?;
+                    self.append(block);
+                }
+                self.given.push((name, place));
+                continue;
+            }
+            let outputs = self.part_outputs(scope, &cte.statement)?;
+            let mut columns: Vec<(String, Type)> = outputs.into_iter().map(|o| (o.name, o.ty)).collect();
+            if cte.columns.len() > columns.len() {
+                let message = format!(
+                    "WITH query \"{}\" has {} columns available but {} columns specified",
+                    cte.name,
+                    columns.len(),
+                    cte.columns.len()
+                );
+                return Err(
+                    Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(cte.statement.position)
+                );
+            }
+            for (column, name) in columns.iter_mut().zip(&cte.columns) {
+                column.0.clone_from(name);
+            }
+            let mut list = None;
+            if emit {
+                let values = columns.iter().map(|(_, ty)| RegKind::Value(ty.clone())).collect();
+                let rows = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
+                list = Some(rows);
+                self.note(&format!("CTE {}", cte.name));
+                self.plan_depth += 1;
+                let block = self.block(|l| l.emit_part(scope, &cte.statement, rows));
+                self.plan_depth -= 1;
+                let block = block?;
+                self.apart(&block, &changed)?;
+                block.visit(&mut |op| {
+                    if op.kind.is_write() {
+                        changed.extend(op.kind.table());
+                    }
+                });
+                self.append(block);
+            }
+            self.ctes.push(BoundCte {
+                name: cte.name.clone(),
+                query: None,
+                columns,
+                uses: 0,
+                reads: Vec::new(),
+                height: 1,
+                counted: true,
+                list,
+                turn: None,
+            });
+            self.given.push((cte.name.clone(), self.ctes.len() - 1));
+        }
+        Ok(changed)
+    }
+
+    fn part_outputs(&mut self, scope: &Scope, statement: &Statement) -> Result<Vec<Output>> {
+        self.unguarded(|l| match &statement.kind {
+            StatementKind::Insert(insert) => l.describe_insert(scope, insert),
+            StatementKind::Update(update) => l.describe_update(scope, update),
+            StatementKind::Delete(delete) => l.describe_delete(scope, delete),
+            _ => Err(Error::unsupported(
+                "this statement in WITH is not supported",
+                "Use a query, INSERT, UPDATE or DELETE.",
+            )
+            .at(statement.position)),
+        })
+    }
+
+    fn emit_part(&mut self, scope: &Scope, statement: &Statement, list: Coll) -> Result<()> {
+        self.emit(OpKind::Clear { coll: list });
+        let mut push = |l: &mut Lowerer<'_>, row: &[Typed]| {
+            let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
+            l.emit(OpKind::Push { coll: list, values });
+            Ok(())
+        };
+        match &statement.kind {
+            StatementKind::Insert(insert) => self.emit_insert(scope, insert, &mut push),
+            StatementKind::Update(update) => self.emit_update(scope, update, &mut push),
+            StatementKind::Delete(delete) => self.emit_delete(scope, delete, &mut push),
+            _ => return Err(Error::internal("a part of WITH that is no change")),
+        }
+        .map(drop)
+    }
+
+    fn append(&mut self, block: Block) {
+        self.blocks.last_mut().expect("there is always a block").extend(block.0);
+    }
+
+    /// 0A000 where operations read, other than for constraints, what parts before them have changed: they would see it.
+    fn apart(&self, block: &Block, changed: &BTreeSet<TableId>) -> Result<()> {
+        let mut met = None;
+        block.visit(&mut |op| {
+            let (OpKind::Get { table, mode, .. } | OpKind::Scan { table, mode, .. }) = &op.kind else {
+                return;
+            };
+            if changed.contains(table) && !mode.is_for_constraint() {
+                met.get_or_insert(*table);
+            }
+        });
+        let Some(table) = met else { return Ok(()) };
+        let name = &self.catalog.table_by_id(table).name;
+        let message =
+            format!("a statement that reads table \"{name}\" and changes it in WITH is not supported");
+        Err(Error::unsupported(
+            message,
+            "Take what you need of its rows from RETURNING, or use two statements.",
+        )
+        .at(self.position))
+    }
+}
