@@ -26,7 +26,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Load<'a> {
     /// The workload, which is installed.
-    pub suite: &'static Suite,
+    pub suite: &'a Suite,
     /// Units that are used.
     pub size: u64,
     /// Sessions, each with a thread.
