@@ -419,7 +419,9 @@ impl Experiment<'_> {
         }
         if turn == 0 {
             let violations = self.suite.violations_of(&db, self.size, true)?;
-            cell.wrong.extend(violations.into_iter().map(|v| format!("{} (violated {} times)", v.condition, v.count)));
+            cell.wrong.extend(
+                violations.into_iter().map(|v| format!("{} (violated {} times)", v.condition, v.count)),
+            );
         }
         cell.turns.push(report);
         Ok(())

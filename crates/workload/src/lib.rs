@@ -21,6 +21,6 @@ mod tpcc;
 mod voter;
 mod ycsb;
 
-pub use parameters::Parameters;
 pub use folder::Set;
+pub use parameters::Parameters;
 pub use suite::{Driver, Suite, Violation, Workload};

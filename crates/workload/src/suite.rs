@@ -148,27 +148,28 @@ fn pieces(n: u64, statement: impl Fn(u64, u64) -> String) -> Vec<String> {
     (1..=n).step_by(PIECE as usize).map(|from| statement(from, n.min(from + PIECE - 1))).collect()
 }
 
-static SUITES: LazyLock<Vec<Suite>> = LazyLock::new(|| vec![
-    suite!("tpcc", "TPC-C: order entry, five transactions", tpcc, unit "warehouses" 4,
+static SUITES: LazyLock<Vec<Suite>> = LazyLock::new(|| {
+    vec![
+        suite!("tpcc", "TPC-C: order entry, five transactions", tpcc, unit "warehouses" 4,
         load |n| format!("CALL tpcc_load(1, {n})"),
         parts |n| (vec!["CALL tpcc_load_items()".into()], (1..=n).map(|w| format!("CALL tpcc_load_warehouse({w})")).collect()),
         lifted &[]),
-    suite!("smallbank", "SmallBank: six short banking transactions", smallbank, unit "customers" 100_000,
+        suite!("smallbank", "SmallBank: six short banking transactions", smallbank, unit "customers" 100_000,
         load |n| format!("CALL sb_load({n})"),
         parts |n| (vec!["CALL sb_load(0)".into()], pieces(n, |from, to| format!(
             "INSERT INTO sb_account (custid, name) SELECT i, sb_name(i) FROM generate_series({from}, {to}) AS g(i);
              INSERT INTO sb_savings (custid, bal) SELECT i, 10000.00 FROM generate_series({from}, {to}) AS g(i);
              INSERT INTO sb_checking (custid, bal) SELECT i, 10000.00 FROM generate_series({from}, {to}) AS g(i);"))),
         lifted &["S01"]),
-    suite!("ycsb", "YCSB A: half reads, half updates, zipfian keys", ycsb, unit "records" 100_000,
+        suite!("ycsb", "YCSB A: half reads, half updates, zipfian keys", ycsb, unit "records" 100_000,
         load |n| format!("CALL ycsb_load(1, {n})"),
         parts |n| (vec![], pieces(n, |from, to| format!("CALL ycsb_load({from}, {to})"))),
         lifted &[]),
-    suite!("voter", "Voter: a telephone vote", voter, unit "contestants" 6,
+        suite!("voter", "Voter: a telephone vote", voter, unit "contestants" 6,
         load |n| format!("CALL voter_load({n})"),
         parts |n| (vec![], vec![format!("CALL voter_load({n})")]),
         lifted &["V05"]),
-    suite!("tpcb", "TPC-B as pgbench has it", tpcb, unit "branches" 1,
+        suite!("tpcb", "TPC-B as pgbench has it", tpcb, unit "branches" 1,
         load |n| format!("CALL tpcb_load({n})"),
         parts |n| (vec!["CALL tpcb_load(0)".into()], (1..=n).map(|b| format!(
             "INSERT INTO pgbench_branches VALUES ({b}, 0, '');
@@ -176,7 +177,8 @@ static SUITES: LazyLock<Vec<Suite>> = LazyLock::new(|| vec![
              INSERT INTO pgbench_accounts SELECT i, {b}, 0, '' FROM generate_series({b} * 100000 - 99999, {b} * 100000) AS g(i);"))
             .collect()),
         lifted &[]),
-]);
+    ]
+});
 
 impl Suite {
     pub(crate) fn of_folder(name: String, about: String, default_size: u64, folder: Folder) -> Suite {
@@ -207,8 +209,9 @@ impl Suite {
     pub fn find(name: &str) -> Result<&'static Suite> {
         SUITES.iter().find(|s| s.name == name).ok_or_else(|| {
             let names: Vec<_> = SUITES.iter().map(|s| s.name.as_ref()).collect();
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\""))
-                .hint(format!("There are {}; and folders with workload.toml, such as ./mine.", names.join(", ")))
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\"")).hint(
+                format!("There are {}; and folders with workload.toml, such as ./mine.", names.join(", ")),
+            )
         })
     }
 

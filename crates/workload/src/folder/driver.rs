@@ -67,7 +67,9 @@ impl Transaction {
                 })?;
                 let holes: Vec<String> = (1..=order.len()).map(|n| format!("${n}")).collect();
                 let call = format!("{name}({})", holes.join(", "));
-                let typed = session.prepare(&format!("CALL {call}")).or_else(|_| session.prepare(&format!("SELECT {call}")));
+                let typed = session
+                    .prepare(&format!("CALL {call}"))
+                    .or_else(|_| session.prepare(&format!("SELECT {call}")));
                 if let Ok(statement) = typed {
                     self.fits(folder, statement.parameters(), order)?;
                 }
@@ -76,7 +78,8 @@ impl Transaction {
             Body::Statements { texts, retries } => {
                 let mut statements = Vec::new();
                 for (text, at) in texts {
-                    let (text, order) = sql::replaced(&folder.toml, *at, false, text, variables, &self.names)?;
+                    let (text, order) =
+                        sql::replaced(&folder.toml, *at, false, text, variables, &self.names)?;
                     let statement = session.prepare(&text).map_err(|e| folder.toml.said(*at, &of, &e))?;
                     self.fits(folder, statement.parameters(), &order)?;
                     statements.push((statement, order));
@@ -157,9 +160,9 @@ impl Driver for Client {
         let slots = &ready.slots;
         let outcome = match &ready.work {
             Work::Call(call, order) => session.submit(call, Chosen { slots, order }),
-            Work::Statement(statement, order) => {
-                session.start(statement, &Chosen { slots, order }, &mut Unread).map(|done| submitted(done.ticket))
-            }
+            Work::Statement(statement, order) => session
+                .start(statement, &Chosen { slots, order }, &mut Unread)
+                .map(|done| submitted(done.ticket)),
             Work::Block { statements, retries } => block(session, statements, *retries, slots),
         };
         (kind, outcome)
@@ -171,7 +174,12 @@ fn submitted(ticket: Ticket) -> Submitted {
 }
 
 /// Several statements: a transaction block, or part of one that is open.
-fn block(session: &mut Session, statements: &[(Statement, Vec<usize>)], retries: u32, slots: &[Slot]) -> Result<Submitted> {
+fn block(
+    session: &mut Session,
+    statements: &[(Statement, Vec<usize>)],
+    retries: u32,
+    slots: &[Slot],
+) -> Result<Submitted> {
     let run = |session: &mut Session| {
         statements.iter().try_for_each(|(statement, order)| {
             session.start(statement, &Chosen { slots, order }, &mut Unread).map(|_| ())
@@ -190,7 +198,8 @@ fn block(session: &mut Session, statements: &[(Statement, Vec<usize>)], retries:
                 if session.in_transaction() {
                     session.rollback()?;
                 }
-                let again = [SqlState::SERIALIZATION_FAILURE, SqlState::DEADLOCK_DETECTED].contains(&error.sqlstate());
+                let again = [SqlState::SERIALIZATION_FAILURE, SqlState::DEADLOCK_DETECTED]
+                    .contains(&error.sqlstate());
                 if !again || left == 0 {
                     return Err(error);
                 }

@@ -80,11 +80,13 @@ impl Expression {
                 let number = i64::from_str_radix(&digits, n.radix());
                 Tree::Int(number.map_err(|_| item.error("the number is too large"))?)
             }
-            DeValue::Float(_) => Tree::Float(
-                item.scalar()?.parse().map_err(|_| item.error("this is no number"))?,
-            ),
+            DeValue::Float(_) => {
+                Tree::Float(item.scalar()?.parse().map_err(|_| item.error("this is no number"))?)
+            }
             _ => {
-                let text = item.str().map_err(|e| e.hint("Numbers and expressions such as \"10 * rows(t)\" are."))?;
+                let text = item
+                    .str()
+                    .map_err(|e| e.hint("Numbers and expressions such as \"10 * rows(t)\" are."))?;
                 let mut parser = Parser { rest: text.trim_start() };
                 let tree = parser.sum().and_then(|tree| match parser.rest {
                     "" => Ok(tree),
@@ -304,7 +306,9 @@ impl<'t> Parser<'t> {
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             let digits = word.replace('_', "");
             let whole = digits.parse().map(Tree::Int);
-            return whole.or_else(|_| digits.parse().map(Tree::Float).map_err(|_| format!("\"{word}\" is no number")));
+            return whole.or_else(|_| {
+                digits.parse().map(Tree::Float).map_err(|_| format!("\"{word}\" is no number"))
+            });
         }
         if !self.takes('(') {
             return Ok(Tree::Name(word.to_owned()));

@@ -51,21 +51,54 @@ pub(crate) struct Spec {
 enum Kind {
     Value(Expression),
     Uniform([Expression; 2]),
-    Zipf { range: [Expression; 2], theta: Expression, scattered: bool },
-    Nurand { range: [Expression; 2], a: Expression, c: Expression },
-    Sequence { from: Expression, step: Expression },
+    Zipf {
+        range: [Expression; 2],
+        theta: Expression,
+        scattered: bool,
+    },
+    Nurand {
+        range: [Expression; 2],
+        a: Expression,
+        c: Expression,
+    },
+    Sequence {
+        from: Expression,
+        step: Expression,
+    },
     Unique,
-    Choice { values: Vec<Literal>, weights: Option<Vec<Expression>> },
+    Choice {
+        values: Vec<Literal>,
+        weights: Option<Vec<Expression>>,
+    },
     Bool(bool),
     Chance(Expression),
-    Letters { length: [Expression; 2], of: Vec<char> },
-    Decimal { low: i64, high: i64, scale: u8 },
+    Letters {
+        length: [Expression; 2],
+        of: Vec<char>,
+    },
+    Decimal {
+        low: i64,
+        high: i64,
+        scale: u8,
+    },
     Float([Expression; 2]),
     /// Days or microseconds.
-    Stored { low: i64, high: i64, date: bool },
+    Stored {
+        low: i64,
+        high: i64,
+        date: bool,
+    },
     Uuid,
-    Format { text: Format, of: Vec<Expression> },
-    Array { of: Box<Spec>, length: [Expression; 2], distinct: bool, sorted: bool },
+    Format {
+        text: Format,
+        of: Vec<Expression>,
+    },
+    Array {
+        of: Box<Spec>,
+        length: [Expression; 2],
+        distinct: bool,
+        sorted: bool,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +136,9 @@ impl Spec {
                 Some(((key, at), _)) => {
                     hinted(item.source.error(*at, format!("there is no generator \"{key}\"")), key, &names)
                 }
-                None => item.error("a generator needs to say what is drawn").hint(format!("There are {}.", names.join(", "))),
+                None => item
+                    .error("a generator needs to say what is drawn")
+                    .hint(format!("There are {}.", names.join(", "))),
             });
         };
         if let Some((other, ..)) = named.next()
@@ -146,7 +181,8 @@ impl Spec {
                 weights: match table.get("weights") {
                     None => None,
                     Some(weights) => {
-                        let listed = weights.list()?.into_iter().map(Expression::of).collect::<Result<Vec<_>>>()?;
+                        let listed =
+                            weights.list()?.into_iter().map(Expression::of).collect::<Result<Vec<_>>>()?;
                         let wanted = of.list()?.len();
                         if listed.len() != wanted {
                             let what = format!("{wanted} values have {} weights", listed.len());
@@ -179,7 +215,9 @@ impl Spec {
             }
             "format" => {
                 let args: Vec<Expression> = match table.get("of") {
-                    Some(args) => args.one_or_more()?.into_iter().map(Expression::of).collect::<Result<_>>()?,
+                    Some(args) => {
+                        args.one_or_more()?.into_iter().map(Expression::of).collect::<Result<_>>()?
+                    }
                     None => Vec::new(),
                 };
                 let text = Format::of(of)?;
@@ -229,7 +267,13 @@ impl Spec {
             Kind::Letters { .. } => class == C::Text,
             Kind::Format { .. } => class != C::Bool && class != C::Array,
             Kind::Uuid => class == C::Uuid,
-            Kind::Stored { date, .. } => if *date { *ty == Type::Date } else { class == C::Moment },
+            Kind::Stored { date, .. } => {
+                if *date {
+                    *ty == Type::Date
+                } else {
+                    class == C::Moment
+                }
+            }
             Kind::Choice { values, .. } => {
                 return values.iter().find_map(|value| match value {
                     Literal::Text(text) if class != C::Other => {
@@ -272,7 +316,9 @@ impl Spec {
             if let (Bound::Int(low), Bound::Int(high)) = (&low, &high)
                 && low > high
             {
-                return Err(scope.source.error(range[0].at, format!("there is nothing between {low} and {high}")));
+                return Err(scope
+                    .source
+                    .error(range[0].at, format!("there is nothing between {low} and {high}")));
             }
             Ok([low, high])
         };
@@ -303,7 +349,14 @@ impl Spec {
             Kind::Nurand { range, a, c } => {
                 let (low, high) = (range[0].whole(scope)?, range[1].whole(scope)?);
                 let (a, c) = (a.whole(scope)?, c.whole(scope)?);
-                if low > high || low < 0 || a < 0 || c < 0 || high > i64::MAX / 4 || a > i64::MAX / 4 || c > i64::MAX / 4 {
+                if low > high
+                    || low < 0
+                    || a < 0
+                    || c < 0
+                    || high > i64::MAX / 4
+                    || a > i64::MAX / 4
+                    || c > i64::MAX / 4
+                {
                     return error("nurand takes 0 <= low <= high, a >= 0 and c >= 0".to_owned());
                 }
                 Draw::Nurand { low, high, a, c }
@@ -338,7 +391,9 @@ impl Spec {
                 }
                 Draw::Float { low, high }
             }
-            Kind::Stored { low, high, .. } if low > high => return error("the first is after the last".to_owned()),
+            Kind::Stored { low, high, .. } if low > high => {
+                return error("the first is after the last".to_owned());
+            }
             Kind::Stored { low, high, .. } => Draw::Stored { low: *low, high: *high },
             Kind::Uuid => Draw::Uuid,
             Kind::Format { text, of } => {
@@ -356,7 +411,8 @@ impl Spec {
             None => None,
             Some((name, at)) => {
                 let slot = scope.slots.iter().position(|s| s == name);
-                let missing = || scope.source.error(*at, format!("there is no parameter before this \"{name}\""));
+                let missing =
+                    || scope.source.error(*at, format!("there is no parameter before this \"{name}\""));
                 Some(slot.ok_or_else(|| hinted(missing(), name, scope.slots))?)
             }
         };
@@ -425,7 +481,9 @@ fn decimal(item: &Item<'_>) -> Result<(i64, u8)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let digits = format!("{whole}{fraction}");
     match digits.parse() {
-        Ok(n) if fraction.len() <= 18 && fraction.bytes().all(|b| b.is_ascii_digit()) => Ok((n, fraction.len() as u8)),
+        Ok(n) if fraction.len() <= 18 && fraction.bytes().all(|b| b.is_ascii_digit()) => {
+            Ok((n, fraction.len() as u8))
+        }
         _ => Err(item.error(format!("\"{text}\" is no decimal of at most 18 digits"))),
     }
 }
@@ -474,7 +532,11 @@ impl Format {
             let width = match inner.strip_prefix(":0") {
                 None if inner.is_empty() => 0,
                 Some(width) => width.parse().map_err(|_| item.error(format!("\"{inner}\" is no width")))?,
-                None => return Err(item.error(format!("\"{{{inner}}}\" is not understood")).hint("Write {} or {:06}.")),
+                None => {
+                    return Err(item
+                        .error(format!("\"{{{inner}}}\" is not understood"))
+                        .hint("Write {} or {:06}."));
+                }
             };
             if width > 1000 {
                 return Err(item.error("a number has at most 1000 digits"));
@@ -517,7 +579,13 @@ const TRIES: usize = 1000;
 
 impl Generator {
     /// Draws into `slot`; `before` are the values that were drawn before it, `seed` is the driver's.
-    pub(crate) fn draw(&mut self, slot: &mut Slot, before: &[Slot], inputs: &mut Inputs, seed: u64) -> Result<()> {
+    pub(crate) fn draw(
+        &mut self,
+        slot: &mut Slot,
+        before: &[Slot],
+        inputs: &mut Inputs,
+        seed: u64,
+    ) -> Result<()> {
         if self.null > 0.0 && inputs.chance_of(self.null) {
             slot.set_null();
             return Ok(());

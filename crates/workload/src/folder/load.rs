@@ -1,10 +1,10 @@
 //! Rows of tables by generators, in pieces that depend on nothing but their number.
 
+use super::Folder;
 use super::expression::{Expression, Scope};
 use super::generator::Spec;
 use super::read::Item;
 use super::slot::{Items, Slot};
-use super::Folder;
 use crate::inputs::Inputs;
 use planaria::{Database, Error, ParamRef, Params, Result, Session, SqlState};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,11 +35,15 @@ impl Rows {
         for ((column, at), value) in table.required("columns")?.table("columns")?.entries() {
             let spec = Spec::of(value)?;
             if spec.counts() {
-                return Err(item.source.error(at, "rows are made in any order: there is no sequence among them")
+                return Err(item
+                    .source
+                    .error(at, "rows are made in any order: there is no sequence among them")
                     .hint("\"row\" is the number of the row, from 1."));
             }
             if spec.is_array() {
-                return Err(item.source.error(at, "columns of rows that are made are no arrays")
+                return Err(item
+                    .source
+                    .error(at, "columns of rows that are made are no arrays")
                     .hint("Fill them in load.sql."));
             }
             columns.push((column.to_owned(), spec));

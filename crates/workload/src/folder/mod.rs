@@ -80,7 +80,9 @@ impl Folder {
         let mut bound: Vec<(String, Number)> = Vec::new();
         for (name, given) in &self.variables {
             let number = match (given, size) {
-                (_, Some(size)) if *name == self.scale => Number::Int(i64::try_from(size).unwrap_or(i64::MAX)),
+                (_, Some(size)) if *name == self.scale => {
+                    Number::Int(i64::try_from(size).unwrap_or(i64::MAX))
+                }
                 (Given::Set(number), _) => *number,
                 (Given::File(of), _) => of.number(&Scope {
                     source: &self.toml,
@@ -131,12 +133,19 @@ impl Folder {
             let found: Vec<Vec<String>> = rows
                 .iter()
                 .map(|row| {
-                    (0..row.values().len()).map(|i| row.text(i).unwrap_or_else(|| "NULL".to_owned())).collect()
+                    (0..row.values().len())
+                        .map(|i| row.text(i).unwrap_or_else(|| "NULL".to_owned()))
+                        .collect()
                 })
                 .collect();
             match &check.expect {
                 Some(expected) if *expected != found => violations.push(Violation {
-                    condition: format!("{}: {} expected, {} found", check.name, shown(expected), shown(&found)),
+                    condition: format!(
+                        "{}: {} expected, {} found",
+                        check.name,
+                        shown(expected),
+                        shown(&found)
+                    ),
                     count: 1,
                 }),
                 Some(_) => {}
@@ -225,17 +234,29 @@ pub(crate) fn open(dir: &Path, set: &[Set]) -> Result<Suite> {
         let names: Vec<String> = variables.iter().map(|(n, _)| n.clone()).collect();
         match variables.iter_mut().find(|(n, _)| n == name) {
             Some((_, given)) => *given = Given::Set(number),
-            None => return Err(hinted(toml.error(0, format!("there is no variable \"{name}\"")), name, &names)),
+            None => {
+                return Err(hinted(toml.error(0, format!("there is no variable \"{name}\"")), name, &names));
+            }
         }
     }
-    let scale = root.required("scale").map_err(|e| e.hint("It names the variable that is the size of the workload."))?;
+    let scale = root
+        .required("scale")
+        .map_err(|e| e.hint("It names the variable that is the size of the workload."))?;
     let scale_at = scale.at;
     let scale = scale.str()?.to_owned();
     if !variables.iter().any(|(n, _)| *n == scale) {
         let names: Vec<String> = variables.iter().map(|(n, _)| n.clone()).collect();
-        return Err(hinted(toml.error(scale_at, format!("there is no variable \"{scale}\"")), &scale, &names));
+        return Err(hinted(
+            toml.error(scale_at, format!("there is no variable \"{scale}\"")),
+            &scale,
+            &names,
+        ));
     }
-    let tables = root.tables("tables")?.into_iter().map(|((name, at), v)| Rows::of(name, at, v)).collect::<Result<_>>()?;
+    let tables = root
+        .tables("tables")?
+        .into_iter()
+        .map(|((name, at), v)| Rows::of(name, at, v))
+        .collect::<Result<_>>()?;
     let transactions: Vec<Transaction> = (root.required("transactions")?.table("transactions")?.entries())
         .into_iter()
         .map(|((name, at), v)| transaction(name, at, v))
@@ -243,7 +264,11 @@ pub(crate) fn open(dir: &Path, set: &[Set]) -> Result<Suite> {
     if transactions.is_empty() {
         return Err(toml.error(0, "a workload needs a transaction"));
     }
-    let checks = root.tables("checks")?.into_iter().map(|((name, at), v)| check(name, at, v)).collect::<Result<_>>()?;
+    let checks = root
+        .tables("checks")?
+        .into_iter()
+        .map(|((name, at), v)| check(name, at, v))
+        .collect::<Result<_>>()?;
     drop(root);
     drop(parsed);
     let folder = Folder {
@@ -293,7 +318,8 @@ fn transaction(name: &str, at: usize, item: read::Item<'_>) -> Result<Transactio
             let (name, listed) = match text.split_once('(') {
                 None => (text, None),
                 Some((name, rest)) => {
-                    let inner = rest.trim_end().strip_suffix(')').ok_or_else(|| call.error("\")\" is missing"))?;
+                    let inner =
+                        rest.trim_end().strip_suffix(')').ok_or_else(|| call.error("\")\" is missing"))?;
                     (name, Some(inner))
                 }
             };
@@ -302,14 +328,20 @@ fn transaction(name: &str, at: usize, item: read::Item<'_>) -> Result<Transactio
                 Some(inner) => (inner.split(',').map(str::trim).filter(|n| !n.is_empty()))
                     .map(|n| {
                         let place = names.iter().position(|p| p == n);
-                        place.ok_or_else(|| hinted(call.error(format!("there is no parameter \"{n}\"")), n, &names))
+                        place.ok_or_else(|| {
+                            hinted(call.error(format!("there is no parameter \"{n}\"")), n, &names)
+                        })
                     })
                     .collect::<Result<_>>()?,
             };
             Body::Call { name: name.trim().to_owned(), order, at: call.at }
         }
         (None, Some(sql)) => {
-            let texts = sql.one_or_more()?.into_iter().map(|s| Ok((s.str()?.to_owned(), s.at))).collect::<Result<_>>()?;
+            let texts = sql
+                .one_or_more()?
+                .into_iter()
+                .map(|s| Ok((s.str()?.to_owned(), s.at)))
+                .collect::<Result<_>>()?;
             let retries = match table.get("retries") {
                 None => 100,
                 Some(n) => n.scalar()?.parse().map_err(|_| n.error("a number of retries is wanted here"))?,

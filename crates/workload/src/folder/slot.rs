@@ -119,8 +119,9 @@ impl Param for Slot {
             Kind::Bool => ParamRef::Bool(self.whole != 0),
             Kind::Int => ParamRef::Int(self.whole),
             Kind::Stored => ParamRef::Stored(self.whole),
-            Kind::Decimal(scale) => Numeric::from_parts(i128::from(self.whole), scale)
-                .map_or(ParamRef::Null, ParamRef::Numeric),
+            Kind::Decimal(scale) => {
+                Numeric::from_parts(i128::from(self.whole), scale).map_or(ParamRef::Null, ParamRef::Numeric)
+            }
             Kind::Float => ParamRef::Float(self.float),
             Kind::Text => ParamRef::Text(&self.text),
             Kind::Uuid => ParamRef::Uuid(self.uuid),

@@ -56,7 +56,8 @@ pub(crate) fn replaced(
             }
             None => {
                 let known: Vec<&String> = parameters.iter().chain(variables.iter().map(|(n, _)| n)).collect();
-                let error = source.error(if within { i } else { at }, format!("nothing is named \":{name}\""));
+                let error =
+                    source.error(if within { i } else { at }, format!("nothing is named \":{name}\""));
                 return Err(hinted(error, name, &known));
             }
         }

@@ -96,7 +96,11 @@ fn what_is_wrong_is_told_with_its_line() {
     let of = |transaction: &str| error(&format!("{head}[transactions.a]\n{transaction}"));
     for (transaction, message, hint) in [
         ("wieght = 3", "5: transaction \"a\" has no key \"wieght\"", "Did you mean \"weight\"?"),
-        ("weight = true\ncall = \"put\"", "5: a text is wanted here, not true or false", "Numbers and expressions"),
+        (
+            "weight = true\ncall = \"put\"",
+            "5: a text is wanted here, not true or false",
+            "Numbers and expressions",
+        ),
         ("weight = 1", "4: transaction \"a\" needs one of the keys \"call\" and \"sql\"", ""),
         ("call = \"putt\"", "5: transaction \"a\": ", "Did you mean \"put\"?"),
         (
@@ -109,7 +113,11 @@ fn what_is_wrong_is_told_with_its_line() {
             "6: there is no generator \"unifrom\"",
             "Did you mean \"uniform\"?",
         ),
-        ("call = \"put(ide)\"\nparameters.id = 1", "5: there is no parameter \"ide\"", "Did you mean \"id\"?"),
+        (
+            "call = \"put(ide)\"\nparameters.id = 1",
+            "5: there is no parameter \"ide\"",
+            "Did you mean \"id\"?",
+        ),
         (
             "call = \"put\"\nparameters.id = { string = 3 }\nparameters.name = { string = 3 }",
             "6: parameter \"id\" of \"a\": it is of type integer, and would be given a text",
@@ -121,15 +129,19 @@ fn what_is_wrong_is_told_with_its_line() {
             "Did you mean \"id\"?",
         ),
         ("sql = \"SELECT * FROM tt\"", "5: transaction \"a\": relation \"tt\" does not exist", ""),
-        ("sql = \"SELECT :id\"\nparameters.id = \"m + 1\"", "6: there is no variable and no parameter before this \"m\"", ""),
-        ("sql = \"SELECT :id\"\nparameters.id = \"1 / 0\"", "6: expression: division by zero", ""),
         (
-            "sql = \"SELECT :id\"\nparameters.id = { uniform = [5, 1] }",
+            "sql = \"SELECT :id::int\"\nparameters.id = \"m + 1\"",
+            "6: there is no variable and no parameter before this \"m\"",
+            "",
+        ),
+        ("sql = \"SELECT :id::int\"\nparameters.id = \"1 / 0\"", "6: expression: division by zero", ""),
+        (
+            "sql = \"SELECT :id::int\"\nparameters.id = { uniform = [5, 1] }",
             "6: there is nothing between 5 and 1",
             "",
         ),
         (
-            "sql = \"SELECT :id\"\nparameters.id = { zipf = \"n\", theta = 11 }",
+            "sql = \"SELECT :id::int\"\nparameters.id = { zipf = \"n\", theta = 11 }",
             "6: theta is at least 0, and below 10",
             "",
         ),
