@@ -105,15 +105,15 @@ pub fn percentiles(of: &Histogram<u64>) -> Vec<Percentile> {
     PERCENTILES.into_iter().map(at).collect()
 }
 
-/// A histogram of nanoseconds as bars: each has latencies up to 1.5 or twice a power of two.
+/// A histogram of nanoseconds as bars: each has latencies up to 1, 2 or 5 times a power of ten.
 pub fn bars(name: &str, of: &Histogram<u64>) -> String {
     const WIDTH: f64 = 50.0;
     let mut out = format!("  {name}: {}\n", print::grouped(of.len()));
     let mut buckets: Vec<(u64, u64)> = Vec::new();
     for value in of.iter_recorded() {
-        let power = 1u64 << value.value_iterated_to().max(1).ilog2();
-        let half = power + power / 2;
-        let upto = if value.value_iterated_to() < half { half } else { power * 2 };
+        let ns = value.value_iterated_to().max(1);
+        let power = 10u64.pow(ns.ilog10());
+        let upto = [power * 2, power * 5].into_iter().find(|upto| ns <= *upto).unwrap_or(power * 10);
         match buckets.last_mut() {
             Some((bound, n)) if *bound == upto => *n += value.count_since_last_iteration(),
             _ => buckets.push((upto, value.count_since_last_iteration())),

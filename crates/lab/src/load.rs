@@ -287,8 +287,9 @@ impl Load<'_> {
         if self.series {
             let restarts = |stats: &Stats| stats.aborts.iter().map(|(_, n)| n).sum::<u64>();
             let (mut last, mut log_bytes) = (restarts(before), before.log_bytes);
-            while start.elapsed() + Duration::from_secs(1) <= self.time {
-                let next = Duration::from_secs(seconds.len() as u64 + 1);
+            let second = |n: usize| Duration::from_secs(n as u64 + 1);
+            while second(seconds.len()) <= self.time {
+                let next = second(seconds.len());
                 pass(next.saturating_sub(start.elapsed()));
                 let stats = db.stats();
                 let now = restarts(&stats);
