@@ -367,7 +367,7 @@ impl Panel {
             [6.0, 14.0, 22.0].into_iter().flat_map(move |far| {
                 let beside = [(x + far, y - h / 2.0), (x - far - w, y - h / 2.0)];
                 let above = [(x - w / 2.0, y - h - far / 2.0), (x - w / 2.0, y + far / 2.0)];
-                beside.into_iter().chain(above).map(|(x, y)| Rect { x, y, w, h })
+                beside.into_iter().chain(above).map(move |(x, y)| Rect { x, y, w, h })
             })
         });
         let free = |at: &Rect| {
