@@ -348,7 +348,8 @@ mod tests {
             for (_, points) in &drawing.lines {
                 assert!(points.windows(2).all(|p| p[0].1 <= p[1].1), "{points:?}");
             }
-            assert!(drawing.width <= most + 50.0, "{}", drawing.width);
+            let beside = |a: &Rect| drawing.nodes.iter().filter(|b| b.y == a.y).count() as f64;
+            assert!(drawing.nodes.iter().all(|a| beside(a) * 100.0 <= most), "{:?}", drawing.nodes);
         }
     }
 }
