@@ -225,7 +225,11 @@ fn plot(name: &str, values: &[f64]) -> String {
     let mut out = format!("<h2>{name}</h2><svg viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{name}\">");
     for part in 0..=4 {
         let v = top * f64::from(part) / 4.0;
-        let label = if top >= 8.0 { print::grouped(v as u64) } else { format!("{v:.2}") };
+        let label = match top {
+            top if top >= 20.0 => print::grouped(v as u64),
+            top if top >= 1.0 => format!("{v:.1}"),
+            _ => format!("{v:.3}"),
+        };
         let _ = write!(
             out,
             "<line class=\"grid\" x1=\"{left}\" x2=\"{w}\" y1=\"{0:.1}\" y2=\"{0:.1}\"/><text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{label}</text>",
@@ -260,6 +264,9 @@ fn plot(name: &str, values: &[f64]) -> String {
 
 /// The next number that is 1, 2, 4 or 8 times a power of ten.
 fn ceiling(n: f64) -> f64 {
+    if n <= 0.0 {
+        return 1.0;
+    }
     let power = 10f64.powf(n.max(1e-3).log10().floor());
     [1.0, 2.0, 4.0, 8.0, 10.0].into_iter().map(|by| by * power).find(|c| *c >= n).unwrap_or(power * 10.0)
 }
@@ -289,7 +296,7 @@ mod tests {
         let second = Second { transactions: 5, mean_us: 2.0, ..Second::default() };
         let page = html("a <b>", &[("rate", "5".into())], &[vec!["x".into()]], &[second.clone(), second]);
         assert!(page.contains("a &lt;b&gt;") && page.contains("polyline") && !page.contains("http"));
-        assert_eq!([0.0, 3.0, 8.5, 1200.0].map(ceiling), [0.001, 4.0, 10.0, 2000.0]);
+        assert_eq!([0.0, 3.0, 8.5, 1200.0].map(ceiling), [1.0, 4.0, 10.0, 2000.0]);
         assert_eq!(csv(&[Second::default()]).lines().nth(1), Some("1,0,0,0.0,0.0,0"));
     }
 }

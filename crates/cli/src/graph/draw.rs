@@ -95,7 +95,8 @@ pub fn svg(graph: &Graph, what: &str) -> String {
         right = right.max(x + w);
         (x, high) = (x + w + 20.0, high.max(h));
     }
-    let width = (right + 2.0 * MARGIN).max(1080.0);
+    let (colours, colours_end) = legend(graph, &panels);
+    let width = (right + 2.0 * MARGIN).max(colours_end).max(720.0);
     let height = HEAD + y + high + MARGIN;
     let title = if what.is_empty() { graph.title.clone() } else { format!("{}: {what}", graph.title) };
     let mut out = format!(
@@ -117,7 +118,7 @@ pub fn svg(graph: &Graph, what: &str) -> String {
         escaped(&title),
         escaped(&subtitle(graph, &panels))
     );
-    legend(&mut out, graph, &panels);
+    out.push_str(&colours);
     for (panel, (x, y)) in panels.iter().zip(places) {
         let _ = writeln!(out, "<g transform=\"translate({:.1} {:.1})\">", MARGIN + x, HEAD + y);
         panel.draw(&mut out, graph, alone);
@@ -140,8 +141,9 @@ fn subtitle(graph: &Graph, panels: &[Panel]) -> String {
     text
 }
 
-/// What the colours mean, of those that there are.
-fn legend(out: &mut String, graph: &Graph, panels: &[Panel]) {
+/// What the colours mean, of those that there are; and how far to the right that reaches.
+fn legend(graph: &Graph, panels: &[Panel]) -> (String, f64) {
+    let mut out = String::new();
     let mut x = MARGIN;
     let y = HEAD - 20.0;
     let says = |out: &mut String, x: &mut f64, text: &str, offset: f64| {
@@ -160,16 +162,16 @@ fn legend(out: &mut String, graph: &Graph, panels: &[Panel]) {
                 "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"3\"/>",
                 y - 10.0
             );
-            says(out, &mut x, text, 18.0);
+            says(&mut out, &mut x, text, 18.0);
         }
     }
     if panels.iter().any(|p| (0..p.nodes.len()).any(|i| p.determines(i))) {
         let _ = write!(out, "<circle class=\"pin\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\"/>", x + 6.0, y - 4.0);
-        says(out, &mut x, "determines keys", 18.0);
+        says(&mut out, &mut x, "determines keys", 18.0);
     }
     if panels.iter().any(|p| p.looping.contains(&true)) {
         let _ = write!(out, "<text class=\"round\" x=\"{x:.1}\" y=\"{y}\">↻</text>");
-        says(out, &mut x, "in a loop: rounds depend on those before", 18.0);
+        says(&mut out, &mut x, "in a loop: rounds depend on those before", 18.0);
     }
     let kinds = [
         ("key", "part of the key"),
@@ -186,12 +188,12 @@ fn legend(out: &mut String, graph: &Graph, panels: &[Panel]) {
                 "<path class=\"line {kind}\" marker-end=\"url(#to-{kind})\" d=\"M{x:.1} {0:.1}h26\"/>",
                 y - 4.0
             );
-            says(out, &mut x, text, 34.0);
+            says(&mut out, &mut x, text, 34.0);
         }
     }
     if lines().any(|l| l.dashed) {
         let _ = write!(out, "<path class=\"line data dashed\" d=\"M{x:.1} {:.1}h26\"/>", y - 4.0);
-        says(out, &mut x, "may be", 34.0);
+        says(&mut out, &mut x, "may be", 34.0);
     }
     if graph.nodes.iter().any(|n| n.critical) {
         let _ = write!(
@@ -199,9 +201,10 @@ fn legend(out: &mut String, graph: &Graph, panels: &[Panel]) {
             "<path class=\"line hot\" marker-end=\"url(#to-hot)\" d=\"M{x:.1} {:.1}h26\"/>",
             y - 4.0
         );
-        says(out, &mut x, "critical path", 34.0);
+        says(&mut out, &mut x, "critical path", 34.0);
     }
     out.push('\n');
+    (out, x)
 }
 
 impl Line {

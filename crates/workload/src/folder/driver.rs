@@ -1,7 +1,7 @@
 //! The driver of a workload from a folder: draws a transaction, its parameters, and submits it.
 
+use super::draw::Generator;
 use super::expression::{Number, Scope};
-use super::generator::Generator;
 use super::read::hinted;
 use super::slot::{Chosen, Slot};
 use super::{Body, Folder, Transaction, sql};

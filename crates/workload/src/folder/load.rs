@@ -95,7 +95,7 @@ impl Rows {
 
 /// What makes rows: generators, and the columns of a batch.
 struct Piece {
-    generators: Vec<super::generator::Generator>,
+    generators: Vec<super::draw::Generator>,
     columns: Vec<Items>,
     /// The row's number, then its values.
     slots: Vec<Slot>,

@@ -5,8 +5,10 @@
 //! 2. An empty database is made from `schema.sql` and `procedures.sql`, and every call, statement, check and column is
 //!    prepared on it: names, numbers of parameters and types are wrong before anything is loaded.
 //! 3. Loading: rows by generators, in pieces of their own seeds (the same rows on any number of threads), then `load.sql`.
-//! 4. A driver binds the expressions to the size and draws, allocating nothing where it can be helped ([`generator`]).
+//! 4. A driver binds the expressions to the size and draws, allocating nothing where it can be helped ([`draw`]).
 
+mod class;
+mod draw;
 mod driver;
 mod expression;
 mod generator;
@@ -14,6 +16,8 @@ mod load;
 mod read;
 mod slot;
 mod sql;
+#[cfg(test)]
+mod tests;
 
 use crate::Violation;
 use crate::suite::{Draws, Driver, Suite};
@@ -98,14 +102,16 @@ impl Folder {
 
     /// Rows of a table: as counted before, or now.
     fn rows_of(&self, session: &mut Session, table: &str) -> Result<i64> {
-        if let Some(n) = self.counted.lock().unwrap_or_else(PoisonError::into_inner).get(table) {
+        // Who counts first counts for all; by then nobody has a driver, and so nothing has been run.
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(n) = counted.get(table) {
             return Ok(*n);
         }
         let name = load::quoted(table);
         let n: i64 = session.query(&format!("SELECT count(*) FROM {name}"), ())?[0].get(0)?;
         // An empty table is no range.
         let n = n.max(1);
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner).insert(table.to_owned(), n);
+        counted.insert(table.to_owned(), n);
         Ok(n)
     }
 
