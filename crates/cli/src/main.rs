@@ -67,7 +67,7 @@ enum Command {
     /// Runs SQL files; stops at the first error.
     Run(run::Options),
     /// Measures a workload.
-    Bench(bench::Options),
+    Bench(Box<bench::Options>),
     /// Experiments: recovery schemes compared, replay on simulated workers.
     #[command(subcommand)]
     Lab(lab::Experiments),
