@@ -74,6 +74,9 @@ pub fn time(us: f64) -> String {
 
 /// Why latencies are as they are: what is on the way waits.
 pub fn in_flight(txn_per_s: f64, mean_us: f64, in_flight: usize, sessions: usize) -> String {
+    if in_flight <= 1 {
+        return "  latencies are until on disk: most of one is waiting for its epoch to close, and for the disk\n".to_owned();
+    }
     let on_the_way = txn_per_s * mean_us / 1e6;
     let each = if sessions == 1 { "" } else { " each" };
     format!(
@@ -289,6 +292,13 @@ mod tests {
         assert!(text.starts_with("  pay: 100\n"), "{text}");
         assert!(text.contains(&"#".repeat(50)) && text.contains("100.0 %"), "{text}");
         assert!(text.contains("p50 1.0") && text.contains("p99 9.0"), "{text}");
+    }
+
+    #[test]
+    fn latencies_are_explained() {
+        let text = in_flight(500_000.0, 8_000.0, 10_000, 1);
+        assert!(text.contains("4,000 calls were on the way") && text.contains("--in-flight 1"), "{text}");
+        assert!(in_flight(900.0, 1_100.0, 1, 1).contains("its epoch"));
     }
 
     #[test]
