@@ -5,14 +5,16 @@
 //! to then. The number of calls on the way is bounded by `--in-flight`. See [`planaria_lab::load`].
 
 use crate::arguments::{Time, positive};
+use crate::bench_output::{self as output, Line, Percentile};
 use crate::inputs::Inputs;
 use crate::log_bytes::{self, LogBytes};
 use crate::print;
 use crate::protocol::Protocol;
 use crate::recovery::{self, Recovery};
+use crate::workload::{self, Variables};
 use clap::Args;
 use planaria::{BackoffKind, Database, Durability, Error, LogKind, Pauses, Result, SqlState};
-use planaria_lab::load::{Load, Measured, Second};
+use planaria_lab::load::{Live, Load, Measured, Second};
 use planaria_workload::Suite;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -22,8 +24,14 @@ use std::time::{Duration, Instant};
 /// Options of `planaria bench`.
 #[derive(Args)]
 pub struct Options {
-    /// tpcc, smallbank, ycsb, voter or tpcb
-    workload: String,
+    /// tpcc, smallbank, ycsb, voter or tpcb; or a folder with workload.toml, such as ./mine
+    #[arg(required_unless_present = "new")]
+    workload: Option<String>,
+    /// Write a workload to begin with into a folder, and do nothing else
+    #[arg(long, value_name = "DIR", conflicts_with = "workload")]
+    new: Option<PathBuf>,
+    #[command(flatten)]
+    variables: Variables,
     /// Worker threads, each with a session
     #[arg(long, default_value_t = 1, value_parser = positive())]
     threads: usize,
@@ -101,6 +109,15 @@ pub struct Options {
     /// Afterwards run this many transactions under each log kind, on copies, and compare the logs
     #[arg(long, value_name = "TRANSACTIONS")]
     log_bytes: Option<u64>,
+    /// Show how latencies are spread, by transaction
+    #[arg(long)]
+    histogram: bool,
+    /// Write what happened in each second as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write a page with tables and plots, for a browser
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -108,8 +125,9 @@ pub struct Options {
 
 #[derive(Serialize)]
 struct Report {
-    workload: &'static str,
+    workload: String,
     size: u64,
+    unit: String,
     threads: usize,
     cores: usize,
     yield_every: u64,
@@ -127,6 +145,11 @@ struct Report {
     p50_us: f64,
     p95_us: f64,
     p99_us: f64,
+    mean_us: f64,
+    /// Calls that a session may have on the way to the disk.
+    in_flight_max: usize,
+    /// Calls that were on the way on average: throughput times latency.
+    in_flight_mean: f64,
     failed: u64,
     /// Calls of an open loop that should have begun, and had not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,18 +190,26 @@ struct Replay {
 
 #[derive(Serialize)]
 struct ByTransaction {
-    name: &'static str,
+    name: String,
     count: u64,
     txn_per_s: f64,
     p50_us: f64,
     p95_us: f64,
     p99_us: f64,
     max_us: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    percentiles: Vec<Percentile>,
 }
 
 /// Runs the benchmark and prints what it found.
 pub fn bench(options: &Options) -> Result<()> {
-    let suite = Suite::find(&options.workload)?;
+    if let Some(dir) = &options.new {
+        return workload::write_new(dir);
+    }
+    let suite = options.variables.find(options.workload.as_deref().unwrap_or_default())?;
+    let suite: &Suite = &suite;
+    output::writable(options.csv.as_deref())?;
+    output::writable(options.report.as_deref())?;
     suite.check(&options.inputs.parameters())?;
     let size = options.warehouses.or(options.rows).unwrap_or(suite.default_size);
     let logged = options.log != LogKind::Off && options.durability != Durability::Off;
@@ -198,6 +229,8 @@ pub fn bench(options: &Options) -> Result<()> {
         return Err(Error::new(SqlState::OBJECT_IN_USE, what).hint("--recover makes its own database."));
     }
     let start = Instant::now();
+    let line = Line::new();
+    line.say(format!("loading {} {}", print::grouped(size), suite.unit));
     // What is recovered is the run alone: the load stands in a database that the logged one is a copy of.
     let base = options.recover.then(|| configuration.clone().in_memory()).transpose()?;
     let open = |configuration: planaria::Options| match &base {
@@ -218,20 +251,14 @@ pub fn bench(options: &Options) -> Result<()> {
     };
     let load_seconds = start.elapsed().as_secs_f64();
 
-    let measured = measure(&db, suite, size, options)?;
+    let measured = measure(&db, suite, size, options, &line)?;
+    drop(line);
     let mut report = report(suite, size, options, &measured, load_seconds);
     if let Some(error) = &measured.first_error {
         eprint!("a transaction failed: {}", print::error(error, None));
     }
     if options.check {
-        let violations = suite.violations(&db, true)?;
-        if let Some(v) = violations.first() {
-            return Err(Error::new(
-                SqlState::INTERNAL_ERROR,
-                format!("check violated {} times: {}", v.count, v.condition),
-            ));
-        }
-        eprintln!("checks: all 0");
+        check(suite, &db, size, "")?;
     }
     if let Some(transactions) = options.log_bytes {
         let logs = RemoveOnDrop(Some(dir.with_extension("log-bytes")));
@@ -241,6 +268,9 @@ pub fn bench(options: &Options) -> Result<()> {
     if options.recover {
         db.close()?;
         let db = recovery::with_bars(configuration, open)?;
+        if options.check {
+            check(suite, &db, size, " after recovery")?;
+        }
         if let Some(recovery) = db.recovery() {
             let seconds = recovery.replay.as_secs_f64();
             let rate = recovery.transactions as f64 / seconds.max(1e-9);
@@ -258,9 +288,40 @@ pub fn bench(options: &Options) -> Result<()> {
     if options.json {
         println!("{}", serde_json::to_string_pretty(&report).map_err(std::io::Error::other)?);
     } else {
-        print_table(&report);
+        print_table(&report, options.series);
+        let drawn = suite.transactions.iter().zip(&measured.latencies).filter(|(_, of)| !of.is_empty());
+        for (name, of) in drawn.filter(|_| options.histogram) {
+            print!("{}", output::bars(name, of));
+        }
     }
-    Ok(())
+    output::write(options.csv.as_deref(), || output::csv(&report.series))?;
+    output::write(options.report.as_deref(), || page(&report))
+}
+
+/// The report for a browser.
+fn page(r: &Report) -> String {
+    let title = format!("{}: {} {}", r.workload, print::grouped(r.size), r.unit);
+    let facts = [
+        ("transactions a second", print::grouped(r.txn_per_s as u64)),
+        ("median latency", output::time(r.p50_us)),
+        ("99 % of latencies", output::time(r.p99_us)),
+        ("on the way on average", print::grouped(r.in_flight_mean.round() as u64)),
+        ("attempts in vain each", format!("{:.3}", r.restarts_per_txn)),
+        ("failed", print::grouped(r.failed)),
+        ("sessions", r.threads.to_string()),
+        ("cores", r.cores.to_string()),
+        ("scheme", r.protocol.clone()),
+        ("log", format!("{}, {}, {:.0} bytes each", r.log, r.durability, r.log_bytes_per_txn)),
+        ("rows", print::grouped(r.rows)),
+    ];
+    let head = ["transaction", "count", "per second", "p50 us", "p95 us", "p99 us", "max us"];
+    let mut table = vec![head.map(str::to_owned).to_vec()];
+    table.extend(r.by_transaction.iter().filter(|t| t.count > 0).map(|t| {
+        let micros = [t.p50_us, t.p95_us, t.p99_us, t.max_us].map(|us| format!("{us:.1}"));
+        let counts = [t.name.clone(), print::grouped(t.count), print::grouped(t.txn_per_s as u64)];
+        counts.into_iter().chain(micros).collect()
+    }));
+    output::html(&title, &facts, &table, &r.series)
 }
 
 struct RemoveOnDrop(Option<PathBuf>);
@@ -273,7 +334,8 @@ impl Drop for RemoveOnDrop {
     }
 }
 
-fn measure(db: &Database, suite: &'static Suite, size: u64, options: &Options) -> Result<Measured> {
+fn measure(db: &Database, suite: &Suite, size: u64, options: &Options, line: &Line) -> Result<Measured> {
+    let show = |live: Live| line.show(live);
     let seconds = |what: f64| {
         Duration::try_from_secs_f64(what)
             .map_err(|e| Error::new(SqlState::INVALID_PARAMETER_VALUE, e.to_string()))
@@ -292,7 +354,8 @@ fn measure(db: &Database, suite: &'static Suite, size: u64, options: &Options) -
         durable: options.durability == Durability::Fsync,
         warmup: seconds(options.warmup)?,
         time: seconds(options.seconds)?,
-        series: options.series,
+        series: options.series || options.csv.is_some() || options.report.is_some(),
+        watch: line.is_shown().then_some(&show),
         seed: options.seed,
     };
     let stop = AtomicBool::new(false);
@@ -328,31 +391,38 @@ fn blocks_beside(db: &Database, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-fn report(
-    suite: &'static Suite,
-    size: u64,
-    options: &Options,
-    measured: &Measured,
-    load_seconds: f64,
-) -> Report {
+/// Runs the checks; what does not hold is an error.
+fn check(suite: &Suite, db: &Database, size: u64, when: &str) -> Result<()> {
+    let violations = suite.violations_of(db, size, true)?;
+    if let Some(v) = violations.first() {
+        let what = format!("check violated {} times{when}: {}", v.count, v.condition);
+        return Err(Error::new(SqlState::INTERNAL_ERROR, what));
+    }
+    eprintln!("checks{when}: all 0");
+    Ok(())
+}
+
+fn report(suite: &Suite, size: u64, options: &Options, measured: &Measured, load_seconds: f64) -> Report {
     let (before, after, seconds) = (&measured.before, &measured.after, measured.seconds);
     let micros = |of: &hdrhistogram::Histogram<u64>, q: f64| of.value_at_quantile(q) as f64 / 1e3;
     let by_transaction = (suite.transactions.iter().zip(&measured.latencies))
         .map(|(name, of)| ByTransaction {
-            name,
+            name: name.to_string(),
             count: of.len(),
             txn_per_s: of.len() as f64 / seconds,
             p50_us: micros(of, 0.5),
             p95_us: micros(of, 0.95),
             p99_us: micros(of, 0.99),
             max_us: of.max() as f64 / 1e3,
+            percentiles: if options.histogram { output::percentiles(of) } else { Vec::new() },
         })
         .collect();
     let (all, transactions) = (measured.all(), measured.transactions());
     let records = after.log_records - before.log_records;
     Report {
-        workload: suite.name,
+        workload: suite.name.to_string(),
         size,
+        unit: suite.unit.to_string(),
         threads: options.sessions(),
         cores: cores(),
         yield_every: options.yield_every,
@@ -369,6 +439,9 @@ fn report(
         p50_us: micros(&all, 0.5),
         p95_us: micros(&all, 0.95),
         p99_us: micros(&all, 0.99),
+        mean_us: all.mean() / 1e3,
+        in_flight_max: options.in_flight,
+        in_flight_mean: transactions as f64 / seconds * all.mean() / 1e9,
         failed: measured.failed,
         behind: options.rate.map(|_| measured.behind),
         aborts: measured.restarts(),
@@ -394,12 +467,12 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
-fn print_table(r: &Report) {
+fn print_table(r: &Report, series: bool) {
     println!(
         "{} ({} {}), {} thread{}, {}, log {}, durability {}",
         r.workload,
         r.size,
-        Suite::find(r.workload).map_or("units", |s| s.unit),
+        r.unit,
         r.threads,
         if r.threads == 1 { "" } else { "s" },
         r.protocol,
@@ -438,6 +511,9 @@ fn print_table(r: &Report) {
         r.p95_us,
         r.p99_us
     );
+    if r.durability == Durability::Fsync.to_string() && r.rate.is_none() {
+        print!("{}", output::in_flight(r.txn_per_s, r.mean_us, r.in_flight_max, r.threads));
+    }
     let aborts: Vec<String> = r.aborts.iter().map(|(c, n)| format!("{c} {}", print::grouped(*n))).collect();
     println!(
         "  failed {}; retried {}",
@@ -455,7 +531,7 @@ fn print_table(r: &Report) {
             print::grouped(behind)
         );
     }
-    for (second, s) in r.series.iter().enumerate() {
+    for (second, s) in r.series.iter().enumerate().filter(|_| series) {
         println!(
             "  second {:>4}: {:>10} transactions, {:>10} attempts in vain, {:>10.1} us at most",
             second + 1,

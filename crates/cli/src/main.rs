@@ -6,7 +6,7 @@
 //!  planaria status ADDR:PORT          how a server is doing
 //!  planaria shell [DIR|URL]           a SQL prompt
 //!  planaria run FILE.sql ...          SQL files, as psql runs them
-//!  planaria bench tpcc ...            workloads through the embedding API
+//!  planaria bench tpcc ...            workloads through the embedding API, of one's own too (./DIR)
 //!  planaria lab recovery ...          recovery schemes compared
 //!  planaria graph FILE.sql ...        slices, blocks and schedules of procedures
 //!  planaria log inspect DIR           what a log says; log verify: whether it can be trusted
@@ -19,6 +19,7 @@
 
 mod arguments;
 mod bench;
+mod bench_output;
 mod campaign;
 mod checkpoint;
 mod demo;
@@ -37,6 +38,7 @@ mod settings;
 mod shell;
 mod source;
 mod table;
+mod workload;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -65,7 +67,7 @@ enum Command {
     /// Runs SQL files; stops at the first error.
     Run(run::Options),
     /// Measures a workload.
-    Bench(bench::Options),
+    Bench(Box<bench::Options>),
     /// Experiments: recovery schemes compared, replay on simulated workers.
     #[command(subcommand)]
     Lab(lab::Experiments),

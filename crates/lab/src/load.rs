@@ -19,14 +19,14 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What is to be done, for how long.
 #[derive(Clone)]
 pub struct Load<'a> {
     /// The workload, which is installed.
-    pub suite: &'static Suite,
+    pub suite: &'a Suite,
     /// Units that are used.
     pub size: u64,
     /// Sessions, each with a thread.
@@ -51,8 +51,25 @@ pub struct Load<'a> {
     pub time: Duration,
     /// Whether to keep what happened in each second.
     pub series: bool,
+    /// Who wants to know how it goes meanwhile, several times a second.
+    pub watch: Option<&'a (dyn Fn(Live) + Sync)>,
     /// Seed of the inputs.
     pub seed: u64,
+}
+
+/// How it goes, since the last time this was told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Live {
+    /// Of the measurement, how long it has been under way; none while it warms up.
+    pub since: Option<Duration>,
+    /// How long the time is that this speaks of.
+    pub time: Duration,
+    /// Transactions in it.
+    pub transactions: u64,
+    /// Their latency, on average.
+    pub mean_us: f64,
+    /// Attempts in vain.
+    pub restarts: u64,
 }
 
 /// What happened in a second.
@@ -62,8 +79,12 @@ pub struct Second {
     pub transactions: u64,
     /// Attempts in vain.
     pub restarts: u64,
+    /// Latency, on average.
+    pub mean_us: f64,
     /// The longest latency.
     pub max_us: f64,
+    /// Bytes of log that were written.
+    pub log_bytes: u64,
 }
 
 /// What came of it.
@@ -152,22 +173,79 @@ struct Signals {
     /// When counting began.
     began: OnceLock<Instant>,
     stop: AtomicBool,
+    /// Of each session, if somebody watches.
+    counts: Vec<Counts>,
+}
+
+/// What a session has done, in a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Counts {
+    transactions: AtomicU64,
+    /// Sum of latencies.
+    nanos: AtomicU64,
+}
+
+/// How often a watcher is told.
+const TELL: Duration = Duration::from_millis(250);
+
+/// Tells what happened since it told before.
+struct Teller<'a> {
+    tell: &'a (dyn Fn(Live) + Sync),
+    last: (Instant, u64, u64, u64),
+}
+
+impl Teller<'_> {
+    fn now(&mut self, db: &Database, signals: &Signals) {
+        let sum = |of: fn(&Counts) -> &AtomicU64| -> u64 {
+            signals.counts.iter().map(|c| of(c).load(Ordering::Relaxed)).sum()
+        };
+        let now = Instant::now();
+        let (transactions, nanos) = (sum(|c| &c.transactions), sum(|c| &c.nanos));
+        let restarts: u64 = db.stats().aborts.iter().map(|(_, n)| n).sum();
+        let (then, had, nanos_had, restarts_had) =
+            std::mem::replace(&mut self.last, (now, transactions, nanos, restarts));
+        let n = transactions - had;
+        (self.tell)(Live {
+            since: signals.began.get().map(|began| now.saturating_duration_since(*began)),
+            time: now.saturating_duration_since(then),
+            transactions: n,
+            mean_us: (nanos - nanos_had) as f64 / 1e3 / n.max(1) as f64,
+            restarts: restarts - restarts_had,
+        });
+    }
 }
 
 impl Load<'_> {
     /// Runs it.
     pub fn run(&self, db: &Database) -> Result<Measured> {
-        let signals = Signals::default();
+        let counts = if self.watch.is_some() { self.sessions.max(1) } else { 0 };
+        let counts = (0..counts).map(|_| Counts::default()).collect();
+        let signals = Signals { counts, ..Signals::default() };
         thread::scope(|scope| {
             let signals = &signals;
+            let mut teller = self.watch.map(|tell| {
+                let restarts = db.stats().aborts.iter().map(|(_, n)| n).sum();
+                Teller { tell, last: (Instant::now(), 0, 0, restarts) }
+            });
             let workers: Vec<_> = (0..self.sessions.max(1))
                 .map(|number| scope.spawn(move || self.work(db, number, signals)))
                 .collect();
-            thread::sleep(self.warmup);
+            let mut pass = |time: Duration| {
+                let until = Instant::now() + time;
+                while let Some(teller) = &mut teller
+                    && until.saturating_duration_since(Instant::now()) > TELL
+                {
+                    thread::sleep(TELL);
+                    teller.now(db, signals);
+                }
+                thread::sleep(until.saturating_duration_since(Instant::now()));
+            };
+            pass(self.warmup);
             let (before, cpu) = (db.stats(), cpu_seconds(ClockId::ProcessCPUTime));
             let start = Instant::now();
             signals.began.get_or_init(|| start);
-            let series = self.await_end(db, start, &before);
+            let series = self.await_end(db, start, &before, &mut pass);
             let seconds = start.elapsed().as_secs_f64();
             let (after, cpu) = (db.stats(), cpu_seconds(ClockId::ProcessCPUTime) - cpu);
             signals.stop.store(true, Ordering::SeqCst);
@@ -198,20 +276,29 @@ impl Load<'_> {
     }
 
     /// Lets the time pass. Attempts in vain in each second, if seconds are kept.
-    fn await_end(&self, db: &Database, start: Instant, before: &Stats) -> Vec<Second> {
+    fn await_end(
+        &self,
+        db: &Database,
+        start: Instant,
+        before: &Stats,
+        pass: &mut dyn FnMut(Duration),
+    ) -> Vec<Second> {
         let mut seconds = Vec::new();
         if self.series {
             let restarts = |stats: &Stats| stats.aborts.iter().map(|(_, n)| n).sum::<u64>();
-            let mut last = restarts(before);
-            while start.elapsed() + Duration::from_secs(1) <= self.time {
-                let next = Duration::from_secs(seconds.len() as u64 + 1);
-                thread::sleep(next.saturating_sub(start.elapsed()));
-                let now = restarts(&db.stats());
-                seconds.push(Second { restarts: now - last, ..Second::default() });
-                last = now;
+            let (mut last, mut log_bytes) = (restarts(before), before.log_bytes);
+            let second = |n: usize| Duration::from_secs(n as u64 + 1);
+            while second(seconds.len()) <= self.time {
+                let next = second(seconds.len());
+                pass(next.saturating_sub(start.elapsed()));
+                let stats = db.stats();
+                let now = restarts(&stats);
+                let written = stats.log_bytes - log_bytes;
+                seconds.push(Second { restarts: now - last, log_bytes: written, ..Second::default() });
+                (last, log_bytes) = (now, stats.log_bytes);
             }
         }
-        thread::sleep(self.time.saturating_sub(start.elapsed()));
+        pass(self.time.saturating_sub(start.elapsed()));
         seconds
     }
 
@@ -222,7 +309,14 @@ impl Load<'_> {
             self.suite.driver_with(&mut session, self.size, seed, number as u64, self.parameters)?;
         session.pause(self.pauses);
         let mut chance = Chance::new(seed.wrapping_mul(77));
-        let mut worker = Worker { tally: Tally::new(self.suite), on_the_way: VecDeque::new(), began: None };
+        let counts = signals.counts.get(number);
+        let mut worker = Worker {
+            tally: Tally::new(self.suite),
+            on_the_way: VecDeque::new(),
+            began: None,
+            counts,
+            done: (0, 0),
+        };
         let (mut operations, mut lost, mut cpu) = (0, Duration::ZERO, 0.0);
         let mut times = self.rate.map(|rate| Times::new(rate, number, self.sessions));
         while !signals.stop.load(Ordering::Relaxed) {
@@ -297,14 +391,17 @@ impl Driver for Noting<'_> {
 }
 
 /// A session's calls on the way, and what it counts.
-struct Worker {
+struct Worker<'a> {
     tally: Tally,
     on_the_way: VecDeque<(usize, Instant, Ticket)>,
     /// When it began to count.
     began: Option<Instant>,
+    /// Where a watcher looks, and what stands there.
+    counts: Option<&'a Counts>,
+    done: (u64, u64),
 }
 
-impl Worker {
+impl Worker<'_> {
     fn begin(&mut self, began: Instant) {
         self.began = Some(began);
         self.on_the_way.clear();
@@ -320,17 +417,23 @@ impl Worker {
     }
 
     fn record(&mut self, kind: usize, start: Instant) {
-        let Some(began) = self.began else { return };
         let latency = start.elapsed();
+        if let Some(counts) = self.counts {
+            self.done = (self.done.0 + 1, self.done.1.saturating_add(latency.as_nanos() as u64));
+            counts.transactions.store(self.done.0, Ordering::Relaxed);
+            counts.nanos.store(self.done.1, Ordering::Relaxed);
+        }
+        let Some(began) = self.began else { return };
         let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         self.tally.latencies[kind].saturating_record(nanos.max(1));
         let second = began.elapsed().as_secs() as usize;
         if self.tally.seconds.len() <= second {
-            self.tally.seconds.resize(second + 1, (0, Duration::ZERO));
+            self.tally.seconds.resize(second + 1, (0, Duration::ZERO, Duration::ZERO));
         }
-        let (n, longest) = &mut self.tally.seconds[second];
+        let (n, longest, sum) = &mut self.tally.seconds[second];
         *n += 1;
         *longest = latency.max(*longest);
+        *sum += latency;
     }
 }
 
@@ -350,7 +453,7 @@ impl Times {
     }
 
     /// When the next one is to begin, which may be past; `None` where all stops before that.
-    fn await_next(&mut self, worker: &mut Worker, signals: &Signals) -> Option<Instant> {
+    fn await_next(&mut self, worker: &mut Worker<'_>, signals: &Signals) -> Option<Instant> {
         let start = self.next;
         loop {
             let left = start.saturating_duration_since(Instant::now());
@@ -382,8 +485,8 @@ struct Tally {
     lost: Duration,
     cpu_seconds: f64,
     behind: u64,
-    /// Transactions of each second, and the longest latency.
-    seconds: Vec<(u64, Duration)>,
+    /// Transactions of each second, the longest latency, and the sum of all.
+    seconds: Vec<(u64, Duration, Duration)>,
 }
 
 impl Tally {
@@ -417,8 +520,10 @@ impl Tally {
         if measured.first_error.is_none() {
             measured.first_error = self.first_error;
         }
-        for (second, (n, longest)) in measured.series.iter_mut().zip(self.seconds) {
+        for (second, (n, longest, sum)) in measured.series.iter_mut().zip(self.seconds) {
+            let before = second.mean_us * second.transactions as f64;
             second.transactions += n;
+            second.mean_us = (before + sum.as_secs_f64() * 1e6) / second.transactions.max(1) as f64;
             second.max_us = second.max_us.max(longest.as_secs_f64() * 1e6);
         }
     }
@@ -449,12 +554,14 @@ mod tests {
             warmup: Duration::from_millis(10),
             time: Duration::from_millis(200),
             series: false,
+            watch: None,
             seed: 1,
         };
         for load in [
             load.clone(),
             Load { rate: Some(1000.0), ..load.clone() },
             Load { unhealed: 50.0, ..load.clone() },
+            Load { watch: Some(&|live| assert!(live.time >= TELL)), time: TELL * 3, ..load.clone() },
             Load { ad_hoc: 50.0, pauses: Pauses { timed: true, ..Pauses::default() }, ..load.clone() },
         ] {
             let measured = load.run(&db).expect("runs");
@@ -470,7 +577,13 @@ mod tests {
     fn who_is_late_is_told_when_it_was_to_begin() {
         let signals = Signals::default();
         let suite = Suite::find("voter").expect("a suite");
-        let mut worker = Worker { tally: Tally::new(suite), on_the_way: VecDeque::new(), began: None };
+        let mut worker = Worker {
+            tally: Tally::new(suite),
+            on_the_way: VecDeque::new(),
+            began: None,
+            counts: None,
+            done: (0, 0),
+        };
         let mut times = Times::new(1e9, 0, 1);
         let first = times.next;
         let starts: Vec<_> = (0..10).map(|_| times.await_next(&mut worker, &signals)).collect();

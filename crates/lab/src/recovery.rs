@@ -7,7 +7,7 @@
 //!    number of threads recovers on a fresh copy of the base. The log is in the page cache: opening
 //!    it reads and checks all of it before the clock starts.
 //! 4. Every recovered database has the digests of the one that crashed, table by table, and in the
-//!    first turn its indexes are checked; else the experiment fails.
+//!    first turn its indexes and the workload's conditions are checked; else the experiment fails.
 //!
 //! Medians are reported. Not measured: loading a checkpoint, reading from a slow disk.
 
@@ -26,9 +26,9 @@ pub use crate::forward::Length;
 
 /// What to compare.
 #[derive(Clone)]
-pub struct Experiment {
+pub struct Experiment<'a> {
     /// The workload.
-    pub suite: &'static Suite,
+    pub suite: &'a Suite,
     /// Its size, in the suite's unit.
     pub size: u64,
     /// How long it runs.
@@ -92,11 +92,11 @@ pub struct Outcome {
 #[derive(Clone, Debug, Serialize)]
 pub struct Workload {
     /// Name of the suite.
-    pub name: &'static str,
+    pub name: String,
     /// Its size.
     pub size: u64,
     /// What the size counts.
-    pub unit: &'static str,
+    pub unit: String,
     /// Rows before the run.
     pub rows: u64,
     /// Bytes of rows and indexes before the run.
@@ -231,7 +231,7 @@ struct Cell {
     wrong: Vec<String>,
 }
 
-impl Experiment {
+impl Experiment<'_> {
     /// Runs it with its logs in a new directory under `dir`, which is removed again. The error is one
     /// of setting up; what is wrong with a recovery stands in its row (see [`Outcome::wrong`]).
     pub fn run(&self, dir: &Path, watch: &dyn Watch) -> Result<Outcome> {
@@ -313,9 +313,9 @@ impl Experiment {
     fn workload(&self, base: &Base) -> Workload {
         let memory = base.db.stats().memory;
         Workload {
-            name: self.suite.name,
+            name: self.suite.name.to_string(),
             size: self.size,
-            unit: self.suite.unit,
+            unit: self.suite.unit.to_string(),
             rows: memory.rows,
             bytes: memory.row_bytes + memory.index_bytes,
             load_seconds: base.load_seconds,
@@ -416,6 +416,12 @@ impl Experiment {
             && let Err(error) = db.check()
         {
             cell.wrong.push(error.to_string());
+        }
+        if turn == 0 {
+            let violations = self.suite.violations_of(&db, self.size, true)?;
+            cell.wrong.extend(
+                violations.into_iter().map(|v| format!("{} (violated {} times)", v.condition, v.count)),
+            );
         }
         cell.turns.push(report);
         Ok(())

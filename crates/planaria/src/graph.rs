@@ -67,11 +67,29 @@ pub struct Graph {
     pub edges: Vec<GraphEdge>,
 }
 
+/// What a node does, for those who colour it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GraphRole {
+    /// It reads only.
+    #[default]
+    Read,
+    /// It changes tables.
+    Write,
+    /// It calls another procedure.
+    Call,
+    /// It is a class of pieces, which are replayed apart where their keys differ.
+    Piece,
+}
+
 /// A node.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct GraphNode {
     /// Its text: a heading, then details.
     pub lines: Vec<String>,
+    /// What it does.
+    pub role: GraphRole,
+    /// The procedure it belongs to; empty where that is more than one.
+    pub group: String,
     /// On the critical path.
     pub critical: bool,
 }

@@ -63,7 +63,7 @@ mod ticket;
 
 pub use clients::{Client, ClientState, Clients, Signal};
 pub use database::Database;
-pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
+pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest, GraphRole};
 pub use hold::Hold;
 pub use host::{Host, HostChange, HostSetting, StatementStatistics};
 pub use notice::Notice;

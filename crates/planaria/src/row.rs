@@ -255,6 +255,13 @@ impl FromDatum for Datum {
     }
 }
 
+/// No rows, no columns.
+impl Default for Rows {
+    fn default() -> Rows {
+        Rows::empty()
+    }
+}
+
 impl Rows {
     /// No rows, no columns.
     pub(crate) fn empty() -> Rows {

@@ -32,6 +32,14 @@ impl Inputs {
     pub(crate) fn chance_of(&mut self, percent: f64) -> bool {
         if percent.fract() == 0.0 { self.chance(percent as i64) } else { self.0.random_bool(percent / 100.0) }
     }
+    /// From 0 up to, but not, 1.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        self.0.random()
+    }
+    /// Random bytes.
+    pub(crate) fn bytes(&mut self) -> [u8; 16] {
+        self.0.random()
+    }
     /// A sample of a distribution.
     pub(crate) fn sample<T, D: rand_distr::Distribution<T>>(&mut self, distribution: &D) -> T {
         distribution.sample(&mut self.0)

@@ -6,8 +6,11 @@
 //!    through the embedding API, as an application would: as the benchmark says, or by [`Parameters`].
 //! 3. [`Suite::violations`] runs the checks.
 //!
+//! 4. Or all of that comes from a folder of the user's: SQL and `workload.toml` ([`Workload::find`]).
+//!
 //! The engine knows none of these names.
 
+mod folder;
 mod inputs;
 mod parameters;
 pub mod skew;
@@ -18,5 +21,6 @@ mod tpcc;
 mod voter;
 mod ycsb;
 
+pub use folder::Set;
 pub use parameters::Parameters;
-pub use suite::{Driver, Suite, Violation};
+pub use suite::{Driver, Suite, Violation, Workload};

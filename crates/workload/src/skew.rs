@@ -32,6 +32,19 @@ impl Skewed {
     }
 }
 
+/// Spreads the hot ranks over all keys, each rank to a key of its own: about the golden section of the keys, and without
+/// a divisor in common with their number.
+pub(crate) fn stride(records: u64) -> u64 {
+    let gcd = |mut a: u64, mut b: u64| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let golden = (records as f64 * 0.618_034) as u64;
+    (golden.max(1)..).find(|stride| gcd(*stride, records) == 1).expect("a prime is among them")
+}
+
 /// Probabilities of the keys 1 to `keys`, the most popular first, where the `i`-th is drawn in proportion to
 /// `1 / i^theta`.
 pub fn zipf(keys: u64, theta: f64) -> Vec<f64> {
@@ -98,5 +111,15 @@ mod tests {
         let hot = Skewed::new(2, 3.0);
         assert!((0..1000).map(|_| hot.pair(&mut inputs)).all(|(a, b)| a != b));
         assert_eq!(Skewed::new(1, 0.9).pair(&mut inputs), (1, 1));
+    }
+
+    #[test]
+    fn each_rank_has_a_key_of_its_own() {
+        for records in [1, 2, 16, 100, 997, 1000, 30030] {
+            let stride = stride(records);
+            let mut keys: Vec<u64> = (0..records).map(|rank| rank * stride % records).collect();
+            keys.sort_unstable();
+            assert!(keys.into_iter().eq(0..records), "{records}");
+        }
     }
 }

@@ -1,16 +1,21 @@
 //! The shelf of workloads.
 
+use crate::folder::{self, Folder, Set};
 use crate::parameters::Parameters;
 use crate::{smallbank, tpcb, tpcc, voter, ycsb};
 use planaria::{Database, Error, Result, Session, SqlState, Submitted};
+use std::borrow::Cow;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A workload: its SQL, its loader and its driver.
 pub struct Suite {
     /// Name on the command line.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One line for people.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     /// DROP and CREATE of its tables.
     pub schema: &'static str,
     /// Procedures that make its data inside the server.
@@ -24,21 +29,69 @@ pub struct Suite {
     /// Invariants: a row each, name and number of violations.
     pub checks: &'static str,
     /// What the size counts: warehouses, customers, records.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// Size when none is asked for.
     pub default_size: u64,
-    /// The statement that loads `$1` units.
-    pub load_call: fn(u64) -> String,
-    /// The same rows by statements that do not depend on each other: first the one list, one after
-    /// another, then the other in any order, also at the same time.
-    load_parts: fn(u64) -> (Vec<String>, Vec<String>),
     /// Names of the transactions in the order of their numbers.
-    pub transactions: &'static [&'static str],
+    pub transactions: Vec<Cow<'static, str>>,
     /// Checks whose name begins so hold only after runs of other procedures than the driver's.
     pub not_after_run: &'static [&'static str],
     /// Names of the [`Parameters`] it has.
     pub parameters: &'static [&'static str],
-    driver: fn(&mut Session, &Draws<'_>) -> Result<Box<dyn Driver>>,
+    source: Source,
+}
+
+/// Where its rows and its inputs come from.
+enum Source {
+    /// From this crate.
+    BuiltIn {
+        /// The statement that loads `$1` units.
+        load_call: fn(u64) -> String,
+        /// The same rows by statements that do not depend on each other: first the one list, one after
+        /// another, then the other in any order, also at the same time.
+        load_parts: fn(u64) -> (Vec<String>, Vec<String>),
+        driver: fn(&mut Session, &Draws<'_>) -> Result<Box<dyn Driver>>,
+    },
+    /// From a folder of the user's, which has its texts, too: the fields of SQL are empty.
+    Folder(Box<Folder>),
+}
+
+/// A workload of the shelf, or of one's own.
+pub enum Workload {
+    /// Of the shelf.
+    BuiltIn(&'static Suite),
+    /// From a folder.
+    Own(Box<Suite>),
+}
+
+impl Deref for Workload {
+    type Target = Suite;
+    fn deref(&self) -> &Suite {
+        match self {
+            Workload::BuiltIn(suite) => suite,
+            Workload::Own(suite) => suite,
+        }
+    }
+}
+
+impl Workload {
+    /// By name, or by the path of a folder with `workload.toml` in it, some of whose variables are `set`. 22023 says what
+    /// is wrong with it, with the line.
+    pub fn find(name: &str, set: &[Set]) -> Result<Workload> {
+        let path = Path::new(name);
+        if name.contains(['/', '\\']) || name.starts_with('.') || path.join("workload.toml").exists() {
+            return folder::open(path, set).map(|suite| Workload::Own(Box::new(suite)));
+        }
+        let suite = Suite::find(name)?;
+        match set {
+            [] => Ok(Workload::BuiltIn(suite)),
+            [(variable, _), ..] => Err(Error::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("{name} has no variable \"{variable}\""),
+            )
+            .hint("Variables are set of workloads in folders; those of the shelf have options.")),
+        }
+    }
 }
 
 /// What a driver is made from.
@@ -69,22 +122,20 @@ pub struct Violation {
 macro_rules! suite {
     ($name:literal, $about:literal, $module:ident, unit $unit:literal $size:literal, load $load:expr, parts $parts:expr, lifted $lifted:expr) => {
         Suite {
-            name: $name,
-            about: $about,
+            name: Cow::Borrowed($name),
+            about: Cow::Borrowed($about),
             schema: include_str!(concat!("../sql/", $name, "/schema.sql")),
             load: include_str!(concat!("../sql/", $name, "/load.sql")),
             procedures: include_str!(concat!("../sql/", $name, "/procedures.sql")),
             golden: include_str!(concat!("../sql/", $name, "/golden.sql")),
             expected: include_str!(concat!("../sql/", $name, "/golden.expected")),
             checks: include_str!(concat!("../sql/", $name, "/checks.sql")),
-            unit: $unit,
+            unit: Cow::Borrowed($unit),
             default_size: $size,
-            load_call: $load,
-            load_parts: $parts,
-            transactions: $module::TRANSACTIONS,
+            transactions: $module::TRANSACTIONS.iter().map(|name| Cow::Borrowed(*name)).collect(),
             not_after_run: $lifted,
             parameters: $module::PARAMETERS,
-            driver: $module::driver,
+            source: Source::BuiltIn { load_call: $load, load_parts: $parts, driver: $module::driver },
         }
     };
 }
@@ -97,27 +148,28 @@ fn pieces(n: u64, statement: impl Fn(u64, u64) -> String) -> Vec<String> {
     (1..=n).step_by(PIECE as usize).map(|from| statement(from, n.min(from + PIECE - 1))).collect()
 }
 
-static SUITES: &[Suite] = &[
-    suite!("tpcc", "TPC-C: order entry, five transactions", tpcc, unit "warehouses" 4,
+static SUITES: LazyLock<Vec<Suite>> = LazyLock::new(|| {
+    vec![
+        suite!("tpcc", "TPC-C: order entry, five transactions", tpcc, unit "warehouses" 4,
         load |n| format!("CALL tpcc_load(1, {n})"),
         parts |n| (vec!["CALL tpcc_load_items()".into()], (1..=n).map(|w| format!("CALL tpcc_load_warehouse({w})")).collect()),
         lifted &[]),
-    suite!("smallbank", "SmallBank: six short banking transactions", smallbank, unit "customers" 100_000,
+        suite!("smallbank", "SmallBank: six short banking transactions", smallbank, unit "customers" 100_000,
         load |n| format!("CALL sb_load({n})"),
         parts |n| (vec!["CALL sb_load(0)".into()], pieces(n, |from, to| format!(
             "INSERT INTO sb_account (custid, name) SELECT i, sb_name(i) FROM generate_series({from}, {to}) AS g(i);
              INSERT INTO sb_savings (custid, bal) SELECT i, 10000.00 FROM generate_series({from}, {to}) AS g(i);
              INSERT INTO sb_checking (custid, bal) SELECT i, 10000.00 FROM generate_series({from}, {to}) AS g(i);"))),
         lifted &["S01"]),
-    suite!("ycsb", "YCSB A: half reads, half updates, zipfian keys", ycsb, unit "records" 100_000,
+        suite!("ycsb", "YCSB A: half reads, half updates, zipfian keys", ycsb, unit "records" 100_000,
         load |n| format!("CALL ycsb_load(1, {n})"),
         parts |n| (vec![], pieces(n, |from, to| format!("CALL ycsb_load({from}, {to})"))),
         lifted &[]),
-    suite!("voter", "Voter: a telephone vote", voter, unit "contestants" 6,
+        suite!("voter", "Voter: a telephone vote", voter, unit "contestants" 6,
         load |n| format!("CALL voter_load({n})"),
         parts |n| (vec![], vec![format!("CALL voter_load({n})")]),
         lifted &["V05"]),
-    suite!("tpcb", "TPC-B as pgbench has it", tpcb, unit "branches" 1,
+        suite!("tpcb", "TPC-B as pgbench has it", tpcb, unit "branches" 1,
         load |n| format!("CALL tpcb_load({n})"),
         parts |n| (vec!["CALL tpcb_load(0)".into()], (1..=n).map(|b| format!(
             "INSERT INTO pgbench_branches VALUES ({b}, 0, '');
@@ -125,27 +177,56 @@ static SUITES: &[Suite] = &[
              INSERT INTO pgbench_accounts SELECT i, {b}, 0, '' FROM generate_series({b} * 100000 - 99999, {b} * 100000) AS g(i);"))
             .collect()),
         lifted &[]),
-];
+    ]
+});
 
 impl Suite {
-    /// All workloads.
+    pub(crate) fn of_folder(name: String, about: String, default_size: u64, folder: Folder) -> Suite {
+        Suite {
+            name: name.into(),
+            about: about.into(),
+            schema: "",
+            load: "",
+            procedures: "",
+            golden: "",
+            expected: "",
+            checks: "",
+            unit: folder.unit().into(),
+            default_size,
+            transactions: folder.names().into_iter().map(Cow::Owned).collect(),
+            not_after_run: &[],
+            parameters: &["mix"],
+            source: Source::Folder(Box::new(folder)),
+        }
+    }
+
+    /// All workloads of the shelf.
     pub fn all() -> &'static [Suite] {
-        SUITES
+        &SUITES
     }
 
     /// By name; 22023 lists the names there are.
     pub fn find(name: &str) -> Result<&'static Suite> {
         SUITES.iter().find(|s| s.name == name).ok_or_else(|| {
-            let names: Vec<_> = SUITES.iter().map(|s| s.name).collect();
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\""))
-                .hint(format!("There are {}.", names.join(", ")))
+            let names: Vec<_> = SUITES.iter().map(|s| s.name.as_ref()).collect();
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\"")).hint(
+                format!("There are {}; and folders with workload.toml, such as ./mine.", names.join(", ")),
+            )
         })
     }
 
     /// Creates tables and procedures and loads `size` units.
     pub fn install(&self, db: &Database, size: u64) -> Result<()> {
-        self.install_schema(db)?;
-        db.session()?.execute_script(&(self.load_call)(size))
+        match &self.source {
+            Source::BuiltIn { load_call, .. } => {
+                self.install_schema(db)?;
+                db.session()?.execute_script(&load_call(size))
+            }
+            Source::Folder(folder) => {
+                folder.install_schema(db, size)?;
+                folder.load(db, size, 1, &|_, _| {})
+            }
+        }
     }
 
     /// The same on `threads` threads, in many transactions, telling after each how many of how many
@@ -157,8 +238,15 @@ impl Suite {
         threads: usize,
         tell: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<()> {
+        let load_parts = match &self.source {
+            Source::BuiltIn { load_parts, .. } => load_parts,
+            Source::Folder(folder) => {
+                folder.install_schema(db, size)?;
+                return folder.load(db, size, threads, tell);
+            }
+        };
         self.install_schema(db)?;
-        let (first, rest) = (self.load_parts)(size);
+        let (first, rest) = load_parts(size);
         let mut session = db.session()?;
         first.iter().try_for_each(|sql| session.execute_script(sql))?;
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -179,6 +267,9 @@ impl Suite {
 
     /// Creates tables and procedures.
     pub fn install_schema(&self, db: &Database) -> Result<()> {
+        if let Source::Folder(folder) = &self.source {
+            return folder.install_schema(db, self.default_size);
+        }
         let mut session = db.session()?;
         for text in [self.schema, self.load, self.procedures] {
             session.execute_script(text)?;
@@ -202,17 +293,29 @@ impl Suite {
         parameters: &Parameters,
     ) -> Result<Box<dyn Driver>> {
         self.check(parameters)?;
-        (self.driver)(session, &Draws { size, seed, number, parameters })
+        let draws = Draws { size, seed, number, parameters };
+        match &self.source {
+            Source::BuiltIn { driver, .. } => driver(session, &draws),
+            Source::Folder(folder) => folder.driver(session, &draws),
+        }
     }
 
     /// 22023 where a parameter is out of range, or the workload has none of that name.
     pub fn check(&self, parameters: &Parameters) -> Result<()> {
-        parameters.check(self.name, self.transactions.len(), self.parameters)
+        parameters.check(&self.name, self.transactions.len(), self.parameters)
     }
 
     /// Runs the checks; an empty answer is what must be. `after_run` leaves out those that do not
     /// hold after the driver's transactions (they suppose other procedures were used).
     pub fn violations(&self, db: &Database, after_run: bool) -> Result<Vec<Violation>> {
+        self.violations_of(db, self.default_size, after_run)
+    }
+
+    /// The same of so many units, where checks speak of them.
+    pub fn violations_of(&self, db: &Database, size: u64, after_run: bool) -> Result<Vec<Violation>> {
+        if let Source::Folder(folder) = &self.source {
+            return folder.violations(db, size, after_run);
+        }
         let mut session = db.session()?;
         let mut violations = Vec::new();
         for row in session.query(self.checks, ())? {

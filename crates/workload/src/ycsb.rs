@@ -3,7 +3,7 @@
 
 use crate::Driver;
 use crate::inputs::Inputs;
-use crate::skew::Skewed;
+use crate::skew::{Skewed, stride};
 use crate::suite::Draws;
 use planaria::{PreparedCall, Result, Session, Submitted};
 use std::fmt::Write;
@@ -28,19 +28,6 @@ struct Client {
     value: String,
     keys: Vec<i64>,
     writes: Vec<bool>,
-}
-
-/// Spreads the hot ranks over all keys, each rank to a key of its own: about the golden section of the keys, and without
-/// a divisor in common with their number.
-fn stride(records: u64) -> u64 {
-    let gcd = |mut a: u64, mut b: u64| {
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    let golden = (records as f64 * 0.618_034) as u64;
-    (golden.max(1)..).find(|stride| gcd(*stride, records) == 1).expect("a prime is among them")
 }
 
 pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn Driver>> {
@@ -112,20 +99,5 @@ impl Driver for Client {
         let field = self.inputs.uniform(0, 9);
         self.fill(key, field);
         (1, s.submit(&self.calls[1], (key, field, self.value.as_str())))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_rank_has_a_key_of_its_own() {
-        for records in [1, 2, 16, 100, 997, 1000, 30030] {
-            let stride = stride(records);
-            let mut keys: Vec<u64> = (0..records).map(|rank| rank * stride % records).collect();
-            keys.sort_unstable();
-            assert!(keys.into_iter().eq(0..records), "{records}");
-        }
     }
 }

@@ -3,20 +3,22 @@
 use super::Steps;
 use crate::arguments::positive;
 use crate::print;
+use crate::workload::Variables;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use planaria::{Error, Result, SqlState};
 use planaria_lab::checkpoint::{Checkpoints, Outcome, Writing};
-use planaria_workload::Suite;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Options of `planaria lab checkpoint`.
 #[derive(Args)]
 pub struct CheckpointOptions {
-    /// tpcc, smallbank, ycsb, voter or tpcb
+    /// tpcc, smallbank, ycsb, voter or tpcb; or a folder with workload.toml, such as ./mine
     #[arg(long, default_value = "tpcc")]
     workload: String,
+    #[command(flatten)]
+    variables: Variables,
     /// Size, in the workload's unit (warehouses, customers, records, contestants, branches)
     #[arg(long, visible_aliases = ["warehouses", "customers", "records"])]
     scale: Option<u64>,
@@ -59,7 +61,8 @@ fn writing() -> impl TypedValueParser<Value = Writing> {
 
 /// Runs the experiment and prints what came of it.
 pub fn run(o: &CheckpointOptions) -> Result<()> {
-    let suite = Suite::find(&o.workload)?;
+    let suite = o.variables.find(&o.workload)?;
+    let suite = &*suite;
     let seconds = |seconds| {
         Duration::try_from_secs_f64(seconds)
             .map_err(|e| Error::new(SqlState::INVALID_PARAMETER_VALUE, e.to_string()))

@@ -7,6 +7,7 @@ mod schema;
 use crate::arguments::positive;
 use crate::campaign;
 use crate::print;
+use crate::workload::Variables;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Durability, Error, LogKind, Result, Scheme, SqlState};
@@ -14,7 +15,6 @@ use planaria_lab::costs::Measurement;
 use planaria_lab::recovery::{Experiment, Length, Outcome, Watch};
 use planaria_lab::restart::Restarts;
 use planaria_lab::simulate::{Simulation, TAKE_NANOSECONDS, TaskGraph};
-use planaria_workload::Suite;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -67,9 +67,11 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
 /// Options of `planaria lab recovery`.
 #[derive(Args)]
 pub struct RecoveryOptions {
-    /// tpcc, smallbank, ycsb, voter or tpcb
+    /// tpcc, smallbank, ycsb, voter or tpcb; or a folder with workload.toml, such as ./mine
     #[arg(long, default_value = "tpcc")]
     workload: String,
+    #[command(flatten)]
+    variables: Variables,
     /// Size, in the workload's unit (warehouses, customers, records, contestants, branches)
     #[arg(long, visible_aliases = ["warehouses", "customers", "records"])]
     scale: Option<u64>,
@@ -154,9 +156,11 @@ pub struct CostsOptions {
 /// Options of `planaria lab restart`.
 #[derive(Args)]
 pub struct RestartOptions {
-    /// tpcc, smallbank, ycsb, voter or tpcb
+    /// tpcc, smallbank, ycsb, voter or tpcb; or a folder with workload.toml, such as ./mine
     #[arg(long, default_value = "tpcc")]
     workload: String,
+    #[command(flatten)]
+    variables: Variables,
     /// Size, in the workload's unit (warehouses, customers, records, contestants, branches)
     #[arg(long, visible_aliases = ["warehouses", "customers", "records"])]
     scale: Option<u64>,
@@ -187,7 +191,8 @@ pub struct RestartOptions {
 }
 
 fn restart(o: &RestartOptions) -> Result<()> {
-    let suite = Suite::find(&o.workload)?;
+    let suite = o.variables.find(&o.workload)?;
+    let suite = &*suite;
     let experiment = Restarts {
         suite,
         size: o.scale.unwrap_or(suite.default_size),
@@ -249,7 +254,8 @@ fn invalid(what: &str) -> Error {
 }
 
 fn recovery(options: &RecoveryOptions) -> Result<()> {
-    let suite = Suite::find(&options.workload)?;
+    let suite = options.variables.find(&options.workload)?;
+    let suite = &*suite;
     if options.durability == Durability::Off || options.log_kinds.contains(&LogKind::Off) {
         return Err(invalid("what is not logged cannot be recovered"));
     }

@@ -517,3 +517,57 @@ fn demo_loads_runs_is_killed_and_recovers() {
         assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", text(&output.stderr));
     }
 }
+
+fn example(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workloads").join(name).display().to_string()
+}
+
+/// Workloads from folders run as those of the shelf do, and what `bench --new` writes is one.
+#[test]
+fn bench_runs_workloads_of_ones_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let output = planaria(&["bench", "--new", &at("mine")]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!planaria(&["bench", "--new", &at("mine")]).status.success());
+    let (csv, page) = (at("seconds.csv"), at("page.html"));
+    for (folder, set) in [
+        (at("mine"), "items=50"),
+        (example("bank"), "accounts=50"),
+        (example("auctions"), "auctions=50"),
+        (example("smallbank"), "customers=50"),
+    ] {
+        let args = ["bench", &folder, "--set", set, "--seconds", "0.3", "--warmup", "0"];
+        let more = ["--check", "--recover", "--histogram", "--csv", &csv, "--report", &page, "--json"];
+        let output = planaria(&[&args[..], &more[..]].concat());
+        assert!(output.status.success(), "{folder}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("checks after recovery: all 0"));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(json["size"], 50);
+        assert!(json["transactions"].as_u64() > Some(0) && json["in_flight_mean"].as_f64() > Some(0.0));
+        assert!(json["by_transaction"][0]["percentiles"][2]["us"].as_f64() > Some(0.0));
+        assert!(std::fs::read_to_string(&csv).expect("CSV").starts_with("second,transactions,"));
+        assert!(std::fs::read_to_string(&page).expect("a page").contains("</html>"));
+    }
+    let output =
+        planaria(&["bench", &example("bank"), "--set", "accounts=50", "--seconds", "0.2", "--warmup", "0"]);
+    assert!(text(&output.stdout).contains("Little's"), "{}", text(&output.stdout));
+    let output = planaria(&["bench", &example("bank"), "--set", "acounts=50"]);
+    assert!(text(&output.stderr).contains("Did you mean \"accounts\"?"), "{}", text(&output.stderr));
+}
+
+/// All schemes recover a workload of one's own, and a restart of it is foretold.
+#[test]
+fn the_laboratory_takes_workloads_of_ones_own() {
+    let workload = example("bank");
+    let args =
+        ["lab", "recovery", "--workload", &workload, "--set", "accounts=100", "--transactions", "1000"];
+    let output = planaria(&[&args[..], &["--repeat", "1", "--threads", "2", "--json"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&json["workload"]["name"], &json["workload"]["size"]), (&"bank".into(), &100.into()));
+    assert!(json["results"].as_array().is_some_and(|r| r.len() >= 5), "{json}");
+    let args = ["lab", "restart", "--workload", &workload, "--scale", "100", "--transactions", "300"];
+    let output = planaria(&[&args[..], &["--turns", "2"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}

@@ -373,7 +373,7 @@ impl Experiment {
         };
         let mut caption = format!("{}: {}", panel.name, panel.contention.describe(sessions));
         if panel.units > 0 {
-            let unit = Suite::find(self.workload).map_or("units", |suite| suite.unit);
+            let unit = Suite::find(self.workload).map_or("units", |suite| &suite.unit);
             caption += &format!("; {} {unit}", panel.units);
         }
         Plot {
@@ -407,7 +407,7 @@ impl Experiment {
         let Vary::Latency(names) = self.axis.vary else { return measured.all() };
         let mut all = histogram();
         for (name, of) in suite.transactions.iter().zip(&measured.latencies) {
-            if names.contains(name) {
+            if names.contains(&&**name) {
                 all.add(of).expect("they have the same bounds");
             }
         }

@@ -68,6 +68,7 @@ impl Job {
             warmup: self.warmup,
             time: self.time,
             series: false,
+            watch: None,
             seed: self.seed,
         };
         load.run(db)

@@ -16,7 +16,7 @@ fn schemes() -> Vec<Scheme> {
     Scheme::ALL.iter().copied().filter(|s| s.name().starts_with("clr")).collect()
 }
 
-fn experiment(suite: &str, size: u64, ad_hoc: f64, batch: usize) -> Experiment {
+fn experiment(suite: &str, size: u64, ad_hoc: f64, batch: usize) -> Experiment<'static> {
     Experiment {
         suite: Suite::find(suite).expect("a suite"),
         size,

@@ -12,7 +12,7 @@ impl Watch for Unseen {
     fn at(&self, _: u64) {}
 }
 
-fn experiment(suite: &str, size: u64) -> Experiment {
+fn experiment(suite: &str, size: u64) -> Experiment<'static> {
     Experiment {
         suite: Suite::find(suite).expect("a suite"),
         size,

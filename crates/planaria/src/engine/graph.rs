@@ -4,7 +4,7 @@ pub(crate) mod pieces;
 
 use crate::engine::names::Names;
 use crate::engine::schema_version::SchemaVersion;
-use crate::graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest};
+use crate::graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest, GraphRole};
 use planaria_analysis::paper::schedule::{self, Manner};
 use planaria_analysis::paper::{
     self, BlockId, GlobalGraph, LocalGraph, OperationGraph, Schedule, SliceId, chop, text,
@@ -104,11 +104,15 @@ impl<'s> Analysed<'s> {
             let first = graph.nodes.len();
             let at: BTreeMap<OpId, usize> =
                 described.iter().enumerate().map(|(i, (id, _))| (*id, first + i)).collect();
+            let group = self.names.procedure(procedure.id);
             graph.nodes.extend(described.into_iter().enumerate().map(|(i, (_, text))| {
-                node(
-                    [vec![format!("{} {}", self.names.procedure(procedure.id), i + 1)], wrapped(&text)]
-                        .concat(),
-                )
+                let role = match text.split(' ').next() {
+                    Some("insert" | "update" | "delete") => GraphRole::Write,
+                    Some("call") => GraphRole::Call,
+                    _ => GraphRole::Read,
+                };
+                let lines = [vec![format!("{group} {}", i + 1)], wrapped(&text)].concat();
+                GraphNode { lines, role, group: group.clone(), critical: false }
             }));
             let mut edges: BTreeMap<(usize, usize, bool), Vec<&str>> = BTreeMap::new();
             let touched = |id| self.names.accesses(id);
@@ -151,7 +155,9 @@ impl<'s> Analysed<'s> {
                 let ops: Vec<String> = slice.ops.iter().filter_map(|o| described.get(o).cloned()).collect();
                 graph.text.extend(ops.iter().map(|o| format!("        {o}")));
                 let head = format!("{name}.{}", SliceId::from(graph.nodes.len() - first));
-                graph.nodes.push(node([vec![head], ops.iter().flat_map(|o| wrapped(o)).collect()].concat()));
+                let lines = [vec![head], ops.iter().flat_map(|o| wrapped(o)).collect()].concat();
+                let role = role(!slice.accesses.writes.is_empty());
+                graph.nodes.push(GraphNode { lines, role, group: name.clone(), critical: false });
             }
             graph.edges.extend(local.edges.iter().map(|(a, b)| edge(first + a.index(), first + b.index())));
         }
@@ -168,7 +174,12 @@ impl<'s> Analysed<'s> {
         ));
         graph.text.extend(text::global(&global, &self.names).into_iter().map(|l| format!("  {l}")));
         graph.text.extend(self.alone(locals).into_iter().map(|l| format!("  {l}")));
-        graph.nodes = self.blocks(&global).into_iter().map(node).collect();
+        graph.nodes = (self.blocks(&global).into_iter().zip(&global.blocks))
+            .map(|(lines, block)| {
+                let role = role(!block.accesses.writes.is_empty());
+                GraphNode { lines, role, ..GraphNode::default() }
+            })
+            .collect();
         graph.edges = global.reduced().iter().map(|(a, b)| edge(a.index(), b.index())).collect();
         graph
     }
@@ -221,7 +232,8 @@ impl<'s> Analysed<'s> {
             lines.extend(blocks[set.block.index()][1..].iter().take(1).cloned());
             lines.push(format!("{}, cost {}", counted(set.load.pieces as usize, "piece"), set.load.cost));
             lines.push(format!("{} to {}", set.start, set.finish));
-            graph.nodes.push(GraphNode { lines, critical: set.critical });
+            let role = role(!global.blocks[set.block.index()].accesses.writes.is_empty());
+            graph.nodes.push(GraphNode { lines, role, critical: set.critical, ..GraphNode::default() });
         }
         for ((batch, block), to) in &at {
             let needs = global.reduced().into_iter().filter(|(_, b)| b == block).map(|(a, _)| (*batch, a));
@@ -310,8 +322,8 @@ fn procedure_named<'s>(schema: &'s SchemaVersion, name: &str) -> Result<&'s Proc
     }
 }
 
-fn node(lines: Vec<String>) -> GraphNode {
-    GraphNode { lines, critical: false }
+fn role(changes: bool) -> GraphRole {
+    if changes { GraphRole::Write } else { GraphRole::Read }
 }
 
 fn edge(from: usize, to: usize) -> GraphEdge {

@@ -1,4 +1,5 @@
 //! The integration tests of the room in one binary, so that the engine is linked once.
 
 mod crash;
+mod folders;
 mod suites;

@@ -4,7 +4,7 @@
 //! that every piece of it names. Pieces of a class with different keys run apart.
 
 use super::{Analysed, counted};
-use crate::graph::{Graph, GraphEdge, GraphNode};
+use crate::graph::{Graph, GraphEdge, GraphNode, GraphRole};
 use planaria_analysis::Names as _;
 use planaria_analysis::paper::text;
 use planaria_base::{IndexId, ProcedureId, TableId};
@@ -99,7 +99,7 @@ pub(crate) fn graph(analysed: &Analysed<'_>) -> Graph {
     let node = |row: &[String; 5]| {
         let mut lines = vec![row[0].clone(), row[1].clone(), row[2].clone()];
         lines.extend(row[3].split(", ").map(str::to_owned));
-        GraphNode { lines, critical: false }
+        GraphNode { lines, role: GraphRole::Piece, ..GraphNode::default() }
     };
     let edge = |(from, to): &(usize, usize)| GraphEdge {
         from: *from,

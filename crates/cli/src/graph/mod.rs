@@ -1,14 +1,10 @@
 //! `planaria graph`: what the analysis says of procedures, as text, DOT or SVG.
 
+mod draw;
+mod layout;
+
 use clap::Args;
-use layout::backends::svg::SVGWriter;
-use layout::core::base::Orientation;
-use layout::core::color::Color;
-use layout::core::style::{LineStyleKind, StyleAttr};
-use layout::std_shapes::render::get_shape_size;
-use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
-use layout::topo::layout::VisualGraph;
-use planaria::{Database, Error, Graph, GraphKind, GraphRequest, Result};
+use planaria::{Database, Error, GraphKind, GraphRequest, Result};
 use std::path::PathBuf;
 
 /// Options of `planaria graph`.
@@ -79,7 +75,7 @@ pub fn graph(options: &Options) -> Result<()> {
     let text = match options.format {
         Format::Text => graph.text.join("\n") + "\n",
         Format::Dot => graph.dot(),
-        Format::Svg => svg(&graph),
+        Format::Svg => draw::svg(&graph, &what(options)),
     };
     match &options.output {
         Some(file) => std::fs::write(file, text).map_err(|e| Error::file("write file", file, e)),
@@ -91,48 +87,13 @@ pub fn graph(options: &Options) -> Result<()> {
     }
 }
 
-/// The graph in layers, what depends below what it depends on.
-fn svg(graph: &Graph) -> String {
-    const FONT: usize = 14;
-    let (black, red, white) = (Color::fast("black"), Color::fast("firebrick"), Color::fast("white"));
-    let look = |critical: bool| {
-        let (color, width) = if critical { (red, 3) } else { (black, 1) };
-        StyleAttr::new(color, width, Some(white), 4, FONT)
-    };
-    let mut visual = VisualGraph::new(Orientation::TopToBottom);
-    let handles: Vec<_> = graph
-        .nodes
-        .iter()
-        .map(|node| {
-            let shape = ShapeKind::new_box(&node.lines.join("\n"));
-            // The crate takes a character to be as wide as the font is high.
-            let mut size = get_shape_size(Orientation::TopToBottom, &shape, FONT, false);
-            size.x *= 0.6;
-            visual.add_node(Element::create(shape, look(node.critical), Orientation::TopToBottom, size))
-        })
+/// What the picture shows, for its heading.
+fn what(options: &Options) -> String {
+    let files: Vec<String> = (options.data.iter().chain(&options.files))
+        .filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()))
         .collect();
-    for edge in &graph.edges {
-        let critical = graph.nodes[edge.from].critical && graph.nodes[edge.to].critical;
-        let mut arrow = Arrow::simple(&edge.label);
-        arrow.look = look(critical);
-        if edge.dashed {
-            arrow.line_style = LineStyleKind::Dashed;
-        }
-        visual.add_edge(arrow, handles[edge.from], handles[edge.to]);
+    match options.procedure.as_slice() {
+        [] => files.join(", "),
+        names => names.join(", "),
     }
-    let mut writer = SVGWriter::new();
-    visual.do_it(false, false, false, &mut writer);
-    let bottom = handles.iter().map(|h| visual.pos(*h).bbox(true).1.y).fold(0.0, f64::max);
-    cut_below(&writer.finalize(), bottom + 10.0)
-}
-
-/// The picture with this height: the crate makes it about twice as high as what it draws.
-fn cut_below(svg: &str, height: f64) -> String {
-    let parts = svg.split_once("<svg ").and_then(|(head, rest)| Some((head, rest.split_once('>')?)));
-    let Some((head, (tag, body))) = parts else { return svg.to_owned() };
-    let width = tag.split('"').nth(1).unwrap_or_default();
-    format!(
-        "{head}<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         xmlns=\"http://www.w3.org/2000/svg\">{body}"
-    )
 }

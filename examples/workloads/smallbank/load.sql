@@ -1,0 +1,1 @@
+CALL sb_load(:customers);
