@@ -70,6 +70,22 @@ const tests = {
     await browser.until(`document.getElementById("waits").textContent === "nobody waits"`);
   },
 
+  async "draws procedures and what a restart replays"(browser) {
+    const picture = async button => {
+      await browser.eval(`document.querySelector(${JSON.stringify(button)}).click()`);
+      await browser.until(`document.getElementById("picture").open && document.getElementById("picture-image").complete`);
+      await browser.until(`document.getElementById("picture-image").naturalWidth > 100`);
+    };
+    await picture('[data-graph="pay"]');
+    assert.match(await browser.eval(`document.getElementById("h-picture").textContent`), /operations of pay/);
+    await browser.picture("procedure");
+    await browser.key("Escape");
+    await browser.until(`!document.getElementById("picture").open`);
+    await picture('[data-graph=""]');
+    await browser.key("Escape");
+    await browser.until(`!document.getElementById("picture").open`);
+  },
+
   async "is readable in light and dark"(browser) {
     const colors = [];
     for (const scheme of ["light", "dark"]) {
@@ -93,7 +109,9 @@ const tests = {
   },
 
   async "works by keyboard"(browser) {
-    await browser.eval(`document.activeElement.blur()`);
+    // From the beginning of the page.
+    await browser.send("Page.reload");
+    await browser.until(`document.getElementById("procedures")?.rows.length > 1`);
     await browser.key("Tab");
     assert.equal(await browser.eval(`document.activeElement.id`), "pause");
     assert.notEqual(await browser.eval(`getComputedStyle(document.activeElement).outlineStyle`), "none");
@@ -132,8 +150,12 @@ const tests = {
   async "tells nothing without a login"(browser, server) {
     await sql(server, "ALTER ROLE postgres PASSWORD 'a long one';").ended;
     assert.equal((await fetch(server.page + "/data.json")).status, 401);
+    assert.equal((await fetch(server.page + "/graph.svg")).status, 401);
     const login = "Basic " + Buffer.from("postgres:a long one").toString("base64");
-    assert.equal((await fetch(server.page + "/data.json", { headers: { authorization: login } })).status, 200);
+    const known = { headers: { authorization: login } };
+    assert.equal((await fetch(server.page + "/data.json", known)).status, 200);
+    assert.match(await (await fetch(server.page + "/graph.svg?procedure=pay", known)).text(), /<svg/);
+    assert.equal((await fetch(server.page + "/graph.svg?procedure=n%6fne", known)).status, 404);
   },
 
   async "says that the server is gone"(browser, server) {

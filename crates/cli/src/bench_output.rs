@@ -4,6 +4,7 @@ use crate::print;
 use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Error, Result};
+use planaria_graph::escaped;
 use planaria_lab::load::{Live, Second};
 use serde::Serialize;
 use std::fmt::Write;
@@ -272,11 +273,6 @@ fn ceiling(n: f64) -> f64 {
     }
     let power = 10f64.powf(n.max(1e-3).log10().floor());
     [1.0, 2.0, 4.0, 8.0, 10.0].into_iter().map(|by| by * power).find(|c| *c >= n).unwrap_or(power * 10.0)
-}
-
-/// Text in HTML and SVG.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -22,7 +22,10 @@ const REQUESTS_MAX: usize = 16;
 const UNAVAILABLE: &str = "503 Service Unavailable";
 /// The page is on its own: nothing is loaded from elsewhere, and nobody puts it into another.
 const PAGE_HEADERS: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
-     script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'\r\n";
+     script-src 'unsafe-inline'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'\r\n";
+/// Of pictures with colours and tooltips of their own, and nothing that runs.
+const GRAPH_HEADERS: &str = "Cache-Control: no-store\r\nContent-Security-Policy: default-src 'none'; \
+     style-src 'unsafe-inline'; frame-ancestors 'none'\r\n";
 const DATA_HEADERS: &str = "Cache-Control: no-store\r\n";
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -129,21 +132,27 @@ impl Monitor {
                 (kind, more) = ("text/html; charset=utf-8", PAGE_HEADERS);
                 ("200 OK", PAGE.to_owned())
             }
-            ("GET" | "HEAD", "/data.json") => match self.data(&request, stream.peer_addr()?) {
-                Ok(data) => {
-                    (kind, more) = ("application/json", DATA_HEADERS);
-                    ("200 OK", data)
+            ("GET" | "HEAD", name @ ("/data.json" | "/graph.svg")) => {
+                match self.told(name, path, &request, stream.peer_addr()?) {
+                    Ok(data) => {
+                        (kind, more) = match name {
+                            "/data.json" => ("application/json", DATA_HEADERS),
+                            _ => ("image/svg+xml", GRAPH_HEADERS),
+                        };
+                        ("200 OK", data)
+                    }
+                    Err(Refused::Nothing) => ("404 Not Found", "There is no such procedure.\n".to_owned()),
+                    Err(Refused::Unknown) => {
+                        more =
+                            "WWW-Authenticate: Basic realm=\"planaria: a superuser\", charset=\"UTF-8\"\r\n";
+                        ("401 Unauthorized", "A superuser's name and password are asked for.\n".to_owned())
+                    }
+                    Err(Refused::Elsewhere) => {
+                        let why = "Only this machine is told, by an address or as localhost. From elsewhere: ssh -L.\n";
+                        ("403 Forbidden", why.to_owned())
+                    }
                 }
-                Err(Refused::Unknown) => {
-                    more = "WWW-Authenticate: Basic realm=\"planaria: a superuser\", charset=\"UTF-8\"\r\n";
-                    ("401 Unauthorized", "A superuser's name and password are asked for.\n".to_owned())
-                }
-                Err(Refused::Elsewhere) => {
-                    let why =
-                        "Only this machine is told, by an address or as localhost. From elsewhere: ssh -L.\n";
-                    ("403 Forbidden", why.to_owned())
-                }
-            },
+            }
             ("GET" | "HEAD", _) => {
                 ("404 Not Found", "There are /, /health, /metrics and /status.\n".to_owned())
             }
@@ -189,6 +198,25 @@ impl Monitor {
             }
             Err(why) => (UNAVAILABLE, why),
         }
+    }
+
+    /// What the page asks for.
+    fn told(
+        &self,
+        name: &str,
+        path: &str,
+        request: &str,
+        peer: SocketAddr,
+    ) -> std::result::Result<String, Refused> {
+        if name == "/data.json" { self.data(request, peer) } else { self.graph(path, request, peer) }
+    }
+
+    /// The pieces of a procedure (`?procedure=NAME`), or those that all calls are replayed in.
+    fn graph(&self, path: &str, request: &str, peer: SocketAddr) -> std::result::Result<String, Refused> {
+        page::check_origin(request, peer)?;
+        let shared = self.shared().map_err(|_| Refused::Nothing)?;
+        page::check(&shared, request, peer)?;
+        page::graph(&shared, path)
     }
 
     /// What the page shows.

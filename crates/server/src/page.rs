@@ -16,7 +16,7 @@ use crate::server::Shared;
 use crate::throttle::Tried;
 use base64::Engine;
 use planaria::scram::Verifier;
-use planaria::{Result, Rows};
+use planaria::{GraphKind, GraphRequest, Result, Rows};
 use serde_json::{Value, json};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
@@ -35,6 +35,42 @@ pub(crate) enum Refused {
     Elsewhere,
     /// He is to say who he is.
     Unknown,
+    /// There is nothing of that name.
+    Nothing,
+}
+
+/// The value of a parameter in a request's path, `%` and `+` resolved.
+fn parameter(path: &str, name: &str) -> Option<String> {
+    let (_, query) = path.split_once('?')?;
+    let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
+    let (mut bytes, mut rest) = (Vec::with_capacity(value.len()), value.as_bytes());
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = rest.get(..2).and_then(|d| std::str::from_utf8(d).ok())?;
+                rest = &rest[2..];
+                u8::from_str_radix(digits, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A picture: what the operations of a procedure depend on, or, without a name, the pieces that calls are replayed in.
+pub(crate) fn graph(shared: &Shared, path: &str) -> Result<String, Refused> {
+    let name = parameter(path, "procedure");
+    let kind = if name.is_some() { GraphKind::Procedure } else { GraphKind::Regrow };
+    let procedures: Vec<String> = name.into_iter().collect();
+    let what = match procedures.as_slice() {
+        [] => "all procedures".to_owned(),
+        names => names.join(", "),
+    };
+    let request = GraphRequest { procedures, ..GraphRequest::new(kind) };
+    let graph = shared.sessions.database().graph(&request).map_err(|_| Refused::Nothing)?;
+    Ok(planaria_graph::svg(&graph, &what))
 }
 
 /// Whether a `Host` header has an address, or names this machine.

@@ -1,8 +1,5 @@
 //! `planaria graph`: what the analysis says of procedures, as text, DOT or SVG.
 
-mod draw;
-mod layout;
-
 use clap::Args;
 use planaria::{Database, Error, GraphKind, GraphRequest, Result};
 use std::path::PathBuf;
@@ -75,7 +72,7 @@ pub fn graph(options: &Options) -> Result<()> {
     let text = match options.format {
         Format::Text => graph.text.join("\n") + "\n",
         Format::Dot => graph.dot(),
-        Format::Svg => draw::svg(&graph, &what(options)),
+        Format::Svg => planaria_graph::svg(&graph, &what(options)),
     };
     match &options.output {
         Some(file) => std::fs::write(file, text).map_err(|e| Error::file("write file", file, e)),

@@ -3,8 +3,8 @@
 //! Nodes are cut to so many lines that a procedure fits a screen; the whole text of a node, and every reason of a line,
 //! is its tooltip. Text is text, so that it can be searched and copied.
 
-use super::layout::{Drawing, Rect, layered, reduced};
-use crate::bench_output::escaped;
+use crate::escaped;
+use crate::layout::{Drawing, Rect, layered, reduced};
 use planaria::{Graph, GraphEdge, GraphRole};
 use std::collections::BTreeMap;
 use std::fmt::Write;
