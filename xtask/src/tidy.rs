@@ -57,9 +57,11 @@ const ROOMS: &[Room] = &[
         tests_know: &["sim"],
         unsafe_in: &[],
     },
+    Room { name: "derive", knows: &[], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "planaria",
         knows: &[
+            "derive",
             "base",
             "catalog",
             "storage",

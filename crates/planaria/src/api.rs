@@ -14,6 +14,7 @@ use crate::params::Params;
 use crate::row::{Column, Rows};
 use crate::session::copy_triggers::CopyTriggers;
 use crate::session::core::{Block, SessionCore};
+use crate::session::given::Given;
 use crate::session::prepared::{PreparedStatement, Resolved};
 use crate::session::serve::KeptState;
 use crate::session::{PreparedCall, StatementResult, Submitted};
@@ -388,8 +389,8 @@ impl SessionCore {
     pub(crate) fn setting_milliseconds(&self, name: &str) -> u64 {
         self.settings.milliseconds(name)
     }
-    pub(crate) fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>> {
-        self.in_time(|s| s.resolve(name, arguments)).map(Arc::new)
+    pub(crate) fn resolve_call(&mut self, name: &str, given: &Given) -> Result<Arc<Resolved>> {
+        self.in_time(|s| s.resolve(name, given)).map(Arc::new)
     }
     pub(crate) fn submit(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted> {
         let outcome = self.in_time(|s| s.submit_call(call, params));

@@ -3,6 +3,7 @@
 use crate::api::EngineHandle;
 use crate::clients::Clients;
 use crate::directory::{directory, directory_of_database};
+use crate::from_row::FromRow;
 use crate::hold::Hold;
 use crate::host::Host;
 use crate::opening::{open_engine, open_engine_over};
@@ -233,6 +234,32 @@ impl Database {
     /// Runs one statement; returns its rows.
     pub fn query(&self, sql: &str, params: impl Params) -> Result<Rows> {
         self.with_session(|s| s.query(sql, params))
+    }
+
+    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`].
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// db.execute_script("CREATE TABLE t (id int PRIMARY KEY, name text); INSERT INTO t VALUES (1, 'one'), (2, NULL)")?;
+    /// let all: Vec<(i32, Option<String>)> = db.query_as("SELECT id, name FROM t ORDER BY id", ())?;
+    /// assert_eq!(all, [(1, Some("one".to_owned())), (2, None)]);
+    /// let (count,): (i64,) = db.query_one("SELECT count(*) FROM t", ())?;
+    /// assert_eq!(count, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn query_as<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<Vec<T>> {
+        self.with_session(|s| s.query_as(sql, params))
+    }
+
+    /// The same of one row: P0002 where there is none, P0003 where there are several.
+    pub fn query_one<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<T> {
+        self.with_session(|s| s.query_one(sql, params))
+    }
+
+    /// The same of one row or none: P0003 where there are several.
+    pub fn query_optional<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<Option<T>> {
+        self.with_session(|s| s.query_optional(sql, params))
     }
 
     /// Runs the statements of a script, each its own transaction unless the script says BEGIN. 25000 if a block is open

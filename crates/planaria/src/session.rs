@@ -12,6 +12,7 @@ pub(crate) mod deferred;
 pub(crate) mod explain;
 pub(crate) mod explain_recovery;
 pub(crate) mod fetch;
+pub(crate) mod given;
 pub(crate) mod healing;
 pub(crate) mod in_time;
 pub(crate) mod locking;
@@ -36,7 +37,10 @@ pub(crate) mod user;
 pub(crate) mod waiting;
 
 use self::core::SessionCore;
+use self::given::Given;
 pub use self::pauses::Pauses;
+use crate::from_row::FromRow;
+use crate::named::{self as by_name, InOrder};
 use crate::notice::Notice;
 use crate::owned::{Owned, caught};
 use crate::params::Params;
@@ -77,7 +81,7 @@ pub struct Submitted {
 /// Belongs to no session; make one for each thread, so that threads share no counter.
 pub struct PreparedCall {
     pub(crate) name: String,
-    pub(crate) arguments: usize,
+    pub(crate) given: Given,
     pub(crate) resolved: ArcSwap<crate::session::prepared::Resolved>,
 }
 
@@ -166,30 +170,72 @@ impl Session {
         self.api.log_in_as(role)
     }
 
+    #[inline]
+    fn answer(&mut self, sql: &str, params: &dyn Params) -> Result<StatementResult> {
+        match params.names() {
+            None => self.guarded(|api| api.statement_text(sql, params)).map_err(|e| by_name::hinted(e, sql)),
+            Some(names) => {
+                let numbered = caught(|| by_name::numbered(sql))?;
+                let order = by_name::order(names, &numbered.names)?;
+                self.guarded(|api| api.statement_text(&numbered.text, &InOrder { params, order: &order }))
+                    .map_err(|e| by_name::moved(e, &numbered))
+            }
+        }
+    }
+
+    #[inline]
+    fn prepared_answer(&mut self, statement: &Statement, params: &dyn Params) -> Result<StatementResult> {
+        match params.names() {
+            None => self.guarded(|api| api.run_prepared(&statement.inner, params)),
+            Some(names) => {
+                let order = by_name::order(names, statement.names.as_deref().unwrap_or_default())?;
+                self.guarded(|api| api.run_prepared(&statement.inner, &InOrder { params, order: &order }))
+            }
+        }
+    }
+
     /// Runs one statement; returns the number of rows affected or returned.
     pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<u64> {
-        Ok(self.guarded(|api| api.statement_text(sql, &params))?.count)
+        Ok(self.answer(sql, &params)?.count)
     }
 
     /// Runs one statement; returns its rows (none for statements that have none).
     pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows> {
-        Ok(self.guarded(|api| api.statement_text(sql, &params))?.rows.unwrap_or_else(Rows::empty))
+        Ok(self.answer(sql, &params)?.rows.unwrap_or_else(Rows::empty))
     }
 
-    /// Analyses a statement with `$n` parameters.
+    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`].
+    pub fn query_as<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<Vec<T>> {
+        self.query(sql, params)?.read()
+    }
+
+    /// The same of one row: P0002 where there is none, P0003 where there are several.
+    pub fn query_one<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<T> {
+        self.query(sql, params)?.read_one()
+    }
+
+    /// The same of one row or none: P0003 where there are several.
+    pub fn query_optional<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<Option<T>> {
+        self.query(sql, params)?.read_optional()
+    }
+
+    /// Analyses a statement with parameters `$n`, or `:name`.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
-        Ok(Statement { inner: self.guarded(|api| api.prepare(sql))? })
+        let Some(names) = caught(|| parse::numbered(sql))? else {
+            return Ok(Statement { inner: self.guarded(|api| api.prepare(sql))?, names: None });
+        };
+        let inner = self.guarded(|api| api.prepare(&names.text)).map_err(|e| by_name::moved(e, &names))?;
+        Ok(Statement { inner, names: Some(names.names.into()) })
     }
 
     /// Runs a prepared statement; returns the number of rows affected or returned.
     pub fn execute_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<u64> {
-        Ok(self.guarded(|api| api.run_prepared(&statement.inner, &params))?.count)
+        Ok(self.prepared_answer(statement, &params)?.count)
     }
 
     /// Runs a prepared statement; returns its rows.
     pub fn query_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<Rows> {
-        let answer = self.guarded(|api| api.run_prepared(&statement.inner, &params))?;
-        Ok(answer.rows.unwrap_or_else(Rows::empty))
+        Ok(self.prepared_answer(statement, &params)?.rows.unwrap_or_else(Rows::empty))
     }
 
     /// Runs the statements of a script in order; stops at the first error. Each is its own
@@ -228,23 +274,35 @@ impl Session {
 
     /// Finds a procedure or function by name and number of arguments passed.
     pub fn prepare_call(&mut self, name: &str, arguments: usize) -> Result<PreparedCall> {
-        let resolved = self.guarded(|api| api.resolve_call(name, arguments))?;
-        Ok(PreparedCall { name: name.to_owned(), arguments, resolved: ArcSwap::new(resolved) })
+        self.prepare_given(name, Given::First(arguments))
+    }
+
+    /// The same by the names of the arguments that will be passed, in that order; those left out have defaults.
+    pub fn prepare_call_named(&mut self, name: &str, arguments: &[&str]) -> Result<PreparedCall> {
+        self.prepare_given(name, Given::Named(arguments.iter().map(|name| (*name).to_owned()).collect()))
+    }
+
+    fn prepare_given(&mut self, name: &str, given: Given) -> Result<PreparedCall> {
+        let resolved = self.guarded(|api| api.resolve_call(name, &given))?;
+        Ok(PreparedCall { name: name.to_owned(), given, resolved: ArcSwap::new(resolved) })
     }
 
     /// Runs a prepared call as one transaction and returns as soon as it is committed in memory;
     /// the ticket tells when it is on disk. Inside an open transaction it is part of that.
     pub fn submit(&mut self, call: &PreparedCall, params: impl Params) -> Result<Submitted> {
+        if params.names().is_some() && !call.given.is_of(&params) {
+            return Err(by_name::other_arguments(&call.name, &call.given));
+        }
         self.guarded(|api| api.submit(call, &params))
     }
 
     /// Calls a procedure or function as one transaction; returns when it is durable.
     pub fn call(&mut self, name: &str, params: impl Params) -> Result<Rows> {
-        let found = self.calls.iter().find(|c| c.name == name && c.arguments == params.count()).cloned();
+        let found = self.calls.iter().find(|c| c.name == name && c.given.is_of(&params)).cloned();
         let call = match found {
             Some(call) => call,
             None => {
-                let call = Arc::new(self.prepare_call(name, params.count())?);
+                let call = Arc::new(self.prepare_given(name, Given::of(&params))?);
                 if self.calls.len() == CALLS_KEPT {
                     self.calls.remove(0);
                 }

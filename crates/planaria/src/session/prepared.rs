@@ -63,6 +63,8 @@ pub(crate) struct Resolved {
     /// The role may not run all of it: it asks.
     pub(crate) guarded: bool,
     pub(crate) parameters: Arc<[Type]>,
+    /// Of each parameter, which of the arguments and, behind them, the defaults it is; `None`: these in their order.
+    pub(crate) order: Option<Box<[usize]>>,
     pub(crate) defaults: Defaults,
     pub(crate) columns: Arc<[Column]>,
 }

@@ -30,6 +30,7 @@ mod keyword;
 mod lex;
 mod literal;
 mod lock;
+mod named;
 mod object;
 mod operand;
 mod parser;
@@ -50,6 +51,7 @@ use std::ops::Range;
 use planaria_base::{Error, Result, SqlState, limits};
 
 use self::lex::{Kind, Lexer, Token};
+pub use self::named::{Numbered, numbered};
 use self::parser::Parser;
 pub use self::script::Script;
 use crate::ast;
