@@ -326,6 +326,13 @@ impl SessionCore {
     pub(crate) fn wait(&mut self, ticket: &Ticket) -> Result<()> {
         self.until_durable(ticket)
     }
+    /// Whether the open transaction will be ended by this thread, and no other.
+    pub(crate) fn stays_on_thread(&mut self, stays: bool) {
+        match stays {
+            true => self.engine.on_threads.began(self.worker),
+            false => self.engine.on_threads.ended(self.worker),
+        }
+    }
     /// Whether the session has advisory locks, which cannot be another one's.
     pub(crate) fn keeps_locks(&self) -> bool {
         !self.own_locks.is_empty()

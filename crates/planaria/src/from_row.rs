@@ -8,11 +8,19 @@ use planaria_base::{Error, Result, SqlState};
 pub trait FromRow: Sized {
     /// Converts; errors are those of [`Row::get`].
     fn from_row(row: &Row) -> Result<Self>;
+
+    /// Converts a row that nobody else needs.
+    fn from_owned(row: Row) -> Result<Self> {
+        Self::from_row(&row)
+    }
 }
 
 impl FromRow for Row {
     fn from_row(row: &Row) -> Result<Self> {
         Ok(row.clone())
+    }
+    fn from_owned(row: Row) -> Result<Self> {
+        Ok(row)
     }
 }
 

@@ -63,6 +63,7 @@ mod statement;
 mod stats;
 mod system;
 mod ticket;
+mod trace;
 
 pub use clients::{Client, ClientState, Clients, Signal};
 #[cfg(feature = "serde_json")]

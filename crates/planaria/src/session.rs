@@ -45,11 +45,13 @@ use crate::notice::Notice;
 use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::row::Rows;
+use crate::sink::Each;
 use crate::statement::Statement;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
 use planaria_syntax::parse;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -170,14 +172,23 @@ impl Session {
         self.api.log_in_as(role)
     }
 
+    /// Runs `f`, and tells of it as what `text` says.
+    #[inline]
+    fn told<T>(&mut self, text: &str, f: impl FnOnce(&mut SessionCore) -> Result<T>) -> Result<T> {
+        let slow = self.api.engine.slow_statement;
+        crate::trace::statement(text, slow, || self.guarded(f))
+    }
+
     #[inline]
     fn answer(&mut self, sql: &str, params: &dyn Params) -> Result<StatementResult> {
         match params.names() {
-            None => self.guarded(|api| api.statement_text(sql, params)).map_err(|e| by_name::hinted(e, sql)),
+            None => {
+                self.told(sql, |api| api.statement_text(sql, params)).map_err(|e| by_name::hinted(e, sql))
+            }
             Some(names) => {
                 let numbered = caught(|| by_name::numbered(sql))?;
                 let order = by_name::order(names, &numbered.names)?;
-                self.guarded(|api| api.statement_text(&numbered.text, &InOrder { params, order: &order }))
+                self.told(sql, |api| api.statement_text(&numbered.text, &InOrder { params, order: &order }))
                     .map_err(|e| by_name::moved(e, &numbered))
             }
         }
@@ -186,10 +197,12 @@ impl Session {
     #[inline]
     fn prepared_answer(&mut self, statement: &Statement, params: &dyn Params) -> Result<StatementResult> {
         match params.names() {
-            None => self.guarded(|api| api.run_prepared(&statement.inner, params)),
+            None => self.told(statement.text(), |api| api.run_prepared(&statement.inner, params)),
             Some(names) => {
                 let order = by_name::order(names, statement.names.as_deref().unwrap_or_default())?;
-                self.guarded(|api| api.run_prepared(&statement.inner, &InOrder { params, order: &order }))
+                self.told(statement.text(), |api| {
+                    api.run_prepared(&statement.inner, &InOrder { params, order: &order })
+                })
             }
         }
     }
@@ -257,7 +270,8 @@ impl Session {
         })?;
         for range in ranges {
             let start = range.start;
-            let outcome = self.guarded(|api| api.statement(&parse::statement(sql, range)?, sql, &()));
+            let text = &sql[range.clone()];
+            let outcome = self.told(text, |api| api.statement(&parse::statement(sql, range)?, sql, &()));
             match outcome {
                 Ok(mut result) => {
                     result.position = start;
@@ -293,7 +307,7 @@ impl Session {
         if params.names().is_some() && !call.given.is_of(&params) {
             return Err(by_name::other_arguments(&call.name, &call.given));
         }
-        self.guarded(|api| api.submit(call, &params))
+        self.told(&call.name, |api| api.submit(call, &params))
     }
 
     /// Calls a procedure or function as one transaction; returns when it is durable.
@@ -310,9 +324,11 @@ impl Session {
                 call
             }
         };
-        let submitted = self.guarded(|api| api.submit(&call, &params))?;
-        self.guarded(|api| api.wait(&submitted.ticket))?;
-        Ok(submitted.rows)
+        self.told(&call.name, |api| {
+            let submitted = api.submit(&call, &params)?;
+            api.wait(&submitted.ticket)?;
+            Ok(submitted.rows)
+        })
     }
 
     /// What cancels the statements of this session from other threads.
@@ -322,8 +338,7 @@ impl Session {
 
     /// Begins a transaction of several statements; it is rolled back when dropped.
     pub fn transaction(&mut self) -> Result<Transaction<'_>> {
-        self.execute("BEGIN", ())?;
-        Ok(Transaction { session: self })
+        self.begin_as("BEGIN")
     }
 
     /// Begins a transaction of several statements that only reads. It sees the database as it was when it
@@ -341,8 +356,70 @@ impl Session {
     /// # Ok(()) }
     /// ```
     pub fn read_only_transaction(&mut self) -> Result<Transaction<'_>> {
-        self.execute("BEGIN READ ONLY", ())?;
-        Ok(Transaction { session: self })
+        self.begin_as("BEGIN READ ONLY")
+    }
+
+    fn begin_as(&mut self, begin: &str) -> Result<Transaction<'_>> {
+        let nested = self.in_transaction();
+        self.execute(begin, ())?;
+        if !nested {
+            self.api.stays_on_thread(true);
+        }
+        Ok(Transaction { session: self, nested, _on_thread: PhantomData })
+    }
+
+    /// Runs a query and hands on its rows one by one, as values of `T`: however many they are, they are never all in memory.
+    /// Returns how many there were. An error of `f` ends the query, and is returned.
+    ///
+    /// Outside of a transaction the query reads the database as it was when it began, and changes nothing (25006); inside, the
+    /// transaction has failed after an error of `f`, and 40001 ends a query that has to begin anew after rows have been handed
+    /// on, as one FOR UPDATE may.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut sum = 0;
+    /// let rows = db.query_each("SELECT n FROM generate_series(1, 100000) n", (), |(n,): (i64,)| {
+    ///     sum += n;
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!((rows, sum), (100_000, 5_000_050_000));
+    /// # Ok(()) }
+    /// ```
+    pub fn query_each<T: FromRow>(
+        &mut self,
+        sql: &str,
+        params: impl Params,
+        f: impl FnMut(T) -> Result<()>,
+    ) -> Result<u64> {
+        let statement = self.prepare(sql)?;
+        if self.in_transaction() {
+            return self.each_row(&statement, &params, f);
+        }
+        let mut transaction = self.read_only_transaction()?;
+        let rows = transaction.each_row(&statement, &params, f)?;
+        transaction.commit()?;
+        Ok(rows)
+    }
+
+    fn each_row<T: FromRow>(
+        &mut self,
+        statement: &Statement,
+        params: &dyn Params,
+        f: impl FnMut(T) -> Result<()>,
+    ) -> Result<u64> {
+        let order = match params.names() {
+            Some(names) => Some(by_name::order(names, statement.names.as_deref().unwrap_or_default())?),
+            None => None,
+        };
+        let ordered = order.as_deref().map(|order| InOrder { params, order });
+        let params = ordered.as_ref().map_or(params, |ordered| ordered as &dyn Params);
+        let mut sink = Each::new(statement.shared_columns(), f);
+        let done = self.told(statement.text(), |api| api.start(&statement.inner, params, &mut sink))?;
+        self.guarded(|api| api.wait(&done.ticket))?;
+        // Of SHOW and its like, which are few.
+        done.rows.into_iter().flatten().try_for_each(|row| sink.take(row))?;
+        Ok(sink.count())
     }
 
     /// Place of this session's last committed transaction in the order of all, and whether it wrote: one
@@ -401,9 +478,13 @@ impl Session {
     }
 }
 
-/// An open transaction; rolled back when dropped without [`Transaction::commit`].
+/// An open transaction; rolled back when dropped without [`Transaction::commit`]. It stays on its thread, so that a statement
+/// of another session on that thread, which would wait for it for ever, is refused (55P03).
 pub struct Transaction<'s> {
     session: &'s mut Session,
+    /// Another one is open around it, of which it is part.
+    nested: bool,
+    _on_thread: PhantomData<*const ()>,
 }
 
 impl Transaction<'_> {
@@ -439,6 +520,9 @@ impl std::ops::DerefMut for Transaction<'_> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
+        if !self.nested {
+            self.session.api.stays_on_thread(false);
+        }
         if self.session.in_transaction() {
             // Rolling back cannot fail in a way the caller could mend.
             let _ = self.session.execute("ROLLBACK", ());

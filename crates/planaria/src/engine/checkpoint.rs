@@ -225,7 +225,7 @@ impl Engine {
         goes_on: GoesOn<'_>,
         pace: Pace<'_>,
     ) -> Result<CheckpointReport> {
-        let outcome = self.write_checkpoint(goes_on, pace);
+        let outcome = crate::trace::checkpoint(|| self.write_checkpoint(goes_on, pace));
         if let Err(error) = &outcome
             && !matches!(error.sqlstate(), SqlState::ADMIN_SHUTDOWN | SqlState::QUERY_CANCELED)
         {
