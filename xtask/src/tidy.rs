@@ -75,7 +75,7 @@ const ROOMS: &[Room] = &[
             "checkpoint",
             "recovery",
         ],
-        tests_know: &["sim", "workload"],
+        tests_know: &["planaria", "sim", "workload"],
         unsafe_in: &["crates/planaria/tests/it/fork.rs"],
     },
     Room {
@@ -98,6 +98,7 @@ const ROOMS: &[Room] = &[
         unsafe_in: &[],
     },
     Room { name: "server", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
+    Room { name: "tokio", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room { name: "fuzz", knows: &["planaria", "server", "sim"], tests_know: &[], unsafe_in: &[] },
     Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room {

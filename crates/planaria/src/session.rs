@@ -312,23 +312,31 @@ impl Session {
 
     /// Calls a procedure or function as one transaction; returns when it is durable.
     pub fn call(&mut self, name: &str, params: impl Params) -> Result<Rows> {
-        let found = self.calls.iter().find(|c| c.name == name && c.given.is_of(&params)).cloned();
-        let call = match found {
-            Some(call) => call,
-            None => {
-                let call = Arc::new(self.prepare_given(name, Given::of(&params))?);
-                if self.calls.len() == CALLS_KEPT {
-                    self.calls.remove(0);
-                }
-                self.calls.push(call.clone());
-                call
-            }
-        };
+        let call = self.known_call(name, &params)?;
         self.told(&call.name, |api| {
             let submitted = api.submit(&call, &params)?;
             api.wait(&submitted.ticket)?;
             Ok(submitted.rows)
         })
+    }
+
+    /// The same, but returns as soon as it is committed in memory; the ticket tells when it is on disk.
+    pub fn submit_call(&mut self, name: &str, params: impl Params) -> Result<Submitted> {
+        let call = self.known_call(name, &params)?;
+        self.submit(&call, params)
+    }
+
+    /// The call of that name and arguments, which is kept prepared.
+    fn known_call(&mut self, name: &str, params: &dyn Params) -> Result<Arc<PreparedCall>> {
+        if let Some(call) = self.calls.iter().find(|c| c.name == name && c.given.is_of(params)) {
+            return Ok(call.clone());
+        }
+        let call = Arc::new(self.prepare_given(name, Given::of(params))?);
+        if self.calls.len() == CALLS_KEPT {
+            self.calls.remove(0);
+        }
+        self.calls.push(call.clone());
+        Ok(call)
     }
 
     /// What cancels the statements of this session from other threads.
