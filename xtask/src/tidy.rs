@@ -99,6 +99,7 @@ const ROOMS: &[Room] = &[
     },
     Room { name: "server", knows: &["base", "planaria"], tests_know: &["sim"], unsafe_in: &[] },
     Room { name: "tokio", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "examples", knows: &[], tests_know: &["planaria", "tokio"], unsafe_in: &[] },
     Room { name: "fuzz", knows: &["planaria", "server", "sim"], tests_know: &[], unsafe_in: &[] },
     Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room {
@@ -288,7 +289,7 @@ fn dependencies(root: &Path, wrong: &mut Vec<String>) {
 }
 
 /// Crates that no registry is to have: tests, and what builds with none but this checkout.
-const UNPUBLISHED: &[&str] = &["fuzz", "differential"];
+const UNPUBLISHED: &[&str] = &["fuzz", "differential", "examples"];
 
 /// What registries want to know of each crate; and one Rust, the same wherever it is named.
 fn publishing(root: &Path, wrong: &mut Vec<String>) {
@@ -316,7 +317,9 @@ fn publishing(root: &Path, wrong: &mut Vec<String>) {
             }
             continue;
         }
-        for key in ["description = ", "license.", "readme.", "keywords.", "categories.", "rust-version.", "version."] {
+        for key in
+            ["description = ", "license.", "readme.", "keywords.", "categories.", "rust-version.", "version."]
+        {
             if !has(key) {
                 wrong.push(format!("{path}: has no {}", key.trim_end_matches(['.', ' ', '='])));
             }

@@ -1,0 +1,7 @@
+//! Programs that embed Planaria, to read and to run:
+//!
+//! * `cargo run -p planaria-examples --example ledger`: accounts over HTTP, with axum;
+//! * `cargo run -p planaria-examples --example job_queue`: workers that take jobs from a table;
+//! * `cargo run -p planaria-examples --example testing`: code over the database, and how it is tested.
+//!
+//! They stand apart from the library, so that it does not depend on what they depend on. The tests of this crate run them.
