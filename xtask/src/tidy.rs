@@ -155,6 +155,7 @@ const PAGES: &[&str] = &[
     "docs/dependencies.md",
     "docs/formats/checkpoint.md",
     "docs/formats/log.md",
+    "docs/guide/embedding.md",
     "docs/howto/add-a-protocol.md",
     "docs/howto/add-a-recovery-scheme.md",
     "docs/howto/add-a-version-storage.md",

@@ -5,3 +5,8 @@
 //! * `cargo run -p planaria-examples --example testing`: code over the database, and how it is tested.
 //!
 //! They stand apart from the library, so that it does not depend on what they depend on. The tests of this crate run them.
+
+/// The guide's blocks of code, which are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/embedding.md")]
+mod guide {}

@@ -145,6 +145,7 @@ pub(crate) mod moments {
     }
 
     /// Nanoseconds cut to microseconds, towards the past.
+    #[cfg(any(feature = "jiff", feature = "time"))]
     pub(crate) fn cut(nanos: i128) -> Option<i64> {
         i64::try_from(nanos.div_euclid(1_000)).ok()
     }
