@@ -49,7 +49,7 @@ pub(crate) fn whole_micros(value: &Datum, ty: &Type, wanted: &str) -> Result<i64
             let message =
                 format!("interval '{}' has no fixed length: it has months or days", value.display(ty));
             Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, message)
-                .hint("Read it as planaria::Interval, or select extract(epoch FROM ..)."))
+                .with_hint("Read it as planaria::Interval, or select extract(epoch FROM ..)."))
         }
         other => mismatch(other, ty, wanted),
     }

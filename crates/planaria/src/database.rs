@@ -68,8 +68,8 @@ fn left_open() -> Error {
         SqlState::INVALID_TRANSACTION_STATE,
         "a transaction block was left open on a session that cannot be reached again; it was rolled back",
     )
-    .detail("Each call of a Database may run on another session.")
-    .hint("Use Database::transaction, or open a session with Database::session.")
+    .with_detail("Each call of a Database may run on another session.")
+    .with_hint("Use Database::transaction, or open a session with Database::session.")
 }
 
 impl Database {

@@ -130,8 +130,8 @@ pub(crate) fn order(given: &[&str], wanted: &[String]) -> Result<Vec<usize>> {
             let error =
                 Error::new(SqlState::UNDEFINED_PARAMETER, format!("the statement has no parameter :{name}"));
             return Err(match wanted {
-                [] => error.hint("It has no parameters by name."),
-                wanted => error.hint(format!("It has {}.", shown(wanted.iter().map(String::as_str)))),
+                [] => error.with_hint("It has no parameters by name."),
+                wanted => error.with_hint(format!("It has {}.", shown(wanted.iter().map(String::as_str)))),
             });
         }
     }
@@ -141,7 +141,7 @@ pub(crate) fn order(given: &[&str], wanted: &[String]) -> Result<Vec<usize>> {
                 Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no value for parameter :{name}"));
             match given {
                 [] => error,
-                given => error.detail(format!("There are {}.", shown(given.iter().copied()))),
+                given => error.with_detail(format!("There are {}.", shown(given.iter().copied()))),
             }
         })
     };
@@ -166,12 +166,12 @@ pub(crate) fn hinted(error: Error, sql: &str) -> Error {
     let by_name = error.sqlstate() == SqlState::SYNTAX_ERROR
         && error.fields().hint.is_none()
         && matches!(parse::numbered(sql), Ok(Some(_)));
-    if by_name { error.hint("Give parameters by name with planaria::named!.") } else { error }
+    if by_name { error.with_hint("Give parameters by name with planaria::named!.") } else { error }
 }
 
 /// 22023 where a prepared call gets other arguments than those it was prepared for.
 #[cold]
 pub(crate) fn other_arguments(name: &str, given: &Given) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{name}\" was prepared for {given}"))
-        .hint("Session::prepare_call_named prepares a call for arguments by name, in their order.")
+        .with_hint("Session::prepare_call_named prepares a call for arguments by name, in their order.")
 }

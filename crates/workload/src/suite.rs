@@ -138,7 +138,7 @@ impl Suite {
         SUITES.iter().find(|s| s.name == name).ok_or_else(|| {
             let names: Vec<_> = SUITES.iter().map(|s| s.name).collect();
             Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\""))
-                .hint(format!("There are {}.", names.join(", ")))
+                .with_hint(format!("There are {}.", names.join(", ")))
         })
     }
 

@@ -128,7 +128,7 @@ impl FromDatum for Span {
         let Datum::Interval(of) = value else { return mismatch(value, ty, "Span") };
         let signs = [i64::from(of.months).signum(), i64::from(of.days).signum(), of.micros.signum()];
         if signs.contains(&1) && signs.contains(&-1) {
-            return Err(out_of_range(value, ty, "Span").hint("Read it as planaria::Interval."));
+            return Err(out_of_range(value, ty, "Span").with_hint("Read it as planaria::Interval."));
         }
         let span = Span::new().try_months(of.months).and_then(|span| span.try_days(of.days));
         let span = span.and_then(|span| span.try_microseconds(of.micros));

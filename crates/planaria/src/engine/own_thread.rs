@@ -76,6 +76,6 @@ fn waits_for_itself() -> Error {
         SqlState::LOCK_NOT_AVAILABLE,
         "the statement would wait for a transaction that its own thread has open",
     )
-    .detail("The thread has the transaction in another session, and cannot end it while it waits here.")
-    .hint("Run the statement in that transaction, or commit it or roll it back first.")
+    .with_detail("The thread has the transaction in another session, and cannot end it while it waits here.")
+    .with_hint("Run the statement in that transaction, or commit it or roll it back first.")
 }

@@ -189,8 +189,8 @@ impl Engine {
             format!("Process {waiting} waits for {what}; blocked by process {holding}.")
         });
         Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
-            .detail(lines.collect::<Vec<_>>().join("\n"))
-            .hint("See server log for query details.")
+            .with_detail(lines.collect::<Vec<_>>().join("\n"))
+            .with_hint("See server log for query details.")
     }
 }
 

@@ -96,7 +96,7 @@ impl PreparedStatement {
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "cached plan must not change result type",
             )
-            .hint("Prepare the statement again."));
+            .with_hint("Prepare the statement again."));
         }
         *kept = Some((stamp, compiled.clone()));
         Ok(compiled)

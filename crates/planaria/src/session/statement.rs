@@ -48,7 +48,7 @@ impl SessionCore {
                     SqlState::AMBIGUOUS_FUNCTION,
                     format!("several routines \"{name}\" take {given}"),
                 )
-                .hint("Use a CALL or SELECT statement with casts to choose one."));
+                .with_hint("Use a CALL or SELECT statement with casts to choose one."));
             }
             (None, _) => {
                 let error = Error::new(
@@ -56,7 +56,7 @@ impl SessionCore {
                     format!("no procedure or function \"{name}\" takes {given}"),
                 );
                 return Err(if exists {
-                    error.hint("There are routines of that name with other arguments.")
+                    error.with_hint("There are routines of that name with other arguments.")
                 } else {
                     error
                 });
@@ -318,7 +318,7 @@ impl SessionCore {
                         SqlState::INSUFFICIENT_PRIVILEGE,
                         "must be superuser to do BACKUP",
                     )
-                    .detail("It writes files of the server."));
+                    .with_detail("It writes files of the server."));
                 }
                 self.refuse_in_serial_block("BACKUP")?;
                 let device = crate::directory::directory(std::path::Path::new(directory))?;
@@ -427,7 +427,7 @@ impl SessionCore {
             (Some(second), false) => {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "there are several statements in the text")
                     .at(second.position)
-                    .hint("Use execute_script for several statements."));
+                    .with_hint("Use execute_script for several statements."));
             }
         };
         if !is_program(&statement) {

@@ -23,7 +23,7 @@ fn a_block_that_is_left_open_is_an_error() {
     let db = database();
     let begun = db.execute("BEGIN", ()).unwrap_err();
     assert_eq!(begun.sqlstate(), SqlState::INVALID_TRANSACTION_STATE);
-    assert!(begun.fields().hint.as_ref().is_some_and(|hint| hint.contains("Database::transaction")));
+    assert!(begun.hint().is_some_and(|hint| hint.contains("Database::transaction")));
     let script = db.execute_script("BEGIN; UPDATE t SET n = 1 WHERE id = 1").unwrap_err();
     assert_eq!(script.sqlstate(), SqlState::INVALID_TRANSACTION_STATE);
     assert_eq!(value(&db, 1), 0, "it was rolled back, and holds no lock");
@@ -113,7 +113,7 @@ fn rust_values_are_what_they_look_like() {
     for column in ["at", "day", "i"] {
         let refused = db.execute(&format!("UPDATE v SET {column} = $1"), (1_700_000_000_i64,)).unwrap_err();
         assert_eq!(refused.sqlstate(), SqlState::DATATYPE_MISMATCH, "{refused:?}");
-        assert!(refused.fields().hint.is_some(), "{refused:?}");
+        assert!(refused.hint().is_some(), "{refused:?}");
     }
     db.execute("UPDATE v SET at = $1, day = $2, i = $3", ("2026-11-25 12:00+00", "2026-11-25", "1 day"))
         .unwrap();
@@ -135,7 +135,7 @@ fn a_thread_does_not_wait_for_itself() {
         })
         .unwrap_err();
     assert_eq!(refused.sqlstate(), SqlState::LOCK_NOT_AVAILABLE, "{refused:?}");
-    assert!(refused.fields().hint.is_some() && refused.message().contains("own thread"), "{refused:?}");
+    assert!(refused.hint().is_some() && refused.message().contains("own thread"), "{refused:?}");
     assert_eq!(value(&db, 1), 0);
     // Tables, keys and the schema are waited for, too.
     let mut session = db.session().unwrap();

@@ -130,7 +130,7 @@ fn tokens(text: &str, range: Range<usize>) -> Vec<Token> {
 fn check_length(text: &str) -> Result<()> {
     if text.len() > limits::SQL_TEXT_BYTES_MAX {
         return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the SQL text is too long")
-            .detail(format!("The limit is {} bytes.", limits::SQL_TEXT_BYTES_MAX)));
+            .with_detail(format!("The limit is {} bytes.", limits::SQL_TEXT_BYTES_MAX)));
     }
     if text.as_bytes().contains(&0) {
         return Err(zero_byte());
