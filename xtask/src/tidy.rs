@@ -57,9 +57,11 @@ const ROOMS: &[Room] = &[
         tests_know: &["sim"],
         unsafe_in: &[],
     },
+    Room { name: "derive", knows: &[], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "planaria",
         knows: &[
+            "derive",
             "base",
             "catalog",
             "storage",
@@ -73,7 +75,7 @@ const ROOMS: &[Room] = &[
             "checkpoint",
             "recovery",
         ],
-        tests_know: &["sim", "workload"],
+        tests_know: &["planaria", "sim", "workload"],
         unsafe_in: &["crates/planaria/tests/it/fork.rs"],
     },
     Room {
@@ -97,6 +99,8 @@ const ROOMS: &[Room] = &[
     },
     Room { name: "graph", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room { name: "server", knows: &["base", "planaria", "graph"], tests_know: &["sim"], unsafe_in: &[] },
+    Room { name: "tokio", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "examples", knows: &[], tests_know: &["planaria", "tokio"], unsafe_in: &[] },
     Room { name: "fuzz", knows: &["planaria", "server", "sim"], tests_know: &[], unsafe_in: &[] },
     Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room {
@@ -152,6 +156,7 @@ const PAGES: &[&str] = &[
     "docs/dependencies.md",
     "docs/formats/checkpoint.md",
     "docs/formats/log.md",
+    "docs/guide/embedding.md",
     "docs/howto/add-a-protocol.md",
     "docs/howto/add-a-recovery-scheme.md",
     "docs/howto/add-a-version-storage.md",
@@ -170,6 +175,7 @@ pub fn run() -> ExitCode {
     directions(&root, &mut wrong);
     sources(&root, &mut wrong);
     dependencies(&root, &mut wrong);
+    publishing(&root, &mut wrong);
     crate::mutants::check(&mut wrong);
     crate::book::check(&mut wrong);
     for page in PAGES {
@@ -281,6 +287,51 @@ fn dependencies(root: &Path, wrong: &mut Vec<String>) {
     for name in here {
         if !declared.iter().any(|d| d == name) {
             wrong.push(format!("docs/dependencies.md: `{name}` is no dependency"));
+        }
+    }
+}
+
+/// Crates that no registry is to have: tests, and what builds with none but this checkout.
+const UNPUBLISHED: &[&str] = &["fuzz", "differential", "examples"];
+
+/// What registries want to know of each crate; and one Rust, the same wherever it is named.
+fn publishing(root: &Path, wrong: &mut Vec<String>) {
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_default();
+    let workspace = read("Cargo.toml");
+    let oldest = workspace.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'));
+    let Some(oldest) = oldest else { return wrong.push("Cargo.toml: no rust-version".into()) };
+    if !read("README.md").contains(&format!("Rust {oldest}")) {
+        wrong.push(format!("README.md: does not say that it takes Rust {oldest}"));
+    }
+    for file in ["rust-toolchain", "rust-toolchain.toml"] {
+        let text = read(file);
+        if !text.is_empty() && !text.contains(oldest) {
+            wrong.push(format!("{file}: names another Rust than {oldest} of Cargo.toml"));
+        }
+    }
+    for room in ROOMS {
+        let path = format!("crates/{}/Cargo.toml", room.name);
+        let manifest = read(&path);
+        let package = manifest.split("\n[").next().unwrap_or_default();
+        let has = |key: &str| package.lines().any(|line| line.starts_with(key));
+        if UNPUBLISHED.contains(&room.name) {
+            if !has("publish = false") {
+                wrong.push(format!("{path}: is not to be published"));
+            }
+            continue;
+        }
+        for key in
+            ["description = ", "license.", "readme.", "keywords.", "categories.", "rust-version.", "version."]
+        {
+            if !has(key) {
+                wrong.push(format!("{path}: has no {}", key.trim_end_matches(['.', ' ', '='])));
+            }
+        }
+    }
+    // Rooms that a published one is built with have a version that registries can find.
+    for line in workspace.lines().filter(|line| line.starts_with("planaria") && line.contains("path = ")) {
+        if !line.contains("version = ") {
+            wrong.push(format!("Cargo.toml: no version in `{line}`"));
         }
     }
 }

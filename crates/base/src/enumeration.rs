@@ -86,7 +86,7 @@ impl Enum {
             if labels[..at].contains(text) {
                 let message = "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"";
                 let detail = format!("Key (enumtypid, enumlabel)=({oid}, {text}) already exists.");
-                return Err(Error::new(SqlState::UNIQUE_VIOLATION, message).detail(detail));
+                return Err(Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(detail));
             }
             let rank = i32::try_from(at + 1).ok().and_then(|n| n.checked_mul(GAP)).ok_or_else(no_room)?;
             all.push(Label { rank, text: text.clone() });
@@ -216,10 +216,12 @@ pub fn label_exists(text: &str) -> Error {
 
 fn no_room() -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "there is no room for another label there")
-        .detail(
+        .with_detail(
             "Labels are kept as numbers that have their order, and 16 in a row can be put in at one place.",
         )
-        .hint("Make a new type with all labels, and ALTER the columns to it with USING column::text::type.")
+        .with_hint(
+            "Make a new type with all labels, and ALTER the columns to it with USING column::text::type.",
+        )
 }
 
 fn check_label(text: &str) -> Result<()> {
@@ -228,7 +230,7 @@ fn check_label(text: &str) -> Result<()> {
     }
     let message = format!("invalid enum label \"{text}\"");
     let detail = format!("Labels must be {NAME_BYTES_MAX} bytes or less.");
-    Err(Error::new(SqlState::INVALID_NAME, message).detail(detail))
+    Err(Error::new(SqlState::INVALID_NAME, message).with_detail(detail))
 }
 
 #[cfg(test)]

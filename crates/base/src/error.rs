@@ -229,7 +229,7 @@ impl Error {
     /// `0A000`: what Planaria does not do, with a hint at what does.
     #[cold]
     pub fn unsupported(what: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).hint(hint)
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).with_hint(hint)
     }
     /// `XX001`: what a file says cannot be. Its checksums may fit nevertheless.
     #[cold]
@@ -252,13 +252,13 @@ impl Error {
     }
     /// Adds a detail.
     #[must_use]
-    pub fn detail(mut self, detail: impl Into<String>) -> Error {
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Error {
         self.0.detail = Some(detail.into());
         self
     }
     /// Adds a hint.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
         self.0.hint = Some(hint.into());
         self
     }
@@ -309,6 +309,18 @@ impl Error {
     /// The message alone.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+    /// More about this case, if there is more.
+    pub fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+    /// What to do about it, if somebody knows.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+    /// Where in the SQL text, in bytes from its start (0-based).
+    pub fn position(&self) -> Option<u32> {
+        self.0.position
     }
     /// All fields.
     pub fn fields(&self) -> &Fields {

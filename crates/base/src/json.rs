@@ -269,7 +269,7 @@ impl<'a> Lexer<'a> {
         let dots = if from > 0 { "..." } else { "" };
         let more = if self.text[self.at..].trim_end().is_empty() { "" } else { "..." };
         Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
-            .detail(detail)
+            .with_detail(detail)
             .context(format!("JSON data, line {number}: {dots}{}{more}", &before[from..]))
     }
 }

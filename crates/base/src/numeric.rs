@@ -70,7 +70,7 @@ fn pow10(n: u32) -> Option<i128> {
 #[cold]
 #[inline(never)]
 pub(crate) fn overflow() -> Error {
-    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format").detail(format!(
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format").with_detail(format!(
         "A numeric keeps at most {NUMERIC_DIGITS_MAX} significant digits, {NUMERIC_SCALE_MAX} of them after the point."
     ))
 }
@@ -287,7 +287,7 @@ impl Numeric {
 fn field_overflow(precision: u8, scale: u8) -> Error {
     let whole = i32::from(precision) - i32::from(scale);
     let bound = if whole == 0 { "1".to_owned() } else { format!("10^{whole}") };
-    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").detail(format!(
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").with_detail(format!(
         "A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."
     ))
 }

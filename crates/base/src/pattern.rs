@@ -311,9 +311,8 @@ pub fn similar(pattern: &str, escape: &str) -> Result<String> {
     let escape = escapes.next();
     if escapes.next().is_some() {
         let message = "invalid escape string";
-        return Err(
-            Error::new(SqlState::new("22025"), message).hint("Escape string must be empty or one character.")
-        );
+        return Err(Error::new(SqlState::new("22025"), message)
+            .with_hint("Escape string must be empty or one character."));
     }
     let mut out = "^(?:".to_owned();
     let mut chars = pattern.chars();

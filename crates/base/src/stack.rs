@@ -42,7 +42,7 @@ pub fn check() -> Result<()> {
 
 #[cold]
 fn too_deep() -> Error {
-    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(format!(
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(format!(
         "The limit is {}kB of stack. Nest less: views, subqueries, expressions and blocks inside each other count.",
         STACK_BYTES_MAX >> 10
     ))

@@ -295,9 +295,8 @@ impl Rights {
         while let Some(grant) = grants.iter().copied().find(dependent) {
             if dependents == Dependents::Restrict {
                 let state = SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
-                return Err(
-                    Error::new(state, "dependent privileges exist").hint("Use CASCADE to revoke them too.")
-                );
+                return Err(Error::new(state, "dependent privileges exist")
+                    .with_hint("Use CASCADE to revoke them too."));
             }
             let (privileges, options) = (lost, lost);
             self.take(grants, Grant { privileges, options, ..grant }, dependents)?;

@@ -226,7 +226,7 @@ pub fn bench(options: &Options) -> Result<()> {
     }
     if options.recover && dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         let what = format!("the directory {} is not empty", dir.display());
-        return Err(Error::new(SqlState::OBJECT_IN_USE, what).hint("--recover makes its own database."));
+        return Err(Error::new(SqlState::OBJECT_IN_USE, what).with_hint("--recover makes its own database."));
     }
     let start = Instant::now();
     let line = Line::new();

@@ -168,7 +168,7 @@ fn transaction(text: &str) -> Result<(u64, u32)> {
     let parsed = text.split_once(':').and_then(|(epoch, n)| Some((epoch.parse().ok()?, n.parse().ok()?)));
     parsed.ok_or_else(|| {
         Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is no transaction"))
-            .hint("Transactions are EPOCH:NUMBER, as planaria log inspect shows them.")
+            .with_hint("Transactions are EPOCH:NUMBER, as planaria log inspect shows them.")
     })
 }
 

@@ -82,7 +82,7 @@ pub fn demo(options: &Options) -> Result<()> {
             SqlState::OBJECT_IN_USE,
             format!("the directory {} is not empty", dir.display()),
         )
-        .hint("Give an empty or a new directory; the demo makes its own database."));
+        .with_hint("Give an empty or a new directory; the demo makes its own database."));
     }
     let name = format!("Planaria {}", env!("CARGO_PKG_VERSION"));
     println!("{}: a database that regrows after a crash.\n", bold(&name));

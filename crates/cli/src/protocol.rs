@@ -22,7 +22,7 @@ impl Protocol {
             Protocol::UpperBound(bound) if is_wanted => {
                 let what =
                     format!("{bound} loses updates, and is an upper bound for measurements in memory alone");
-                Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, what).hint("Use --durability off."))
+                Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, what).with_hint("Use --durability off."))
             }
             Protocol::UpperBound(bound) => {
                 eprintln!("{bound} is no protocol for a database: it is not serializable, and loses updates");

@@ -155,7 +155,7 @@ pub fn status(options: &StatusOptions) -> Result<()> {
     if Path::new(&options.address).is_dir() {
         let message = format!("\"{}\" is a directory, not the address of a server", options.address);
         return Err(invalid(message)
-            .hint("planaria checkpoint inspect and planaria log inspect look at directories."));
+            .with_hint("planaria checkpoint inspect and planaria log inspect look at directories."));
     }
     let address = addresses(std::slice::from_ref(&options.address))?[0];
     let mut answer = String::new();
@@ -168,7 +168,7 @@ pub fn status(options: &StatusOptions) -> Result<()> {
     };
     ask().map_err(|e| {
         Error::new(SqlState::CONNECTION_FAILURE, format!("no server answers at {address}: {e}"))
-            .hint("It must run with --metrics ADDR:PORT.")
+            .with_hint("It must run with --metrics ADDR:PORT.")
     })?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     if !head.starts_with("HTTP/1.1 200") {

@@ -310,7 +310,7 @@ impl Settings {
             let place = SEVERITIES.iter().position(|s| s == level);
             let place = place.ok_or_else(|| {
                 invalid(format!("invalid value for parameter \"log_min_error_statement\": \"{level}\""))
-                    .hint(format!("Available values: {}.", SEVERITIES.join(", ")))
+                    .with_hint(format!("Available values: {}.", SEVERITIES.join(", ")))
             })?;
             config.log_failed_statements = place <= 8;
         }

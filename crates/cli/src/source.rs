@@ -276,7 +276,7 @@ impl Source for Files {
             HostChange::ResetAll => table.clear(),
             HostChange::Set("set", _) | HostChange::Reset("set") => {
                 return Err(invalid("parameter \"set\" cannot be set by ALTER SYSTEM")
-                    .hint("Set what sessions begin with by its own name: ALTER SYSTEM SET statement_timeout = '30s'."));
+                    .with_hint("Set what sessions begin with by its own name: ALTER SYSTEM SET statement_timeout = '30s'."));
             }
             HostChange::Set(name, text) if standard.contains_key(name) => {
                 table.insert(name.to_owned(), value_of(name, text)?);
@@ -305,7 +305,7 @@ impl Source for Files {
             });
             alone.map_err(|error| {
                 let message = format!("invalid value for parameter \"{name}\": \"{text}\"");
-                Error::new(SqlState::INVALID_PARAMETER_VALUE, message).detail(error.message())
+                Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_detail(error.message())
             })?;
         }
         self.write_auto(&table)

@@ -365,7 +365,7 @@ fn hash_key(key: &[Slot], heap: &Heap) -> u32 {
 #[cold]
 fn too_large() -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "intermediate result exceeds 4 GiB")
-        .hint("Split the work into smaller statements.")
+        .with_hint("Split the work into smaller statements.")
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl TaskGraph {
     /// another.
     pub fn read(path: &Path) -> Result<TaskGraph> {
         let text =
-            std::fs::read_to_string(path).map_err(|e| Error::file("read file", path, e).hint(WRITES))?;
+            std::fs::read_to_string(path).map_err(|e| Error::file("read file", path, e).with_hint(WRITES))?;
         let graph: TaskGraph = serde_json::from_str(&text).map_err(|e| unusable(path, &e.to_string()))?;
         for (place, task) in (0u32..).zip(&graph.tasks) {
             if let Some(later) = task.after.iter().find(|p| **p >= place) {
@@ -174,7 +174,7 @@ fn unusable(path: &Path, what: &str) -> Error {
         SqlState::INVALID_PARAMETER_VALUE,
         format!("{} is no recorded task graph: {what}", path.display()),
     )
-    .hint(WRITES)
+    .with_hint(WRITES)
 }
 
 /// What a simulation gives.

@@ -179,14 +179,14 @@ impl Batch {
             ),
             "Open the database with the version of Planaria that wrote the log.",
         )
-        .detail(format!("The first of them is transaction {ts:?}."))
+        .with_detail(format!("The first of them is transaction {ts:?}."))
     }
 }
 
 /// Frames that check out but hold what no writer makes.
 fn unreadable(epoch: Epoch) -> Error {
     Error::new(SqlState::DATA_CORRUPTED, format!("log records of epoch {} cannot be decoded", epoch.0))
-        .hint("the log may have been written by a newer version of Planaria")
+        .with_hint("the log may have been written by a newer version of Planaria")
 }
 
 /// Batches in commit order, each read when it is asked for. After an error there are no more.

@@ -383,7 +383,7 @@ impl Shared {
                 let device = self.files.as_ref().map_or(String::new(), |files| files.device.describe(""));
                 let message = format!("no room is left on the disk for the log in \"{device}\"");
                 Error::new(SqlState::DISK_FULL, message)
-                    .hint("Free some space: transactions can commit again as soon as there is room.")
+                    .with_hint("Free some space: transactions can commit again as soon as there is room.")
             }
             None => Error::new(SqlState::ADMIN_SHUTDOWN, "the database is shutting down"),
         }
@@ -533,8 +533,8 @@ impl Shared {
             .failure
             .get_or_init(|| {
                 error
-                    .detail("The log could not be written; no transaction can commit any more.")
-                    .hint("Free the cause, then restart the database: what was acknowledged is safe.")
+                    .with_detail("The log could not be written; no transaction can commit any more.")
+                    .with_hint("Free the cause, then restart the database: what was acknowledged is safe.")
             })
             .clone();
         self.state.store(FAILED, Ordering::SeqCst);
@@ -581,7 +581,7 @@ pub fn of_another_process() -> Error {
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
         "this process did not open the database, but was forked from the one that did",
     )
-    .hint("Open the database after fork(), in the process that uses it, or connect to a server.")
+    .with_hint("Open the database after fork(), in the process that uses it, or connect to a server.")
 }
 
 /// Fails the log if a round unwinds.

@@ -80,11 +80,11 @@ impl LogReader {
                 let message = format!("database \"{}\" is in use by {by}", device.describe(""));
                 let error = Error::new(SqlState::OBJECT_IN_USE, message);
                 match holder {
-                    Holder::This => error.hint("Share the Database that is open, or close it first."),
+                    Holder::This => error.with_hint("Share the Database that is open, or close it first."),
                     Holder::Process(number) => error
-                        .detail(format!("It is the process with the number {number}."))
-                        .hint("End that process first, or connect to it."),
-                    Holder::Unknown => error.hint("End that process first, or connect to it."),
+                        .with_detail(format!("It is the process with the number {number}."))
+                        .with_hint("End that process first, or connect to it."),
+                    Holder::Unknown => error.with_hint("End that process first, or connect to it."),
                 }
             }
             _ => e.into(),
@@ -142,7 +142,7 @@ impl LogReader {
             let message =
                 format!("the log in \"{}\" begins after epoch {}, but {what}", device.describe(""), base.0);
             return Err(Error::new(SqlState::DATA_CORRUPTED, message)
-                .hint("restore the checkpoint's files from a backup; nothing was changed"));
+                .with_hint("restore the checkpoint's files from a backup; nothing was changed"));
         }
         let base = base.max(after.unwrap_or_default());
         let mut reader = LogReader {

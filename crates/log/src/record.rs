@@ -252,7 +252,7 @@ impl<'a> RawRecord<'a> {
                 SqlState::DATA_CORRUPTED,
                 format!("log record {:?} of kind {} cannot be decoded", self.commit_ts, self.kind),
             )
-            .hint("the log may have been written by a newer version of Planaria")),
+            .with_hint("the log may have been written by a newer version of Planaria")),
         }
     }
 

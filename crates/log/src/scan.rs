@@ -221,5 +221,5 @@ pub(crate) fn damaged(device: &dyn Device, name: &str, offset: u64, what: &str) 
         SqlState::DATA_CORRUPTED,
         format!("log file \"{}\" is damaged at offset {offset}: {what}", device.describe(name)),
     )
-    .hint("restore the file from a backup; nothing was changed")
+    .with_hint("restore the file from a backup; nothing was changed")
 }

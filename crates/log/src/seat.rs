@@ -170,7 +170,7 @@ impl Seats {
                         SqlState::TOO_MANY_CONNECTIONS,
                         "all seats for sessions are taken",
                     )
-                    .hint(format!("at most {WORKERS_MAX} sessions can be open at a time")));
+                    .with_hint(format!("at most {WORKERS_MAX} sessions can be open at a time")));
                 }
                 self.chunks[used / CHUNK]
                     .get_or_init(|| (0..CHUNK).map(|_| CachePadded::default()).collect());

@@ -14,6 +14,7 @@ use crate::params::Params;
 use crate::row::{Column, Rows};
 use crate::session::copy_triggers::CopyTriggers;
 use crate::session::core::{Block, SessionCore};
+use crate::session::given::Given;
 use crate::session::prepared::{PreparedStatement, Resolved};
 use crate::session::serve::KeptState;
 use crate::session::{PreparedCall, StatementResult, Submitted};
@@ -325,6 +326,13 @@ impl SessionCore {
     pub(crate) fn wait(&mut self, ticket: &Ticket) -> Result<()> {
         self.until_durable(ticket)
     }
+    /// Whether the open transaction will be ended by this thread, and no other.
+    pub(crate) fn stays_on_thread(&mut self, stays: bool) {
+        match stays {
+            true => self.engine.on_threads.began(self.worker),
+            false => self.engine.on_threads.ended(self.worker),
+        }
+    }
     /// Whether the session has advisory locks, which cannot be another one's.
     pub(crate) fn keeps_locks(&self) -> bool {
         !self.own_locks.is_empty()
@@ -388,8 +396,8 @@ impl SessionCore {
     pub(crate) fn setting_milliseconds(&self, name: &str) -> u64 {
         self.settings.milliseconds(name)
     }
-    pub(crate) fn resolve_call(&mut self, name: &str, arguments: usize) -> Result<Arc<Resolved>> {
-        self.in_time(|s| s.resolve(name, arguments)).map(Arc::new)
+    pub(crate) fn resolve_call(&mut self, name: &str, given: &Given) -> Result<Arc<Resolved>> {
+        self.in_time(|s| s.resolve(name, given)).map(Arc::new)
     }
     pub(crate) fn submit(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted> {
         let outcome = self.in_time(|s| s.submit_call(call, params));

@@ -78,14 +78,14 @@ fn device(path: &Path) -> Result<Arc<DirectoryDevice>> {
     let device = DirectoryDevice::read_only(path);
     device
         .map(Arc::new)
-        .map_err(|e| Error::file("open directory", path, e).hint("Name the directory of a database."))
+        .map_err(|e| Error::file("open directory", path, e).with_hint("Name the directory of a database."))
 }
 
 fn newest(device: &dyn Device) -> Result<Manifest> {
     planaria_checkpoint::open(device)?.ok_or_else(|| {
         let message = format!("there is no checkpoint in \"{}\"", device.describe(""));
         Error::new(SqlState::UNDEFINED_FILE, message)
-            .hint("CHECKPOINT writes one into the directory of a database.")
+            .with_hint("CHECKPOINT writes one into the directory of a database.")
     })
 }
 
@@ -262,7 +262,7 @@ impl Restore {
         if self.log.is_none() && reader.is_live() {
             let message = format!("database \"{}\" is in use by another process", from.describe(""));
             return Err(Error::new(SqlState::OBJECT_IN_USE, message)
-                .hint("Run BACKUP TO 'directory' in a session of the server."));
+                .with_hint("Run BACKUP TO 'directory' in a session of the server."));
         }
         match (checkpoint.as_ref().map(|c| c.database), reader.database()) {
             (None, None) => {
@@ -282,8 +282,10 @@ impl Restore {
         };
         if let Some(epoch) = wanted.filter(|epoch| *epoch > last || *epoch <= after.0) {
             let message = format!("there is no transaction of epoch {epoch} to restore up to");
-            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                .detail(format!("The backup is of epoch {}, the log ends with epoch {last}.", after.0)));
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_detail(format!(
+                "The backup is of epoch {}, the log ends with epoch {last}.",
+                after.0
+            )));
         }
         if let (Some(Until::Time(time)), Some(c)) = (self.until, &checkpoint)
             && time < c.notes.began_micros
@@ -291,8 +293,8 @@ impl Restore {
             let message = "the backup was taken after the time to restore up to";
             let began = Datum::Int(c.notes.began_micros).display(&Type::Timestamp);
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                .detail(format!("It was begun at {began} UTC."))
-                .hint("Take an older one."));
+                .with_detail(format!("It was begun at {began} UTC."))
+                .with_hint("Take an older one."));
         }
         // Made when nothing is wrong with the source: no empty directory is left of a mistake.
         let to = to()?;

@@ -3,6 +3,7 @@
 use crate::api::EngineHandle;
 use crate::clients::Clients;
 use crate::directory::{directory, directory_of_database};
+use crate::from_row::FromRow;
 use crate::hold::Hold;
 use crate::host::Host;
 use crate::opening::{open_engine, open_engine_over};
@@ -13,6 +14,7 @@ use crate::role::Role;
 use crate::row::Rows;
 use crate::session::{Session, Transaction};
 use crate::stats::{CheckpointReport, Stats};
+use crate::trace;
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState};
@@ -43,7 +45,13 @@ use std::time::Duration;
 /// assert_eq!(answer[0].get::<i32>(0)?, 42);
 /// # Ok(()) }
 /// ```
-pub struct Database {
+///
+/// Clones are handles to the same database, which is closed when the last is gone, or by [`Database::close`].
+#[derive(Clone)]
+pub struct Database(Arc<Handle>);
+
+/// What handles share.
+struct Handle {
     engine: Owned<Arc<EngineHandle>>,
     pool: Mutex<Vec<Session>>,
 }
@@ -60,8 +68,8 @@ fn left_open() -> Error {
         SqlState::INVALID_TRANSACTION_STATE,
         "a transaction block was left open on a session that cannot be reached again; it was rolled back",
     )
-    .detail("Each call of a Database may run on another session.")
-    .hint("Use Database::transaction, or open a session with Database::session.")
+    .with_detail("Each call of a Database may run on another session.")
+    .with_hint("Use Database::transaction, or open a session with Database::session.")
 }
 
 impl Database {
@@ -82,22 +90,24 @@ impl Database {
     }
 
     pub(crate) fn open_device(device: Arc<dyn planaria_log::Device>, options: Options) -> Result<Database> {
-        Database::of(|| open_engine(Some(device), options))
+        let place = device.describe("");
+        Database::of(&place, || open_engine(Some(device), options))
     }
 
     pub(crate) fn in_memory_with(options: Options) -> Result<Database> {
-        Database::of(|| open_engine(None, options))
+        Database::of("memory", || open_engine(None, options))
     }
 
     pub(crate) fn in_memory_over<P: Hosted>(options: Options) -> Result<Database> {
-        Database::of(|| open_engine_over::<P>(None, options))
+        Database::of("memory", || open_engine_over::<P>(None, options))
     }
 
     pub(crate) fn open_device_over<P: Hosted>(
         device: Arc<dyn planaria_log::Device>,
         options: Options,
     ) -> Result<Database> {
-        Database::of(|| open_engine_over::<P>(Some(device), options))
+        let place = device.describe("");
+        Database::of(&place, || open_engine_over::<P>(Some(device), options))
     }
 
     /// A database with this one's schema and rows, in memory of its own, that logs to a directory.
@@ -115,21 +125,23 @@ impl Database {
         device: Arc<dyn planaria_log::Device>,
         options: Options,
     ) -> Result<Database> {
-        Database::of(|| self.engine.open_on_copy(Some(device), &options))
+        let place = device.describe("");
+        Database::of(&place, || self.0.engine.open_on_copy(Some(device), &options))
     }
 
-    fn of(open: impl FnOnce() -> Result<Arc<EngineHandle>>) -> Result<Database> {
-        let engine = Owned::new(Box::new(caught(open)?));
-        Ok(Database { engine, pool: Mutex::new(Vec::new()) })
+    fn of(place: &str, open: impl FnOnce() -> Result<Arc<EngineHandle>>) -> Result<Database> {
+        let engine = trace::open(place, || caught(open), |engine| engine.recovery())?;
+        let engine = Owned::new(Box::new(engine));
+        Ok(Database(Arc::new(Handle { engine, pool: Mutex::new(Vec::new()) })))
     }
 
     pub(crate) fn engine(&self) -> &EngineHandle {
-        &self.engine
+        &self.0.engine
     }
 
     /// A new session. 53300 where all slots are taken.
     pub fn session(&self) -> Result<Session> {
-        caught(|| Ok(Session::new(self.engine.session()?)))
+        caught(|| Ok(Session::new(self.0.engine.session()?)))
     }
 
     /// A new session of a role, as if it had logged in: what it may not do is refused. 28000 where the
@@ -143,31 +155,31 @@ impl Database {
 
     /// A role by name, for those who let clients in.
     pub fn role(&self, name: &str) -> Option<Role> {
-        self.engine.catalog().role(name).map(Role::from)
+        self.0.engine.catalog().role(name).map(Role::from)
     }
 
     /// Whether some role has, or ever had, a password: until then nobody can be asked for one. What is true once
     /// stays true, over restarts, in backups, and when the password is taken away.
     pub fn had_passwords(&self) -> bool {
-        self.engine.catalog().had_passwords
+        self.0.engine.catalog().had_passwords
     }
 
     /// What only its files tell of it: the same each time it is opened, and in backups. `None` where nothing is
     /// kept on disk. For secrets that are to be the same after a restart.
     pub fn identity(&self) -> Option<[u8; 16]> {
-        self.engine.identity()
+        self.0.engine.identity()
     }
 
     /// Memory that is taken on behalf of clients, nothing at first: to count against the memory budget.
     pub fn hold(&self) -> Hold {
-        Hold::new(self.engine.clone())
+        Hold::new(self.0.engine.clone())
     }
 
     /// Runs `f` with a session of the pool.
     fn with_session<T>(&self, f: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         // Who had the pool when the process was copied has it there for good.
-        self.engine.check_process()?;
-        let pooled = self.pool.lock().pop();
+        self.0.engine.check_process()?;
+        let pooled = self.0.pool.lock().pop();
         let mut session = match pooled {
             Some(session) => session,
             None => self.session()?,
@@ -179,7 +191,7 @@ impl Database {
             return outcome.and_then(|_| Err(left_open()));
         }
         if !session.has_panicked() {
-            self.pool.lock().push(session);
+            self.0.pool.lock().push(session);
         }
         outcome
     }
@@ -235,6 +247,42 @@ impl Database {
         self.with_session(|s| s.query(sql, params))
     }
 
+    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`].
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// db.execute_script("CREATE TABLE t (id int PRIMARY KEY, name text); INSERT INTO t VALUES (1, 'one'), (2, NULL)")?;
+    /// let all: Vec<(i32, Option<String>)> = db.query_as("SELECT id, name FROM t ORDER BY id", ())?;
+    /// assert_eq!(all, [(1, Some("one".to_owned())), (2, None)]);
+    /// let (count,): (i64,) = db.query_one("SELECT count(*) FROM t", ())?;
+    /// assert_eq!(count, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn query_as<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<Vec<T>> {
+        self.with_session(|s| s.query_as(sql, params))
+    }
+
+    /// The same of one row: P0002 where there is none, P0003 where there are several.
+    pub fn query_one<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<T> {
+        self.with_session(|s| s.query_one(sql, params))
+    }
+
+    /// The same of one row or none: P0003 where there are several.
+    pub fn query_optional<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<Option<T>> {
+        self.with_session(|s| s.query_optional(sql, params))
+    }
+
+    /// Runs a query and hands on its rows one by one: see [`Session::query_each`].
+    pub fn query_each<T: FromRow>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        f: impl FnMut(T) -> Result<()>,
+    ) -> Result<u64> {
+        self.with_session(|s| s.query_each(sql, params, f))
+    }
+
     /// Runs the statements of a script, each its own transaction unless the script says BEGIN. 25000 if a block is open
     /// at its end.
     pub fn execute_script(&self, sql: &str) -> Result<()> {
@@ -244,80 +292,82 @@ impl Database {
     /// Tells SQL who is connected: `pg_stat_activity` and its like then speak of these, for as long as they
     /// live. For who serves the database to others.
     pub fn served_to(&self, clients: &Arc<dyn Clients>) {
-        self.engine.served_to(clients);
+        self.0.engine.served_to(clients);
     }
 
     /// Tells SQL of the server around it, for as long as that lives: its settings, and what statements have taken.
     pub fn hosted_by(&self, host: &Arc<dyn Host>) {
-        self.engine.hosted_by(host);
+        self.0.engine.hosted_by(host);
     }
 
     /// Takes over from options what can change while the database is open: what sessions begin with, for those that begin
     /// from now on, and when checkpoints are written. 42704, 22023 or 55P02, and nothing is changed, for what sessions
     /// cannot begin with.
     pub fn reconfigure(&self, options: &Options) -> Result<()> {
-        self.engine.reconfigure(options)
+        self.0.engine.reconfigure(options)
     }
 
     /// Counters and memory.
     pub fn stats(&self) -> Stats {
-        self.engine.stats()
+        self.0.engine.stats()
     }
 
     /// What recovery did when this database was opened; `None` where there was nothing to recover.
     pub fn recovery(&self) -> Option<RecoveryReport> {
-        self.engine.recovery()
+        self.0.engine.recovery()
     }
 
     /// A digest of each table's rows (its name first), in order of the names: equal for equal
     /// contents, whatever the order the rows came in. Takes the database for itself meanwhile.
     pub fn digests(&self) -> Result<Vec<(String, u128)>> {
-        caught(|| self.engine.digests())
+        caught(|| self.0.engine.digests())
     }
 
     /// Checks that every row stands in every index once, under its key, and nothing else does; XX001
     /// names the table and says what is wrong. Takes the database for itself meanwhile.
     pub fn check(&self) -> Result<()> {
-        caught(|| self.engine.check())
+        caught(|| self.0.engine.check())
     }
 
     /// Writes a checkpoint: all rows as of now, from which a recovery begins from then on; then deletes the
     /// log before it. Transactions go on meanwhile (under protocol `serial` they wait). After an error the
     /// checkpoint before, and the log after it, are as they were: 53100 where the disk is full.
     pub fn checkpoint(&self) -> Result<CheckpointReport> {
-        caught(|| self.engine.checkpoint(Duration::ZERO))
+        caught(|| self.0.engine.checkpoint(Duration::ZERO))
     }
 
     /// The same, spread over about so much time, so that the cores are left to transactions, as they are by
     /// checkpoints that come by themselves. At full speed from when somebody else asks for a checkpoint.
     pub fn checkpoint_over(&self, time: Duration) -> Result<CheckpointReport> {
-        caught(|| self.engine.checkpoint(time))
+        caught(|| self.0.engine.checkpoint(time))
     }
 
     /// Writes all rows as of now into another directory, empty or not there yet, from which they can be
     /// restored: a database that is opened there is this one as it was. Transactions go on meanwhile, as for a checkpoint.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<CheckpointReport> {
-        caught(|| self.engine.backup(directory(path.as_ref())?, None))
+        caught(|| self.0.engine.backup(directory(path.as_ref())?, None))
     }
 
     /// The same on any device: for tests on a simulated disk.
     #[doc(hidden)]
     pub fn backup_device(&self, device: Arc<dyn planaria_log::Device>) -> Result<CheckpointReport> {
-        self.engine.backup(device, None)
+        self.0.engine.backup(device, None)
     }
 
     /// Returns when everything committed so far is on disk, whatever the durability; at once where
     /// nothing is logged.
     pub fn flush(&self) -> Result<()> {
-        self.engine.flush()
+        self.0.engine.flush()
     }
 
     /// Writes out the log (and before that a checkpoint, with [`Options::checkpoint_on_close`]), syncs it and
-    /// closes the database; sessions still open hear 57P01, whatever they do next.
+    /// closes the database, for all its handles; sessions still open hear 57P01, whatever they do next or wait for.
     /// Dropping the last handle does the same but cannot report an error.
     pub fn close(self) -> Result<()> {
-        self.engine.check_process()?;
-        self.pool.lock().clear();
-        caught(|| self.engine.close())
+        self.0.engine.check_process()?;
+        self.0.pool.lock().clear();
+        let outcome = caught(|| self.0.engine.close());
+        trace::closed(&outcome);
+        outcome
     }
 }

@@ -96,5 +96,5 @@ pub(crate) fn not_of_a_session(setting: &HostSetting) -> Error {
             "ALTER SYSTEM SET notes a value for the next start.",
         ),
     };
-    Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message).hint(hint)
+    Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message).with_hint(hint)
 }

@@ -36,14 +36,17 @@ mod api;
 mod change;
 pub mod checkpoint;
 mod clients;
+mod convert;
 mod database;
 mod describe;
 mod directory;
 mod engine;
+mod from_row;
 mod graph;
 mod hold;
 mod host;
 pub mod log;
+mod named;
 mod notice;
 mod opening;
 mod options;
@@ -60,12 +63,17 @@ mod statement;
 mod stats;
 mod system;
 mod ticket;
+mod trace;
 
 pub use clients::{Client, ClientState, Clients, Signal};
+#[cfg(feature = "serde_json")]
+pub use convert::Json;
 pub use database::Database;
+pub use from_row::FromRow;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest, GraphRole};
 pub use hold::Hold;
 pub use host::{Host, HostChange, HostSetting, StatementStatistics};
+pub use named::Named;
 pub use notice::Notice;
 #[doc(hidden)]
 pub use options::UpperBound;
@@ -76,6 +84,37 @@ pub use options::{
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::datetime::Interval;
 pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};
+/// Reads a struct from a row, each field from the column of its name: see [`FromRow`](trait@FromRow).
+///
+/// ```
+/// # fn main() -> planaria::Result<()> {
+/// use planaria::{FromRow, Params};
+///
+/// #[derive(Debug, PartialEq, FromRow, Params)]
+/// struct Account {
+///     id: i64,
+///     #[planaria(rename = "owner_name")]
+///     owner: Option<String>,
+///     #[planaria(skip)]
+///     dirty: bool,
+/// }
+///
+/// let db = planaria::Database::in_memory()?;
+/// db.execute_script("CREATE TABLE account (id bigint PRIMARY KEY, owner_name text)")?;
+/// let account = Account { id: 1, owner: Some("Ada".into()), dirty: false };
+/// db.execute("INSERT INTO account VALUES (:id, :owner_name)", &account)?;
+/// let read: Account = db.query_one("SELECT * FROM account", ())?;
+/// assert_eq!(read, account);
+/// # Ok(()) }
+/// ```
+///
+/// `#[planaria(..)]` of a field takes `rename = "name"`, `skip` (no column, no parameter: its `Default`) and `default` (where the
+/// answer has no such column); of the struct, `crate = "path"`.
+#[cfg(feature = "derive")]
+pub use planaria_derive::FromRow;
+/// Makes a struct a list of parameters by name: see [`FromRow`](derive@FromRow), which takes the same attributes.
+#[cfg(feature = "derive")]
+pub use planaria_derive::Params;
 pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Origin, Row, Rows};
 pub use session::{Canceller, Pauses, PreparedCall, Session, StatementResult, Submitted, Transaction};

@@ -233,6 +233,7 @@ pub struct Options {
     pub(crate) defaults: Vec<(String, String)>,
     pub(crate) memory_budget: Option<u64>,
     pub(crate) on_recovery: Option<OnRecovery>,
+    pub(crate) slow_statement: Duration,
 }
 
 impl Default for Options {
@@ -270,6 +271,7 @@ impl Options {
             defaults: Vec::new(),
             memory_budget: None,
             on_recovery: None,
+            slow_statement: Duration::from_secs(1),
         }
     }
     /// Chooses the concurrency protocol.
@@ -398,6 +400,13 @@ impl Options {
     #[must_use]
     pub fn on_recovery(mut self, f: impl Fn(RecoveryProgress) + Send + Sync + 'static) -> Options {
         self.on_recovery = Some(Arc::new(f));
+        self
+    }
+    /// How long a statement or call takes at least to be told as a slow one, where the cargo feature `tracing` is on: 1 s;
+    /// with 0 none is.
+    #[must_use]
+    pub fn slow_statement(mut self, time: Duration) -> Options {
+        self.slow_statement = time;
         self
     }
     /// Size of the log's files in bytes, and epochs one spans at most: for tests that want many files.

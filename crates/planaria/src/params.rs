@@ -13,7 +13,8 @@
 //! writes it straight into the call's registers, converted to the declared type.
 
 use planaria_base::datetime::Interval;
-use planaria_base::{Datum, Numeric};
+use planaria_base::{Datum, Numeric, SqlState};
+use std::fmt;
 
 /// A borrowed parameter.
 #[derive(Clone, Copy)]
@@ -40,6 +41,18 @@ pub enum ParamRef<'a> {
     Interval(Interval),
     /// array
     Array(&'a dyn Params),
+    /// date, in days from 2000-01-01
+    Date(i64),
+    /// time, in microseconds from midnight
+    Time(i64),
+    /// timestamp, in microseconds from 2000-01-01 00:00
+    Timestamp(i64),
+    /// timestamp with time zone, in microseconds from 2000-01-01 00:00 UTC
+    TimestampTz(i64),
+    /// json or jsonb, as it writes itself; a [`fmt::Error`] refuses it
+    Json(&'a dyn fmt::Display),
+    /// A value that no SQL value can be: the statement fails with this.
+    Refused(SqlState, &'static str),
 }
 
 /// A value that can be a parameter.
@@ -57,12 +70,19 @@ pub trait Param {
     }
 }
 
-/// A list of parameters: tuples, slices and arrays of [`Param`]s, `()` for none.
+/// A list of parameters: tuples, slices and arrays of [`Param`]s, `()` for none; [`params!`](crate::params!) for any number
+/// of them, [`named!`](crate::named!) and `#[derive(Params)]` for those with names.
 pub trait Params {
     /// How many.
     fn count(&self) -> usize;
     /// The `i`-th, from 0; `i` is below `count`.
     fn param(&self, i: usize) -> ParamRef<'_>;
+    /// Their names, if they are not by position: a statement says `:name`, and a call gives each argument to the parameter
+    /// of that name.
+    #[inline]
+    fn names(&self) -> Option<&[&str]> {
+        None
+    }
 }
 
 macro_rules! simple_params {
@@ -190,6 +210,10 @@ impl<P: Params + ?Sized> Params for &P {
     }
     fn param(&self, i: usize) -> ParamRef<'_> {
         (**self).param(i)
+    }
+    #[inline]
+    fn names(&self) -> Option<&[&str]> {
+        (**self).names()
     }
 }
 

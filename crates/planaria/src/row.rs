@@ -141,10 +141,10 @@ pub trait FromDatum: Sized {
 }
 
 #[cold]
-fn mismatch<T>(value: &Datum, ty: &Type, wanted: &str) -> Result<T> {
+pub(crate) fn mismatch<T>(value: &Datum, ty: &Type, wanted: &str) -> Result<T> {
     if value.is_null() {
         return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, format!("NULL cannot be read as {wanted}"))
-            .hint(format!("Read it as Option<{wanted}>.")));
+            .with_hint(format!("Read it as Option<{wanted}>.")));
     }
     Err(Error::new(SqlState::DATATYPE_MISMATCH, format!("a value of type {ty} cannot be read as {wanted}")))
 }

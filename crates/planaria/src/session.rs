@@ -12,6 +12,7 @@ pub(crate) mod deferred;
 pub(crate) mod explain;
 pub(crate) mod explain_recovery;
 pub(crate) mod fetch;
+pub(crate) mod given;
 pub(crate) mod healing;
 pub(crate) mod in_time;
 pub(crate) mod locking;
@@ -36,16 +37,21 @@ pub(crate) mod user;
 pub(crate) mod waiting;
 
 use self::core::SessionCore;
+use self::given::Given;
 pub use self::pauses::Pauses;
+use crate::from_row::FromRow;
+use crate::named::{self as by_name, InOrder};
 use crate::notice::Notice;
 use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::row::Rows;
+use crate::sink::Each;
 use crate::statement::Statement;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
 use planaria_syntax::parse;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,7 +83,7 @@ pub struct Submitted {
 /// Belongs to no session; make one for each thread, so that threads share no counter.
 pub struct PreparedCall {
     pub(crate) name: String,
-    pub(crate) arguments: usize,
+    pub(crate) given: Given,
     pub(crate) resolved: ArcSwap<crate::session::prepared::Resolved>,
 }
 
@@ -166,30 +172,83 @@ impl Session {
         self.api.log_in_as(role)
     }
 
+    /// Runs `f`, and tells of it as what `text` says.
+    #[inline]
+    fn told<T>(&mut self, text: &str, f: impl FnOnce(&mut SessionCore) -> Result<T>) -> Result<T> {
+        let slow = self.api.engine.slow_statement;
+        crate::trace::statement(text, slow, || self.guarded(f))
+    }
+
+    #[inline]
+    fn answer(&mut self, sql: &str, params: &dyn Params) -> Result<StatementResult> {
+        match params.names() {
+            None => {
+                self.told(sql, |api| api.statement_text(sql, params)).map_err(|e| by_name::hinted(e, sql))
+            }
+            Some(names) => {
+                let numbered = caught(|| by_name::numbered(sql))?;
+                let order = by_name::order(names, &numbered.names)?;
+                self.told(sql, |api| api.statement_text(&numbered.text, &InOrder { params, order: &order }))
+                    .map_err(|e| by_name::moved(e, &numbered))
+            }
+        }
+    }
+
+    #[inline]
+    fn prepared_answer(&mut self, statement: &Statement, params: &dyn Params) -> Result<StatementResult> {
+        match params.names() {
+            None => self.told(statement.text(), |api| api.run_prepared(&statement.inner, params)),
+            Some(names) => {
+                let order = by_name::order(names, statement.names.as_deref().unwrap_or_default())?;
+                self.told(statement.text(), |api| {
+                    api.run_prepared(&statement.inner, &InOrder { params, order: &order })
+                })
+            }
+        }
+    }
+
     /// Runs one statement; returns the number of rows affected or returned.
     pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<u64> {
-        Ok(self.guarded(|api| api.statement_text(sql, &params))?.count)
+        Ok(self.answer(sql, &params)?.count)
     }
 
     /// Runs one statement; returns its rows (none for statements that have none).
     pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows> {
-        Ok(self.guarded(|api| api.statement_text(sql, &params))?.rows.unwrap_or_else(Rows::empty))
+        Ok(self.answer(sql, &params)?.rows.unwrap_or_else(Rows::empty))
     }
 
-    /// Analyses a statement with `$n` parameters.
+    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`].
+    pub fn query_as<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<Vec<T>> {
+        self.query(sql, params)?.read()
+    }
+
+    /// The same of one row: P0002 where there is none, P0003 where there are several.
+    pub fn query_one<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<T> {
+        self.query(sql, params)?.read_one()
+    }
+
+    /// The same of one row or none: P0003 where there are several.
+    pub fn query_optional<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<Option<T>> {
+        self.query(sql, params)?.read_optional()
+    }
+
+    /// Analyses a statement with parameters `$n`, or `:name`.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
-        Ok(Statement { inner: self.guarded(|api| api.prepare(sql))? })
+        let Some(names) = caught(|| parse::numbered(sql))? else {
+            return Ok(Statement { inner: self.guarded(|api| api.prepare(sql))?, names: None });
+        };
+        let inner = self.guarded(|api| api.prepare(&names.text)).map_err(|e| by_name::moved(e, &names))?;
+        Ok(Statement { inner, names: Some(names.names.into()) })
     }
 
     /// Runs a prepared statement; returns the number of rows affected or returned.
     pub fn execute_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<u64> {
-        Ok(self.guarded(|api| api.run_prepared(&statement.inner, &params))?.count)
+        Ok(self.prepared_answer(statement, &params)?.count)
     }
 
     /// Runs a prepared statement; returns its rows.
     pub fn query_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<Rows> {
-        let answer = self.guarded(|api| api.run_prepared(&statement.inner, &params))?;
-        Ok(answer.rows.unwrap_or_else(Rows::empty))
+        Ok(self.prepared_answer(statement, &params)?.rows.unwrap_or_else(Rows::empty))
     }
 
     /// Runs the statements of a script in order; stops at the first error. Each is its own
@@ -211,7 +270,8 @@ impl Session {
         })?;
         for range in ranges {
             let start = range.start;
-            let outcome = self.guarded(|api| api.statement(&parse::statement(sql, range)?, sql, &()));
+            let text = &sql[range.clone()];
+            let outcome = self.told(text, |api| api.statement(&parse::statement(sql, range)?, sql, &()));
             match outcome {
                 Ok(mut result) => {
                     result.position = start;
@@ -228,33 +288,55 @@ impl Session {
 
     /// Finds a procedure or function by name and number of arguments passed.
     pub fn prepare_call(&mut self, name: &str, arguments: usize) -> Result<PreparedCall> {
-        let resolved = self.guarded(|api| api.resolve_call(name, arguments))?;
-        Ok(PreparedCall { name: name.to_owned(), arguments, resolved: ArcSwap::new(resolved) })
+        self.prepare_given(name, Given::First(arguments))
+    }
+
+    /// The same by the names of the arguments that will be passed, in that order; those left out have defaults.
+    pub fn prepare_call_named(&mut self, name: &str, arguments: &[&str]) -> Result<PreparedCall> {
+        self.prepare_given(name, Given::Named(arguments.iter().map(|name| (*name).to_owned()).collect()))
+    }
+
+    fn prepare_given(&mut self, name: &str, given: Given) -> Result<PreparedCall> {
+        let resolved = self.guarded(|api| api.resolve_call(name, &given))?;
+        Ok(PreparedCall { name: name.to_owned(), given, resolved: ArcSwap::new(resolved) })
     }
 
     /// Runs a prepared call as one transaction and returns as soon as it is committed in memory;
     /// the ticket tells when it is on disk. Inside an open transaction it is part of that.
     pub fn submit(&mut self, call: &PreparedCall, params: impl Params) -> Result<Submitted> {
-        self.guarded(|api| api.submit(call, &params))
+        if params.names().is_some() && !call.given.is_of(&params) {
+            return Err(by_name::other_arguments(&call.name, &call.given));
+        }
+        self.told(&call.name, |api| api.submit(call, &params))
     }
 
     /// Calls a procedure or function as one transaction; returns when it is durable.
     pub fn call(&mut self, name: &str, params: impl Params) -> Result<Rows> {
-        let found = self.calls.iter().find(|c| c.name == name && c.arguments == params.count()).cloned();
-        let call = match found {
-            Some(call) => call,
-            None => {
-                let call = Arc::new(self.prepare_call(name, params.count())?);
-                if self.calls.len() == CALLS_KEPT {
-                    self.calls.remove(0);
-                }
-                self.calls.push(call.clone());
-                call
-            }
-        };
-        let submitted = self.guarded(|api| api.submit(&call, &params))?;
-        self.guarded(|api| api.wait(&submitted.ticket))?;
-        Ok(submitted.rows)
+        let call = self.known_call(name, &params)?;
+        self.told(&call.name, |api| {
+            let submitted = api.submit(&call, &params)?;
+            api.wait(&submitted.ticket)?;
+            Ok(submitted.rows)
+        })
+    }
+
+    /// The same, but returns as soon as it is committed in memory; the ticket tells when it is on disk.
+    pub fn submit_call(&mut self, name: &str, params: impl Params) -> Result<Submitted> {
+        let call = self.known_call(name, &params)?;
+        self.submit(&call, params)
+    }
+
+    /// The call of that name and arguments, which is kept prepared.
+    fn known_call(&mut self, name: &str, params: &dyn Params) -> Result<Arc<PreparedCall>> {
+        if let Some(call) = self.calls.iter().find(|c| c.name == name && c.given.is_of(params)) {
+            return Ok(call.clone());
+        }
+        let call = Arc::new(self.prepare_given(name, Given::of(params))?);
+        if self.calls.len() == CALLS_KEPT {
+            self.calls.remove(0);
+        }
+        self.calls.push(call.clone());
+        Ok(call)
     }
 
     /// What cancels the statements of this session from other threads.
@@ -264,8 +346,7 @@ impl Session {
 
     /// Begins a transaction of several statements; it is rolled back when dropped.
     pub fn transaction(&mut self) -> Result<Transaction<'_>> {
-        self.execute("BEGIN", ())?;
-        Ok(Transaction { session: self })
+        self.begin_as("BEGIN")
     }
 
     /// Begins a transaction of several statements that only reads. It sees the database as it was when it
@@ -283,8 +364,70 @@ impl Session {
     /// # Ok(()) }
     /// ```
     pub fn read_only_transaction(&mut self) -> Result<Transaction<'_>> {
-        self.execute("BEGIN READ ONLY", ())?;
-        Ok(Transaction { session: self })
+        self.begin_as("BEGIN READ ONLY")
+    }
+
+    fn begin_as(&mut self, begin: &str) -> Result<Transaction<'_>> {
+        let nested = self.in_transaction();
+        self.execute(begin, ())?;
+        if !nested {
+            self.api.stays_on_thread(true);
+        }
+        Ok(Transaction { session: self, nested, _on_thread: PhantomData })
+    }
+
+    /// Runs a query and hands on its rows one by one, as values of `T`: however many they are, they are never all in memory.
+    /// Returns how many there were. An error of `f` ends the query, and is returned.
+    ///
+    /// Outside of a transaction the query reads the database as it was when it began, and changes nothing (25006); inside, the
+    /// transaction has failed after an error of `f`, and 40001 ends a query that has to begin anew after rows have been handed
+    /// on, as one FOR UPDATE may.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut sum = 0;
+    /// let rows = db.query_each("SELECT n FROM generate_series(1, 100000) n", (), |(n,): (i64,)| {
+    ///     sum += n;
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!((rows, sum), (100_000, 5_000_050_000));
+    /// # Ok(()) }
+    /// ```
+    pub fn query_each<T: FromRow>(
+        &mut self,
+        sql: &str,
+        params: impl Params,
+        f: impl FnMut(T) -> Result<()>,
+    ) -> Result<u64> {
+        let statement = self.prepare(sql)?;
+        if self.in_transaction() {
+            return self.each_row(&statement, &params, f);
+        }
+        let mut transaction = self.read_only_transaction()?;
+        let rows = transaction.each_row(&statement, &params, f)?;
+        transaction.commit()?;
+        Ok(rows)
+    }
+
+    fn each_row<T: FromRow>(
+        &mut self,
+        statement: &Statement,
+        params: &dyn Params,
+        f: impl FnMut(T) -> Result<()>,
+    ) -> Result<u64> {
+        let order = match params.names() {
+            Some(names) => Some(by_name::order(names, statement.names.as_deref().unwrap_or_default())?),
+            None => None,
+        };
+        let ordered = order.as_deref().map(|order| InOrder { params, order });
+        let params = ordered.as_ref().map_or(params, |ordered| ordered as &dyn Params);
+        let mut sink = Each::new(statement.shared_columns(), f);
+        let done = self.told(statement.text(), |api| api.start(&statement.inner, params, &mut sink))?;
+        self.guarded(|api| api.wait(&done.ticket))?;
+        // Of SHOW and its like, which are few.
+        done.rows.into_iter().flatten().try_for_each(|row| sink.take(row))?;
+        Ok(sink.count())
     }
 
     /// Place of this session's last committed transaction in the order of all, and whether it wrote: one
@@ -343,9 +486,13 @@ impl Session {
     }
 }
 
-/// An open transaction; rolled back when dropped without [`Transaction::commit`].
+/// An open transaction; rolled back when dropped without [`Transaction::commit`]. It stays on its thread, so that a statement
+/// of another session on that thread, which would wait for it for ever, is refused (55P03).
 pub struct Transaction<'s> {
     session: &'s mut Session,
+    /// Another one is open around it, of which it is part.
+    nested: bool,
+    _on_thread: PhantomData<*const ()>,
 }
 
 impl Transaction<'_> {
@@ -381,6 +528,9 @@ impl std::ops::DerefMut for Transaction<'_> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
+        if !self.nested {
+            self.session.api.stays_on_thread(false);
+        }
         if self.session.in_transaction() {
             // Rolling back cannot fail in a way the caller could mend.
             let _ = self.session.execute("ROLLBACK", ());

@@ -276,7 +276,7 @@ impl Setting {
             return Ok((*word).to_owned());
         }
         let all: Vec<&str> = words.iter().chain(others).copied().collect();
-        Err(invalid(self.name, text).hint(format!("Available values: {}.", all.join(", "))))
+        Err(invalid(self.name, text).with_hint(format!("Available values: {}.", all.join(", "))))
     }
 
     /// A size of memory, in the largest unit that fits.
@@ -293,12 +293,12 @@ impl Setting {
             "TB" => number.checked_mul(1 << 40),
             _ => {
                 let hint = "Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".";
-                return Err(invalid(self.name, text).hint(hint));
+                return Err(invalid(self.name, text).with_hint(hint));
             }
         };
         let most = i64::from(i32::MAX);
         let Some(kilobytes) = bytes.map(|bytes| bytes >> 10).filter(|kb| *kb <= most as u64) else {
-            return Err(invalid(self.name, text).hint("Value exceeds integer range."));
+            return Err(invalid(self.name, text).with_hint("Value exceeds integer range."));
         };
         if kilobytes < least {
             return Err(outside(self.name, &format!("{kilobytes} kB"), least as i64, most));
@@ -315,7 +315,7 @@ impl Setting {
         match self.takes {
             Any => Ok(text),
             Fixed if same(self.default, &text) => Ok(self.default.to_owned()),
-            Fixed => Err(invalid(self.name, &text).hint(format!("It is always \"{}\".", self.default))),
+            Fixed => Err(invalid(self.name, &text).with_hint(format!("It is always \"{}\".", self.default))),
             Bool => boolean(&text).map(str::to_owned).ok_or_else(|| {
                 let message = format!("parameter \"{}\" requires a Boolean value", self.name);
                 Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
@@ -344,7 +344,7 @@ impl Setting {
             Only(_, false) if text == self.default => Ok(text),
             Only("Tablespace", _) if text == "pg_default" => Ok(text),
             Only(what, _) => {
-                Err(invalid(self.name, &text).detail(format!("{what} \"{text}\" does not exist.")))
+                Err(invalid(self.name, &text).with_detail(format!("{what} \"{text}\" does not exist.")))
             }
             Milliseconds => {
                 milliseconds(&text).map(shown_milliseconds).ok_or_else(|| invalid(self.name, &text))
@@ -356,7 +356,7 @@ impl Setting {
                         "ISO" => {}
                         "MDY" | "US" | "NONEURO" | "NONEUROPEAN" => order = "MDY",
                         _ => {
-                            return Err(invalid(self.name, &text).hint("It is always \"ISO, MDY\"."));
+                            return Err(invalid(self.name, &text).with_hint("It is always \"ISO, MDY\"."));
                         }
                     }
                 }
@@ -370,7 +370,7 @@ impl Setting {
                 let level = text.to_ascii_lowercase();
                 match planaria_base::Isolation::of(&level) {
                     Some(_) => Ok(level),
-                    None => Err(invalid(self.name, &text).hint(
+                    None => Err(invalid(self.name, &text).with_hint(
                         "Available values: serializable, repeatable read, read committed, read uncommitted.",
                     )),
                 }
@@ -445,7 +445,7 @@ pub(crate) fn check_default(name: &str, value: &[String]) -> Result<()> {
     if OF_TRANSACTIONS.contains(&lower.as_str()) {
         let message = format!("parameter \"{lower}\" cannot be changed");
         return Err(Error::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message)
-            .hint(format!("Set \"default_{lower}\".")));
+            .with_hint(format!("Set \"default_{lower}\".")));
     }
     Settings::default().set(name, Some(value), false)
 }

@@ -1,9 +1,13 @@
 //! Rows on their way out, lent one by one: for whoever encodes them without keeping them.
 
+use crate::from_row::FromRow;
+use crate::row::{Column, Row};
 use planaria_base::datetime::{Interval, Zone};
-use planaria_base::{Datum, Numeric, Result};
+use planaria_base::{Datum, Error, Numeric, Result, SqlState};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
+use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// Takes the rows of an answer as they are made.
 ///
@@ -80,6 +84,15 @@ impl<'a> RowRef<'a> {
         self.heap.shown_zone()
     }
 
+    /// The same as a row of an answer.
+    pub(crate) fn to_row(self, columns: &Arc<[Column]>) -> Row {
+        let mut values = self.to_datums();
+        for (at, oid, name) in self.names {
+            values[*at] = Datum::Reg(*oid, name.clone());
+        }
+        Row { columns: columns.clone(), values, zone: self.heap.shared_zone() }
+    }
+
     /// Its values, to keep.
     pub fn to_datums(self) -> Vec<Datum> {
         self.slots.iter().map(|slot| self.heap.to_datum(*slot)).collect()
@@ -125,5 +138,45 @@ impl<'a> From<&'a Datum> for ValueRef<'a> {
             Datum::Array(items) => ValueRef::Array(items.clone()),
             Datum::Reg(oid, name) => ValueRef::Reg(*oid, name.clone()),
         }
+    }
+}
+
+/// Hands rows on, which cannot be taken back.
+pub(crate) struct Each<T, F> {
+    columns: Arc<[Column]>,
+    f: F,
+    count: u64,
+    /// It began anew when rows had been handed on.
+    void: bool,
+    _rows: PhantomData<fn() -> T>,
+}
+
+impl<T: FromRow, F: FnMut(T) -> Result<()>> Each<T, F> {
+    pub(crate) fn new(columns: Arc<[Column]>, f: F) -> Each<T, F> {
+        Each { columns, f, count: 0, void: false, _rows: PhantomData }
+    }
+
+    pub(crate) fn take(&mut self, row: Row) -> Result<()> {
+        self.count += 1;
+        (self.f)(T::from_owned(row)?)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl<T: FromRow, F: FnMut(T) -> Result<()>> RowSink for Each<T, F> {
+    fn restart(&mut self) {
+        self.void = self.count > 0;
+    }
+    fn row(&mut self, row: RowRef<'_>) -> Result<()> {
+        if self.void {
+            let message = "the query had to begin anew after some of its rows had been handed on";
+            return Err(Error::new(SqlState::SERIALIZATION_FAILURE, message)
+                .with_hint("Run the transaction again; or collect the rows with Session::query."));
+        }
+        let row = row.to_row(&self.columns);
+        self.take(row)
     }
 }

@@ -94,10 +94,18 @@ impl Parsed {
     }
 }
 
-/// A statement with `$n` parameters, analysed once.
+/// A statement with parameters, analysed once.
 #[derive(Clone)]
 pub struct Statement {
     pub(crate) inner: Arc<PreparedStatement>,
+    /// Of its parameters, where it has them by name.
+    pub(crate) names: Option<Arc<[String]>>,
+}
+
+impl std::fmt::Debug for Statement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Statement").field(&self.text()).finish()
+    }
 }
 
 impl Statement {
@@ -255,7 +263,7 @@ impl Session {
     /// Analyses a parsed statement. Parameters take the types given, the others those that their
     /// context wants.
     pub fn prepare_parsed(&mut self, parsed: &Parsed, types: &[Option<Type>]) -> Result<Statement> {
-        Ok(Statement { inner: self.api.prepare_parsed(parsed, types)? })
+        Ok(Statement { inner: self.api.prepare_parsed(parsed, types)?, names: None })
     }
 
     /// How a statement reads and writes, as EXPLAIN has it; `None` where it is no query and changes no rows.
@@ -265,7 +273,7 @@ impl Session {
 
     /// The statement of a text that was [remembered](Session::remember), if it is still what it was.
     pub fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Statement> {
-        self.api.recall(text, types).map(|inner| Statement { inner })
+        self.api.recall(text, types).map(|inner| Statement { inner, names: None })
     }
 
     /// Keeps the statement that is the whole of a text, so that the text need not be analysed again soon.
@@ -285,7 +293,7 @@ impl Session {
 
     /// The statement of that name, by PREPARE or [`Session::name`].
     pub fn named(&self, name: &str) -> Option<Statement> {
-        self.api.named(name).map(|inner| Statement { inner: inner.clone() })
+        self.api.named(name).map(|inner| Statement { inner: inner.clone(), names: None })
     }
 
     /// Forgets a name; it may not be there.

@@ -159,13 +159,13 @@ impl From<Conflict> for Error {
                 SqlState::SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent update",
             )
-            .hint("The transaction might succeed if retried."),
+            .with_hint("The transaction might succeed if retried."),
             _ => Error::new(
                 SqlState::SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent transactions",
             )
-            .detail(format!("Reason: {}.", conflict.name()))
-            .hint("The transaction might succeed if retried."),
+            .with_detail(format!("Reason: {}.", conflict.name()))
+            .with_hint("The transaction might succeed if retried."),
         }
     }
 }

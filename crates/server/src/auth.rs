@@ -50,7 +50,7 @@ pub(crate) fn mock(user: &str, secret: &[u8]) -> Verifier {
 }
 
 fn malformed(detail: &str) -> Error {
-    violation("malformed SCRAM message").detail(detail)
+    violation("malformed SCRAM message").with_detail(detail)
 }
 
 /// The value of the attribute `name` in front; what stands behind it.

@@ -400,7 +400,7 @@ impl Backend {
                 }
                 self.closing = true;
                 Err(Error::internal("the statement failed by an error of the server")
-                    .hint("The connection is closed. The server's log has more: please report it."))
+                    .with_hint("The connection is closed. The server's log has more: please report it."))
             }
         }
     }
@@ -697,6 +697,6 @@ impl Backend {
             return Ok(());
         }
         Err(Error::new(SqlState::new("53400"), "too many prepared statements or portals")
-            .detail(format!("A connection can keep {NAMES_MAX}.")))
+            .with_detail(format!("A connection can keep {NAMES_MAX}.")))
     }
 }

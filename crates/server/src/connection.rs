@@ -172,7 +172,7 @@ impl Connection {
                 // Nothing is said of what was done, as it may be lost.
                 reply.clear();
                 let detail = Ticket::given_up("").detail.unwrap_or_default();
-                reply.error(Severity::Fatal, &terminated().detail(detail), None);
+                reply.error(Severity::Fatal, &terminated().with_detail(detail), None);
                 *closing = true;
                 Ok(())
             }
@@ -206,10 +206,10 @@ impl Connection {
         let message = "terminating connection because there is no memory for its message";
         tracing::warn!(connection = self.backend.key.process, bytes, "{message}");
         let error = Error::new(SqlState::OUT_OF_MEMORY, message)
-            .detail(format!(
+            .with_detail(format!(
                 "{bytes} bytes are taken for what has come of it, and the memory budget is used up."
             ))
-            .hint("Send less at a time, or give the server more (memory_budget).");
+            .with_hint("Send less at a time, or give the server more (memory_budget).");
         self.backend.die(&error);
         self.send().await
     }

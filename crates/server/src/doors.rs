@@ -155,7 +155,7 @@ async fn too_early(stream: Stream, guest: Guest, tls: Option<Tls>, progress: Pro
         if let Ok((mut stream, Wish::Enter(_))) = hear(tls.as_ref(), stream, &mut input).await {
             let error = Error::new(SqlState::new("57P03"), "the database system is starting up");
             let error = match progress.told() {
-                Some(told) => error.detail(told),
+                Some(told) => error.with_detail(told),
                 None => error,
             };
             refuse(&mut stream, &error, PATIENCE).await;

@@ -35,7 +35,7 @@ impl Listener {
     pub(crate) async fn tcp(address: SocketAddr) -> Result<Listener> {
         TcpListener::bind(address).await.map(Listener::Tcp).map_err(|e| {
             cannot(&address.to_string(), &e)
-                .hint("Is another server running there? --listen chooses another address.")
+                .with_hint("Is another server running there? --listen chooses another address.")
         })
     }
 
@@ -47,7 +47,7 @@ impl Listener {
         if std::fs::symlink_metadata(&path).is_ok_and(|m| m.file_type().is_socket()) {
             if std::os::unix::net::UnixStream::connect(&path).is_ok() {
                 let error = io::Error::from(io::ErrorKind::AddrInUse);
-                return Err(cannot(&place, &error).hint("Another server is running there."));
+                return Err(cannot(&place, &error).with_hint("Another server is running there."));
             }
             std::fs::remove_file(&path).map_err(|e| cannot(&place, &e))?;
         }

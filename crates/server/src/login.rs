@@ -74,11 +74,13 @@ fn is_trusted(shared: &Shared, local: bool, encrypted: bool) -> Result<bool> {
     };
     if trusts && !local {
         let message = "connections from other machines are not accepted until a role has had a password";
-        return Err(refused(message).hint("On the server's machine: ALTER ROLE postgres PASSWORD '...'."));
+        return Err(
+            refused(message).with_hint("On the server's machine: ALTER ROLE postgres PASSWORD '...'.")
+        );
     }
     if !local && shared.config().require_tls && !encrypted {
         let message = "connections from other machines must be encrypted";
-        return Err(refused(message).hint("Connect with sslmode=require."));
+        return Err(refused(message).with_hint("Connect with sslmode=require."));
     }
     Ok(trusts)
 }

@@ -74,14 +74,14 @@ impl Room {
         if self.whole.is_some() {
             let message = "too much of this connection's answers waits in temporary files";
             return Error::new(SqlState::new("53400"), message)
-                .detail(format!("They may take {bytes} bytes (max_result_bytes) in {files} files."))
-                .hint("Fetch or close open portals, or ask for fewer large answers at a time.");
+                .with_detail(format!("They may take {bytes} bytes (max_result_bytes) in {files} files."))
+                .with_hint("Fetch or close open portals, or ask for fewer large answers at a time.");
         }
         let message = "too much of all clients' answers waits in temporary files";
         tracing::warn!(files, bytes, "{message}");
         Error::new(SqlState::DISK_FULL, message)
-            .detail(format!("They may take {bytes} bytes (max_temp_bytes) in {files} files."))
-            .hint("Ask again later, or for fewer rows at a time.")
+            .with_detail(format!("They may take {bytes} bytes (max_temp_bytes) in {files} files."))
+            .with_hint("Ask again later, or for fewer rows at a time.")
     }
 }
 
@@ -177,8 +177,8 @@ fn cannot(error: &io::Error) -> Error {
     let place = std::env::temp_dir();
     tracing::warn!("could not write a temporary file in {}: {error}", place.display());
     Error::new(code, format!("could not write a temporary file in {}: {error}", place.display()))
-        .detail("A large answer waits there until the client takes it.")
-        .hint("TMPDIR chooses another place.")
+        .with_detail("A large answer waits there until the client takes it.")
+        .with_hint("TMPDIR chooses another place.")
 }
 
 impl Slice {

@@ -125,8 +125,8 @@ impl Throttle {
         if door_now.waiting >= WAITING_AT_DOOR_MAX || doors.waiting >= WAITING_MAX {
             let message = format!("too many attempts to log in as \"{role}\" from this address");
             return Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, message)
-                .detail("Passwords were wrong, and others are waiting for theirs to be looked at.")
-                .hint("Try again later."));
+                .with_detail("Passwords were wrong, and others are waiting for theirs to be looked at.")
+                .with_hint("Try again later."));
         }
         doors.waiting += 1;
         door_now.waiting += 1;

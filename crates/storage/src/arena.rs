@@ -53,7 +53,7 @@ impl From<ArenaFull> for Error {
     #[cold]
     fn from(_: ArenaFull) -> Error {
         Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "transaction exceeds its memory of 4 GiB")
-            .hint("Split the work into smaller transactions.")
+            .with_hint("Split the work into smaller transactions.")
     }
 }
 

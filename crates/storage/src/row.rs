@@ -732,7 +732,7 @@ fn out_of_range() -> Error {
 fn old_interval() -> Error {
     let message = "a column of an older version of Planaria has no room for the months of an interval";
     Error::new(SqlState::INTERVAL_FIELD_OVERFLOW, message)
-        .hint("ALTER TABLE .. ALTER COLUMN .. TYPE interval makes room.")
+        .with_hint("ALTER TABLE .. ALTER COLUMN .. TYPE interval makes room.")
 }
 
 #[cold]

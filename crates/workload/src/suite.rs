@@ -89,7 +89,7 @@ impl Workload {
                 SqlState::INVALID_PARAMETER_VALUE,
                 format!("{name} has no variable \"{variable}\""),
             )
-            .hint("Variables are set of workloads in folders; those of the shelf have options.")),
+            .with_hint("Variables are set of workloads in folders; those of the shelf have options.")),
         }
     }
 }
@@ -209,9 +209,11 @@ impl Suite {
     pub fn find(name: &str) -> Result<&'static Suite> {
         SUITES.iter().find(|s| s.name == name).ok_or_else(|| {
             let names: Vec<_> = SUITES.iter().map(|s| s.name.as_ref()).collect();
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\"")).hint(
-                format!("There are {}; and folders with workload.toml, such as ./mine.", names.join(", ")),
-            )
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\""))
+                .with_hint(format!(
+                    "There are {}; and folders with workload.toml, such as ./mine.",
+                    names.join(", ")
+                ))
         })
     }
 

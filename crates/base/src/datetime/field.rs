@@ -273,7 +273,7 @@ pub fn trunc_interval(name: &str, interval: Interval) -> Result<Interval> {
         Field::Century => months(1_200),
         Field::Millennium => months(12_000),
         Field::Week => {
-            return Err(not_supported(name, "interval").detail("Months usually have fractional weeks."));
+            return Err(not_supported(name, "interval").with_detail("Months usually have fractional weeks."));
         }
         _ => return Err(not_supported(name, "interval")),
     })

@@ -106,7 +106,7 @@ fn set(to: &mut i64, value: i64, field: &Field<'_>) -> Result<()> {
     if *to != 0 && *to != value {
         let name = field.name;
         return Err(wrong(format!("conflicting values for \"{name}\" field in formatting string"))
-            .detail("This value contradicts a previous setting for the same field type."));
+            .with_detail("This value contradicts a previous setting for the same field type."));
     }
     *to = value;
     Ok(())
@@ -165,15 +165,15 @@ impl Reader<'_> {
             let left = rest.len();
             if left < len {
                 return Err(wrong(format!("source string too short for \"{name}\" formatting field"))
-                    .detail(format!("Field requires {len} characters, but only {left} remain."))
-                    .hint(HINT));
+                    .with_detail(format!("Field requires {len} characters, but only {left} remain."))
+                    .with_hint(HINT));
             }
             let (value, used) = Self::whole(copy);
             if used > 0 && used < len {
                 let shown = String::from_utf8_lossy(copy);
                 return Err(wrong(format!("invalid value \"{shown}\" for \"{name}\""))
-                    .detail(format!("Field requires {len} characters, but only {used} could be parsed."))
-                    .hint(HINT));
+                    .with_detail(format!("Field requires {len} characters, but only {used} could be parsed."))
+                    .with_hint(HINT));
             }
             self.at += used;
             value
@@ -186,11 +186,11 @@ impl Reader<'_> {
         if self.at == begin {
             let shown = String::from_utf8_lossy(copy);
             return Err(wrong(format!("invalid value \"{shown}\" for \"{name}\""))
-                .detail("Value must be an integer."));
+                .with_detail("Value must be an integer."));
         }
         let Some(value) = value.filter(|n| i32::try_from(*n).is_ok()) else {
             let message = format!("value for \"{name}\" in source string is out of range");
-            return Err(out_of_range(message).detail(format!(
+            return Err(out_of_range(message).with_detail(format!(
                 "Value must be in the range {} to {}.",
                 i32::MIN,
                 i32::MAX
@@ -214,7 +214,7 @@ impl Reader<'_> {
         let rest = &self.text[self.at..];
         let end = rest.bytes().position(text_io::is_space).unwrap_or(rest.len());
         Err(wrong(format!("invalid value \"{}\" for \"{}\"", &rest[..end], field.name))
-            .detail("The given value did not match any of the allowed values for this field."))
+            .with_detail("The given value did not match any of the allowed values for this field."))
     }
 }
 
@@ -261,8 +261,9 @@ impl Fields {
             if field.calendar != Calendar::Any
                 && *self.calendar.get_or_insert(field.calendar) != field.calendar
             {
-                return Err(wrong("invalid combination of date conventions".to_owned())
-                    .hint("Do not mix Gregorian and ISO week date conventions in a formatting template."));
+                return Err(wrong("invalid combination of date conventions".to_owned()).with_hint(
+                    "Do not mix Gregorian and ISO week date conventions in a formatting template.",
+                ));
             }
             let fixed = field.fill && !ends_anywhere(field, nodes.get(i + 1));
             exact |= field.what == What::Exact;
@@ -425,7 +426,7 @@ impl Fields {
         if self.twelve {
             if !(1..=12).contains(&hour) {
                 return Err(wrong(format!("hour \"{hour}\" is invalid for the 12-hour clock"))
-                    .hint("Use the 24-hour clock, or give an hour between 1 and 12."));
+                    .with_hint("Use the 24-hour clock, or give an hour between 1 and 12."));
             }
             hour = hour % 12 + if self.afternoon != 0 { 12 } else { 0 };
         }

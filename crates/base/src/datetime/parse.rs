@@ -180,7 +180,7 @@ impl<'a> Fields<'a> {
     }
     #[cold]
     fn month_or_day_overflow(&self) -> Error {
-        self.field_overflow().hint("Perhaps you need a different \"datestyle\" setting.")
+        self.field_overflow().with_hint("Perhaps you need a different \"datestyle\" setting.")
     }
 
     fn token(&mut self, token: &'a str) -> Result<()> {

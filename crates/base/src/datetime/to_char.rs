@@ -130,7 +130,7 @@ impl Shown {
                 SqlState::INVALID_DATETIME_FORMAT,
                 "invalid format specification for an interval value",
             )
-            .hint("Intervals are not tied to specific calendar dates."));
+            .with_hint("Intervals are not tied to specific calendar dates."));
         }
         let padded = |out: &mut Vec<u8>, name: &str, width: usize| {
             out.extend_from_slice(name.as_bytes());

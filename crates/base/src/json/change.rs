@@ -64,7 +64,7 @@ fn at_step<'a>(
             Ok(at) if !last => return at_step(&mut pairs[at].1, path, level + 1, new, how),
             Ok(_) if matches!(how, At::Before | At::After) => {
                 let hint = "Try using the function jsonb_set to replace key value.";
-                return Err(invalid("cannot replace existing key").hint(hint));
+                return Err(invalid("cannot replace existing key").with_hint(hint));
             }
             Ok(at) if how == At::Delete => {
                 pairs.remove(at);

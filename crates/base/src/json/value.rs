@@ -31,13 +31,13 @@ pub enum Json<'a> {
 #[cold]
 fn too_deep() -> Error {
     let hint = format!("A jsonb nests {JSON_NESTING_MAX} levels deep at most.");
-    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(hint)
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(hint)
 }
 
 #[cold]
 fn too_long() -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a jsonb would be too long")
-        .detail(format!("It may have {TEXT_BYTES_MAX} bytes."))
+        .with_detail(format!("It may have {TEXT_BYTES_MAX} bytes."))
 }
 
 struct Reader<'a> {
@@ -526,7 +526,7 @@ pub(super) fn unquoted(token: &str) -> Result<Cow<'_, str>> {
     }
     let invalid = |detail: &str| {
         Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
-            .detail(detail.to_owned())
+            .with_detail(detail.to_owned())
     };
     let mut out = String::with_capacity(inner.len());
     let mut rest = inner;
@@ -572,7 +572,7 @@ pub(super) fn unquoted(token: &str) -> Result<Cow<'_, str>> {
             (None, 0) => {
                 let message = "unsupported Unicode escape sequence";
                 let detail = "\\u0000 cannot be converted to text.";
-                return Err(Error::new(SqlState::UNTRANSLATABLE_CHARACTER, message).detail(detail));
+                return Err(Error::new(SqlState::UNTRANSLATABLE_CHARACTER, message).with_detail(detail));
             }
             (None, code) => code,
         };

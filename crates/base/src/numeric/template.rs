@@ -199,7 +199,7 @@ impl Template {
             Exponent => {
                 let others = self.blank || self.no_fill || self.signed || self.brackets;
                 if others || free || self.roman || self.shifted {
-                    return Err(wrong("\"EEEE\" is incompatible with other formats").detail(
+                    return Err(wrong("\"EEEE\" is incompatible with other formats").with_detail(
                         "\"EEEE\" may only be used together with digit and decimal point patterns.",
                     ));
                 }

@@ -8,7 +8,7 @@ use crate::watch::{self, Pace};
 fn malformed(text: &str, detail: &str) -> Error {
     watch::count(text.len());
     Error::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{text}\""))
-        .detail(detail)
+        .with_detail(detail)
 }
 
 /// Splits an array literal into the texts of its elements; `None` is an unquoted NULL.

@@ -72,7 +72,7 @@ pub fn run(o: &CheckpointOptions) -> Result<()> {
     if part.is_zero() || spread.is_zero() || size == 0 {
         let message = "nothing can be measured in no time, or of a workload without rows";
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-            .hint("--seconds, --over and --scale have to be more than 0."));
+            .with_hint("--seconds, --over and --scale have to be more than 0."));
     }
     let experiment = Checkpoints {
         suite,

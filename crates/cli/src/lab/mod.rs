@@ -320,7 +320,7 @@ fn recovery(options: &RecoveryOptions) -> Result<()> {
             SqlState::DATA_CORRUPTED,
             format!("{} recoveries did not end where they must", wrong.len()),
         )
-        .detail(wrong.join("\n"))),
+        .with_detail(wrong.join("\n"))),
     }
 }
 

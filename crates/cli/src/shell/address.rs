@@ -31,7 +31,7 @@ pub fn is_url(text: &str) -> bool {
 
 fn invalid(text: &str, why: &str) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is no address of a server: {why}"))
-        .hint("One looks like postgres://user@host:5432/database.")
+        .with_hint("One looks like postgres://user@host:5432/database.")
 }
 
 /// `%41` is A.

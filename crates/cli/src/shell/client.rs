@@ -159,7 +159,7 @@ impl Client {
             Error::new(SqlState::new("08001"), format!("could not connect to {place}: {e}"))
         };
         let socket = connect(&address.place)
-            .map_err(|e| cannot(&e).hint("Is the server running, and does it listen there?"))?;
+            .map_err(|e| cannot(&e).with_hint("Is the server running, and does it listen there?"))?;
         let mut client = Client {
             socket,
             input: BytesMut::new(),
@@ -373,10 +373,10 @@ impl Told {
         let state: &str = &self.sqlstate;
         let mut error = Error::new(SqlState::parse(state).unwrap_or(SqlState::INTERNAL_ERROR), self.message);
         if let Some(detail) = self.detail {
-            error = error.detail(detail);
+            error = error.with_detail(detail);
         }
         if let Some(hint) = self.hint {
-            error = error.hint(hint);
+            error = error.with_hint(hint);
         }
         error
     }

@@ -57,7 +57,7 @@ pub(super) struct Emitter {
 #[cold]
 fn too_complex() -> Error {
     Error::new(SqlState::STATEMENT_TOO_COMPLEX, "program is too complex")
-        .hint("Split it into several procedures.")
+        .with_hint("Split it into several procedures.")
 }
 
 /// A number for a side table.

@@ -198,7 +198,7 @@ fn parse_base64(text: &[u8]) -> Result<Vec<u8>> {
             0
         } else if ends > 0 {
             return Err(invalid("invalid base64 end sequence")
-                .hint("Input data is missing padding, is truncated, or is otherwise corrupted."));
+                .with_hint("Input data is missing padding, is truncated, or is otherwise corrupted."));
         } else {
             match BASE64.iter().position(|d| d == b) {
                 Some(digit) => digit as u32,
@@ -227,7 +227,7 @@ fn parse_base64(text: &[u8]) -> Result<Vec<u8>> {
         Ok(bytes)
     } else {
         Err(invalid("invalid base64 end sequence")
-            .hint("Input data is missing padding, is truncated, or is otherwise corrupted."))
+            .with_hint("Input data is missing padding, is truncated, or is otherwise corrupted."))
     }
 }
 

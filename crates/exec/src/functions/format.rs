@@ -104,7 +104,7 @@ fn specifier(format: &[u8], at: &mut usize) -> Result<Specifier> {
         found.width = Width::Fixed(n);
     }
     found.kind = *format.get(*at).ok_or_else(|| {
-        invalid("unterminated format() type specifier").hint("For a single \"%\" use \"%%\".")
+        invalid("unterminated format() type specifier").with_hint("For a single \"%\" use \"%%\".")
     })?;
     *at += 1;
     Ok(found)
@@ -133,7 +133,7 @@ pub fn format(heap: &mut Heap, format: Bytes, args: &[Slot]) -> Result<Slot> {
                 let text = String::from_utf8_lossy(&format[at - 1..]);
                 let c = text.chars().next().unwrap_or_default();
                 return Err(invalid(format!("unrecognized format() type specifier \"{c}\""))
-                    .hint("For a single \"%\" use \"%%\"."));
+                    .with_hint("For a single \"%\" use \"%%\"."));
             }
             let mut argument = |position: Option<usize>| -> Result<Slot> {
                 let index = position.unwrap_or(next + 1);
@@ -239,7 +239,7 @@ pub fn json_key(heap: &mut Heap, key: Slot, argument: i64) -> Result<Slot> {
     Err(match argument {
         0 => error("field name must not be null".to_owned()),
         n if n < 0 => error(format!("argument {}: key must not be null", -n)),
-        n => error(format!("argument {n} cannot be null")).hint("Object keys should be text."),
+        n => error(format!("argument {n} cannot be null")).with_hint("Object keys should be text."),
     })
 }
 

@@ -404,7 +404,7 @@ pub fn field_texts(heap: &mut Heap, whole: Slot, key: Bytes) -> Result<Slot> {
         }
         _ => {
             let hint = format!("See the value of key \"{}\".", heap.str(key));
-            Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array").hint(hint))
+            Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array").with_hint(hint))
         }
     }
 }

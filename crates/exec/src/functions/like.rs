@@ -41,7 +41,7 @@ fn escape_byte(escape: &[u8]) -> Result<Option<&[u8]>> {
         0 => Ok(None),
         1 => Ok(Some(escape)),
         _ => Err(Error::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string")
-            .hint("Escape string must be empty or one character.")),
+            .with_hint("Escape string must be empty or one character.")),
     }
 }
 

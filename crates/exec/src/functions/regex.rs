@@ -70,7 +70,7 @@ impl Cached {
         if text.len().saturating_mul(automaton.states()) > UNINTERRUPTED_MAX {
             let what = "regular expression is too complex for a text of this length";
             return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
-                .hint("Word boundaries are costly where the text is not all ASCII."));
+                .with_hint("Word boundaries are costly where the text is not all ASCII."));
         }
         Ok(self.regex.is_match(text))
     }

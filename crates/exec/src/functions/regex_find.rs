@@ -51,7 +51,7 @@ fn options(text: &str, global: Option<&str>) -> Result<Options> {
                 let message = format!("{function}() does not support the \"global\" option");
                 let error = Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
                 return Err(match function {
-                    "regexp_match" => error.hint("Use the regexp_matches function instead."),
+                    "regexp_match" => error.with_hint("Use the regexp_matches function instead."),
                     _ => error,
                 });
             }

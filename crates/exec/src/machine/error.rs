@@ -101,10 +101,10 @@ impl Machine {
         };
         let mut error = Error::new(state, text(desc.message)?);
         if let Some(r) = desc.detail {
-            error = error.detail(text(r)?);
+            error = error.with_detail(text(r)?);
         }
         if let Some(r) = desc.hint {
-            error = error.hint(text(r)?);
+            error = error.with_hint(text(r)?);
         }
         let fields = error.fields_mut();
         fields.constraint.clone_from(&desc.constraint);
@@ -173,7 +173,7 @@ fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64]) -> Error {
         SqlState::UNIQUE_VIOLATION,
         format!("duplicate key value violates unique constraint \"{}\"", index.name),
     )
-    .detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
+    .with_detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
     .constraint(index.name.clone(), meta.name.clone())
 }
 

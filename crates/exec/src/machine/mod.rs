@@ -373,7 +373,7 @@ impl Machine {
 #[cold]
 fn too_deep() -> Error {
     Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-        .hint(format!("Procedures may call each other {} levels deep.", limits::CALL_DEPTH_MAX))
+        .with_hint(format!("Procedures may call each other {} levels deep.", limits::CALL_DEPTH_MAX))
 }
 
 #[cold]

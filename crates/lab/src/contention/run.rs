@@ -207,7 +207,7 @@ impl Experiment {
         xs = kept;
         if xs.is_empty() || schemes.is_empty() {
             return Err(Error::new(SqlState::OUT_OF_MEMORY, "there is nothing left to measure")
-                .detail(notes.join("\n")));
+                .with_detail(notes.join("\n")));
         }
         let units = panels.iter().flat_map(|p| xs.iter().map(|x| self.units(p, *x))).max().unwrap_or(1);
         let mut bases = Vec::new();
@@ -284,7 +284,7 @@ impl Experiment {
             let all: Vec<_> = self.panels.iter().map(|p| p.name).collect();
             let message = format!("{} has no panel \"{name}\"", self.id);
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                .hint(format!("There are {}.", all.join(", "))));
+                .with_hint(format!("There are {}.", all.join(", "))));
         }
         let wanted = |panel: &&Panel| names.is_empty() || names.iter().any(|name| *name == panel.name);
         Ok(self.panels.iter().filter(wanted).collect())

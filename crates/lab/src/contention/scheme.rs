@@ -71,7 +71,7 @@ pub(super) fn chosen(
                 let all: Vec<_> = ProtocolKind::ALL.iter().map(|kind| kind.name()).collect();
                 let bounds: Vec<_> = UpperBound::ALL.iter().map(|bound| bound.name()).collect();
                 Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no scheme \"{name}\""))
-                    .hint(format!("There are {}, {}.", all.join(", "), bounds.join(", ")))
+                    .with_hint(format!("There are {}, {}.", all.join(", "), bounds.join(", ")))
             })
         };
         return asked.iter().map(find).collect();

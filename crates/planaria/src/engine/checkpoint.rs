@@ -52,14 +52,16 @@ impl Restored {
     /// checkpoint.
     pub(crate) fn nothing_whole(&self, device: &dyn Device, found: &Found) -> Result<()> {
         if let Some(damage) = self.passed_over.first() {
-            return Err(damage.clone().hint("Nothing was changed. Restore the files from another copy."));
+            return Err(damage
+                .clone()
+                .with_hint("Nothing was changed. Restore the files from another copy."));
         }
         let Some(name) = &found.unfinished else { return Ok(()) };
         let message = format!(
             "the backup in \"{}\" is not complete: it has \"{name}\", but no manifest",
             device.describe("")
         );
-        Err(Error::new(SqlState::DATA_CORRUPTED, message).hint(
+        Err(Error::new(SqlState::DATA_CORRUPTED, message).with_hint(
             "Nothing was changed. Take the backup again, or name an empty directory for a new database.",
         ))
     }
@@ -68,7 +70,7 @@ impl Restored {
     /// only with the log after it.
     pub(crate) fn why_not(&self, error: Error) -> Error {
         match self.passed_over.first() {
-            Some(damage) => damage.clone().detail(error.message()),
+            Some(damage) => damage.clone().with_detail(error.message()),
             None => error,
         }
     }
@@ -183,8 +185,8 @@ pub(crate) fn decode_catalog(manifest: &Manifest) -> Result<Catalog> {
     let mut catalog: Catalog = serde_json::from_slice(&manifest.catalog).map_err(|e| {
         let message = format!("the catalog of checkpoint {} cannot be decoded", manifest.number);
         Error::new(SqlState::DATA_CORRUPTED, message)
-            .detail(e.to_string())
-            .hint("the checkpoint may have been written by a newer version of Planaria")
+            .with_detail(e.to_string())
+            .with_hint("the checkpoint may have been written by a newer version of Planaria")
     })?;
     // It did not say before there was a word for it.
     catalog.had_passwords |= catalog.roles.iter().flatten().any(|r| r.verifier.is_some());
@@ -225,7 +227,7 @@ impl Engine {
         goes_on: GoesOn<'_>,
         pace: Pace<'_>,
     ) -> Result<CheckpointReport> {
-        let outcome = self.write_checkpoint(goes_on, pace);
+        let outcome = crate::trace::checkpoint(|| self.write_checkpoint(goes_on, pace));
         if let Err(error) = &outcome
             && !matches!(error.sqlstate(), SqlState::ADMIN_SHUTDOWN | SqlState::QUERY_CANCELED)
         {
@@ -440,5 +442,5 @@ fn check_empty(device: &dyn Device) -> Result<()> {
     }
     let message = format!("directory \"{}\" exists but is not empty", device.describe(""));
     Err(Error::new(SqlState::DUPLICATE_FILE, message)
-        .hint("Name a directory that is empty, or is not there yet."))
+        .with_hint("Name a directory that is empty, or is not there yet."))
 }

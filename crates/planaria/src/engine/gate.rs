@@ -141,7 +141,7 @@ impl Gate {
     pub(crate) fn sit_down(&self) -> Result<WorkerId> {
         let slot = self.free.lock().pop().ok_or_else(|| {
             Error::new(SqlState::TOO_MANY_CONNECTIONS, "all slots for sessions are taken")
-                .detail(format!("At most {SESSIONS_MAX} sessions can be open."))
+                .with_detail(format!("At most {SESSIONS_MAX} sessions can be open."))
         })?;
         self.slots_used.fetch_max(u64::from(slot) + 1, Ordering::SeqCst);
         Ok(WorkerId(slot))
@@ -350,8 +350,8 @@ impl Gate {
         }
         let message = format!("{what} cannot wait for a transaction block of its own thread");
         Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
-            .detail("The block has changed the schema, and has the database for itself until it ends.")
-            .hint("Commit it or roll it back first."))
+            .with_detail("The block has changed the schema, and has the database for itself until it ends.")
+            .with_hint("Commit it or roll it back first."))
     }
 
     /// Opens the gate, by who closed it.

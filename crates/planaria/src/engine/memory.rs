@@ -280,12 +280,12 @@ impl Meter {
     fn out_of_memory(&self, used: u64) -> Error {
         let megabytes = |bytes: u64| (bytes as f64 / f64::from(1 << 20) * 10.0).round() / 10.0;
         Error::new(SqlState::OUT_OF_MEMORY, "out of memory")
-            .detail(format!(
+            .with_detail(format!(
                 "The database would take {} MB of its memory budget of {} MB.",
                 megabytes(used),
                 megabytes(self.budget)
             ))
-            .hint("Delete rows, do less in one statement, or give it more (memory_budget).")
+            .with_hint("Delete rows, do less in one statement, or give it more (memory_budget).")
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) mod memory;
 pub(crate) mod names;
 pub(crate) mod nap;
 pub(crate) mod open_snapshots;
+pub(crate) mod own_thread;
 pub(crate) mod program;
 pub(crate) mod put_in_place;
 pub(crate) mod schema_version;
@@ -94,6 +95,10 @@ pub(crate) struct Engine {
     pub(crate) counters: counters::Counters,
     /// By worker, what `pg_backend_pid` answers to the session that waits or is waited for.
     pub(crate) processes: Box<[AtomicI32]>,
+    /// What takes as long is slow: 0 for nothing.
+    pub(crate) slow_statement: std::time::Duration,
+    /// Of transactions that stay on a thread, which.
+    pub(crate) on_threads: own_thread::OnThreads,
     /// When it was made: microseconds since 2000-01-01 UTC.
     pub(crate) started: i64,
     pub(crate) recovery: Mutex<Option<RecoveryReport>>,
@@ -170,6 +175,8 @@ impl Engine {
             waits_for_disk: options.durability == Durability::Fsync,
             counters: counters::Counters::new(),
             processes: (0..WORKERS_MAX).map(|_| AtomicI32::new(0)).collect(),
+            slow_statement: options.slow_statement,
+            on_threads: own_thread::OnThreads::new(WORKERS_MAX),
             started: options.wall_clock.micros(),
             recovery: Mutex::new(None),
             clients: Default::default(),

@@ -189,13 +189,15 @@ impl Engine {
             format!("Process {waiting} waits for {what}; blocked by process {holding}.")
         });
         Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
-            .detail(lines.collect::<Vec<_>>().join("\n"))
-            .hint("See server log for query details.")
+            .with_detail(lines.collect::<Vec<_>>().join("\n"))
+            .with_hint("See server log for query details.")
     }
 }
 
 /// Why a wait is given up.
 enum Given {
+    /// The wait would never end.
+    Hopeless(Error),
     Up,
     OutOfTime,
     Ring(Vec<Edge>),
@@ -244,6 +246,9 @@ impl<'a> Lookout<'a> {
             if let Some(ring) = self.engine.give_way(self.worker) {
                 return Some(Given::Ring(ring));
             }
+            if let Some(error) = self.engine.hopeless(self.worker) {
+                return Some(Given::Hopeless(error));
+            }
         }
         self.deadline.is_some_and(|deadline| now >= deadline).then_some(Given::OutOfTime)
     }
@@ -252,6 +257,7 @@ impl<'a> Lookout<'a> {
     pub(crate) fn error(mut self, catalog: &Catalog) -> Error {
         match self.given.take() {
             Some(Given::Ring(ring)) => self.engine.deadlock(catalog, &ring),
+            Some(Given::Hopeless(error)) => error,
             given => gave_up(matches!(given, Some(Given::OutOfTime)), self.cancel),
         }
     }

@@ -240,13 +240,15 @@ fn after(ts: CommitTs, to: Option<(u64, u32)>) -> bool {
 /// A directory that must be there and is not written to.
 fn device(path: &Path) -> Result<DirectoryDevice> {
     DirectoryDevice::read_only(path)
-        .map_err(|e| Error::file("open directory", path, e).hint("Name the directory of a database."))
+        .map_err(|e| Error::file("open directory", path, e).with_hint("Name the directory of a database."))
 }
 
 fn no_log(directory: &str) -> Error {
     Error::new(SqlState::UNDEFINED_FILE, format!("there is no log in \"{directory}\""))
-        .detail("Expected the files \"manifest\" and \"RUN-LOGGER-NUMBER.log\" that an open database writes.")
-        .hint("Name the directory of a database, as for planaria shell DIR or planaria run --data DIR.")
+        .with_detail(
+            "Expected the files \"manifest\" and \"RUN-LOGGER-NUMBER.log\" that an open database writes.",
+        )
+        .with_hint("Name the directory of a database, as for planaria shell DIR or planaria run --data DIR.")
 }
 
 fn overview(reader: &LogReader, checkpoint: Option<&Manifest>, database: String) -> Result<Overview> {

@@ -9,6 +9,7 @@ use planaria_exec::functions::cast;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_syntax::parse::zero_byte;
+use std::fmt;
 
 /// Puts parameter number `position` (from 1) into the heap as a value of type `ty`.
 #[inline]
@@ -69,6 +70,12 @@ fn bind_array(items: &dyn Params, of: &Type, position: usize, heap: &mut Heap) -
 #[cold]
 fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
     let (datum, from) = match param {
+        ParamRef::Date(days) => (Datum::Int(days), Type::Date),
+        ParamRef::Time(micros) => (Datum::Int(micros), Type::Time),
+        ParamRef::Timestamp(micros) => (Datum::Int(micros), Type::Timestamp),
+        ParamRef::TimestampTz(micros) => (Datum::Int(micros), Type::TimestampTz),
+        ParamRef::Json(value) => (Datum::Text(json(value, position)?), JSON),
+        ParamRef::Refused(state, why) => return Err(at(Error::new(state, why), position)),
         ParamRef::Bool(b) => (Datum::Bool(b), Type::Bool),
         ParamRef::Int(n) | ParamRef::Stored(n) => (Datum::Int(n), Type::Int8),
         ParamRef::Float(x) => (Datum::Float(x), Type::Float8),
@@ -83,27 +90,55 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
             ));
         }
     };
-    let compatible = from.class() == ty.class()
-        || matches!(ty.class(), TypeClass::Text)
-        || matches!(
-            (from.class(), ty.class()),
-            (
-                TypeClass::Integer | TypeClass::Numeric | TypeClass::Float,
-                TypeClass::Numeric | TypeClass::Float
-            )
-        );
+    let moment = |ty: &Type| matches!(ty, Type::Date | Type::Timestamp | Type::TimestampTz);
+    let compatible = match (&from, ty) {
+        // With a zone, or without? Nobody would agree. A day begins at midnight.
+        (from, ty) if moment(from) && moment(ty) => {
+            from == ty || (from, ty) == (&Type::Date, &Type::Timestamp)
+        }
+        (from, Type::Jsonb) => *from == JSON,
+        _ => {
+            from.class() == ty.class()
+                || matches!(ty.class(), TypeClass::Text)
+                || matches!(
+                    (from.class(), ty.class()),
+                    (
+                        TypeClass::Integer | TypeClass::Numeric | TypeClass::Float,
+                        TypeClass::Numeric | TypeClass::Float
+                    )
+                )
+        }
+    };
     if !compatible {
         let message = format!("parameter ${position} is of type {ty}, the value given is of type {from}");
         let error = Error::new(SqlState::DATATYPE_MISMATCH, message);
         return Err(match (ty.class(), from.class()) {
             // Of which unit, since when?
             (TypeClass::DateTime | TypeClass::Time | TypeClass::Interval, TypeClass::Integer) => {
-                error.hint("Give it as text, as in '2026-11-25 12:00'.")
+                error.with_hint("Give it as text, as in '2026-11-25 12:00'.")
+            }
+            (TypeClass::DateTime, TypeClass::DateTime) => {
+                error.with_hint("Give it as a value of that type, or say in the statement what it means, as in $1::timestamp AT TIME ZONE 'UTC'.")
             }
             _ => error,
         });
     }
     heap.push_datum(&Datum::parse(ty, &datum.display(&from)).map_err(|e| at(e, position))?)
+}
+
+const JSON: Type = Type::JSON;
+
+/// The text of a JSON value.
+fn json(value: &dyn fmt::Display, position: usize) -> Result<String> {
+    let mut text = String::new();
+    match fmt::write(&mut text, format_args!("{value}")) {
+        Ok(()) if text.contains('\0') => Err(at(zero_byte(), position)),
+        Ok(()) => Ok(text),
+        Err(_) => {
+            let message = "the value cannot be written as JSON";
+            Err(at(Error::new(SqlState::INVALID_PARAMETER_VALUE, message), position))
+        }
+    }
 }
 
 #[cold]

@@ -64,7 +64,7 @@ impl SessionCore {
         let mut prepare = |kind: StatementKind| -> Result<Statement> {
             let statement = ast::Statement { position, end, kind };
             let inner = self.analyse_declared(statement, &copied.text, ParamTypes::default())?;
-            Ok(Statement { inner })
+            Ok(Statement { inner, names: None })
         };
         let mut fire = |which| prepare(StatementKind::FireCopyTriggers { table: name.clone(), which });
         let before = fire(Which::Before)?;

@@ -304,7 +304,7 @@ impl SessionCore {
 /// 42601, as the grammar of PostgreSQL has it.
 fn no_plan(statement: &Statement) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, "this statement has no plan to be explained")
-        .hint("Queries, INSERT, UPDATE, DELETE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
+        .with_hint("Queries, INSERT, UPDATE, DELETE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
         .at(statement.position)
 }
 

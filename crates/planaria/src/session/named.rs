@@ -67,7 +67,7 @@ impl SessionCore {
                     let message =
                         format!("parameter ${n} of type {from} cannot be coerced to the expected type {to}");
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
-                        .hint("You will need to rewrite or cast the expression.")
+                        .with_hint("You will need to rewrite or cast the expression.")
                         .at(args[i].position));
                 }
             }

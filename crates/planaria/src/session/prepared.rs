@@ -63,6 +63,8 @@ pub(crate) struct Resolved {
     /// The role may not run all of it: it asks.
     pub(crate) guarded: bool,
     pub(crate) parameters: Arc<[Type]>,
+    /// Of each parameter, which of the arguments and, behind them, the defaults it is; `None`: these in their order.
+    pub(crate) order: Option<Box<[usize]>>,
     pub(crate) defaults: Defaults,
     pub(crate) columns: Arc<[Column]>,
 }
@@ -94,7 +96,7 @@ impl PreparedStatement {
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "cached plan must not change result type",
             )
-            .hint("Prepare the statement again."));
+            .with_hint("Prepare the statement again."));
         }
         *kept = Some((stamp, compiled.clone()));
         Ok(compiled)

@@ -452,7 +452,7 @@ impl<'t> Loader<'t> {
             Some(index) => {
                 let name = &self.names[index.index()];
                 Error::new(SqlState::UNIQUE_VIOLATION, format!("could not create unique index \"{name}\""))
-                    .detail(self.duplicated(index, image))
+                    .with_detail(self.duplicated(index, image))
                     .constraint(name, &self.table_name)
             }
             None => Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "an index key is too long"),

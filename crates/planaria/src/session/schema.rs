@@ -251,7 +251,7 @@ impl SessionCore {
                     if let Some(row) = std::mem::take(&mut self.rows).into_iter().next() {
                         let error = validation.error;
                         return Err(match row.values.into_iter().next() {
-                            Some(Datum::Text(detail)) => error.detail(detail),
+                            Some(Datum::Text(detail)) => error.with_detail(detail),
                             _ => error,
                         });
                     }

@@ -15,7 +15,7 @@ pub(crate) fn check_superuser(superuser: bool, what: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {what}"))
-        .detail("Only superusers may."))
+        .with_detail("Only superusers may."))
 }
 
 /// 55P02 where SET names a setting of the server's.

@@ -9,6 +9,7 @@ use crate::params::{ParamRef, Params};
 use crate::row::Column;
 use crate::session::answer::{done, table_result};
 use crate::session::core::{Block, SessionCore, reborrow};
+use crate::session::given::Given;
 use crate::session::origin::origins;
 use crate::session::prepared::{Compiled, Defaults, PreparedStatement, Resolved};
 use crate::session::user::stamp;
@@ -32,32 +33,30 @@ impl SessionCore {
     // ---- calls ----
 
     /// Finds a routine by name and number of arguments.
-    pub(crate) fn resolve(&mut self, name: &str, arguments: usize) -> Result<Resolved> {
+    pub(crate) fn resolve(&mut self, name: &str, given: &Given) -> Result<Resolved> {
         let schema = self.schema();
         let catalog = &schema.catalog;
         let in_schema = name.split_once('.').and_then(|(s, local)| Some((catalog.schema(s)?, local)));
         let wanted: Wanted<'_> = in_schema.map_or_else(|| name.into(), Wanted::from);
-        let mut candidates = catalog.procedures_named(wanted).filter(|p| p.inputs().count() >= arguments);
         let exists = catalog.procedures_named(wanted).next().is_some();
-        let fits = |p: &planaria_catalog::Procedure| p.inputs().skip(arguments).all(|q| q.default.is_some());
-        let mut found = candidates.by_ref().filter(|p| fits(p));
+        let mut found = catalog.procedures_named(wanted).filter(|p| given.fits(p));
         let (first, second) = (found.next(), found.next());
         let procedure = match (first, second) {
             (Some(p), None) => p,
             (Some(_), Some(_)) => {
                 return Err(Error::new(
                     SqlState::AMBIGUOUS_FUNCTION,
-                    format!("several routines \"{name}\" take {arguments} arguments"),
+                    format!("several routines \"{name}\" take {given}"),
                 )
-                .hint("Use a CALL or SELECT statement with casts to choose one."));
+                .with_hint("Use a CALL or SELECT statement with casts to choose one."));
             }
             (None, _) => {
                 let error = Error::new(
                     SqlState::UNDEFINED_FUNCTION,
-                    format!("no procedure or function \"{name}\" takes {arguments} arguments"),
+                    format!("no procedure or function \"{name}\" takes {given}"),
                 );
                 return Err(if exists {
-                    error.hint("There are routines of that name with other arguments.")
+                    error.with_hint("There are routines of that name with other arguments.")
                 } else {
                     error
                 });
@@ -68,12 +67,13 @@ impl SessionCore {
         schema.require_call(role, id)?;
         let guarded = !schema.permits_routine(role, id);
         let parameters: Arc<[Type]> = procedure.inputs().map(|p| p.ty.clone()).collect();
-        let left_out = procedure.inputs().skip(arguments);
+        let order = given.order(procedure);
+        let left_out = procedure.inputs().enumerate().filter(|(i, q)| !given.has(*i, q)).map(|(_, q)| q);
         let left_out = left_out.map(|p| (p.default.as_deref().unwrap_or("NULL"), &p.ty));
         let defaults = self.defaults(&schema, &left_out.collect::<Vec<_>>())?;
         let columns: Arc<[Column]> = schema.routine(id)?.columns.iter().cloned().collect();
         let stamp = stamp(schema.version(), role);
-        Ok(Resolved { stamp, id, guarded, parameters, defaults, columns })
+        Ok(Resolved { stamp, id, guarded, parameters, order, defaults, columns })
     }
 
     /// Defaults of parameters: expressions over nothing, and the types they are cast to.
@@ -116,15 +116,11 @@ impl SessionCore {
     }
 
     pub(crate) fn submit_call(&mut self, call: &PreparedCall, params: &dyn Params) -> Result<Submitted> {
-        if params.count() != call.arguments {
+        let arguments = call.given.count();
+        if params.count() != arguments {
             return Err(Error::new(
                 SqlState::INVALID_PARAMETER_VALUE,
-                format!(
-                    "\"{}\" was prepared for {} arguments, not {}",
-                    call.name,
-                    call.arguments,
-                    params.count()
-                ),
+                format!("\"{}\" was prepared for {} arguments, not {}", call.name, arguments, params.count()),
             ));
         }
         self.check_block(None)?;
@@ -138,7 +134,7 @@ impl SessionCore {
                 self.catch_up()?;
                 let schema = self.schema();
                 if resolved.stamp != stamp(schema.version(), self.user.current()) {
-                    call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
+                    call.resolved.store(Arc::new(self.resolve(&call.name, &call.given)?));
                     continue;
                 }
                 let pure =
@@ -153,7 +149,8 @@ impl SessionCore {
                         true => &schema.guarded_routine(resolved.id)?.code,
                     };
                     let computed = s.computed(&schema, &resolved.defaults)?;
-                    let params = WithDefaults { params, defaults: computed.as_deref().unwrap_or(given) };
+                    let defaults = computed.as_deref().unwrap_or(given);
+                    let params = WithDefaults { params, defaults, order: resolved.order.as_deref() };
                     s.run(&schema, code, &resolved.parameters, &resolved.columns, &params, false)
                 })?;
                 let ticket = self.ticket_in_block()?;
@@ -181,12 +178,13 @@ impl SessionCore {
                     }
                 }
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
-                let params = WithDefaults { params, defaults: computed.as_deref().unwrap_or(given) };
+                let defaults = computed.as_deref().unwrap_or(given);
+                let params = WithDefaults { params, defaults, order: resolved.order.as_deref() };
                 s.run(schema, code, types, columns, &params, log_as != LogAs::Values)?;
                 Ok(log_as)
             });
             if stale {
-                call.resolved.store(Arc::new(self.resolve(&call.name, call.arguments)?));
+                call.resolved.store(Arc::new(self.resolve(&call.name, &call.given)?));
                 continue;
             }
             let (ts, logged) = outcome?;
@@ -323,7 +321,7 @@ impl SessionCore {
                         SqlState::INSUFFICIENT_PRIVILEGE,
                         "must be superuser to do BACKUP",
                     )
-                    .detail("It writes files of the server."));
+                    .with_detail("It writes files of the server."));
                 }
                 self.refuse_in_serial_block("BACKUP")?;
                 let device = crate::directory::directory(std::path::Path::new(directory))?;
@@ -432,7 +430,7 @@ impl SessionCore {
             (Some(second), false) => {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "there are several statements in the text")
                     .at(second.position)
-                    .hint("Use execute_script for several statements."));
+                    .with_hint("Use execute_script for several statements."));
             }
         };
         if !is_program(&statement) {
@@ -591,10 +589,11 @@ impl Params for PassedOn<'_> {
     }
 }
 
-/// Arguments given, then defaults.
+/// Arguments given, then defaults; or these in the order in which the routine takes them.
 struct WithDefaults<'a> {
     params: &'a dyn Params,
     defaults: &'a [Datum],
+    order: Option<&'a [usize]>,
 }
 
 impl Params for WithDefaults<'_> {
@@ -603,6 +602,7 @@ impl Params for WithDefaults<'_> {
     }
     fn param(&self, i: usize) -> ParamRef<'_> {
         use crate::params::Param;
+        let i = self.order.map_or(i, |order| order[i]);
         match i.checked_sub(self.params.count()) {
             None => self.params.param(i),
             Some(i) => self.defaults[i].as_param(),
@@ -625,7 +625,12 @@ fn might_know_types(error: &Error) -> bool {
 /// The type a Rust value suggests.
 fn type_of(param: ParamRef<'_>) -> Option<Type> {
     Some(match param {
-        ParamRef::Null => return None,
+        ParamRef::Null | ParamRef::Refused(..) => return None,
+        ParamRef::Date(_) => Type::Date,
+        ParamRef::Time(_) => Type::Time,
+        ParamRef::Timestamp(_) => Type::Timestamp,
+        ParamRef::TimestampTz(_) => Type::TimestampTz,
+        ParamRef::Json(_) => Type::Jsonb,
         ParamRef::Text(_) => Type::Text,
         ParamRef::Bool(_) => Type::Bool,
         ParamRef::Int(n) | ParamRef::Stored(n) if i32::try_from(n).is_ok() => Type::Int4,

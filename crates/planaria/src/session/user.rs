@@ -102,6 +102,6 @@ pub(crate) fn log_in(catalog: &Catalog, name: &str) -> Result<RoleId> {
         return Err(refused(format!("role \"{name}\" is not permitted to log in")));
     }
     let connect = Requirement::new(Object::Database, Privileges::CONNECT);
-    catalog.require(role.id, &connect).map_err(|e| e.detail("User does not have CONNECT privilege."))?;
+    catalog.require(role.id, &connect).map_err(|e| e.with_detail("User does not have CONNECT privilege."))?;
     Ok(role.id)
 }

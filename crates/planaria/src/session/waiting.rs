@@ -40,11 +40,13 @@ impl SessionCore {
             return self.await_locks(&wanted).map(Ok);
         }
         let deadline = self.lock_deadline();
-        let (mut out_of_time, mut outcome) = (false, Ok(()));
+        let (mut out_of_time, mut hopeless, mut outcome) = (false, None, Ok(()));
         let (txn, cancel) = (&mut self.txn, &self.cancel);
+        let (engine, worker) = (&*self.engine, self.worker);
         (self.sleeps_by)(&mut || {
             outcome = txn.await_claim(&mut || {
-                if cancel.is_due() {
+                hopeless = engine.hopeless(worker);
+                if hopeless.is_some() || cancel.is_due() {
                     return None;
                 }
                 let Some(deadline) = deadline else { return Some(LOOK) };
@@ -56,7 +58,7 @@ impl SessionCore {
         match outcome {
             Ok(()) => Ok(Ok(())),
             Err(Unclaimed::Deadlock(ring)) => Ok(Err(ring)),
-            Err(Unclaimed::GivenUp) => Err(gave_up(out_of_time, cancel)),
+            Err(Unclaimed::GivenUp) => Err(hopeless.unwrap_or_else(|| gave_up(out_of_time, cancel))),
         }
     }
 
@@ -83,16 +85,18 @@ impl SessionCore {
     fn at_gate(&mut self, wait: &mut dyn FnMut(&Gate, Patience<'_>) -> bool) -> Result<()> {
         self.show_process();
         let deadline = self.lock_deadline();
-        let (cancel, gate, worker) = (&self.cancel, &self.engine.gate, self.worker);
-        let (mut out_of_time, mut came) = (false, false);
+        let (cancel, engine, worker) = (&self.cancel, &*self.engine, self.worker);
+        let gate = &engine.gate;
+        let (mut out_of_time, mut hopeless, mut came) = (false, None, false);
         (self.sleeps_by)(&mut || {
             let patience: Patience<'_> = &mut || {
                 out_of_time = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                !out_of_time && !cancel.is_due()
+                hopeless = engine.hopeless(worker);
+                hopeless.is_none() && !out_of_time && !cancel.is_due()
             };
             came = gate.seen_waiting(worker, || wait(gate, patience));
         });
-        if came { Ok(()) } else { Err(gave_up(out_of_time, cancel)) }
+        if came { Ok(()) } else { Err(hopeless.unwrap_or_else(|| gave_up(out_of_time, cancel))) }
     }
 
     /// Whoever waits for this session's transaction can be told of it by the number that clients know.

@@ -414,5 +414,5 @@ fn cost(layout: &Layout) -> u64 {
 #[cold]
 pub(super) fn unreadable() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "the log record cannot be decoded")
-        .hint("the log may have been written by a newer version of Planaria")
+        .with_hint("the log may have been written by a newer version of Planaria")
 }

@@ -440,7 +440,7 @@ impl Change {
                 && References::of_text(text)?.columns.contains(name)
             {
                 let detail = format!("Column \"{name}\" is used by generated column \"{}\".", column.name);
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).detail(detail));
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).with_detail(detail));
             }
         }
         Ok(())
@@ -454,7 +454,7 @@ impl Change {
             let message = format!("column \"{name}\" of relation \"{}\" is a generated column", table.name);
             let error = Error::new(SqlState::SYNTAX_ERROR, message);
             return Err(match default {
-                None => error.hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."),
+                None => error.with_hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."),
                 Some(_) => error,
             });
         }
@@ -546,14 +546,14 @@ impl Change {
                 table.name,
                 format_args!("\"{name}\"")
             );
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
         }
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;
             if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {
                 let message = "cannot alter type of a column used by a view or rule";
                 let detail = format!("rule _RETURN on view {} depends on column \"{name}\"", view.name);
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
             }
         }
         if table.indexes.iter().any(|index| index.columns.contains(&place)) {
@@ -700,7 +700,7 @@ impl Change {
         let (of, index) = (of.id, of.indexes[index.index()].clone());
         let unfit = |message: String| {
             Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-                .detail("Cannot create a primary key or unique constraint using such an index.")
+                .with_detail("Cannot create a primary key or unique constraint using such an index.")
                 .at(position))
         };
         if index.constraint {
@@ -873,5 +873,5 @@ fn not_automatic(error: Error, column: &str, ty: &str, using: bool) -> Error {
             format!("You might need to specify \"USING {column}::{ty}\"."),
         )
     };
-    Error::new(SqlState::DATATYPE_MISMATCH, message).hint(hint)
+    Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint)
 }

@@ -154,7 +154,7 @@ impl Change {
             let what = if catalog.index(local).is_some() { "indexes" } else { "sequences" };
             let message = format!("cannot set comment on relation \"{local}\"");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-                .detail(format!("This operation is not supported for {what}.")));
+                .with_detail(format!("This operation is not supported for {what}.")));
         }
         Err(unplaced(names::no_relation(&relation)))
     }

@@ -283,7 +283,7 @@ pub(super) fn check_key(ty: &Type, position: Position) -> Result<()> {
             let message = "data type json has no default operator class for access method \"btree\"";
             let hint = "You must specify an operator class for the index or define a default operator class for the \
                         data type.";
-            Err(Error::new(SqlState::UNDEFINED_OBJECT, message).hint(hint).at(position))
+            Err(Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint).at(position))
         }
         Type::Jsonb | Type::Array(_) => {
             let hint = "Keep what is looked for in a column of its own.";
@@ -359,7 +359,7 @@ pub(super) fn check_reference(
     let (of, to) = (a.ty.base(), b.ty.base());
     let detail =
         format!("Key columns \"{}\" and \"{}\" are of incompatible types: {of} and {to}.", a.name, b.name);
-    Err(Error::new(SqlState::DATATYPE_MISMATCH, message).detail(detail))
+    Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail))
 }
 
 /// Whether a column of type `from` can refer to one of type `to`: the same class, or a conversion

@@ -584,8 +584,8 @@ impl Change {
             };
             let detail = lines(&|(o, on)| format!("{} depends on {on}", o.describe(&self.catalog)));
             return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                .detail(detail)
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                .with_detail(detail)
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
         let dropped = lines(&|(o, _)| format!("drop cascades to {}", o.describe(&self.catalog)));
         let mut fields = match &found[..] {
@@ -594,7 +594,7 @@ impl Change {
                 SqlState::SUCCESSFUL_COMPLETION,
                 format!("drop cascades to {} other objects", found.len()),
             )
-            .detail(dropped),
+            .with_detail(dropped),
         };
         fields.fields_mut().position = None;
         self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });

@@ -118,7 +118,7 @@ impl Change {
                         (format!("constraint {local} on table {}", table.name), &table.name);
                     let message = format!("cannot drop index {local} because {constraint} requires it");
                     return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                        .hint(format!("You can drop constraint {local} on table {t} instead.")));
+                        .with_hint(format!("You can drop constraint {local} on table {t} instead.")));
                 }
                 Some((table, i)) if i != IndexId::PRIMARY || table.has_primary_key => {
                     Some(Object::Index(table.id, i))
@@ -143,7 +143,7 @@ impl Change {
             } else {
                 "Use DROP INDEX to remove an index."
             };
-            return Err(error.hint(hint));
+            return Err(error.with_hint(hint));
         }
         Ok(found)
     }
@@ -156,7 +156,7 @@ impl Change {
                     let owner = format!("column {} of table {}", column.name, table.name);
                     let message = format!("cannot drop sequence {name} because {owner} requires it");
                     return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                        .hint(format!("You can drop {owner} instead.")));
+                        .with_hint(format!("You can drop {owner} instead.")));
                 }
             }
         }

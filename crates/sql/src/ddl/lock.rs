@@ -35,7 +35,7 @@ fn lockable_one(catalog: &Catalog, role: RoleId, name: &Name, mode: LockMode) ->
     } else if catalog.relation_exists(local) {
         let what = if catalog.sequence(local).is_some() { "sequences" } else { "indexes" };
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot lock relation \"{local}\""))
-            .detail(format!("This operation is not supported for {what}.")));
+            .with_detail(format!("This operation is not supported for {what}.")));
     } else {
         return Err(missing(name));
     };

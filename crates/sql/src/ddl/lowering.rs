@@ -179,7 +179,7 @@ pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &E
         }
         let message = format!("column \"{column}\" is of type {ty} but default expression is of type {from}");
         Error::new(SqlState::DATATYPE_MISMATCH, message)
-            .hint("You will need to rewrite or cast the expression.")
+            .with_hint("You will need to rewrite or cast the expression.")
             .at(expr.position)
     })
 }
@@ -235,7 +235,7 @@ pub(super) fn check_generated(catalog: &Catalog, table: &Table, column: &Column,
             format!("cannot use generated column \"{}\" in column generation expression", other.name);
         let detail = "A generated column cannot reference another generated column.";
         return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message)
-            .detail(detail)
+            .with_detail(detail)
             .at(expr.position));
     }
     let catalog = &*catalog.ready();
@@ -250,7 +250,7 @@ pub(super) fn check_generated(catalog: &Catalog, table: &Table, column: &Column,
         let (name, ty) = (&column.name, &column.ty);
         let message = format!("column \"{name}\" is of type {ty} but default expression is of type {from}");
         Error::new(SqlState::DATATYPE_MISMATCH, message)
-            .hint("You will need to rewrite or cast the expression.")
+            .with_hint("You will need to rewrite or cast the expression.")
             .at(expr.position)
     })?;
     if !lower::is_immutable(catalog, &lowerer.finish()?) {

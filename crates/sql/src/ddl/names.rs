@@ -42,7 +42,7 @@ pub(super) fn new<'n>(catalog: &Catalog, name: &'n Name) -> Result<(SchemaId, &'
         Some(reserved) if is_system_schema(reserved) => {
             let message = format!("permission denied to create \"{reserved}.{local}\"");
             Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
-                .detail("System catalog modifications are currently disallowed.")
+                .with_detail("System catalog modifications are currently disallowed.")
         }
         Some(other) => match catalog.schema(other) {
             Some(id) => return Ok((id, local)),

@@ -77,7 +77,7 @@ impl Change {
             Kind::Index if self.catalog.index(local).is_some() => {
                 let message = format!("cannot change owner of index \"{local}\"");
                 let fields = Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-                    .hint("Change the ownership of the index's table, instead.");
+                    .with_hint("Change the ownership of the index's table, instead.");
                 self.out.notices.push(super::Notice { level: planaria_base::Level::Warning, fields });
                 return Ok(tag);
             }
@@ -110,7 +110,7 @@ impl Change {
             let message = format!("cannot change owner of sequence \"{local}\"");
             let table = &self.catalog.table_by_id(table).name;
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .detail(format!("Sequence \"{local}\" is linked to table \"{table}\".")));
+                .with_detail(format!("Sequence \"{local}\" is linked to table \"{table}\".")));
         }
         let owner = self.role_of(owner)?;
         self.change_owner(&object, owner)?;

@@ -181,7 +181,7 @@ impl Change {
                 let name = of_key(&name).1;
                 let detail = format!("View \"{name}\" depends on it, and views are kept as text.");
                 let hint = "Drop the view, make the change, create the view again.";
-                return Err(Error::unsupported(message, hint).detail(detail));
+                return Err(Error::unsupported(message, hint).with_detail(detail));
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Change {
                         "The default of column \"{}\" of table \"{}\" names it.",
                         column.name, table.name
                     );
-                    return Err(Error::unsupported(message, "Drop the default first.").detail(detail));
+                    return Err(Error::unsupported(message, "Drop the default first.").with_detail(detail));
                 }
             }
         }

@@ -110,7 +110,7 @@ impl Change {
 
     pub(super) fn alter_role(&mut self, role: &RoleSpec, change: &RoleChange) -> Result<&'static str> {
         if let RoleName::Name(name) = &role.name {
-            refuse_reserved(name).map_err(|e| e.detail("Cannot alter reserved roles."))?;
+            refuse_reserved(name).map_err(|e| e.with_detail("Cannot alter reserved roles."))?;
         }
         let id = self.role_of(role)?;
         match change {
@@ -151,7 +151,7 @@ impl Change {
         }
         if id == SUPERUSER && options.contains(&RoleOption::Superuser(false)) {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "permission denied to alter role")
-                .detail("The bootstrap superuser must have the SUPERUSER attribute."));
+                .with_detail("The bootstrap superuser must have the SUPERUSER attribute."));
         }
         for option in options {
             set_option(self.role_mut(id), option)?;
@@ -252,7 +252,7 @@ impl Change {
         }
         let name = self.catalog.role_name(id);
         let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
-        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(lines.join("\n")))
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message).with_detail(lines.join("\n")))
     }
 
     // ---- membership ----
@@ -379,7 +379,8 @@ fn refuse_reserved(name: &str) -> Result<()> {
         return Ok(());
     }
     let message = format!("role name \"{name}\" is reserved");
-    Err(Error::new(SqlState::RESERVED_NAME, message).detail("Role names starting with \"pg_\" are reserved."))
+    Err(Error::new(SqlState::RESERVED_NAME, message)
+        .with_detail("Role names starting with \"pg_\" are reserved."))
 }
 
 /// 42710

@@ -61,7 +61,7 @@ pub fn find<'c>(
             (Some(_), Some(_)) => {
                 let message = format!("{kind} name \"{local}\" is not unique");
                 let hint = format!("Specify the argument list to select the {kind} unambiguously.");
-                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(hint).at(name.position))
+                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint).at(name.position))
             }
             (None, _) => match catalog.procedures_named(local).next() {
                 Some(other) => Ok(other),
@@ -298,7 +298,7 @@ impl Change {
             if !parameters.is_empty() {
                 let hint =
                     "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.";
-                return Err(invalid("trigger functions cannot have declared arguments").hint(hint));
+                return Err(invalid("trigger functions cannot have declared arguments").with_hint(hint));
             }
             return Ok(Returns::Trigger);
         }
@@ -355,7 +355,7 @@ fn language(create: &CreateRoutine) -> Result<Language> {
         Some(other) => {
             let message = format!("language \"{other}\" does not exist");
             Err(Error::new(SqlState::UNDEFINED_OBJECT, message)
-                .hint("Write the body in plpgsql or sql.")
+                .with_hint("Write the body in plpgsql or sql.")
                 .at(create.name.position))
         }
     }
@@ -365,12 +365,12 @@ fn language(create: &CreateRoutine) -> Result<Language> {
 fn replaceable(old: &Procedure, new: &Procedure) -> Result<()> {
     let drop_first = |error: Error| {
         let kind = kind_word(Some(old.is_procedure())).to_uppercase();
-        error.hint(format!("Use DROP {kind} {} first.", reference(old)))
+        error.with_hint(format!("Use DROP {kind} {} first.", reference(old)))
     };
     if old.is_procedure() != new.is_procedure() {
         let message = "cannot change routine kind";
         let detail = format!("\"{}\" is a {}.", old.name, kind_word(Some(old.is_procedure())));
-        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).detail(detail));
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
     }
     let result = |p: &Procedure| -> Vec<(Type, Option<String>)> {
         p.outputs().map(|o| (o.ty.clone(), Some(o.name.clone()))).collect()
@@ -380,7 +380,7 @@ fn replaceable(old: &Procedure, new: &Procedure) -> Result<()> {
     }
     if !old.is_procedure() && result(old) != result(new) {
         let error = invalid("cannot change return type of existing function");
-        return Err(drop_first(error.detail("Row type defined by OUT parameters is different.")));
+        return Err(drop_first(error.with_detail("Row type defined by OUT parameters is different.")));
     }
     if old.is_procedure() && result(old).len() != result(new).len() {
         let error = invalid("cannot change whether a procedure has output parameters");

@@ -24,7 +24,7 @@ fn refuse_reserved(name: &str) -> Result<()> {
     }
     let message = format!("unacceptable schema name \"{name}\"");
     Err(Error::new(SqlState::RESERVED_NAME, message)
-        .detail("The prefix \"pg_\" is reserved for system schemas."))
+        .with_detail("The prefix \"pg_\" is reserved for system schemas."))
 }
 
 /// What names mean in a text that is kept, as [`References`] has them.
@@ -126,7 +126,7 @@ impl Change {
         if let Some(detail) = named {
             let hint = "Drop it, rename the schema, create it again.";
             return Err(
-                Error::unsupported(format!("schema \"{name}\" cannot be renamed"), hint).detail(detail)
+                Error::unsupported(format!("schema \"{name}\" cannot be renamed"), hint).with_detail(detail)
             );
         }
         if let Some(schema) = self.catalog.schema_mut(id) {
@@ -270,7 +270,7 @@ impl Change {
                     let table = &schema.table_by_id(table).name;
                     let message = "cannot move an owned sequence into another schema";
                     return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                        .detail(format!("Sequence \"{name}\" is linked to table \"{table}\".")));
+                        .with_detail(format!("Sequence \"{name}\" is linked to table \"{table}\".")));
                 }
                 if let Some(sequence) = &mut self.catalog.sequences[id.index()] {
                     sequence.schema = to_id;
@@ -357,7 +357,8 @@ impl Change {
             None => Ok(()),
             Some(detail) => {
                 let message = format!("{} cannot be moved to another schema", object.describe(catalog));
-                Err(Error::unsupported(message, "Drop it, move the object, create it again.").detail(detail))
+                Err(Error::unsupported(message, "Drop it, move the object, create it again.")
+                    .with_detail(detail))
             }
         }
     }

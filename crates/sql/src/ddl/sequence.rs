@@ -210,7 +210,7 @@ impl Change {
         let Some(path) = owned_by else { return Ok(Some(None)) };
         let Some((column, table)) = path.parts.split_last().filter(|(_, t)| !t.is_empty()) else {
             let error = Error::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option");
-            return Err(error.hint("Specify OWNED BY table.column or OWNED BY NONE.").at(path.position));
+            return Err(error.with_hint("Specify OWNED BY table.column or OWNED BY NONE.").at(path.position));
         };
         let table = Name { parts: table.to_vec(), position: path.position };
         let table = names::table(&self.catalog, &table)?;

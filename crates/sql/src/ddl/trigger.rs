@@ -95,7 +95,9 @@ impl Change {
     fn trigger_table(&self, create: &CreateTrigger) -> Result<Table> {
         let local = names::own_relation(&self.catalog, &create.table)?;
         let wrong = |message: String, detail: &str| {
-            Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).detail(detail).at(create.table.position))
+            Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                .with_detail(detail)
+                .at(create.table.position))
         };
         if let Some(table) = self.catalog.table(local) {
             if create.timing == TriggerTiming::InsteadOf {

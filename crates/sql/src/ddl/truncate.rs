@@ -36,9 +36,11 @@ impl Change {
                         "Table \"{child}\" references \"{}\".",
                         self.catalog.table_by_id(all[next]).name
                     );
-                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail).hint(
-                        format!("Truncate table \"{child}\" at the same time, or use TRUNCATE ... CASCADE."),
-                    ));
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                        .with_detail(detail)
+                        .with_hint(format!(
+                            "Truncate table \"{child}\" at the same time, or use TRUNCATE ... CASCADE."
+                        )));
                 }
                 if !all.contains(&id) {
                     self.require_truncate(id)?;

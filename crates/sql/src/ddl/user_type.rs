@@ -157,7 +157,7 @@ impl Change {
                 let detail =
                     format!("{} depends on it, and is kept as text.", object.describe(&self.catalog));
                 let hint = "Drop it, make the change, create it again.";
-                return Err(Error::unsupported(message, hint).detail(detail));
+                return Err(Error::unsupported(message, hint).with_detail(detail));
             }
         }
         Ok(())
@@ -417,7 +417,7 @@ fn not_of_domains(c: &Constraint) -> Error {
 
 /// 42710 of a relation that would be called like a type.
 pub(super) fn in_the_way(name: &str) -> Error {
-    type_exists(name).hint(
+    type_exists(name).with_hint(
         "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any \
          existing type.",
     )

@@ -120,7 +120,7 @@ fn replaceable(old: &View, old_types: &[Output], new: &[String], outputs: &[Outp
     for (i, (was, is)) in old.columns.iter().zip(new).enumerate() {
         if was != is {
             return Err(invalid(format!("cannot change name of view column \"{was}\" to \"{is}\""))
-                .hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."));
+                .with_hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."));
         }
         let (was, ty) = (&old_types[i].ty, &outputs[i].ty);
         if was != ty {

@@ -332,7 +332,7 @@ impl Lowerer<'_> {
             Clause::Select | Clause::OrderBy => {}
             Clause::Aggregate => {
                 let message = "aggregate function calls cannot contain set-returning function calls";
-                return Err(refused(message.to_owned()).hint(MOVE_TO_FROM));
+                return Err(refused(message.to_owned()).with_hint(MOVE_TO_FROM));
             }
             Clause::From => {
                 return Err(refused("set-returning functions must appear at top level of FROM".to_owned()));
@@ -341,7 +341,7 @@ impl Lowerer<'_> {
                 let message = format!("set-returning functions are not allowed in {}", clause.name());
                 let error = refused(message);
                 let ours = matches!(clause, Clause::GroupBy | Clause::Window);
-                return Err(if ours { error.hint(MOVE_TO_FROM) } else { error });
+                return Err(if ours { error.with_hint(MOVE_TO_FROM) } else { error });
             }
         }
         let collector = self.collectors.last_mut().expect("these clauses are a SELECT's");
@@ -390,7 +390,7 @@ impl Lowerer<'_> {
             return Ok(bound);
         }
         let message = format!("set-returning functions are not allowed in {what}");
-        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint(MOVE_TO_FROM))
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(MOVE_TO_FROM))
     }
 
     /// A relation for a call of a set-returning function; `None` where the function is no such.
@@ -587,7 +587,7 @@ impl Lowerer<'_> {
                 let article = if procedure { "not a procedure" } else { "a procedure" };
                 let message = format!("{name}({}) is {article}", shown.join(", "));
                 let _ = is;
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position).hint(hint));
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position).with_hint(hint));
             }
             return Ok(None);
         }

@@ -291,7 +291,7 @@ impl Lowerer<'_> {
                         SqlState::INDETERMINATE_DATATYPE,
                         "cannot determine type of empty array",
                     )
-                    .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
+                    .with_hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
                 }
                 let list = self.bind_all(names, list)?;
                 let (list, ty) = self.unify("ARRAY", list)?;

@@ -201,10 +201,10 @@ impl Lowerer<'_> {
             return Err(relation_hinted(error, self.catalog, &table));
         }
         Err(error
-            .detail(format!(
+            .with_detail(format!(
                 "There is a WITH item named \"{table}\", but it cannot be referenced from this part of the query."
             ))
-            .hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
+            .with_hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
     }
 
     /// Counts a reference to a view. Whether it has so many in the query being bound that the further ones are to
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
         if shared && views.values().map(|(references, _)| references).sum::<u32>() > limits::VIEW_PLACES_MAX {
             let message = "the statement reads views in too many places";
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message)
-                .detail(format!(
+                .with_detail(format!(
                     "They are {} at most, those within other views included.",
                     limits::VIEW_PLACES_MAX
                 ))

@@ -211,7 +211,7 @@ impl Lowerer<'_> {
                     i + 1
                 );
                 return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
-                    .hint("Cast the output of the non-recursive term to the correct type.")
+                    .with_hint("Cast the output of the non-recursive term to the correct type.")
                     .at(position));
             }
             self.coerce_output(&mut turn, i, ty)?;
@@ -385,8 +385,8 @@ impl Lowerer<'_> {
                     None => {
                         let message = "invalid UNION/INTERSECT/EXCEPT ORDER BY clause";
                         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                            .detail("Only result column names can be used, not expressions or functions.")
-                            .hint(
+                            .with_detail("Only result column names can be used, not expressions or functions.")
+                            .with_hint(
                                 "Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
                             )
                             .at(item.expr.position));

@@ -33,12 +33,12 @@ pub(super) fn hinted(error: Error, names: &Names<'_>, table: Option<&str>, colum
         format!("the column \"{table}.{}\"", column.unwrap_or_default())
     };
     match &closest.found[..] {
-        [(table, None)] => error.hint(format!(
+        [(table, None)] => error.with_hint(format!(
             "There is a column named \"{column}\" in table \"{table}\", but it cannot be referenced from this part of the query."
         )),
-        [one] => error.hint(format!("Perhaps you meant to reference {}.", shown(one))),
+        [one] => error.with_hint(format!("Perhaps you meant to reference {}.", shown(one))),
         [one, other] => {
-            error.hint(format!("Perhaps you meant to reference {} or {}.", shown(one), shown(other)))
+            error.with_hint(format!("Perhaps you meant to reference {} or {}.", shown(one), shown(other)))
         }
         _ => error,
     }
@@ -57,9 +57,9 @@ pub(super) fn relation_hinted(error: Error, catalog: &Catalog, wanted: &str) -> 
         .collect();
     near.sort_unstable();
     match near.as_slice() {
-        [(_, name)] => error.hint(format!("Perhaps you meant the relation \"{name}\".")),
+        [(_, name)] => error.with_hint(format!("Perhaps you meant the relation \"{name}\".")),
         [(first, name), (second, _), ..] if first < second => {
-            error.hint(format!("Perhaps you meant the relation \"{name}\"."))
+            error.with_hint(format!("Perhaps you meant the relation \"{name}\"."))
         }
         _ => error,
     }

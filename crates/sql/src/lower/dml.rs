@@ -271,5 +271,5 @@ pub(super) fn mismatch(column: &str, to: &Type, from: &Type, position: u32) -> E
     );
     Error::new(SqlState::DATATYPE_MISMATCH, message)
         .at(position)
-        .hint("You will need to rewrite or cast the expression.")
+        .with_hint("You will need to rewrite or cast the expression.")
 }

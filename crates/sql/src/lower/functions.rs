@@ -289,7 +289,7 @@ pub(super) fn no_function(name: &str, args: &[Type], position: u32) -> Error {
 /// 42883 for a call as it is shown.
 pub(super) fn missing_function(call: &str, position: u32) -> Error {
     let message = format!("function {call} does not exist");
-    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).with_hint(
         "No function matches the given name and argument types. You might need to add explicit type casts.",
     )
 }
@@ -784,7 +784,7 @@ pub(super) fn ambiguous(name: &str, args: &[Type], position: u32) -> Error {
     let message = format!("function {name}({}) is not unique", types.join(", "));
     Error::new(SqlState::AMBIGUOUS_FUNCTION, message)
         .at(position)
-        .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
+        .with_hint("Could not choose a best candidate function. You might need to add explicit type casts.")
 }
 
 /// The SQL type of a function whose result class has only one.

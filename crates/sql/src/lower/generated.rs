@@ -96,5 +96,5 @@ pub(super) fn cannot_be_given(column: &str, insert: bool, position: u32) -> Erro
         false => format!("column \"{column}\" can only be updated to DEFAULT"),
     };
     let detail = format!("Column \"{column}\" is a generated column.");
-    Error::new(SqlState::GENERATED_ALWAYS, message).detail(detail).at(position)
+    Error::new(SqlState::GENERATED_ALWAYS, message).with_detail(detail).at(position)
 }

@@ -342,8 +342,11 @@ impl Lowerer<'_> {
         }
         let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
         Err(Error::new(SqlState::GENERATED_ALWAYS, message)
-            .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
-            .hint("Use OVERRIDING SYSTEM VALUE to override.")
+            .with_detail(format!(
+                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                column.name
+            ))
+            .with_hint("Use OVERRIDING SYSTEM VALUE to override.")
             .at(position))
     }
 
@@ -362,7 +365,7 @@ impl Lowerer<'_> {
                 if on.update.is_some() {
                     let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
                     return Err(Error::new(SqlState::SYNTAX_ERROR, message)
-                        .hint("For example, ON CONFLICT (column_name).")
+                        .with_hint("For example, ON CONFLICT (column_name).")
                         .at(on.position));
                 }
                 (0..table.indexes.len()).filter(unique).collect()

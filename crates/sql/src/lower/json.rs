@@ -192,7 +192,7 @@ impl Lowerer<'_> {
         if !is_step(&step.ty) {
             let message = format!("subscript type {} is not supported", step.ty);
             let hint = "jsonb subscript must be coercible to either integer or text.";
-            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).hint(hint).at(position));
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint).at(position));
         }
         let step = self.coerce(step, &Type::Text, CastContext::Assignment)?;
         let path = Bound::apply(Func::ArrayMake, vec![step], Type::Array(Box::new(Type::Text)), position);
@@ -317,7 +317,7 @@ impl Lowerer<'_> {
                     let hint =
                         format!("The arguments of {name}() must consist of alternating keys and values.");
                     let error = Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
-                    return Err(error.hint(hint).at(position));
+                    return Err(error.with_hint(hint).at(position));
                 }
                 let mut parts = vec![text("{", position)];
                 for (i, pair) in args.chunks(2).enumerate() {

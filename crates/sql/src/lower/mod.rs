@@ -276,8 +276,8 @@ impl<'c> Lowerer<'c> {
             return Ok(());
         }
         Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "statement is nested too deeply")
-            .detail(format!("Its program would be nested more than {} levels deep.", limits::BLOCKS_MAX))
-            .hint("A list of conditions, alternatives or conjuncts may be too long: a join or an array does the same.")
+            .with_detail(format!("Its program would be nested more than {} levels deep.", limits::BLOCKS_MAX))
+            .with_hint("A list of conditions, alternatives or conjuncts may be too long: a join or an array does the same.")
             .at(self.position))
     }
 

@@ -217,7 +217,7 @@ impl Source {
 
 fn clash(name: &str, position: u32) -> Error {
     Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
-        .detail("It could refer to either a PL/pgSQL variable or a table column.")
+        .with_detail("It could refer to either a PL/pgSQL variable or a table column.")
         .at(position)
 }
 
@@ -273,7 +273,7 @@ impl Lowerer<'_> {
                 let record = &parts[0];
                 let message = format!("record \"{record}\" is not assigned yet");
                 Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                    .detail("The tuple structure of a not-yet-assigned record is indeterminate.")
+                    .with_detail("The tuple structure of a not-yet-assigned record is indeterminate.")
                     .at(position))
             }
             Some(Found::NoField) => {
@@ -305,7 +305,7 @@ impl Lowerer<'_> {
                 {
                     let message = format!("invalid reference to FROM-clause entry for table \"{table}\"");
                     let hint = format!("Perhaps you meant to reference the table alias \"{alias}\".");
-                    return Err(Error::new(SqlState::UNDEFINED_TABLE, message).hint(hint).at(position));
+                    return Err(Error::new(SqlState::UNDEFINED_TABLE, message).with_hint(hint).at(position));
                 }
                 let error = no_column(parts, position);
                 Err(match parts {

@@ -365,7 +365,9 @@ impl Lowerer<'_> {
             Choice::None => return Err(no_operator(symbol(which), Some(&l), &r, position)),
             Choice::Ambiguous => {
                 let message = format!("operator is not unique: {l} {} {r}", symbol(which));
-                return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).hint(NOT_UNIQUE));
+                return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message)
+                    .at(position)
+                    .with_hint(NOT_UNIQUE));
             }
         };
         let left = self.operand(left, &chosen.left)?;
@@ -585,7 +587,7 @@ impl Lowerer<'_> {
                     _ => "@",
                 };
                 let message = format!("operator is not unique: {symbol} unknown");
-                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).hint(NOT_UNIQUE))
+                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).with_hint(NOT_UNIQUE))
             }
             UnaryOp::Plus if matches!(super::types::category(&ty), super::types::Category::Numeric) => Ok(e),
             UnaryOp::Minus => {
@@ -659,7 +661,7 @@ pub(super) fn no_operator(symbol: &str, left: Option<&Type>, right: &Type, posit
             "No operator matches the given name and argument type. You might need to add an explicit type cast.",
         ),
     };
-    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(hint)
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).with_hint(hint)
 }
 
 /// A type's name without its modifier, as error messages have it.

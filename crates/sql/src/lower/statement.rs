@@ -35,7 +35,7 @@ fn lower_do(
 ) -> Result<Lowered> {
     if let Some(language) = language.filter(|l| *l != "plpgsql") {
         let message = format!("language \"{language}\" does not support inline code execution");
-        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("Use LANGUAGE plpgsql."));
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("Use LANGUAGE plpgsql."));
     }
     super::plpgsql::lower_do(catalog, body, guard).map_err(|mut error| {
         if let Some(inside) = &mut error.fields_mut().position {
@@ -152,7 +152,7 @@ impl Lowerer<'_> {
         let Some((procedure, given)) = self.find_routine(name, call, &args, true, position)? else {
             let types: Vec<String> = types.iter().map(super::operators::base_name).collect();
             let message = format!("procedure {name}({}) does not exist", types.join(", "));
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).hint(
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).with_hint(
                 "No procedure matches the given name and argument types. You might need to add explicit type casts.",
             ));
         };

@@ -590,7 +590,7 @@ pub(crate) fn check_trigger_condition(
                 Some(_) => format!("Column \"{}\" is a generated column.", column.name),
                 None => "A whole-row reference is used and the table contains generated columns.".to_owned(),
             };
-            done = refuse(message.to_owned(), e).map_err(|error: Error| error.detail(detail));
+            done = refuse(message.to_owned(), e).map_err(|error: Error| error.with_detail(detail));
         }
     });
     done

@@ -101,7 +101,7 @@ pub(super) fn told_apart(ty: &Type, position: u32) -> Result<()> {
 pub(super) fn has_order(ty: &Type, position: u32) -> Result<()> {
     told_apart(ty, position).map_err(|mut error| {
         error.fields_mut().message = "could not identify an ordering operator for type json".to_owned();
-        error.hint("Use an explicit ordering operator or modify the query.")
+        error.with_hint("Use an explicit ordering operator or modify the query.")
     })
 }
 

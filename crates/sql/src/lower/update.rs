@@ -322,7 +322,7 @@ impl Lowerer<'_> {
                     let message =
                         "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
                     return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                        .hint("Write the values in parentheses.")
+                        .with_hint("Write the values in parentheses.")
                         .at(value.position));
                 }
             };
@@ -339,7 +339,7 @@ impl Lowerer<'_> {
                     let name = &table.columns[column].name;
                     let message = format!("column \"{name}\" can only be updated to DEFAULT");
                     return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
-                        .detail(format!(
+                        .with_detail(format!(
                             "Column \"{name}\" is an identity column defined as GENERATED ALWAYS."
                         ))
                         .at(position));

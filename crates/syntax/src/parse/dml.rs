@@ -147,7 +147,7 @@ impl Parser<'_> {
         if update.is_some() && target.is_none() {
             let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
             let hint = "For example, ON CONFLICT (column_name).";
-            return Err(self.syntax_error(message, position).hint(hint));
+            return Err(self.syntax_error(message, position).with_hint(hint));
         }
         Ok(OnConflict { target, update, position })
     }

@@ -147,7 +147,7 @@ impl Parser<'_> {
         if ordinality {
             let message = "WITH ORDINALITY cannot be used with a column definition list";
             let error = self.syntax_error(message, self.position());
-            return Err(error.hint("Put the column definition list inside ROWS FROM()."));
+            return Err(error.with_hint("Put the column definition list inside ROWS FROM()."));
         }
         self.paren_list(|p| {
             let name = p.name()?;

@@ -131,7 +131,7 @@ fn escaped(raw: &str, position: u32) -> Result<String> {
                         let want = if letter == b'u' { 4 } else { 8 };
                         if run(&bytes[at..], want, |b| b.is_ascii_hexdigit()) < want {
                             return Err(bad_escape("invalid Unicode escape", position)
-                                .hint("Unicode escapes must be \\uXXXX or \\UXXXXXXXX."));
+                                .with_hint("Unicode escapes must be \\uXXXX or \\UXXXXXXXX."));
                         }
                         let code = u32::from_str_radix(&raw[at..at + want], 16).unwrap_or(0);
                         at += want;
@@ -188,7 +188,7 @@ fn unicode(inner: &str, escape: char, position: u32) -> Result<String> {
         };
         if run(digits.as_bytes(), want, |b| b.is_ascii_hexdigit()) < want {
             return Err(bad_escape("invalid Unicode escape", position)
-                .hint("Unicode escapes must be \\XXXX or \\+XXXXXX."));
+                .with_hint("Unicode escapes must be \\XXXX or \\+XXXXXX."));
         }
         let code = u32::from_str_radix(&digits[..want], 16).unwrap_or(0);
         rest = &digits[want..];

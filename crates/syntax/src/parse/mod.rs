@@ -30,6 +30,7 @@ mod keyword;
 mod lex;
 mod literal;
 mod lock;
+mod named;
 mod object;
 mod operand;
 mod parser;
@@ -50,6 +51,7 @@ use std::ops::Range;
 use planaria_base::{Error, Result, SqlState, limits};
 
 use self::lex::{Kind, Lexer, Token};
+pub use self::named::{Numbered, numbered};
 use self::parser::Parser;
 pub use self::script::Script;
 use crate::ast;
@@ -128,7 +130,7 @@ fn tokens(text: &str, range: Range<usize>) -> Vec<Token> {
 fn check_length(text: &str) -> Result<()> {
     if text.len() > limits::SQL_TEXT_BYTES_MAX {
         return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the SQL text is too long")
-            .detail(format!("The limit is {} bytes.", limits::SQL_TEXT_BYTES_MAX)));
+            .with_detail(format!("The limit is {} bytes.", limits::SQL_TEXT_BYTES_MAX)));
     }
     if text.as_bytes().contains(&0) {
         return Err(zero_byte());

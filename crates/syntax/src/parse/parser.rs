@@ -320,14 +320,14 @@ impl<'a> Parser<'a> {
     #[cold]
     pub(crate) fn too_long(&self) -> Error {
         Error::new(SqlState::STATEMENT_TOO_COMPLEX, "a chain of operators is too long")
-            .detail(format!("The limit is {} operands.", limits::CHAIN_OPERANDS_MAX))
+            .with_detail(format!("The limit is {} operands.", limits::CHAIN_OPERANDS_MAX))
             .at(self.position())
     }
 
     #[cold]
     fn too_deep(&self) -> Error {
         Error::new(SqlState::STATEMENT_TOO_COMPLEX, "statement is nested too deeply")
-            .detail(format!("The limit is {} levels.", limits::NESTING_MAX))
+            .with_detail(format!("The limit is {} levels.", limits::NESTING_MAX))
             .at(self.position())
     }
 

@@ -404,7 +404,7 @@ impl Parser<'_> {
         let count = self.expr()?;
         if self.at_kind(Kind::Comma) {
             let error = self.syntax_error("LIMIT #,# syntax is not supported", position);
-            return Err(error.hint("Use separate LIMIT and OFFSET clauses."));
+            return Err(error.with_hint("Use separate LIMIT and OFFSET clauses."));
         }
         // `LIMIT NULL` is no limit.
         Ok((count.kind != ExprKind::Null).then_some(count))

@@ -194,7 +194,7 @@ impl Parser<'_> {
             "unencrypted" if self.at_word_ahead(1, "password") => {
                 let message = "UNENCRYPTED PASSWORD is no longer supported";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                    .hint("Remove UNENCRYPTED to store the password in encrypted form instead.")
+                    .with_hint("Remove UNENCRYPTED to store the password in encrypted form instead.")
                     .at(position));
             }
             "connection" => {

@@ -235,7 +235,7 @@ impl Parser<'_> {
 
     fn time_with_zone<T>(&self, position: Position) -> Result<T> {
         let hint = "A time has no date, so its zone does not say when: use time or timestamptz.";
-        self.unsupported("type time with time zone", position).map_err(|e: Error| e.hint(hint))
+        self.unsupported("type time with time zone", position).map_err(|e: Error| e.with_hint(hint))
     }
 
     fn plain(&mut self, ty: Type) -> Type {

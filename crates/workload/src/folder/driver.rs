@@ -134,7 +134,7 @@ fn signatures(session: &mut Session, name: &str, given: usize, error: Error) -> 
         return hinted(error, name, &names);
     }
     let plural = if given == 1 { "" } else { "s" };
-    error.hint(format!("It is {}; the workload gives it {given} parameter{plural}.", found.join(" or ")))
+    error.with_hint(format!("It is {}; the workload gives it {given} parameter{plural}.", found.join(" or ")))
 }
 
 /// Rows are read, and not kept.

@@ -86,7 +86,7 @@ impl Expression {
             _ => {
                 let text = item
                     .str()
-                    .map_err(|e| e.hint("Numbers and expressions such as \"10 * rows(t)\" are."))?;
+                    .map_err(|e| e.with_hint("Numbers and expressions such as \"10 * rows(t)\" are."))?;
                 let mut parser = Parser { rest: text.trim_start() };
                 let tree = parser.sum().and_then(|tree| match parser.rest {
                     "" => Ok(tree),
@@ -94,7 +94,7 @@ impl Expression {
                 });
                 tree.map_err(|what| {
                     item.error(format!("the expression \"{text}\": {what}"))
-                        .hint("A text as it stands is written { text = \"...\" }.")
+                        .with_hint("A text as it stands is written { text = \"...\" }.")
                 })?
             }
         };

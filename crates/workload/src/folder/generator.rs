@@ -137,7 +137,7 @@ impl Spec {
                 }
                 None => item
                     .error("a generator needs to say what is drawn")
-                    .hint(format!("There are {}.", names.join(", "))),
+                    .with_hint(format!("There are {}.", names.join(", "))),
             });
         };
         if let Some((other, ..)) = named.next()
@@ -222,7 +222,9 @@ impl Spec {
                 let text = Format::of(of)?;
                 if text.parts.len() != args.len() {
                     let what = format!("{} places for numbers, and {} numbers", text.parts.len(), args.len());
-                    return Err(of.error(what).hint("Write { format = \"Customer {:06}\", of = \"id\" }."));
+                    return Err(of
+                        .error(what)
+                        .with_hint("Write { format = \"Customer {:06}\", of = \"id\" }."));
                 }
                 Kind::Format { text, of: args }
             }
@@ -504,7 +506,7 @@ impl Format {
                 None => {
                     return Err(item
                         .error(format!("\"{{{inner}}}\" is not understood"))
-                        .hint("Write {} or {:06}."));
+                        .with_hint("Write {} or {:06}."));
                 }
             };
             if width > 1000 {

@@ -38,13 +38,13 @@ impl Rows {
                 return Err(item
                     .source
                     .error(at, "rows are made in any order: there is no sequence among them")
-                    .hint("\"row\" is the number of the row, from 1."));
+                    .with_hint("\"row\" is the number of the row, from 1."));
             }
             if spec.is_array() {
                 return Err(item
                     .source
                     .error(at, "columns of rows that are made are no arrays")
-                    .hint("Fill them in load.sql."));
+                    .with_hint("Fill them in load.sql."));
             }
             columns.push((column.to_owned(), spec));
         }

@@ -217,7 +217,7 @@ const KEYS: &[&str] = &["about", "scale", "variables", "tables", "transactions",
 /// Reads the folder; `set` are variables that are to be other ones.
 pub(crate) fn open(dir: &Path, set: &[Set]) -> Result<Suite> {
     let toml = Source::read(&dir.join("workload.toml")).map_err(|e| {
-        e.hint("A workload is a folder with workload.toml in it; planaria bench --new DIR writes one.")
+        e.with_hint("A workload is a folder with workload.toml in it; planaria bench --new DIR writes one.")
     })?;
     let optional = |name: &str| -> Result<Option<Source>> {
         let path = dir.join(name);
@@ -247,7 +247,7 @@ pub(crate) fn open(dir: &Path, set: &[Set]) -> Result<Suite> {
     }
     let scale = root
         .required("scale")
-        .map_err(|e| e.hint("It names the variable that is the size of the workload."))?;
+        .map_err(|e| e.with_hint("It names the variable that is the size of the workload."))?;
     let scale_at = scale.at;
     let scale = scale.str()?.to_owned();
     if !variables.iter().any(|(n, _)| *n == scale) {

@@ -28,10 +28,10 @@ impl Source {
         let f = error.fields();
         let mut said = Error::new(f.sqlstate, self.place(at, format_args!("{of}: {}", f.message)));
         if let Some(detail) = &f.detail {
-            said = said.detail(detail.clone());
+            said = said.with_detail(detail.clone());
         }
         match &f.hint {
-            Some(hint) => said.hint(hint.clone()),
+            Some(hint) => said.with_hint(hint.clone()),
             None => said,
         }
     }
@@ -186,11 +186,11 @@ impl<'a> Item<'a> {
 pub(crate) fn hinted(error: Error, name: &str, known: &[impl AsRef<str>]) -> Error {
     let near = known.iter().map(|k| (distance(name, k.as_ref()), k.as_ref()));
     match near.min().filter(|(far, _)| *far <= (name.chars().count() / 3).max(2)) {
-        Some((_, near)) => error.hint(format!("Did you mean \"{near}\"?")),
+        Some((_, near)) => error.with_hint(format!("Did you mean \"{near}\"?")),
         None if known.is_empty() => error,
         None => {
             let all: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-            error.hint(format!("There are {}.", all.join(", ")))
+            error.with_hint(format!("There are {}.", all.join(", ")))
         }
     }
 }

@@ -74,7 +74,7 @@ impl Cursor {
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "cursor can only scan forward",
             )
-            .hint("Declare it with SCROLL option to enable backward scan."));
+            .with_hint("Declare it with SCROLL option to enable backward scan."));
         }
         self.at = to as usize;
         Ok(met)

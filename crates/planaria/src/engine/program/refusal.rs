@@ -17,7 +17,7 @@ pub(crate) fn schema_changed() -> Error {
         SqlState::SERIALIZATION_FAILURE,
         "could not serialize access: the schema was changed during the transaction",
     )
-    .hint("The transaction might succeed if retried.")
+    .with_hint("The transaction might succeed if retried.")
 }
 
 /// 40001, for a transaction that the caller must repeat.
@@ -27,15 +27,15 @@ pub(crate) fn not_serialized() -> Error {
         SqlState::SERIALIZATION_FAILURE,
         "could not serialize access due to read/write dependencies among transactions",
     )
-    .hint("The transaction might succeed if retried.")
+    .with_hint("The transaction might succeed if retried.")
 }
 
 /// 40P01: a key is being put in by another block, which cannot end before this one.
 #[cold]
 pub(crate) fn key_of_another() -> Error {
     Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
-        .detail("Another transaction is putting the same key in, and waits for this one to have changed the schema.")
-        .hint("The transaction might succeed if retried.")
+        .with_detail("Another transaction is putting the same key in, and waits for this one to have changed the schema.")
+        .with_hint("The transaction might succeed if retried.")
 }
 
 /// The end of a wait that was in vain.

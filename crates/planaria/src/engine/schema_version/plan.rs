@@ -70,7 +70,7 @@ impl SchemaVersion {
                     format!("the call of procedure {name} kept values that another planner chose"),
                     "Open the database with the version of Planaria that wrote the log.",
                 )
-                .detail(
+                .with_detail(
                     "It takes inputs (times, sequences, row ids), which cannot be told from those values.",
                 ));
             }

@@ -308,5 +308,5 @@ fn no_field(name: &Name) -> Error {
 fn unassigned(record: &str) -> Error {
     let message = format!("record \"{record}\" is not assigned yet");
     Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .detail("The tuple structure of a not-yet-assigned record is indeterminate.")
+        .with_detail("The tuple structure of a not-yet-assigned record is indeterminate.")
 }

@@ -450,7 +450,7 @@ impl Body<'_, '_> {
             (Answer::Outs | Answer::Void, None) | (Answer::Set(..), None) => {}
             (Answer::Set(..), Some(_)) => {
                 return wrong("RETURN cannot have a parameter in function returning set")
-                    .map_err(|e| e.hint("Use RETURN NEXT or RETURN QUERY."));
+                    .map_err(|e| e.with_hint("Use RETURN NEXT or RETURN QUERY."));
             }
             (Answer::Outs, Some(_)) if self.l.program.kind == ProgramKind::Procedure => {
                 let message = "RETURN cannot have a parameter in a procedure";

@@ -365,7 +365,7 @@ impl Body<'_, '_> {
                     SqlState::INVALID_FUNCTION_DEFINITION,
                     format!("return type mismatch in function \"{}\"", self.name),
                 )
-                .hint("The last statement must be a SELECT or have RETURNING.")),
+                .with_hint("The last statement must be a SELECT or have RETURNING.")),
             };
         };
         if let Answer::Set(outputs, _) = &self.answer {
@@ -417,7 +417,7 @@ impl Body<'_, '_> {
 
 /// 42804: the columns of a query are not those of the answer.
 fn structure(name: &str, wanted: usize, got: usize) -> Error {
-    Error::new(SqlState::DATATYPE_MISMATCH, "structure of query does not match function result type").detail(
+    Error::new(SqlState::DATATYPE_MISMATCH, "structure of query does not match function result type").with_detail(
         format!("Number of returned columns ({got}) does not match expected column count ({wanted}) of \"{name}\"."),
     )
 }
@@ -426,7 +426,7 @@ fn structure(name: &str, wanted: usize, got: usize) -> Error {
 pub(super) fn emit_exactly(l: &mut Lowerer<'_>, outputs: &[Output], values: &[Typed]) -> Result<()> {
     let wrong = |detail: String| {
         Err(Error::new(SqlState::DATATYPE_MISMATCH, "structure of query does not match function result type")
-            .detail(detail))
+            .with_detail(detail))
     };
     let (got, wanted) = (values.len(), outputs.len());
     if got != wanted {

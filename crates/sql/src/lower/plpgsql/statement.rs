@@ -113,7 +113,7 @@ impl Body<'_, '_> {
             StatementKind::Query(query) => match into_of(query) {
                 Some(into) => self.select_into(query, &into.clone()),
                 None => Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data")
-                    .hint("If you want to discard the results of a SELECT, use PERFORM instead.")
+                    .with_hint("If you want to discard the results of a SELECT, use PERFORM instead.")
                     .at(statement.position)),
             },
             StatementKind::Insert(insert) => {

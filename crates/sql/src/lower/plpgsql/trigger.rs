@@ -299,7 +299,7 @@ impl Body<'_, '_> {
     fn store_returned(&mut self, new: &[Typed], row: &[Typed]) -> Result<()> {
         let wrong = |detail: String| {
             let message = "returned row structure does not match the structure of the triggering table";
-            Err(Error::new(SqlState::DATATYPE_MISMATCH, message).detail(detail))
+            Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail))
         };
         for (i, (from, to)) in row.iter().zip(new).enumerate() {
             let is = if from.ty == Type::Unknown { Type::Text } else { from.ty.clone() };
@@ -336,7 +336,7 @@ impl Body<'_, '_> {
                     let record = name.parts.join(".");
                     let message = format!("record \"{record}\" is not assigned yet");
                     return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                        .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
+                        .with_detail("The tuple structure of a not-yet-assigned record is indeterminate."));
                 }
                 _ => {}
             },
