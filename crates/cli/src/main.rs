@@ -22,6 +22,7 @@ mod bench;
 mod campaign;
 mod checkpoint;
 mod demo;
+mod generate;
 mod graph;
 mod inputs;
 mod lab;
@@ -38,7 +39,7 @@ mod shell;
 mod source;
 mod table;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -84,12 +85,16 @@ enum Command {
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
     DemoVictim(demo::VictimOptions),
+    /// Writes manual pages and completions.
+    #[command(hide = true)]
+    Generate(generate::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(o) => demo::demo(&o),
         Command::DemoVictim(o) => demo::victim(&o),
+        Command::Generate(o) => generate::generate(&o, Arguments::command()),
         Command::Serve(o) => serve::serve(*o),
         Command::Status(o) => serve::status(&o),
         Command::Shell(o) => match shell::shell(&o) {
