@@ -23,6 +23,7 @@ mod bench_output;
 mod campaign;
 mod checkpoint;
 mod demo;
+mod generate;
 mod graph;
 mod inputs;
 mod lab;
@@ -40,7 +41,7 @@ mod source;
 mod table;
 mod workload;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -86,12 +87,16 @@ enum Command {
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
     DemoVictim(demo::VictimOptions),
+    /// Writes manual pages and completions.
+    #[command(hide = true)]
+    Generate(generate::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(o) => demo::demo(&o),
         Command::DemoVictim(o) => demo::victim(&o),
+        Command::Generate(o) => generate::generate(&o, Arguments::command()),
         Command::Serve(o) => serve::serve(*o),
         Command::Status(o) => serve::status(&o),
         Command::Shell(o) => match shell::shell(&o) {

@@ -2,7 +2,7 @@
 
 use crate::print;
 use crate::recovery::Recovery;
-use crate::table::{Format, Table};
+use crate::table::{Format, Style, Table};
 use clap::Args;
 use planaria::{Database, Error, Session};
 use std::io::Write;
@@ -42,7 +42,11 @@ pub fn run(options: &Options) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let format = if options.unaligned { Format::Unaligned } else { Format::Aligned };
+    let mut style = Style { tuples_only: options.tuples_only, ..Style::default() };
+    if options.unaligned {
+        // Rows, whatever else is asked for: programs read them.
+        style = Style { format: Format::Unaligned, tuples_only: true, ..style };
+    }
     for file in &options.files {
         let name = file.display().to_string();
         let read = if name == "-" {
@@ -57,7 +61,7 @@ pub fn run(options: &Options) -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-        if let Err((error, position)) = run_text(&mut session, &text, &name, format, options.tuples_only) {
+        if let Err((error, position)) = run_text(&mut session, &text, &name, &style) {
             let line = print::line_of(&text, position);
             eprint!("{name}:{line}: {}", print::error(&error, None));
             return ExitCode::FAILURE;
@@ -67,13 +71,7 @@ pub fn run(options: &Options) -> ExitCode {
 }
 
 /// Runs the statements of a text; an error comes with its byte position in the text.
-fn run_text(
-    session: &mut Session,
-    text: &str,
-    name: &str,
-    format: Format,
-    tuples_only: bool,
-) -> Result<(), (Error, usize)> {
+fn run_text(session: &mut Session, text: &str, name: &str, style: &Style) -> Result<(), (Error, usize)> {
     let stdout = std::io::stdout();
     session.execute_each(text, &mut |result| {
         for notice in &result.notices {
@@ -81,16 +79,9 @@ fn run_text(
             eprint!("{name}:{line}: {}", print::notice(notice));
         }
         if let Some(rows) = &result.rows {
-            let mut out = Table::from(rows).print(format, None, None);
-            if tuples_only && format == Format::Aligned {
-                let body: Vec<&str> = out.lines().skip(2).collect();
-                out = body[..body.len().saturating_sub(1)].join("\n") + "\n";
-            }
+            let out = Table::from(rows).print(style, None, None);
             // A closed pipe ends the output, not the run.
             let _ = stdout.lock().write_all(out.as_bytes());
-            if format == Format::Aligned {
-                let _ = stdout.lock().write_all(b"\n");
-            }
         }
     })
 }

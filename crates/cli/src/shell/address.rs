@@ -1,6 +1,9 @@
 //! Where a server is: `postgres://user:password@host:port/database`, with what it leaves out from the environment, as
-//! psql has it (`PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`).
+//! psql has it (`PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`, `PGSSLMODE`, `PGSSLROOTCERT`, `PGAPPNAME`, `PGOPTIONS`),
+//! and a password from a file of passwords ([`super::passfile`]).
 
+use super::passfile::{self, Wanted};
+use super::tls::SslMode;
 use planaria::{Error, Result, SqlState};
 use std::path::PathBuf;
 
@@ -22,6 +25,9 @@ pub struct Address {
     pub database: String,
     /// Settings that the session is to begin with.
     pub options: Vec<(String, String)>,
+    pub ssl: SslMode,
+    /// The certificates that the server's is to be signed by.
+    pub roots: Option<PathBuf>,
 }
 
 /// Whether a text is meant as one, if perhaps of another kind of server: no directory is called so.
@@ -77,7 +83,15 @@ impl Address {
                 (part(host)?, port)
             }
         };
-        let mut found = Parts { host, port: port.to_owned(), user, password, database: part(database)? };
+        let mut found = Parts {
+            host,
+            port: port.to_owned(),
+            user,
+            password,
+            database: part(database)?,
+            ssl: String::new(),
+            roots: String::new(),
+        };
         let mut options = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) =
@@ -90,8 +104,8 @@ impl Address {
                 "password" => found.password = Some(value),
                 "dbname" => found.database = value,
                 "application_name" | "options" => options.push((name.to_owned(), value)),
-                "sslmode" if matches!(value.as_str(), "disable" | "allow" | "prefer") => {}
-                "sslmode" => return Err(wrong("this shell does not encrypt; psql does")),
+                "sslmode" => found.ssl = value,
+                "sslrootcert" => found.roots = value,
                 other => return Err(wrong(&format!("there is no parameter \"{other}\""))),
             }
         }
@@ -110,13 +124,57 @@ impl Address {
         if database.is_empty() {
             database.clone_from(&user);
         }
-        let place = match host.as_str() {
-            "" => Place::Tcp("127.0.0.1".to_owned(), port),
-            dir if dir.starts_with('/') => Place::Unix(PathBuf::from(dir).join(format!(".s.PGSQL.{port}"))),
-            host => Place::Tcp(host.to_owned(), port),
+        let place = Address::place_of(&host, port);
+        let mode = or_env(found.ssl, "PGSSLMODE");
+        let ssl = match mode.as_str() {
+            "" => SslMode::default(),
+            mode => {
+                SslMode::parse(mode).ok_or_else(|| wrong(&format!("invalid sslmode value: \"{mode}\"")))?
+            }
         };
+        let roots = Some(or_env(found.roots, "PGSSLROOTCERT")).filter(|r| !r.is_empty()).map(PathBuf::from);
+        for (name, variable) in [("application_name", "PGAPPNAME"), ("options", "PGOPTIONS")] {
+            if let Some(value) = env(variable).filter(|v| !v.is_empty())
+                && !options.iter().any(|(given, _)| given == name)
+            {
+                options.push((name.to_owned(), value));
+            }
+        }
         let password = found.password.or_else(|| env("PGPASSWORD"));
-        Ok(Address { place, user, password, database, options })
+        let mut address = Address { place, user, password, database, options, ssl, roots };
+        if address.password.is_none()
+            && let Some(file) = passfile::path(env)
+        {
+            address.look_up_password(&file);
+        }
+        Ok(address)
+    }
+
+    /// Takes the password from a file, if it is there.
+    pub fn look_up_password(&mut self, file: &std::path::Path) {
+        let (host, port) = self.host_and_port();
+        let wanted = Wanted { host: &host, port: &port, database: &self.database, user: &self.user };
+        self.password = passfile::look_up(file, &wanted);
+    }
+
+    /// The host, or the directory of the socket, and the port.
+    pub fn host_and_port(&self) -> (String, String) {
+        match &self.place {
+            Place::Tcp(host, port) => (host.clone(), port.to_string()),
+            Place::Unix(path) => {
+                let port = path.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
+                (path.parent().map(|dir| dir.display().to_string()).unwrap_or_default(), port)
+            }
+        }
+    }
+
+    /// A place by its host and port.
+    pub fn place_of(host: &str, port: u16) -> Place {
+        match host {
+            dir if dir.starts_with('/') => Place::Unix(PathBuf::from(dir).join(format!(".s.PGSQL.{port}"))),
+            "" => Place::Tcp("127.0.0.1".to_owned(), port),
+            host => Place::Tcp(host.to_owned(), port),
+        }
     }
 }
 
@@ -126,6 +184,8 @@ struct Parts {
     user: String,
     password: Option<String>,
     database: String,
+    ssl: String,
+    roots: String,
 }
 
 #[cfg(test)]
@@ -150,12 +210,14 @@ mod tests {
         let a = parse("postgres://%2Ftmp:6/x").expect("an address");
         assert_eq!(a.place, Place::Unix("/tmp/.s.PGSQL.6".into()));
         assert_eq!(parse("postgres:///x?host=/tmp&port=6").expect("an address").place, a.place);
+        let a = parse("postgres://h/?sslmode=verify-full&sslrootcert=/r.pem").expect("an address");
+        assert_eq!((a.ssl, a.roots), (SslMode::VerifyFull, Some("/r.pem".into())));
         for wrong in [
             "mysql://h",
             "postgres://h:port",
             "postgres://h/?x=1",
             "postgres://%4/",
-            "postgres://h/?sslmode=require",
+            "postgres://h/?sslmode=perhaps",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -1,9 +1,10 @@
 //! A client of PostgreSQL's protocol that waits: one statement at a time, answers as texts.
 //!
 //! `postgres-protocol` has the messages and SCRAM. What a person needs beside rows is kept: types' alignment, tags, notices,
-//! positions of errors, the key that cancels.
+//! positions of errors, the key that cancels. Encryption is [`super::tls`]'s.
 
 use super::address::{Address, Place};
+use super::tls::{self, SslMode};
 use crate::table::{Column, Table};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -11,8 +12,9 @@ use planaria::{Error, Result, SqlState};
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 use postgres_protocol::message::backend::{ErrorFields, Message};
 use postgres_protocol::message::frontend;
+use rustls::{ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -24,6 +26,7 @@ const COPY_BYTES: usize = 64 << 10;
 trait Socket: Read + Write + Send {}
 impl Socket for TcpStream {}
 impl Socket for UnixStream {}
+impl Socket for StreamOwned<ClientConnection, TcpStream> {}
 
 /// See the module's head.
 pub struct Client {
@@ -32,6 +35,10 @@ pub struct Client {
     key: (i32, i32),
     address: Address,
     status: u8,
+    /// How the connection is encrypted, if it is.
+    encrypted: Option<String>,
+    /// The address of the host.
+    peer: Option<IpAddr>,
     on_notice: fn(&Told),
 }
 
@@ -80,7 +87,7 @@ pub enum Answer {
 /// Ends what a client runs, from another thread.
 #[derive(Clone)]
 pub struct Canceller {
-    place: Place,
+    address: Address,
     key: (i32, i32),
 }
 
@@ -89,29 +96,65 @@ impl Canceller {
     pub fn cancel(&self) {
         let mut request = BytesMut::new();
         frontend::cancel_request(self.key.0, self.key.1, &mut request);
-        if let Ok(mut socket) = connect(&self.place) {
+        if let Ok((mut socket, ..)) = connect(&self.address, self.address.ssl) {
             let _ = socket.write_all(&request);
         }
     }
 }
 
-fn connect(place: &Place) -> io::Result<Box<dyn Socket>> {
+/// A socket, how it is encrypted, and where it leads.
+type Connected = (Box<dyn Socket>, Option<String>, Option<IpAddr>);
+
+fn connect(address: &Address, mode: SslMode) -> io::Result<Connected> {
     use std::net::ToSocketAddrs;
-    match place {
-        Place::Unix(path) => Ok(Box::new(UnixStream::connect(path)?)),
+    match &address.place {
+        // Nobody else hears what goes through one of these.
+        Place::Unix(path) => Ok((Box::new(UnixStream::connect(path)?), None, None)),
         Place::Tcp(host, port) => {
             let mut last = io::Error::from(io::ErrorKind::NotFound);
-            for address in (host.as_str(), *port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+            for at in (host.as_str(), *port).to_socket_addrs()? {
+                match TcpStream::connect_timeout(&at, CONNECT_TIMEOUT) {
                     Ok(stream) => {
                         stream.set_nodelay(true)?;
-                        return Ok(Box::new(stream));
+                        return encrypt(stream, host, address, mode);
                     }
                     Err(error) => last = error,
                 }
             }
             Err(last)
         }
+    }
+}
+
+/// Asks the server for encryption, where that is wanted.
+fn encrypt(mut socket: TcpStream, host: &str, address: &Address, mode: SslMode) -> io::Result<Connected> {
+    let peer = socket.peer_addr().ok().map(|at| at.ip());
+    if mode <= SslMode::Allow {
+        return Ok((Box::new(socket), None, peer));
+    }
+    let mut request = BytesMut::new();
+    frontend::ssl_request(&mut request);
+    socket.write_all(&request)?;
+    let mut answer = [0];
+    socket.read_exact(&mut answer)?;
+    match answer[0] {
+        b'S' => {
+            let stream = tls::begin(socket, host, mode, address.roots.as_deref())?;
+            let version = match stream.conn.protocol_version() {
+                Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
+                _ => "TLSv1.3",
+            };
+            let cipher = stream.conn.negotiated_cipher_suite().map(|s| format!("{:?}", s.suite()));
+            let cipher = cipher.unwrap_or_default().replacen("TLS13", "TLS", 1);
+            Ok((
+                Box::new(stream),
+                Some(format!("protocol: {version}, cipher: {cipher}, compression: off")),
+                peer,
+            ))
+        }
+        b'N' if mode == SslMode::Prefer => Ok((Box::new(socket), None, peer)),
+        b'N' => Err(io::Error::other("server does not support SSL, but SSL was required")),
+        _ => Err(violation("no answer to the request for SSL")),
     }
 }
 
@@ -138,6 +181,17 @@ fn violation(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the server does not speak the protocol: {what}"))
 }
 
+/// Whether nobody listens.
+fn is_nobody(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound, TimedOut};
+    matches!(error.kind(), ConnectionRefused | NotFound | TimedOut)
+}
+
+/// Whether encryption has failed.
+fn is_of_tls(failure: &Failure) -> bool {
+    matches!(failure, Failure::Lost(error) if error.to_string().starts_with("SSL error"))
+}
+
 /// OIDs of the types whose values stand at the right, as in psql: integers, floats, numeric, oid, money.
 fn is_right_aligned(oid: u32) -> bool {
     matches!(oid, 20 | 21 | 23 | 26 | 700 | 701 | 790 | 1700)
@@ -149,7 +203,7 @@ impl Client {
     pub fn connect(
         address: &Address,
         on_notice: fn(&Told),
-        ask: &mut dyn FnMut() -> io::Result<String>,
+        ask: &mut dyn FnMut(&str) -> io::Result<String>,
     ) -> Result<Client> {
         let place = match &address.place {
             Place::Tcp(host, port) => format!("{host}:{port}"),
@@ -158,24 +212,36 @@ impl Client {
         let cannot = |e: &dyn std::fmt::Display| {
             Error::new(SqlState::new("08001"), format!("could not connect to {place}: {e}"))
         };
-        let socket = connect(&address.place)
-            .map_err(|e| cannot(&e).with_hint("Is the server running, and does it listen there?"))?;
-        let mut client = Client {
-            socket,
-            input: BytesMut::new(),
-            key: (0, 0),
-            address: address.clone(),
-            status: b'I',
-            on_notice,
+        let mut attempt = |mode: SslMode| -> Result<Client, Failure> {
+            let (socket, encrypted, peer) = connect(address, mode)?;
+            let (input, status) = (BytesMut::new(), b'I');
+            let address = address.clone();
+            let mut client =
+                Client { socket, input, key: (0, 0), address, status, encrypted, peer, on_notice };
+            client.log_in(ask)?;
+            Ok(client)
         };
-        match client.log_in(ask) {
-            Ok(()) => Ok(client),
-            Err(Failure::Lost(e)) => Err(cannot(&e)),
-            Err(Failure::Told(told)) => Err(told.into_error()),
-        }
+        let refused = |failure: &Failure| matches!(failure, Failure::Told(told) if told.sqlstate.starts_with("28") && told.sqlstate != "28P01");
+        let outcome = match (address.ssl, attempt(address.ssl)) {
+            // What was tried may be what the server does not want.
+            (SslMode::Allow, Err(failure)) if refused(&failure) => {
+                attempt(SslMode::Require).map_err(|_| failure)
+            }
+            (SslMode::Prefer, Err(failure)) if refused(&failure) || is_of_tls(&failure) => {
+                attempt(SslMode::Disable).map_err(|_| failure)
+            }
+            (_, outcome) => outcome,
+        };
+        outcome.map_err(|failure| match failure {
+            Failure::Lost(e) if is_nobody(&e) => {
+                cannot(&e).with_hint("Is the server running, and does it listen there?")
+            }
+            Failure::Lost(e) => cannot(&e),
+            Failure::Told(told) => told.into_error(),
+        })
     }
 
-    fn log_in(&mut self, ask: &mut dyn FnMut() -> io::Result<String>) -> Result<(), Failure> {
+    fn log_in(&mut self, ask: &mut dyn FnMut(&str) -> io::Result<String>) -> Result<(), Failure> {
         let address = self.address.clone();
         let own = [("client_encoding", "UTF8"), ("user", &address.user), ("database", &address.database)];
         let named = address.options.iter().any(|(name, _)| name == "application_name");
@@ -185,10 +251,16 @@ impl Client {
         frontend::startup_message(own.into_iter().chain(name).chain(given), &mut out)?;
         self.socket.write_all(&out)?;
         let mut password = address.password.clone();
+        let mut kept = None;
         let mut password = || -> io::Result<String> {
             match password.take() {
                 Some(password) => Ok(password),
-                None => ask(),
+                None => {
+                    let asked = ask(&address.user)?;
+                    // For whoever connects again.
+                    kept = Some(asked.clone());
+                    Ok(asked)
+                }
             }
         };
         let mut scram = None;
@@ -227,6 +299,9 @@ impl Client {
                 Message::ErrorResponse(body) => return Err(Failure::Told(Box::new(told(body.fields())?))),
                 Message::ReadyForQuery(body) => {
                     self.status = body.status();
+                    if kept.is_some() {
+                        self.address.password = kept;
+                    }
                     return Ok(());
                 }
                 _ => return Err(violation("it asks for a password in a way that is not known here").into()),
@@ -251,12 +326,22 @@ impl Client {
 
     /// What ends a statement of this client.
     pub fn canceller(&self) -> Canceller {
-        Canceller { place: self.address.place.clone(), key: self.key }
+        Canceller { address: self.address.clone(), key: self.key }
     }
 
     /// Who is connected, to what.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// The address of the host.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
+    /// How the connection is encrypted, if it is.
+    pub fn encrypted(&self) -> Option<&str> {
+        self.encrypted.as_deref()
     }
 
     /// `I`, `T` or `E`: outside a transaction block, inside, inside one that has failed.
@@ -276,6 +361,7 @@ impl Client {
         let mut out = BytesMut::new();
         frontend::query(text, &mut out)?;
         self.socket.write_all(&out)?;
+        self.socket.flush()?;
         let (mut table, mut copied): (Option<Table>, bool) = (None, false);
         let mut failed = None;
         loop {

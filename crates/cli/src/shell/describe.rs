@@ -1,7 +1,7 @@
 //! `\d` and its family: questions to the catalogs, and answers that look as psql's do.
 
 use super::client::{Client, Failure};
-use crate::table::{Column, Format, Table};
+use crate::table::{Column, Style, Table};
 
 /// What is printed.
 pub struct Listing {
@@ -12,8 +12,8 @@ pub struct Listing {
 }
 
 impl Listing {
-    pub fn print(&self, format: Format) -> String {
-        self.table.print(format, Some(&self.title), self.footers.as_deref())
+    pub fn print(&self, style: &Style) -> String {
+        self.table.print(style, Some(&self.title), self.footers.as_deref())
     }
 }
 

@@ -4,6 +4,7 @@
 //! superuser, as in [`planaria::Database::session`].
 
 use super::address::{Address, Place};
+use super::tls::SslMode;
 use planaria::{Database, Error, Result};
 use planaria_server::{Authentication, Config, Server, Stopper};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub fn serve(db: Database) -> Result<Served> {
         password: None,
         database: "planaria".to_owned(),
         options: Vec::new(),
+        ssl: SslMode::Disable,
+        roots: None,
     };
     let stopper = server.stopper();
     let thread = std::thread::Builder::new().name("planaria-serve".into()).spawn(move || server.run())?;

@@ -133,22 +133,47 @@ impl Read for CopyLines<'_> {
 }
 
 /// Asks at the terminal, without showing what is typed.
-pub fn ask_password() -> io::Result<String> {
+fn ask_silently(prompt: &str, terminal: &std::fs::File) -> io::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-    let terminal = std::fs::File::options().read(true).write(true).open("/dev/tty").map_err(|_| {
-        io::Error::other("the server asks for a password; give it in PGPASSWORD, or run this at a terminal")
-    })?;
-    let before = tcgetattr(&terminal)?;
+    let before = tcgetattr(terminal)?;
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);
-    (&terminal).write_all(b"Password: ")?;
-    tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
+    let mut terminal = terminal;
+    terminal.write_all(prompt.as_bytes())?;
+    tcsetattr(terminal, OptionalActions::Flush, &silent)?;
     let mut line = String::new();
-    let read = io::BufReader::new(&terminal).read_line(&mut line);
-    tcsetattr(&terminal, OptionalActions::Flush, &before)?;
-    (&terminal).write_all(b"\n")?;
+    let read = io::BufReader::new(terminal).read_line(&mut line);
+    tcsetattr(terminal, OptionalActions::Flush, &before)?;
+    terminal.write_all(b"\n")?;
     read?;
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn terminal() -> io::Result<std::fs::File> {
+    std::fs::File::options().read(true).write(true).open("/dev/tty")
+}
+
+/// Asks for the password of a user.
+pub fn ask_password(user: &str) -> io::Result<String> {
+    let terminal = terminal().map_err(|_| {
+        io::Error::other(
+            "the server asks for a password; give it in PGPASSWORD or in a file of passwords, or run this at a terminal",
+        )
+    })?;
+    ask_silently(&format!("Password for user {user}: "), &terminal)
+}
+
+/// Asks for something that nobody is to see; without a terminal it is the next line.
+pub fn ask(prompt: &str, lines: &mut dyn Lines) -> io::Result<String> {
+    match terminal() {
+        Ok(terminal) => ask_silently(prompt, &terminal),
+        Err(_) => {
+            eprint!("{prompt}");
+            let line = lines.next("")?;
+            eprintln!();
+            line.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,10 @@
 
 use super::client::{Answer, Failure};
 use super::describe::{self, Listing};
-use super::lines::{Lines, Script};
-use super::{Next, Shell};
-use crate::print;
-use crate::table::Format;
-use std::fs::File;
-use std::io::{self, BufReader, IsTerminal, Read, Write};
+use super::lines::Lines;
+use super::{Next, Shell, scan};
+use crate::table::Table;
+use std::io::{self, Write};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,16 +13,31 @@ use std::time::{Duration, Instant};
 const HELP: &str = "\
 General
   \\q                     leave
-  \\g, \\gx                run what was typed, or the last statement again; \\gx: a line a column
+  \\g [FILE], \\gx         run what was typed, or the last statement again; \\gx: a line a column
+  \\gset [PREFIX]         run it, and keep its one row in variables; \\gexec: run what it answers
   \\watch [SEC] [c=N]     run it every SEC seconds (2), N times; Ctrl-C ends it
   \\e [FILE]              edit it in $EDITOR, and run it
-  \\p, \\r                 print what was typed; forget it
-  \\i FILE                run a file
-  \\copy ...              COPY with a file of this machine: \\copy t from 'f.csv' csv header
+  \\p, \\r, \\w FILE        print what was typed; forget it; write it to a file
   \\timing [on|off]       times of statements
-  \\x [on|off]            a line a column, or tables
   \\h [NAME]              help on statements of SQL
-  \\conninfo, \\echo TEXT  what this is connected to; a text
+  \\! COMMAND, \\cd [DIR]  run a command of the system; change the directory
+Input and output
+  \\i FILE, \\ir FILE      run a file; \\ir: from the directory of the script
+  \\o [FILE]              send answers to a file, or to a program: |COMMAND
+  \\copy ...              COPY with a file of this machine: \\copy t from 'f.csv' csv header
+  \\echo, \\qecho, \\warn   a text, to standard output, where answers go, to standard error
+Looks
+  \\pset [NAME [VALUE]]   border, expanded, fieldsep, footer, format, null, tuples_only
+  \\x, \\a, \\t, \\f         a line a column; aligned or not; rows only; what joins columns
+Variables
+  \\set [NAME [VALUE]]    set one, or show all; :NAME, :'NAME', :\"NAME\" put it in place
+  \\unset NAME            forget it
+  \\prompt [TEXT] NAME    ask for it
+  \\if, \\elif, \\else, \\endif
+Connection
+  \\c [DATABASE [USER [HOST [PORT]]]], or a URL; - is what it is now
+  \\conninfo              what this is connected to
+  \\password [USER]       change a password; nobody else sees it
 Catalogs (PATTERN: * is anything, ? a character)
   \\d                     tables, views and sequences
   \\d PATTERN             columns, indexes and constraints
@@ -39,65 +52,259 @@ const STATEMENTS: &str = include_str!("statements.txt");
 /// How often somebody who waits looks whether he is to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// How many arguments a command looks at; what stands behind them is ignored, and that is said.
+fn arity(command: &str) -> usize {
+    match command {
+        "q" | "?" | "conninfo" | "p" | "r" | "a" | "gexec" => 0,
+        "c" | "connect" => 4,
+        "pset" | "prompt" => 2,
+        "echo" | "qecho" | "warn" | "set" | "watch" => usize::MAX,
+        _ => 1,
+    }
+}
+
 impl Shell {
+    /// Says why a command cannot be.
+    pub(super) fn refuse(&self, why: &str) -> Next {
+        eprintln!("{why}");
+        Next::Failed
+    }
+
+    /// Says what has been set, unless it is to be quiet.
+    pub(super) fn say(&self, text: &str) {
+        if !self.variables.is_on("QUIET") {
+            println!("{text}");
+        }
+    }
+
+    /// A command and its arguments at the beginning of a text, and what stands behind them.
+    pub(super) fn command<'l>(
+        &mut self,
+        text: &'l str,
+        pending: &mut String,
+        lines: &mut dyn Lines,
+    ) -> (Next, &'l str) {
+        let (command, behind) = scan::command(text);
+        let is_condition = matches!(command, "if" | "elif" | "else" | "endif");
+        let active = self.conditions.active();
+        if !active && !is_condition {
+            let behind = behind.strip_prefix("\\\\").unwrap_or(behind);
+            return (Next::Line, behind.find('\\').map_or("", |at| &behind[at..]));
+        }
+        let to_program = behind.trim_start().starts_with('|');
+        let whole = matches!(command, "copy" | "h" | "help" | "!")
+            || to_program && matches!(command, "g" | "gx" | "o" | "out" | "w" | "write");
+        let (arguments, rest) = match (whole, active || command == "elif") {
+            (true, _) => (vec![behind.trim().to_owned()], ""),
+            (false, true) => scan::arguments(behind, &self.variables),
+            (false, false) => (Vec::new(), behind.find('\\').map_or("", |at| &behind[at..])),
+        };
+        if let Some(outcome) = self.conditions.take(command, &arguments, self.conditions_of_file) {
+            return (outcome.map_or_else(|why| self.refuse(&why), |()| Next::Line), rest);
+        }
+        let next = self.meta(command, &arguments, pending, lines);
+        if pending.is_empty() {
+            self.scanner.reset();
+        }
+        if next == Next::Line {
+            let command = if command == "help" { "h" } else { command };
+            for extra in arguments.iter().skip(arity(command)) {
+                eprintln!("\\{command}: extra argument \"{extra}\" ignored");
+            }
+        }
+        (next, rest)
+    }
+
     /// Runs a command. `pending`: what was typed before it.
-    pub(super) fn meta(&mut self, line: &str, pending: &mut String, lines: &mut dyn Lines) -> Next {
-        let (command, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let argument = argument.trim();
+    fn meta(
+        &mut self,
+        command: &str,
+        arguments: &[String],
+        pending: &mut String,
+        lines: &mut dyn Lines,
+    ) -> Next {
+        let argument = arguments.first().map_or("", String::as_str);
+        let given = arguments.first().map(String::as_str);
         match command {
-            "\\q" => return Next::Leaves,
-            "\\?" => self.show(HELP),
-            "\\h" => return self.help(argument),
-            "\\echo" => println!("{argument}"),
-            "\\conninfo" => {
-                let address = self.client.address();
-                println!(
-                    "You are connected to database \"{}\" as user \"{}\" at {}.",
-                    address.database,
-                    address.user,
-                    super::url_without_password(address)
-                );
-            }
-            "\\timing" => {
-                self.timing = match switched(command, argument, self.timing) {
-                    Some(on) => on,
-                    None => return Next::Failed,
-                };
-                println!("Timing is {}.", if self.timing { "on" } else { "off" });
-            }
-            "\\x" => {
-                let Some(on) = switched(command, argument, self.format == Format::Expanded) else {
-                    return Next::Failed;
-                };
-                self.format = if on { Format::Expanded } else { Format::Aligned };
-                println!("Expanded display is {}.", if on { "on" } else { "off" });
-            }
-            "\\p" => println!("{}", if pending.trim().is_empty() { &self.last } else { pending.trim_end() }),
-            "\\r" => {
-                pending.clear();
-                println!("Query buffer reset (cleared).");
-            }
-            "\\g" | "\\gx" => {
-                let before = self.format;
-                if command == "\\gx" {
-                    self.format = Format::Expanded;
+            "q" => return Next::Leaves,
+            "?" => self.show(HELP),
+            "h" | "help" => return self.help(argument),
+            "echo" | "qecho" | "warn" => self.echo(command, arguments),
+            "set" => return self.set(arguments),
+            "unset" if given.is_none() => return self.refuse("\\unset: missing required argument"),
+            "unset" => self.variables.unset(argument),
+            "prompt" => return self.prompt_for(arguments, lines),
+            "conninfo" => return self.conninfo(),
+            "c" | "connect" => return self.connect(arguments),
+            "password" => return self.password(argument, lines),
+            "timing" => {
+                if let Err(why) = self.switch(given, "\\timing", |shell| &mut shell.timing) {
+                    return self.refuse(&why);
                 }
-                let text = self.meant(pending);
-                let next = self.execute(&text, lines);
-                self.format = before;
-                return next;
+                self.say(&format!("Timing is {}.", if self.timing { "on" } else { "off" }));
             }
-            "\\watch" => return self.watch(argument, pending, lines),
-            "\\i" => return self.run_file(argument),
-            "\\e" => return self.edit(argument, pending, lines),
-            "\\copy" => return self.copy(argument),
+            "pset" => return self.pset(arguments),
+            "x" | "t" | "f" => {
+                let name = match command {
+                    "x" => "expanded",
+                    "t" => "tuples_only",
+                    _ => "fieldsep",
+                };
+                let both: Vec<String> =
+                    std::iter::once(name.to_owned()).chain(given.map(str::to_owned)).collect();
+                return self.pset(&both);
+            }
+            "a" => return self.toggle_aligned(),
+            "p" => match (pending.trim().is_empty(), self.last.is_empty()) {
+                (true, true) => self.say("Query buffer is empty."),
+                (true, false) => println!("{}", self.last),
+                (false, _) => println!("{}", pending.trim_end()),
+            },
+            "r" => {
+                pending.clear();
+                self.say("Query buffer reset (cleared).");
+            }
+            "w" | "write" => return self.write_query(argument, pending),
+            "g" | "gx" => return self.go(argument, command == "gx", pending, lines),
+            "gset" => return self.gset(argument, pending),
+            "gexec" => return self.gexec(pending, lines),
+            "o" | "out" => return self.redirect(argument),
+            "watch" => return self.watch(arguments, pending, lines),
+            "i" | "ir" => return self.run_file(command, argument, command == "ir"),
+            "e" => return self.edit(argument, pending, lines),
+            "copy" => return self.copy(argument),
+            "!" => return self.system(argument),
+            "cd" => {
+                let home = std::env::home_dir().unwrap_or_default();
+                let to = if argument.is_empty() { home } else { argument.into() };
+                if let Err(error) = std::env::set_current_dir(&to) {
+                    return self.refuse(&format!(
+                        "\\cd: could not change directory to \"{}\": {}",
+                        to.display(),
+                        super::files::told(&error)
+                    ));
+                }
+            }
             _ => return self.catalogs(command, argument),
         }
         Next::Line
     }
 
+    /// `\echo`, `\qecho`, `\warn`; `-n` first: without the end of the line.
+    fn echo(&mut self, command: &str, arguments: &[String]) {
+        let (arguments, end) = match arguments.split_first() {
+            Some((first, rest)) if first == "-n" => (rest, ""),
+            _ => (arguments, "\n"),
+        };
+        let text = arguments.join(" ") + end;
+        // A closed pipe is no reason to stop.
+        let _ = match command {
+            "echo" => io::stdout().write_all(text.as_bytes()),
+            "qecho" => self.output.write_all(text.as_bytes()),
+            _ => io::stderr().write_all(text.as_bytes()),
+        };
+    }
+
+    /// `\set [NAME [VALUE..]]`
+    fn set(&mut self, arguments: &[String]) -> Next {
+        let Some((name, values)) = arguments.split_first() else {
+            self.variables.all().for_each(|(name, value)| println!("{name} = '{value}'"));
+            return Next::Line;
+        };
+        match self.variables.set(name, &values.concat()) {
+            Ok(()) => Next::Line,
+            Err(why) => self.refuse(&why),
+        }
+    }
+
+    /// `\prompt [TEXT] NAME`
+    fn prompt_for(&mut self, arguments: &[String], lines: &mut dyn Lines) -> Next {
+        let (text, name) = match arguments {
+            [] => return self.refuse("\\prompt: missing required argument"),
+            [name] => ("", name),
+            [text, name, ..] => (text.as_str(), name),
+        };
+        let outcome = match lines.next(text) {
+            Ok(line) => self.variables.set(name, &line.unwrap_or_default()),
+            Err(error) => Err(error.to_string()),
+        };
+        outcome.map_or_else(|why| self.refuse(&why), |()| Next::Line)
+    }
+
+    /// `\! COMMAND`
+    fn system(&self, command: &str) -> Next {
+        let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+        let mut program = Command::new(shell);
+        if !command.is_empty() {
+            program.args(["-c", command]);
+        }
+        match program.status() {
+            Ok(_) => Next::Line,
+            Err(error) => self.refuse(&format!("\\!: failed: {}", super::files::told(&error))),
+        }
+    }
+
+    /// The rows of what is meant, printed nowhere.
+    fn rows_of(&mut self, pending: &mut String) -> Result<Option<Table>, Next> {
+        let text = self.meant(pending);
+        let mut found = None;
+        let outcome = self.client.run(&text, &mut io::empty(), &mut io::sink(), &mut |answer| {
+            found = match answer {
+                Answer::Rows(table, _) => Some(table),
+                _ => None,
+            };
+        });
+        text.clone_into(&mut self.last);
+        self.note(&outcome, None);
+        match self.after(outcome, Some(&text)) {
+            Next::Line => Ok(found),
+            next => Err(next),
+        }
+    }
+
+    /// `\gset [PREFIX]`
+    fn gset(&mut self, prefix: &str, pending: &mut String) -> Next {
+        let mut table = match self.rows_of(pending) {
+            Ok(table) => table.unwrap_or_default(),
+            Err(next) => return next,
+        };
+        match table.rows.len() {
+            0 => return self.refuse("no rows returned for \\gset"),
+            1 => {}
+            _ => return self.refuse("more than one row returned for \\gset"),
+        }
+        for (column, value) in table.columns.iter().zip(table.rows.remove(0)) {
+            let name = format!("{prefix}{}", column.name);
+            match value {
+                None => self.variables.unset(&name),
+                Some(value) => {
+                    if let Err(why) = self.variables.set(&name, &value) {
+                        return self.refuse(&why);
+                    }
+                }
+            }
+        }
+        Next::Line
+    }
+
+    /// `\gexec`
+    fn gexec(&mut self, pending: &mut String, lines: &mut dyn Lines) -> Next {
+        let table = match self.rows_of(pending) {
+            Ok(table) => table.unwrap_or_default(),
+            Err(next) => return next,
+        };
+        for statement in table.rows.into_iter().flatten().flatten() {
+            match self.execute(&statement, lines) {
+                Next::Failed if !self.stops() => {}
+                Next::Line => {}
+                next => return next,
+            }
+        }
+        Next::Line
+    }
+
     /// What was typed, or the last statement.
-    fn meant(&self, pending: &mut String) -> String {
+    pub(super) fn meant(&self, pending: &mut String) -> String {
         let typed = std::mem::take(pending);
         if typed.trim().is_empty() { self.last.clone() } else { typed }
     }
@@ -106,25 +313,25 @@ impl Shell {
         let client = &mut self.client;
         let one = |listing: Listing| Some(vec![listing]);
         let found: Result<Option<Vec<Listing>>, Failure> = match (command, argument) {
-            ("\\d", "") => describe::relations(client, "tvs", "").map(|found| found.map(|l| vec![l])),
-            ("\\d", pattern) => {
+            ("d", "") => describe::relations(client, "tvs", "").map(|found| found.map(|l| vec![l])),
+            ("d", pattern) => {
                 describe::relation(client, pattern).map(|found| Some(found).filter(|f| !f.is_empty()))
             }
-            ("\\dt" | "\\di" | "\\dv" | "\\ds", pattern) => {
-                describe::relations(client, &command[2..], pattern).map(|found| found.map(|l| vec![l]))
+            ("dt" | "di" | "dv" | "ds", pattern) => {
+                describe::relations(client, &command[1..], pattern).map(|found| found.map(|l| vec![l]))
             }
-            ("\\df", pattern) => describe::functions(client, pattern).map(one),
-            ("\\dn", pattern) => describe::schemas(client, pattern).map(one),
-            ("\\du" | "\\dg", pattern) => describe::roles(client, pattern).map(one),
-            ("\\l", _) => describe::databases(client).map(one),
+            ("df", pattern) => describe::functions(client, pattern).map(one),
+            ("dn", pattern) => describe::schemas(client, pattern).map(one),
+            ("du" | "dg", pattern) => describe::roles(client, pattern).map(one),
+            ("l", _) => describe::databases(client).map(one),
             _ => {
-                eprintln!("invalid command {command}\nTry \\? for help.");
+                eprintln!("invalid command \\{command}\nTry \\? for help.");
                 return Next::Failed;
             }
         };
         match found {
             Ok(Some(listings)) => {
-                let text: Vec<String> = listings.iter().map(|l| l.print(self.format) + "\n").collect();
+                let text: Vec<String> = listings.iter().map(|l| l.print(&self.style)).collect();
                 self.show(&text.concat());
                 Next::Line
             }
@@ -140,7 +347,7 @@ impl Shell {
         }
     }
 
-    fn help(&self, name: &str) -> Next {
+    fn help(&mut self, name: &str) -> Next {
         let entries = STATEMENTS.split("\n\n").map(str::trim_end).filter(|e| !e.is_empty());
         let first = |entry: &str| entry.lines().next().unwrap_or("").to_owned();
         if name.is_empty() {
@@ -160,11 +367,10 @@ impl Shell {
         self.show(&(found.join("\n\n") + "\n"));
         Next::Line
     }
-
     /// `\watch [SEC] [c=N]`
-    fn watch(&mut self, argument: &str, pending: &mut String, lines: &mut dyn Lines) -> Next {
+    fn watch(&mut self, arguments: &[String], pending: &mut String, lines: &mut dyn Lines) -> Next {
         let (mut seconds, mut times) = (2.0, u64::MAX);
-        for word in argument.split_whitespace() {
+        for word in arguments {
             let parsed = match word.split_once('=') {
                 Some(("c" | "count", n)) => n.parse().map(|n| times = n).is_ok(),
                 Some(("i" | "interval", s)) => s.parse().map(|s| seconds = s).is_ok(),
@@ -172,13 +378,13 @@ impl Shell {
                 Some(_) => false,
             };
             if !parsed || !(0.0..=86_400.0).contains(&seconds) || times == 0 {
-                eprintln!("\\watch: \"{word}\" is no number of seconds, and no c=TIMES");
+                eprintln!("watch: \"{word}\" is no number of seconds, and no c=TIMES");
                 return Next::Failed;
             }
         }
         let text = self.meant(pending);
         if text.trim().is_empty() {
-            eprintln!("\\watch cannot be used with an empty query");
+            eprintln!("watch cannot be used with an empty query");
             return Next::Failed;
         }
         for turn in 0..times {
@@ -202,220 +408,11 @@ impl Shell {
         }
         Next::Line
     }
-
-    /// `\i FILE`
-    fn run_file(&mut self, name: &str) -> Next {
-        let name = unquoted(name);
-        if name.is_empty() {
-            eprintln!("\\i: missing required argument");
-            return Next::Failed;
-        }
-        match File::open(&name) {
-            Ok(file) => match self.read(&mut Script::new(BufReader::new(file)), true) {
-                Next::Leaves | Next::Line => Next::Line,
-                next => next,
-            },
-            Err(error) => {
-                eprintln!("{name}: {error}");
-                Next::Failed
-            }
-        }
-    }
-
-    /// `\e [FILE]`
-    fn edit(&mut self, name: &str, pending: &mut String, lines: &mut dyn Lines) -> Next {
-        let text = self.meant(pending);
-        let edited = || -> io::Result<String> {
-            let draft = tempfile::Builder::new().prefix("planaria").suffix(".sql").tempfile()?;
-            let name = unquoted(name);
-            let path = if name.is_empty() { draft.path().to_owned() } else { name.into() };
-            if path == draft.path() {
-                std::fs::write(&path, &text)?;
-            }
-            let editor = ["PSQL_EDITOR", "EDITOR", "VISUAL"].iter().find_map(|name| std::env::var(name).ok());
-            let editor = editor.unwrap_or_else(|| "vi".to_owned());
-            let status = Command::new("sh").args(["-c", &format!("{editor} \"$0\"")]).arg(&path).status()?;
-            if !status.success() {
-                return Err(io::Error::other(format!("{editor}: {status}")));
-            }
-            std::fs::read_to_string(&path)
-        };
-        match edited() {
-            Ok(text) if planaria::is_complete(&text) => {
-                print!("{text}");
-                self.execute(&text, lines)
-            }
-            // It goes on at the prompt.
-            Ok(text) => {
-                print!("{text}");
-                *pending = text;
-                Next::Line
-            }
-            Err(error) => {
-                eprintln!("\\e: {error}");
-                Next::Failed
-            }
-        }
-    }
-
-    /// `\copy`: the server copies from or to this process, which has the file.
-    fn copy(&mut self, argument: &str) -> Next {
-        let Some(copy) = Copy::parse(argument) else {
-            eprintln!(
-                "\\copy: what is meant is \\copy TABLE [(COLUMNS)] | (QUERY) from | to 'FILE' | stdin | stdout [OPTIONS]"
-            );
-            return Next::Failed;
-        };
-        let way = if copy.from { "FROM STDIN" } else { "TO STDOUT" };
-        let statement = format!("COPY {} {way} {}", copy.what, copy.options);
-        let named = |error: io::Error| {
-            eprintln!("{}: {error}", copy.file);
-            Next::Failed
-        };
-        let (mut input, mut output): (Box<dyn Read>, Box<dyn Write>) =
-            (Box::new(io::empty()), Box::new(io::stdout()));
-        match (copy.from, copy.file.as_str()) {
-            (_, "") => {
-                if copy.from {
-                    if io::stdin().is_terminal() {
-                        eprintln!("Enter data to be copied; end with Ctrl-D.");
-                    }
-                    input = Box::new(io::stdin());
-                }
-            }
-            (true, file) => match File::open(file) {
-                Ok(file) => input = Box::new(BufReader::new(file)),
-                Err(error) => return named(error),
-            },
-            (false, file) => match File::create(file) {
-                Ok(file) => output = Box::new(io::BufWriter::new(file)),
-                Err(error) => return named(error),
-            },
-        }
-        let mut tags = Vec::new();
-        let outcome = self.client.run(&statement, &mut *input, &mut *output, &mut |answer| match answer {
-            Answer::Done(tag) => tags.push(tag),
-            Answer::CopiedOut(tag) if !copy.file.is_empty() => tags.push(tag),
-            _ => {}
-        });
-        if let Err(error) = output.flush() {
-            return named(error);
-        }
-        tags.iter().for_each(|tag| println!("{tag}"));
-        match outcome {
-            // The statement is not what was typed: no place in it is shown.
-            Err(Failure::Told(mut told)) => {
-                told.position = None;
-                eprint!("{}", print::told(&told, None));
-                Next::Failed
-            }
-            outcome => self.after(outcome, None),
-        }
-    }
-}
-
-/// What `\copy` says.
-#[derive(Debug, PartialEq, Eq)]
-struct Copy<'a> {
-    what: &'a str,
-    from: bool,
-    /// Empty: standard input or output.
-    file: String,
-    options: &'a str,
-}
-
-impl<'a> Copy<'a> {
-    fn parse(text: &'a str) -> Option<Copy<'a>> {
-        // The first `from` or `to` outside parentheses and quotes.
-        let (mut depth, mut quote, mut word) = (0usize, None, None);
-        let mut found = None;
-        for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-            match (quote, c) {
-                (Some(open), c) if c == open => quote = None,
-                (Some(_), _) => {}
-                (None, '\'' | '"') => quote = Some(c),
-                (None, '(') => depth += 1,
-                (None, ')') => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            let in_word = c.is_alphanumeric() || c == '_';
-            match word {
-                None if in_word => word = Some(at),
-                Some(start) if !in_word => {
-                    let said: &str = &text[start..at];
-                    let is = |w: &str| said.eq_ignore_ascii_case(w);
-                    if depth == 0 && quote.is_none() && (is("from") || is("to")) {
-                        found = Some((start, at, is("from")));
-                        break;
-                    }
-                    word = None;
-                }
-                _ => {}
-            }
-        }
-        let (start, end, from) = found?;
-        let what = text[..start].trim();
-        let rest = text[end..].trim_start();
-        let (file, options) = match rest.strip_prefix('\'') {
-            Some(quoted) => {
-                let close = quoted.replace("''", "\0\0").find('\'')?;
-                (quoted[..close].replace("''", "'"), &quoted[close + 1..])
-            }
-            None => {
-                let (file, options) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-                let standard =
-                    ["stdin", "stdout", "pstdin", "pstdout"].iter().any(|s| file.eq_ignore_ascii_case(s));
-                (if standard { String::new() } else { file.to_owned() }, options)
-            }
-        };
-        let named = rest.starts_with('\'') || !rest.is_empty();
-        (named && !what.is_empty()).then(|| Copy {
-            what,
-            from,
-            file,
-            options: options.trim().trim_end_matches(';'),
-        })
-    }
-}
-
-/// The name of a file, with quotes or without.
-fn unquoted(text: &str) -> String {
-    let inner = text.strip_prefix('\'').and_then(|t| t.strip_suffix('\''));
-    inner.map_or(text.to_owned(), |inner| inner.replace("''", "'"))
-}
-
-/// What a switch is after `on`, `off` or nothing.
-fn switched(command: &str, argument: &str, is: bool) -> Option<bool> {
-    match argument {
-        "" => Some(!is),
-        "on" | "1" | "true" => Some(true),
-        "off" | "0" | "false" => Some(false),
-        _ => {
-            eprintln!("{command}: on, off, or nothing");
-            None
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn copies_are_read() {
-        let copy =
-            |what, from, file: &str, options| Some(Copy { what, from, file: file.to_owned(), options });
-        assert_eq!(Copy::parse("t from 'a b.csv' csv header;"), copy("t", true, "a b.csv", "csv header"));
-        assert_eq!(Copy::parse("t (a, \"to\") to stdout"), copy("t (a, \"to\")", false, "", ""));
-        assert_eq!(
-            Copy::parse("(select 'from' from x) TO 'it''s' (format csv)"),
-            copy("(select 'from' from x)", false, "it's", "(format csv)")
-        );
-        assert_eq!(Copy::parse("t from /tmp/x"), copy("t", true, "/tmp/x", ""));
-        for wrong in ["", "t", "t from", "from 'x'", "t from 'x"] {
-            assert_eq!(Copy::parse(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn help_has_an_entry_for_each_statement() {

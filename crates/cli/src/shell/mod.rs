@@ -5,11 +5,13 @@
 //!
 //! | file | has |
 //! |---|---|
-//! | `address` | `postgres://..` |
-//! | `client` | the protocol |
+//! | `address`, `passfile` | `postgres://..`, and where a password is from |
+//! | `client`, `tls` | the protocol, encrypted or not |
 //! | `embedded` | a database served to its own process |
+//! | `scan`, `variables`, `conditions` | lines as psql reads them: statements, commands, `:variables`, `\if` |
 //! | `describe` | `\d` and its family |
-//! | `meta` | the other commands that begin with a backslash |
+//! | `meta`, `connection`, `copy`, `files`, `pset` | the other commands that begin with a backslash |
+//! | `output` | where answers go |
 //! | `lines` | where lines come from |
 //! | `complete` | names and keywords |
 //!
@@ -19,27 +21,41 @@
 mod address;
 mod client;
 mod complete;
+mod conditions;
+mod connection;
+mod copy;
 mod describe;
 mod embedded;
+mod files;
 mod lines;
 mod meta;
+mod output;
+mod passfile;
+mod pset;
+mod scan;
+mod tls;
+mod variables;
 
 use crate::print;
 use crate::recovery::Recovery;
-use crate::table::Format;
+use crate::table::{Format, Style};
 use address::Address;
 use clap::Args;
 pub use client::Told;
-use client::{Answer, Client, Failure};
+use client::{Answer, Canceller, Client, Failure};
 use complete::Names;
+use conditions::Conditions;
 use lines::{CopyLines, Lines, NoLines, Prompt, Script};
+use output::Output;
 use planaria::Result;
+use scan::Scanner;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use variables::Variables;
 
 /// Options of `planaria shell`.
 #[derive(Args)]
@@ -50,9 +66,21 @@ pub struct Options {
     /// Run this text and leave; the last of several decides the exit status
     #[arg(short, long)]
     command: Vec<String>,
+    /// Run a file and leave, after what --command has
+    #[arg(short, long, value_name = "FILE")]
+    file: Vec<String>,
     /// Set a variable: ON_ERROR_STOP=1 leaves at the first error, with exit status 3
-    #[arg(short = 'v', long = "set", value_name = "NAME=VALUE", value_parser = on_error_stop)]
-    variables: Vec<bool>,
+    #[arg(short = 'v', long = "set", value_name = "NAME=VALUE", value_parser = variable)]
+    variables: Vec<(String, String)>,
+    /// Rows without alignment
+    #[arg(short = 'A', long)]
+    no_align: bool,
+    /// Rows only, without head and count
+    #[arg(short, long)]
+    tuples_only: bool,
+    /// Say nothing of what has been done
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     recovery: Recovery,
 }
@@ -62,14 +90,11 @@ const SCRIPT_FAILED: u8 = 3;
 /// Exit status where the connection is lost.
 const CONNECTION_LOST: u8 = 2;
 
-/// The value of the only variable that there is.
-fn on_error_stop(text: &str) -> Result<bool, String> {
-    match text.split_once('=') {
-        Some(("ON_ERROR_STOP", "1" | "on" | "true")) => Ok(true),
-        Some(("ON_ERROR_STOP", "0" | "off" | "false")) => Ok(false),
-        Some(("ON_ERROR_STOP", _)) => Err("ON_ERROR_STOP is on or off".to_owned()),
-        _ => Err("ON_ERROR_STOP=1 is all that can be set".to_owned()),
-    }
+/// A variable and its value.
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    Variables::default().set(name, value)?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// Where the interactive prompt keeps what was typed: `PLANARIA_HISTORY`, or a file in the home directory.
@@ -82,7 +107,6 @@ fn history_file() -> Option<PathBuf> {
 
 /// Reads statements until the end of input.
 pub fn shell(options: &Options) -> Result<ExitCode> {
-    let stops = options.variables.last().copied().unwrap_or(false);
     let url = options.place.as_ref().and_then(|place| place.to_str()).filter(|text| address::is_url(text));
     let (client, served, place) = match (url, &options.place) {
         (Some(url), _) => {
@@ -104,16 +128,32 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
             (client, Some(served), place)
         }
     };
+    let canceller = Arc::new(Mutex::new(client.canceller()));
+    let format = if options.no_align { Format::Unaligned } else { Format::Aligned };
     let mut shell = Shell {
         client,
+        canceller,
+        embedded: served.is_some(),
+        interactive: false,
         timing: false,
-        format: Format::Aligned,
+        style: Style { format, tuples_only: options.tuples_only, ..Style::default() },
+        output: Output::Own,
         pages: false,
         last: String::new(),
         interrupted: Arc::default(),
         names_changed: true,
+        variables: Variables::default(),
+        scanner: Scanner::default(),
+        conditions: Conditions::default(),
+        conditions_of_file: 0,
+        directory: None,
     };
-    let status = shell.serve(options, stops, &place);
+    let quiet = options.quiet.then(|| ("QUIET".to_owned(), "on".to_owned()));
+    for (name, value) in options.variables.iter().chain(&quiet) {
+        shell.define(name, value);
+    }
+    shell.connected();
+    let status = shell.serve(options, &place);
     drop(shell);
     if let Some(served) = served {
         served.close()?;
@@ -148,8 +188,15 @@ enum Next {
 
 struct Shell {
     client: Client,
+    /// What Ctrl-C ends.
+    canceller: Arc<Mutex<Canceller>>,
+    /// The database is one of this process.
+    embedded: bool,
+    /// A person types.
+    interactive: bool,
     timing: bool,
-    format: Format,
+    style: Style,
+    output: Output,
     /// Long answers go through a pager: somebody reads them at a terminal.
     pages: bool,
     /// The last statement that was run.
@@ -158,53 +205,87 @@ struct Shell {
     interrupted: Arc<AtomicBool>,
     /// What there is may have changed since names were looked up.
     names_changed: bool,
+    variables: Variables,
+    /// Where the line stands that comes next.
+    scanner: Scanner,
+    conditions: Conditions,
+    /// How many of them were open when the file began that is read.
+    conditions_of_file: usize,
+    /// Where the file is that is read.
+    directory: Option<PathBuf>,
 }
 
 impl Shell {
-    fn serve(&mut self, options: &Options, stops: bool, place: &str) -> Result<ExitCode> {
-        if !options.command.is_empty() {
-            return Ok(self.commands(&options.command, stops));
+    fn serve(&mut self, options: &Options, place: &str) -> Result<ExitCode> {
+        if !options.command.is_empty() || !options.file.is_empty() {
+            return Ok(self.commands(options));
         }
         if !io::stdin().is_terminal() {
-            return Ok(match self.read(&mut Script::new(io::stdin().lock()), stops) {
+            return Ok(match self.read(&mut Script::new(io::stdin().lock())) {
                 Next::Failed => SCRIPT_FAILED.into(),
                 Next::Lost => CONNECTION_LOST.into(),
                 Next::Line | Next::Leaves => ExitCode::SUCCESS,
             });
         }
-        println!("planaria {} {place}", env!("CARGO_PKG_VERSION"));
-        println!("\\? for help, \\q to leave.");
+        self.interactive = true;
+        self.say(&format!("planaria {} {place}\n\\? for help, \\q to leave.", env!("CARGO_PKG_VERSION")));
         self.pages = io::stdout().is_terminal();
         let mut prompt = Prompt::new(history_file())?;
         // At the prompt the editor takes the key; while a statement runs it is a signal. (The editor has a handler of its own,
         // which this one replaces.)
-        let (canceller, interrupted) = (self.client.canceller(), self.interrupted.clone());
+        let (canceller, interrupted) = (self.canceller.clone(), self.interrupted.clone());
         let cancel = move || {
             interrupted.store(true, Ordering::SeqCst);
-            canceller.cancel();
+            canceller.lock().unwrap_or_else(PoisonError::into_inner).clone().cancel();
         };
         ctrlc::set_handler(cancel).map_err(io::Error::other)?;
-        let left = self.read(&mut prompt, false);
+        let left = self.read(&mut prompt);
         prompt.save();
         Ok(if left == Next::Lost { CONNECTION_LOST.into() } else { ExitCode::SUCCESS })
     }
 
-    /// Texts of the command line.
-    fn commands(&mut self, texts: &[String], stops: bool) -> ExitCode {
+    /// Whether the first error is the end.
+    fn stops(&self) -> bool {
+        !self.interactive && self.variables.is_on("ON_ERROR_STOP")
+    }
+
+    /// Sets a variable of the shell's own.
+    fn define(&mut self, name: &str, value: &str) {
+        // It has a name that can be.
+        let _ = self.variables.set(name, value);
+    }
+
+    /// Says to variables, and to whoever cancels, what this is connected to.
+    fn connected(&mut self) {
+        let address = self.client.address().clone();
+        let (host, port) = address.host_and_port();
+        for (name, value) in
+            [("DBNAME", &address.database), ("USER", &address.user), ("HOST", &host), ("PORT", &port)]
+        {
+            self.define(name, value);
+        }
+        self.define("ENCODING", "UTF8");
+        *self.canceller.lock().unwrap_or_else(PoisonError::into_inner) = self.client.canceller();
+    }
+
+    /// Texts and files of the command line.
+    fn commands(&mut self, options: &Options) -> ExitCode {
         let mut status = ExitCode::SUCCESS;
-        for text in texts {
-            let next = if text.trim_start().starts_with('\\') {
-                self.meta(text.trim(), &mut String::new(), &mut NoLines)
-            } else {
-                self.execute(text, &mut NoLines)
+        let texts = options.command.iter().map(|text| (text, false));
+        for (text, is_file) in texts.chain(options.file.iter().map(|name| (name, true))) {
+            let next = match text.trim_start().starts_with('\\') {
+                _ if is_file => self.run_file("i", text, false),
+                true => self.line(&mut String::new(), text.trim(), &mut NoLines),
+                false => self.execute(text, &mut NoLines),
             };
             status = match next {
                 Next::Line => ExitCode::SUCCESS,
+                Next::Failed if is_file && self.stops() => SCRIPT_FAILED.into(),
                 Next::Failed => ExitCode::FAILURE,
                 Next::Leaves => return status,
                 Next::Lost => return CONNECTION_LOST.into(),
             };
-            if next == Next::Failed && stops {
+            if next == Next::Failed && self.stops() {
                 break;
             }
         }
@@ -212,7 +293,22 @@ impl Shell {
     }
 
     /// Takes lines until there are none. `Failed`: it has stopped at an error.
-    fn read(&mut self, lines: &mut dyn Lines, stops: bool) -> Next {
+    fn read(&mut self, lines: &mut dyn Lines) -> Next {
+        let conditions = self.conditions.depth();
+        let outer = std::mem::replace(&mut self.conditions_of_file, conditions);
+        let mut next = self.read_lines(lines);
+        if self.conditions.depth() > conditions && next == Next::Leaves {
+            eprintln!("reached EOF without finding closing \\endif(s)");
+            if self.stops() {
+                next = Next::Failed;
+            }
+        }
+        self.conditions.close_to(conditions);
+        self.conditions_of_file = outer;
+        next
+    }
+
+    fn read_lines(&mut self, lines: &mut dyn Lines) -> Next {
         let mut pending = String::new();
         loop {
             if lines.wants_names() && self.client.status() != b'E' && std::mem::take(&mut self.names_changed)
@@ -225,12 +321,13 @@ impl Shell {
                 Ok(None) if pending.trim().is_empty() => return Next::Leaves,
                 // What stands at the end without a semicolon.
                 Ok(None) => match self.execute(&std::mem::take(&mut pending), lines) {
-                    Next::Failed if !stops => return Next::Leaves,
+                    Next::Failed if !self.stops() => return Next::Leaves,
                     Next::Line => return Next::Leaves,
                     next => return next,
                 },
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     pending.clear();
+                    self.scanner.reset();
                     Next::Line
                 }
                 Err(error) => {
@@ -239,43 +336,64 @@ impl Shell {
                 }
             };
             match next {
-                Next::Failed if stops => return Next::Failed,
+                Next::Failed if self.stops() => return Next::Failed,
                 Next::Failed | Next::Line => {}
                 next => return next,
             }
         }
     }
 
-    /// As psql's: `*` in a transaction block, `!` in one that has failed, `-` in the middle of a statement.
+    /// As psql's: `*` in a transaction block, `!` in one that has failed, `-` in the middle of a statement, or the quote that is
+    /// open, `@` where lines do not count.
     fn prompt(&self, fresh: bool) -> String {
         let block = match self.client.status() {
             b'T' => "*",
             b'E' => "!",
             _ => "",
         };
-        format!("{}{}{block}> ", self.client.address().database, if fresh { "=" } else { "-" })
+        let at = match fresh {
+            _ if !self.conditions.active() => '@',
+            true => '=',
+            false => self.scanner.waits(),
+        };
+        format!("{}{at}{block}> ", self.client.address().database)
     }
 
-    /// Takes one line.
+    /// Takes one line: statements, and commands that begin with a backslash.
     fn line(&mut self, pending: &mut String, line: &str, lines: &mut dyn Lines) -> Next {
-        if line.trim_start().starts_with('\\') {
-            return self.meta(line.trim(), pending, lines);
+        let mut rest = line;
+        let mut failed = false;
+        loop {
+            let (sql, command) = self.scanner.sql(rest, &self.variables);
+            if self.conditions.active() {
+                pending.push_str(&sql);
+                if command.is_none() {
+                    pending.push('\n');
+                }
+                // What is whole before a command is run before it.
+                if planaria::is_complete(pending) && (command.is_none() || !pending.trim().is_empty()) {
+                    self.scanner.reset();
+                    match self.execute(&std::mem::take(pending), lines) {
+                        Next::Line => {}
+                        Next::Failed if !self.stops() => failed = true,
+                        next => return next,
+                    }
+                }
+            }
+            let Some(command) = command else {
+                return if failed { Next::Failed } else { Next::Line };
+            };
+            let (next, behind) = self.command(command, pending, lines);
+            match next {
+                Next::Line => {}
+                Next::Failed if !self.stops() => failed = true,
+                next => return next,
+            }
+            if behind.trim().is_empty() {
+                return if failed { Next::Failed } else { Next::Line };
+            }
+            rest = behind;
         }
-        // `SELECT 1 \gx`
-        let at = line.find('\\').filter(|at| {
-            ["g", "gx", "watch"].contains(&line[at + 1..].split_whitespace().next().unwrap_or(""))
-        });
-        if let Some(at) = at {
-            pending.push_str(&line[..at]);
-            return self.meta(line[at..].trim(), pending, lines);
-        }
-        pending.push_str(line);
-        pending.push('\n');
-        if planaria::is_complete(pending) {
-            let text = std::mem::take(pending);
-            return self.execute(&text, lines);
-        }
-        Next::Line
     }
 
     /// Runs the statements of a text, one after the other, up to the first that fails.
@@ -298,34 +416,61 @@ impl Shell {
         let (began, mut answers) = (Instant::now(), Vec::new());
         let outcome = self
             .client
-            .run(statement, &mut CopyLines::new(lines), &mut io::stdout(), &mut |a| answers.push(a));
+            .run(statement, &mut CopyLines::new(lines), &mut self.output, &mut |a| answers.push(a));
         let time = began.elapsed();
+        let mut count = None;
         for answer in answers {
             match answer {
                 Answer::Rows(table, tag) => {
-                    self.show(&(table.print(self.format, None, None) + "\n"));
+                    count = Some(table.rows.len().to_string());
+                    self.show(&table.print(&self.style, None, None));
                     if !tag.starts_with("SELECT")
                         && !tag.starts_with("SHOW")
                         && tag.contains(' ')
                         && !tag.starts_with("FETCH")
                     {
-                        println!("{tag}");
+                        self.tell(&tag);
                     }
                 }
                 Answer::Done(tag) => {
                     self.names_changed |=
                         ["CREATE", "DROP", "ALTER", "ROLLBACK"].iter().any(|w| tag.starts_with(w));
-                    println!("{tag}");
+                    count = tag.rsplit(' ').next().filter(|n| n.parse::<u64>().is_ok()).map(str::to_owned);
+                    self.tell(&tag);
                 }
                 // As psql does: its data stands there alone.
                 Answer::CopiedOut(_) | Answer::Empty => {}
             }
         }
+        self.note(&outcome, count.as_deref());
         let next = self.after(outcome, Some(statement));
         if self.timing {
             println!("{}", shown_time(time));
         }
         next
+    }
+
+    /// Says to variables what has come of a statement.
+    fn note<T>(&mut self, outcome: &std::result::Result<T, Failure>, count: Option<&str>) {
+        let (state, message) = match outcome {
+            Err(Failure::Told(told)) => (told.sqlstate.as_str(), Some(told.message.as_str())),
+            Err(Failure::Lost(_)) => ("", None),
+            Ok(_) => ("00000", None),
+        };
+        self.define("ERROR", if outcome.is_err() { "true" } else { "false" });
+        self.define("SQLSTATE", state);
+        self.define("ROW_COUNT", count.unwrap_or("0"));
+        if let Some(message) = message {
+            self.define("LAST_ERROR_MESSAGE", message);
+            self.define("LAST_ERROR_SQLSTATE", state);
+        }
+    }
+
+    /// Prints a command tag, where answers go.
+    fn tell(&mut self, tag: &str) {
+        if !self.variables.is_on("QUIET") {
+            let _ = writeln!(self.output, "{tag}");
+        }
     }
 
     /// Says why something failed, if it did.
@@ -344,15 +489,15 @@ impl Shell {
     }
 
     /// Prints a text, by a pager if it is longer than the terminal.
-    fn show(&self, text: &str) {
+    fn show(&mut self, text: &str) {
         let fits = || {
             let Ok(size) = rustix::termios::tcgetwinsize(io::stdout()) else { return true };
             let wide = text.lines().any(|line| line.chars().count() > usize::from(size.ws_col));
             text.lines().count() < usize::from(size.ws_row) && !wide
         };
-        if !self.pages || fits() || !page(text) {
+        if !self.pages || !self.output.is_own() || fits() || !page(text) {
             // A closed pipe is no reason to stop.
-            let _ = io::stdout().write_all(text.as_bytes());
+            let _ = self.output.write_all(text.as_bytes());
         }
     }
 }

@@ -76,7 +76,7 @@ fn shell_says_how_it_ended() {
     assert_eq!(status(&["-c", "SELECT 1 / 0", "-c", "SELECT 1"]), Some(0));
     assert_eq!(status(&["-v", "ON_ERROR_STOP=1", "-c", "SELECT 1 / 0", "-c", "SELECT 1"]), Some(1));
     assert_eq!(status(&["-c", "\\d nowhere"]), Some(1));
-    assert_eq!(status(&["-v", "NO_SUCH=1"]), Some(2));
+    assert_eq!(status(&["-v", "NO SUCH=1"]), Some(2));
     let piped = |args: &[&str]| {
         let mut shell = Command::new(env!("CARGO_BIN_EXE_planaria"))
             .arg("shell")

@@ -4,3 +4,5 @@ mod cli;
 mod directories;
 mod operations;
 mod shell;
+mod shell_script;
+mod shell_server;

@@ -5,12 +5,24 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 /// The shell with a script on its standard input.
-fn shell(args: &[&str], script: &str) -> (Option<i32>, String, String) {
-    let mut shell = Command::new(env!("CARGO_BIN_EXE_planaria"))
-        .arg("shell")
-        .args(args)
+pub fn shell(args: &[&str], script: &str) -> (Option<i32>, String, String) {
+    shell_with(args, script, &[])
+}
+
+/// The same with variables of the environment.
+pub fn shell_with(args: &[&str], script: &str, with: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let mut shell = Command::new(env!("CARGO_BIN_EXE_planaria"));
+    shell.arg("shell").args(args);
+    run(shell, script, with)
+}
+
+/// A command with a script on its standard input.
+pub fn run(mut command: Command, script: &str, with: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let mut shell = command
         .env_remove("PGPASSWORD")
+        .env("PGPASSFILE", "/nowhere")
         .env("PGUSER", "postgres")
+        .envs(with.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -136,7 +148,7 @@ fn data_goes_in_and_out_by_copy_and_by_files() {
 #[test]
 fn a_statement_is_run_again_shown_otherwise_and_timed() {
     let script = "SELECT 1 AS a\n\\gx\n\\g\n\\x on\nSELECT 2 AS b;\n\\x\n\\watch c=2 0\n\\timing on\nSELECT 3 \\g\n\\p\nBEGIN;\nSELECT 1/0;\n\
-                  SELECT 'open\n\\r\nROLLBACK;\n\\h begin\n\\nonsense\n";
+                  SELECT 'open'\n\\r\nROLLBACK;\n\\h begin\n\\nonsense\n";
     let (status, out, err) = shell(&[], script);
     assert_eq!(status, Some(0));
     assert!(out.starts_with("-[ RECORD 1 ]\na | 1\n\n a \n---\n 1\n(1 row)\n\nExpanded display is on.\n-[ RECORD 1 ]\nb | 2\n\n"), "{out}");
@@ -155,12 +167,17 @@ fn a_statement_is_run_again_shown_otherwise_and_timed() {
 }
 
 /// A server, killed when dropped.
-struct Server(Child, String);
+pub struct Server(Child, pub String);
 
 impl Server {
-    fn start(dir: &Path) -> Server {
+    pub fn start(dir: &Path) -> Server {
+        Server::start_with(dir, &[])
+    }
+
+    pub fn start_with(dir: &Path, options: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_planaria"))
             .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(options)
             .arg(dir)
             .stderr(Stdio::piped())
             .spawn()
@@ -191,7 +208,10 @@ fn a_server_is_talked_to_with_a_password() {
     let url = |user: &str| format!("postgres://{user}@{}/shop", server.1);
     let (status, out, err) = shell(&[&url("postgres")], "ALTER ROLE postgres PASSWORD 'a b';\n\\conninfo\n");
     assert_eq!((status, err.as_str()), (Some(0), ""));
-    let conninfo = format!("You are connected to database \"shop\" as user \"postgres\" at {}.\n", server.1);
+    let (host, port) = server.1.rsplit_once(':').expect("a port");
+    let conninfo = format!(
+        "You are connected to database \"shop\" as user \"postgres\" on host \"{host}\" at port \"{port}\".\n"
+    );
     assert_eq!(out, format!("ALTER ROLE\n{conninfo}"));
     let (status, out, _) = shell(&[&url("postgres:a%20b"), "-c", "SELECT 1 AS one"], "");
     assert_eq!((status, out.as_str()), (Some(0), " one \n-----\n   1\n(1 row)\n\n"));

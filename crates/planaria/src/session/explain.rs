@@ -10,6 +10,7 @@ use crate::session::answer::{json_result, lines_result};
 use crate::session::core::SessionCore;
 use crate::session::prepared::PreparedStatement;
 use planaria_analysis as analysis;
+use planaria_base::sync::Instant;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
 use planaria_ir::{OpId, Program};
 use planaria_recovery::CompiledPiece;
@@ -17,7 +18,7 @@ use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a statement came to that EXPLAIN ANALYZE has run.
 struct Actual {

@@ -2,6 +2,8 @@
 //! a number of microseconds, 8 bytes in a row; `SCRIPT` made them, with `CALL put(7)` in `call` and `checkpoint`, and with a
 //! CHECKPOINT at the end in the latter.
 
+mod formats;
+
 use planaria::{Database, Options, Scheme, SqlState};
 use std::path::Path;
 
