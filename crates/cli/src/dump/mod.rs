@@ -4,7 +4,7 @@
 //! dumped by the same queries. What stands in the file, in this order:
 //!
 //! ```text
-//!  settings      an empty search_path, so that all names have their schema
+//!  settings      a search_path of public alone: what is elsewhere has its schema
 //!  roles         with --roles
 //!  objects       schemas, then types, routines, sequences and tables, each behind what it needs
 //!  data          COPY blocks, values of sequences
@@ -77,7 +77,7 @@ SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
 SET client_encoding = 'UTF8';
 SET standard_conforming_strings = on;
-SELECT pg_catalog.set_config('search_path', '', false);
+SET search_path = public;
 SET check_function_bodies = false;
 SET client_min_messages = warning;
 ";

@@ -44,7 +44,7 @@ impl Source {
             "SET DateStyle = ISO",
             "SET IntervalStyle = postgres",
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            "SET search_path = ''",
+            "SET search_path = public",
         ] {
             source.rows(statement)?;
         }
