@@ -6,6 +6,7 @@
 use crate::print;
 use crate::recovery::Recovery;
 use crate::shell::{Answer, Client, Failure};
+use crate::statements::{Scanner, bare};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Error, Result, SqlState};
@@ -76,9 +77,7 @@ pub fn load(options: &Options) -> Result<ExitCode> {
     }
     // A file of data alone makes none.
     let tables = if made == 0 { copied } else { made };
-    let count = |n: u64, what: &str| {
-        format!("{} {what}{}", print::grouped(n), if n == 1 { "" } else { "s" })
-    };
+    let count = |n: u64, what: &str| format!("{} {what}{}", print::grouped(n), if n == 1 { "" } else { "s" });
     let seconds = began.elapsed().as_secs_f64();
     println!("loaded {}, {} in {seconds:.1} s", count(tables, "table"), count(rows, "row"));
     if errors > 0 {
@@ -125,7 +124,8 @@ impl Loading {
         if single {
             self.statement("BEGIN", 1)?;
         }
-        let (mut pending, mut began) = (String::new(), 1);
+        // What has been read of a statement, and the line that it begins on.
+        let (mut pending, mut began, mut scanner) = (String::new(), 1, Scanner::new());
         loop {
             let line = match self.lines.next() {
                 Ok(line) => line.map(<[u8]>::to_vec),
@@ -135,29 +135,29 @@ impl Loading {
                 }
             };
             let Some(line) = line else { break };
-            let Ok(line) = std::str::from_utf8(&line) else {
+            let Ok(line) = String::from_utf8(line) else {
                 self.say(self.lines.line, "ERROR:  22021: the text is not in UTF-8\n");
                 return Err(Stopped);
             };
             if bare(&pending).is_empty() {
+                (began, scanner) = (self.lines.line, Scanner::new());
+                pending.clear();
                 if line.starts_with('\\') {
                     self.command(line.trim())?;
                     continue;
                 }
-                if bare(line).is_empty() && !line.contains("/*") {
-                    continue;
-                }
-                pending.clear();
-                began = self.lines.line;
             }
-            pending.push_str(line);
-            // What has no semicolon in it cannot end there.
-            if line.contains(';') && planaria::is_complete(without_comment(&pending)) {
-                self.statements(&std::mem::take(&mut pending), began)?;
+            pending.push_str(&line);
+            while let Some(end) = scanner.end(&pending) {
+                let rest = pending.split_off(end);
+                self.statement(&pending, began)?;
+                // What follows stands on the line that has been read last, a COPY's data behind that.
+                (pending, scanner) = (rest, Scanner::new());
+                began = self.lines.line;
             }
         }
         if !bare(&pending).is_empty() {
-            self.statements(&pending, began)?;
+            self.statement(&pending, began)?;
         }
         if single {
             self.statement("COMMIT", self.lines.line)?;
@@ -165,30 +165,13 @@ impl Loading {
         Ok(())
     }
 
-    /// Carries out the statements of a text that begins on a line.
-    fn statements(&mut self, text: &str, began: usize) -> Result<(), Stopped> {
-        let parts = match planaria::split(text) {
-            Ok(parts) => parts,
-            Err(error) => {
-                let at = error.fields().position.map_or(0, |at| at as usize);
-                let line = began + print::line_of(text, at) - 1;
-                self.say(line, &print::error(&error, Some(text)));
-                return self.failed();
-            }
-        };
-        for range in parts {
-            let statement = bare(&text[range.clone()]);
-            if statement.is_empty() {
-                continue;
-            }
-            let at = range.end - statement.len();
-            self.statement(statement, began + print::line_of(text, at) - 1)?;
+    /// Carries out the statement of a text that begins on a line.
+    fn statement(&mut self, text: &str, began: usize) -> Result<(), Stopped> {
+        let statement = bare(text);
+        if matches!(statement, "" | ";") {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Carries one out.
-    fn statement(&mut self, statement: &str, line: usize) -> Result<(), Stopped> {
+        let line = began + print::line_of(text, text.len() - statement.len()) - 1;
         let is_copy = is_copy(statement);
         let first = self.lines.line;
         let mut data = Data { lines: &mut self.lines, over: false, rest: 0 };
@@ -218,7 +201,9 @@ impl Loading {
             Err(Failure::Told(told)) => {
                 let line = match told.context.as_deref().and_then(line_of_data) {
                     Some(row) if is_copy => first + row,
-                    _ => line + line_in(statement, told.position).filter(|_| told.query.is_none()).unwrap_or(0),
+                    _ => {
+                        line + line_in(statement, told.position).filter(|_| told.query.is_none()).unwrap_or(0)
+                    }
                 };
                 self.say(line, &print::told(&told, Some(statement)));
                 if matches!(told.severity.as_str(), "FATAL" | "PANIC") { Err(Stopped) } else { self.failed() }
@@ -248,7 +233,8 @@ impl Loading {
             }
             "\\." => self.say(self.lines.line, "ERROR:  42601: \\. ends data of COPY, and there is none\n"),
             other => {
-                let message = format!("ERROR:  0A000: {other} is a command of psql, which load does not carry out\n");
+                let message =
+                    format!("ERROR:  0A000: {other} is a command of psql, which load does not carry out\n");
                 self.say(self.lines.line, &message);
             }
         }
@@ -338,34 +324,6 @@ fn is_copy(statement: &str) -> bool {
     words.windows(2).any(|pair| pair[0] == "FROM" && pair[1].trim_end_matches(';') == "STDIN")
 }
 
-/// A text without the space and the comments that it begins with.
-fn bare(text: &str) -> &str {
-    let mut text = text.trim_start();
-    loop {
-        let rest = if text.starts_with("--") {
-            text.find('\n').map_or("", |end| &text[end..])
-        } else if text.starts_with("/*") {
-            match text.find("*/") {
-                Some(end) => &text[end + 2..],
-                None => return text,
-            }
-        } else {
-            return text;
-        };
-        text = rest.trim_start();
-    }
-}
-
-/// A text without the comment of its last line: a semicolon before it ends the statement. Where the dashes are not a comment, the
-/// quotes before them are open, and nothing is complete.
-fn without_comment(text: &str) -> &str {
-    if text.trim_end().ends_with(';') {
-        return text;
-    }
-    let last = text.trim_end().rfind('\n').map_or(0, |at| at + 1);
-    text[last..].find("--").map_or(text, |at| &text[..last + at])
-}
-
 /// The line of a statement that a position in characters is on, from 0.
 fn line_in(statement: &str, position: Option<usize>) -> Option<usize> {
     let before = statement.chars().take(position?.saturating_sub(1));
@@ -390,12 +348,5 @@ mod tests {
         assert!(!is_copy("COPY t TO stdout"));
         assert!(!is_copy("SELECT 'COPY t FROM stdin'"));
         assert_eq!(line_of_data("COPY t, line 3, column a: \"x\""), Some(3));
-    }
-
-    #[test]
-    fn comments_are_passed_over() {
-        assert_eq!(bare("\n-- a\n/* b */ SELECT 1"), "SELECT 1");
-        assert_eq!(bare("-- a"), "");
-        assert_eq!(without_comment("SELECT 1; -- one\n"), "SELECT 1; ");
     }
 }

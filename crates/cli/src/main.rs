@@ -39,6 +39,7 @@ mod serve;
 mod settings;
 mod shell;
 mod source;
+mod statements;
 mod table;
 
 use clap::{Parser, Subcommand};

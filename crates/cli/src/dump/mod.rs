@@ -102,7 +102,8 @@ fn expect_database(place: &Path) -> Result<()> {
     if place.to_str().is_some_and(crate::shell::is_url) {
         return Ok(());
     }
-    let is_ours = |name: &str| name == "manifest" || name.ends_with(".log") || name.starts_with("checkpoint-");
+    let is_ours =
+        |name: &str| name == "manifest" || name.ends_with(".log") || name.starts_with("checkpoint-");
     let names = std::fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
     if names.into_iter().any(|name| is_ours(&name.to_string_lossy())) {
         return Ok(());
@@ -143,7 +144,11 @@ fn text(options: &Options, source: &mut Source, selection: &Selection, out: &mut
     let (before, behind): (Vec<_>, Vec<_>) = objects.in_order().into_iter().partition(|o| !o.needs_view);
     if schema {
         section(out, "Schemas", &objects.schemas)?;
-        section(out, "Types, routines, sequences, tables", &before.iter().map(|o| o.text()).collect::<Vec<_>>())?;
+        section(
+            out,
+            "Types, routines, sequences, tables",
+            &before.iter().map(|o| o.text()).collect::<Vec<_>>(),
+        )?;
         section(out, "Columns that sequences belong to", &objects.owned)?;
     }
     if data {

@@ -108,7 +108,9 @@ impl Objects {
 
     fn read_types(&mut self, source: &mut Source, selection: &Selection, owners: bool) -> Result<()> {
         let mut labels: HashMap<u32, Vec<String>> = HashMap::new();
-        for row in source.rows("SELECT enumtypid, enumlabel FROM pg_enum ORDER BY enumtypid, enumsortorder")? {
+        for row in
+            source.rows("SELECT enumtypid, enumlabel FROM pg_enum ORDER BY enumtypid, enumsortorder")?
+        {
             labels.entry(row.oid(0)).or_default().push(format!("    {}", literal(row.text(1))));
         }
         let mut checks: HashMap<u32, String> = HashMap::new();
@@ -404,7 +406,11 @@ impl Objects {
         for name in names {
             for row in source.rows(&format!("SELECT last_value, is_called FROM {name}"))? {
                 let called = if row.is(1) { "true" } else { "false" };
-                values.push(format!("SELECT pg_catalog.setval({}, {}, {called});", literal(name), row.text(0)));
+                values.push(format!(
+                    "SELECT pg_catalog.setval({}, {}, {called});",
+                    literal(name),
+                    row.text(0)
+                ));
             }
         }
         Ok(values)

@@ -28,7 +28,7 @@ pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Key
             _ => keys.foreign.push(statement),
         }
     }
-    let query = "SELECT i.indrelid, pg_get_indexdef(i.indexrelid)
+    let query = "SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true)
                  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
                  ORDER BY n.nspname, c.relname";
@@ -74,7 +74,9 @@ pub fn comments(source: &mut Source, objects: &Objects) -> Result<Vec<String>> {
     for row in source.rows(query)? {
         let label = row.text(2);
         let label = match (row.oid(0), names.get(&(PG_CLASS, row.oid(3)))) {
-            (PG_NAMESPACE, _) if objects.schemas.contains(&format!("CREATE {label};")) || label == "SCHEMA public" => {
+            (PG_NAMESPACE, _)
+                if objects.schemas.contains(&format!("CREATE {label};")) || label == "SCHEMA public" =>
+            {
                 label.to_owned()
             }
             (PG_CLASS, Some(_)) => label.to_owned(),
@@ -130,7 +132,9 @@ pub fn parents_first<'t>(
             Some(next) => next,
             None => {
                 let name = tables[0].1;
-                eprintln!("WARNING:  foreign keys of {name} make a ring: its rows load only where keys are deferred or not there");
+                eprintln!(
+                    "WARNING:  foreign keys of {name} make a ring: its rows load only where keys are deferred or not there"
+                );
                 0
             }
         };

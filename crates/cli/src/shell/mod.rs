@@ -283,7 +283,7 @@ impl Shell {
         }
         pending.push_str(line);
         pending.push('\n');
-        if planaria::is_complete(pending) {
+        if crate::statements::is_complete(pending) {
             let text = std::mem::take(pending);
             return self.execute(&text, lines);
         }

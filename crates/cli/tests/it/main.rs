@@ -2,5 +2,6 @@
 
 mod cli;
 mod directories;
+mod dump;
 mod operations;
 mod shell;
