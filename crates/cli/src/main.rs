@@ -11,6 +11,7 @@
 //!  planaria graph FILE.sql ...        slices, blocks and schedules of procedures
 //!  planaria log inspect DIR           what a log says; log verify: whether it can be trusted
 //!  planaria checkpoint inspect DIR    what a checkpoint or a backup holds; checkpoint verify
+//!  planaria dump DIR|URL             a database as SQL; load: the other way
 //!  planaria backup DIR --to DIR       a copy of a database; of one that is served: BACKUP TO in SQL
 //!  planaria restore DIR --to DIR      a database from a backup, and from the log since
 //! ```
@@ -23,10 +24,12 @@ mod bench_output;
 mod campaign;
 mod checkpoint;
 mod demo;
+mod dump;
 mod generate;
 mod graph;
 mod inputs;
 mod lab;
+mod load;
 mod log;
 mod log_bytes;
 mod print;
@@ -38,6 +41,7 @@ mod serve;
 mod settings;
 mod shell;
 mod source;
+mod statements;
 mod table;
 mod workload;
 
@@ -67,6 +71,10 @@ enum Command {
     Shell(shell::Options),
     /// Runs SQL files; stops at the first error.
     Run(run::Options),
+    /// Writes a database as SQL that psql and `planaria load` read.
+    Dump(dump::Options),
+    /// Loads SQL that `planaria dump` or `pg_dump` wrote.
+    Load(load::Options),
     /// Measures a workload.
     Bench(Box<bench::Options>),
     /// Experiments: recovery schemes compared, replay on simulated workers.
@@ -104,6 +112,11 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Run(o) => return run::run(&o),
+        Command::Dump(o) => dump::dump(&o),
+        Command::Load(o) => match load::load(&o) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Bench(o) => bench::bench(&o),
         Command::Lab(o) => lab::lab(&o),
         Command::Graph(o) => graph::graph(&o),

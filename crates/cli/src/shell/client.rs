@@ -66,6 +66,18 @@ pub enum Failure {
     Lost(io::Error),
 }
 
+impl Failure {
+    /// As an error of the library.
+    pub fn into_error(self) -> Error {
+        match self {
+            Failure::Told(told) => told.into_error(),
+            Failure::Lost(error) => {
+                Error::new(SqlState::new("08006"), format!("the connection is lost: {error}"))
+            }
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Lost(error)

@@ -40,17 +40,19 @@ use crate::print;
 use crate::recovery::Recovery;
 use crate::table::{Format, Style};
 use address::Address;
+pub use address::is_url;
 use clap::Args;
-pub use client::Told;
-use client::{Answer, Canceller, Client, Failure};
+use client::Canceller;
+pub use client::{Answer, Client, Failure, Told};
 use complete::Names;
 use conditions::Conditions;
+pub use embedded::Served;
 use lines::{CopyLines, Lines, NoLines, Prompt, Script};
 use output::Output;
 use planaria::Result;
 use scan::Scanner;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -107,26 +109,15 @@ fn history_file() -> Option<PathBuf> {
 
 /// Reads statements until the end of input.
 pub fn shell(options: &Options) -> Result<ExitCode> {
-    let url = options.place.as_ref().and_then(|place| place.to_str()).filter(|text| address::is_url(text));
-    let (client, served, place) = match (url, &options.place) {
-        (Some(url), _) => {
-            let address = Address::parse(url, &|name| std::env::var(name).ok())?;
-            let client = Client::connect(&address, notice, &mut lines::ask_password)?;
-            let place = format!("on {} as {}", url_without_password(&address), address.user);
-            (client, None, place)
-        }
-        (None, dir) => {
-            let db = match dir {
-                Some(dir) => options.recovery.open_and_tell(planaria::Options::new(), dir)?,
-                None => planaria::Database::in_memory()?,
-            };
-            let served = embedded::serve(db)?;
-            let client = Client::connect(served.address(), notice, &mut lines::ask_password)?;
-            let place = dir
-                .as_ref()
-                .map_or("in memory: nothing is kept".to_owned(), |dir| format!("on {}", dir.display()));
-            (client, Some(served), place)
-        }
+    let in_memory = options.place.is_none();
+    let (client, served) = match &options.place {
+        Some(place) => connect(Some(place), &options.recovery)?,
+        None => embed(planaria::Database::in_memory()?)?,
+    };
+    let place = match &options.place {
+        Some(dir) if served.is_some() => format!("on {}", dir.display()),
+        _ if in_memory => "in memory: nothing is kept".to_owned(),
+        _ => format!("on {} as {}", url_without_password(client.address()), client.address().user),
     };
     let canceller = Arc::new(Mutex::new(client.canceller()));
     let format = if options.no_align { Format::Unaligned } else { Format::Aligned };
@@ -159,6 +150,28 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
         served.close()?;
     }
     status
+}
+
+/// A client of a database in a directory, which is served until it has been closed, or of a server; without a place of the one that
+/// `PGHOST` and its like name.
+pub fn connect(place: Option<&Path>, recovery: &Recovery) -> Result<(Client, Option<Served>)> {
+    let url = match place {
+        Some(place) => place.to_str().filter(|text| is_url(text)),
+        None => Some("postgres://"),
+    };
+    match (url, place) {
+        (Some(url), _) => {
+            let address = Address::parse(url, &|name| std::env::var(name).ok())?;
+            Ok((Client::connect(&address, notice, &mut lines::ask_password)?, None))
+        }
+        (None, dir) => embed(recovery.open_and_tell(planaria::Options::new(), dir.unwrap_or(Path::new("")))?),
+    }
+}
+
+fn embed(db: planaria::Database) -> Result<(Client, Option<Served>)> {
+    let served = embedded::serve(db)?;
+    let client = Client::connect(served.address(), notice, &mut lines::ask_password)?;
+    Ok((client, Some(served)))
 }
 
 /// The address of a server, for people.
@@ -371,7 +384,9 @@ impl Shell {
                     pending.push('\n');
                 }
                 // What is whole before a command is run before it.
-                if planaria::is_complete(pending) && (command.is_none() || !pending.trim().is_empty()) {
+                if crate::statements::is_complete(pending)
+                    && (command.is_none() || !pending.trim().is_empty())
+                {
                     self.scanner.reset();
                     match self.execute(&std::mem::take(pending), lines) {
                         Next::Line => {}

@@ -2,6 +2,7 @@
 
 mod cli;
 mod directories;
+mod dump;
 mod operations;
 mod shell;
 mod shell_script;

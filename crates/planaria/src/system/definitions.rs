@@ -38,9 +38,10 @@ pub(super) fn typed(text: &str, ty: &Type) -> String {
         {
             value
         }
-        ExprKind::String(value) if *ty == Type::Bool => {
-            Datum::parse(ty, &value).map_or_else(|_| format!("{text}::{ty}"), |d| d.display(ty))
-        }
+        ExprKind::String(value) if *ty == Type::Bool => match Datum::parse(ty, &value) {
+            Ok(value) => (if value.display(ty) == "t" { "true" } else { "false" }).to_owned(),
+            Err(_) => format!("{text}::{ty}"),
+        },
         ExprKind::String(_) | ExprKind::Null => format!("{text}::{}", ty.base()),
         ExprKind::SqlValue(keyword, None) => keyword.to_uppercase(),
         ExprKind::Call(call)

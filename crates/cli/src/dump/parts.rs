@@ -1,0 +1,144 @@
+//! Keys, indexes, triggers and comments.
+
+use super::objects::{Objects, PG_CLASS, PG_NAMESPACE, class};
+use super::source::{Source, literal};
+use planaria::Result;
+use std::collections::{HashMap, HashSet};
+
+/// What tables get when their rows are there.
+#[derive(Default)]
+pub struct Keys {
+    pub keys: Vec<String>,
+    pub indexes: Vec<String>,
+    pub foreign: Vec<String>,
+}
+
+/// Reads them.
+pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Keys> {
+    let mut keys = Keys::default();
+    let query = "SELECT k.conrelid, quote_ident(k.conname), k.contype, pg_get_constraintdef(k.oid)
+                 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE k.contype IN ('p', 'u', 'f') OR k.contype = 'c' AND NOT k.convalidated
+                 ORDER BY n.nspname, c.relname, k.contype, k.conname";
+    for row in source.rows(query)? {
+        let Some(table) = relations.get(&row.oid(0)) else { continue };
+        let statement = format!("ALTER TABLE ONLY {table} ADD CONSTRAINT {} {};", row.text(1), row.text(3));
+        match row.text(2) {
+            "p" | "u" => keys.keys.push(statement),
+            _ => keys.foreign.push(statement),
+        }
+    }
+    let query = "SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true)
+                 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
+                 ORDER BY n.nspname, c.relname";
+    for row in source.rows(query)?.iter().filter(|row| relations.contains_key(&row.oid(0))) {
+        keys.indexes.push(format!("{};", row.text(1)));
+    }
+    Ok(keys)
+}
+
+/// Triggers, and whether they fire.
+pub fn triggers(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Vec<String>> {
+    let query = "SELECT g.tgrelid, pg_get_triggerdef(g.oid), g.tgenabled, quote_ident(g.tgname)
+                 FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE NOT g.tgisinternal ORDER BY n.nspname, c.relname, g.tgname";
+    let mut statements = Vec::new();
+    for row in source.rows(query)? {
+        let Some(table) = relations.get(&row.oid(0)) else { continue };
+        statements.push(format!("{};", row.text(1)));
+        let state = match row.text(2) {
+            "D" => "DISABLE",
+            "R" => "ENABLE REPLICA",
+            "A" => "ENABLE ALWAYS",
+            _ => continue,
+        };
+        statements.push(format!("ALTER TABLE {table} {state} TRIGGER {};", row.text(3)));
+    }
+    Ok(statements)
+}
+
+/// Comments on everything that is dumped.
+pub fn comments(source: &mut Source, objects: &Objects) -> Result<Vec<String>> {
+    let mut labels: HashMap<(u32, u32), String> = HashMap::new();
+    for object in objects.iter() {
+        labels.insert((class(object.kind), object.oid), object.label.clone());
+    }
+    let query = "SELECT 2615, oid, 'SCHEMA ' || quote_ident(nspname), 0, 0 FROM pg_namespace
+         UNION ALL SELECT 2606, oid, 'CONSTRAINT ' || quote_ident(conname) || ' ON ', conrelid, contypid FROM pg_constraint
+         UNION ALL SELECT 2620, oid, 'TRIGGER ' || quote_ident(tgname) || ' ON ', tgrelid, 0 FROM pg_trigger
+         UNION ALL SELECT 1259, i.indexrelid, 'INDEX ' || quote_ident(n.nspname) || '.' || quote_ident(c.relname), i.indrelid, -1
+           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace";
+    let names: HashMap<(u32, u32), String> =
+        objects.iter().map(|o| ((class(o.kind), o.oid), o.name.clone())).collect();
+    for row in source.rows(query)? {
+        let label = row.text(2);
+        let label = match (row.oid(0), names.get(&(PG_CLASS, row.oid(3)))) {
+            (PG_NAMESPACE, _)
+                if objects.schemas.contains(&format!("CREATE {label};")) || label == "SCHEMA public" =>
+            {
+                label.to_owned()
+            }
+            (PG_CLASS, Some(_)) => label.to_owned(),
+            (_, Some(table)) => format!("{label}{table}"),
+            _ => match names.get(&(1247, row.oid(4))) {
+                Some(domain) => format!("{label}DOMAIN {domain}"),
+                None => continue,
+            },
+        };
+        labels.insert((row.oid(0), row.oid(1)), label);
+    }
+    let query = "SELECT d.classoid, d.objoid, d.objsubid, d.description, quote_ident(a.attname)
+                 FROM pg_description d
+                 LEFT JOIN pg_attribute a ON d.classoid = 1259 AND a.attrelid = d.objoid AND a.attnum = d.objsubid
+                  AND d.objsubid > 0";
+    let mut statements = Vec::new();
+    for row in source.rows(query)? {
+        let Some(label) = labels.get(&(row.oid(0), row.oid(1))) else { continue };
+        if label == "SCHEMA public" && (row.text(3) == "standard public schema" || objects.schemas_left_out) {
+            continue;
+        }
+        let label = match row.get(4) {
+            Some(column) if row.oid(2) > 0 => {
+                let table = label.split_once(' ').map_or("", |(_, name)| name);
+                format!("COLUMN {table}.{column}")
+            }
+            _ => label.clone(),
+        };
+        statements.push(format!("COMMENT ON {label} IS {};", literal(row.text(3))));
+    }
+    statements.sort_unstable();
+    Ok(statements)
+}
+
+/// Tables, each behind those that its foreign keys refer to.
+pub fn parents_first<'t>(
+    source: &mut Source,
+    mut tables: Vec<(u32, &'t str, &'t [String])>,
+) -> Result<Vec<(u32, &'t str, &'t [String])>> {
+    let mut parents: HashMap<u32, HashSet<u32>> = HashMap::new();
+    for row in source.rows("SELECT conrelid, confrelid FROM pg_constraint WHERE contype = 'f'")? {
+        if row.oid(0) != row.oid(1) {
+            parents.entry(row.oid(0)).or_default().insert(row.oid(1));
+        }
+    }
+    let mut ordered = Vec::with_capacity(tables.len());
+    while !tables.is_empty() {
+        let waits = |oid: u32| {
+            let parents = parents.get(&oid);
+            parents.is_some_and(|parents| tables.iter().any(|(other, ..)| parents.contains(other)))
+        };
+        let next = match tables.iter().position(|(oid, ..)| !waits(*oid)) {
+            Some(next) => next,
+            None => {
+                let name = tables[0].1;
+                eprintln!(
+                    "WARNING:  foreign keys of {name} make a ring: its rows load only where keys are deferred or not there"
+                );
+                0
+            }
+        };
+        ordered.push(tables.remove(next));
+    }
+    Ok(ordered)
+}
