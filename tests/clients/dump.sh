@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# pg_dump and pg_restore of PostgreSQL 15, both ways: dump.sh PORT PORT PORT, of three servers with empty databases.
+# pg_dump and pg_restore of PostgreSQL 15, and planaria dump and load, both ways: dump.sh PORT PORT PORT PORT, of four servers
+# with empty databases. With POSTGRES_PORT, the port of a PostgreSQL 15 whose databases may be made and dropped, what planaria
+# dump wrote is loaded there, too. PLANARIA is the binary.
+#
 # dump/app.postgres.sql is what PostgreSQL 15 dumps of dump/app.sql. It goes into the first server, whose dump must be
 # dump/app.out; that goes into the second, and the first one's archive by pg_restore into the third, whose dumps must be
 # the same once more. dump/app.out itself was loaded into PostgreSQL 15 and dumped there: that is app.postgres.sql, but for
@@ -40,4 +43,36 @@ answer=$(psql -p "$3" -d app -XAtq -c "SELECT total_of(1), count(*) FROM names()
     echo "after the restore: $answer"
     failed=1
 }
+
+# `planaria load` takes what pg_dump wrote; what `planaria dump` makes of that is the same from a directory and from a server,
+# psql loads it, and pg_dump sees nothing of all this.
+planaria=${PLANARIA:-$here/../../../target/release/planaria}
+own() { # PLACE FILE
+    "$planaria" dump "$1" -o "$2" || failed=1
+}
+"$planaria" load "$work/data" "$here/app.postgres.sql" >"$work/said" || failed=1
+grep -q '^loaded 5 tables, 10 rows in ' "$work/said" || {
+    echo "planaria load says: $(cat "$work/said")"
+    failed=1
+}
+own "$work/data" "$work/own.sql"
+own "postgres://postgres@127.0.0.1:$2/app" "$work/served.sql"
+diff "$work/own.sql" "$work/served.sql" || {
+    echo "a directory's dump and a server's differ"
+    failed=1
+}
+load "$4" "$work/own.sql"
+check "a dump of planaria's, loaded by psql and dumped" "$4"
+if [ -n "${POSTGRES_PORT:-}" ]; then
+    name=planaria_dump_$$
+    bare() { grep -v '^\\\(un\)\?restrict \|^-- Dumped '; }
+    env -u PGHOST -u PGUSER createdb -p "$POSTGRES_PORT" "$name" || failed=1
+    env -u PGHOST -u PGUSER psql -p "$POSTGRES_PORT" -d "$name" -X -q -v ON_ERROR_STOP=1 -f "$work/own.sql" >"$work/said" || failed=1
+    env -u PGHOST -u PGUSER "$bin/pg_dump" -p "$POSTGRES_PORT" -d "$name" | bare >"$work/out"
+    diff <(bare <"$here/app.postgres.sql") "$work/out" || {
+        echo "a dump of planaria's in PostgreSQL differs"
+        failed=1
+    }
+    env -u PGHOST -u PGUSER dropdb -p "$POSTGRES_PORT" "$name"
+fi
 exit $failed

@@ -98,11 +98,11 @@ fi
 # Dumps, both ways. What pg_dump prints differs between versions.
 if ls /usr/lib/postgresql/15/bin/pg_dump >/dev/null 2>&1 && command -v psql >/dev/null; then
     ports=()
-    for name in first second third; do
+    for name in first second third fourth; do
         serve $name "$work/$name"
         ports+=("$port")
     done
-    run "pg_dump and pg_restore" "$here/dump.sh" "${ports[@]}"
+    PLANARIA=$planaria run "pg_dump, pg_restore, planaria dump and load" "$here/dump.sh" "${ports[@]}"
 else
     skipped+=("pg_dump (PostgreSQL 15)")
 fi

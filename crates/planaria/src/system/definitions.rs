@@ -42,7 +42,10 @@ pub(super) fn typed(text: &str, ty: &Type) -> String {
             Ok(value) => (if value.display(ty) == "t" { "true" } else { "false" }).to_owned(),
             Err(_) => format!("{text}::{ty}"),
         },
-        ExprKind::String(_) | ExprKind::Null => format!("{text}::{}", ty.base()),
+        ExprKind::String(_) | ExprKind::Null => {
+            let ty = if matches!(ty, Type::Char(_)) { Type::Char(0) } else { ty.base() };
+            format!("{text}::{ty}")
+        }
         ExprKind::SqlValue(keyword, None) => keyword.to_uppercase(),
         ExprKind::Call(call)
             if call.name.parts.last().is_some_and(|name| name == "nextval")
