@@ -224,6 +224,9 @@ impl Shell {
             [name] => ("", name),
             [text, name, ..] => (text.as_str(), name),
         };
+        if !self.interactive {
+            eprint!("{text}");
+        }
         let outcome = match lines.next(text) {
             Ok(line) => self.variables.set(name, &line.unwrap_or_default()),
             Err(error) => Err(error.to_string()),
@@ -325,7 +328,10 @@ impl Shell {
             ("du" | "dg", pattern) => describe::roles(client, pattern).map(one),
             ("l", _) => describe::databases(client).map(one),
             _ => {
-                eprintln!("invalid command \\{command}\nTry \\? for help.");
+                eprintln!("invalid command \\{command}");
+                if self.interactive {
+                    eprintln!("Try \\? for help.");
+                }
                 return Next::Failed;
             }
         };

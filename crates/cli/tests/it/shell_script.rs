@@ -115,6 +115,7 @@ fn tables_look_as_they_are_to() {
         of("\\x\n\\pset border 0"),
         "* Record 1\ncolumn1 1\ncolumn2 -\n* Record 2\ncolumn1 20\ncolumn2 a,b\n\n"
     );
+    assert_eq!(of("\\x\\t"), "column1 | 1\ncolumn2 | -\n--------+----\ncolumn1 | 20\ncolumn2 | a,b\n\n");
     assert_eq!(of("\\x\\a"), "column1|1\ncolumn2|-\n\ncolumn1|20\ncolumn2|a,b\n");
     assert_eq!(
         says(
@@ -137,7 +138,11 @@ fn a_line_has_several_commands_and_statements() {
         ),
         " a \n---\n 1\n(1 row)\n\nb\nc\n d \n---\n 2\n(1 row)\n\n  \\q   \n-------\n \\echo\n(1 row)\n\nrun done\n"
     );
-    assert_eq!(says("\\prompt 'what? ' x\nan answer\n\\echo :x\n"), "an answer\n");
+    let (_, out, err) = shell(&[], "\\prompt 'what? ' x\nan answer\n\\echo :x\nSELECT 3 AS c;\n\\p\n");
+    assert_eq!(
+        (out.as_str(), err.as_str()),
+        ("an answer\n c \n---\n 3\n(1 row)\n\nSELECT 3 AS c;\n", "what? ")
+    );
 }
 
 #[test]
