@@ -312,10 +312,8 @@ impl Printed<'_> {
         for row in 0..self.table.rows.len() {
             if !self.style.tuples_only {
                 self.record(Some(row + 1), names, values);
-            } else if border == 2 {
+            } else if border == 2 || row > 0 {
                 self.record(None, names, values);
-            } else if row > 0 {
-                self.out.push('\n');
             }
             for (c, column) in columns.iter().enumerate() {
                 let lines: Vec<String> = self.cell(row, c).split('\n').map(str::to_owned).collect();
@@ -348,30 +346,20 @@ impl Printed<'_> {
 
     /// The line above a record, or below the last.
     fn record(&mut self, number: Option<usize>, names: usize, values: usize) {
-        let (label, border) = (number.map(|n| format!("[ RECORD {n} ]")), self.style.border);
-        let Some(label) = label.filter(|_| border > 0) else {
-            match number {
-                Some(n) => {
-                    let label = format!("* Record {n}");
-                    self.out += &label;
-                    pad(&mut self.out, (names + values).saturating_sub(label.len()));
-                    self.out.push('\n');
-                }
-                None if border == 2 => {
-                    let (left, right) = ("-".repeat(names + 2), "-".repeat(values + 2));
-                    let _ = writeln!(self.out, "+{left}+{right}+");
-                }
-                None => {}
-            }
-            return;
+        let border = self.style.border;
+        let label = match (number, border) {
+            (None, _) => String::new(),
+            (Some(n), 0) => format!("* Record {n}"),
+            (Some(n), _) => format!("[ RECORD {n} ]"),
         };
-        let start = if border == 2 { "+-" } else { "-" };
+        let (start, cross, end) = match border {
+            0 => ("", usize::MAX, names + values),
+            1 => ("-", names + 1, names + 3 + values),
+            _ => ("+-", names + 3, names + 6 + values),
+        };
         let mut line = format!("{start}{label}");
-        let (cross, end) = match border {
-            2 => (names + 3, names + 6 + values),
-            _ => (names + 1, names + 3 + values),
-        };
-        line.extend((line.len()..end).map(|at| if at == cross { '+' } else { '-' }));
+        let rule = if border == 0 { ' ' } else { '-' };
+        line.extend((line.len()..end).map(|at| if at == cross { '+' } else { rule }));
         if border == 2 {
             line.push('+');
         }

@@ -55,11 +55,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How many arguments a command looks at; what stands behind them is ignored, and that is said.
 fn arity(command: &str) -> usize {
     match command {
-        "q" | "?" | "conninfo" | "p" | "r" | "a" | "gexec" => 0,
+        "q" | "?" | "conninfo" | "p" | "r" | "a" | "gexec" | "else" | "endif" => 0,
         "c" | "connect" => 4,
         "pset" | "prompt" => 2,
-        "echo" | "qecho" | "warn" | "set" | "watch" => usize::MAX,
+        "echo" | "qecho" | "warn" | "set" | "watch" | "if" | "elif" => usize::MAX,
         _ => 1,
+    }
+}
+
+/// Says which arguments a command that was run has not looked at.
+fn ignore(command: &str, arguments: &[String], next: Next) {
+    for extra in arguments.iter().skip(arity(command)).filter(|_| next == Next::Line) {
+        eprintln!("\\{command}: extra argument \"{extra}\" ignored");
     }
 }
 
@@ -100,18 +107,15 @@ impl Shell {
             (false, false) => (Vec::new(), behind.find('\\').map_or("", |at| &behind[at..])),
         };
         if let Some(outcome) = self.conditions.take(command, &arguments, self.conditions_of_file) {
-            return (outcome.map_or_else(|why| self.refuse(&why), |()| Next::Line), rest);
+            let next = outcome.map_or_else(|why| self.refuse(&why), |()| Next::Line);
+            ignore(command, &arguments, next);
+            return (next, rest);
         }
         let next = self.meta(command, &arguments, pending, lines);
         if pending.is_empty() {
             self.scanner.reset();
         }
-        if next == Next::Line {
-            let command = if command == "help" { "h" } else { command };
-            for extra in arguments.iter().skip(arity(command)) {
-                eprintln!("\\{command}: extra argument \"{extra}\" ignored");
-            }
-        }
+        ignore(command, &arguments, next);
         (next, rest)
     }
 
@@ -224,6 +228,9 @@ impl Shell {
             [name] => ("", name),
             [text, name, ..] => (text.as_str(), name),
         };
+        if !self.interactive {
+            eprint!("{text}");
+        }
         let outcome = match lines.next(text) {
             Ok(line) => self.variables.set(name, &line.unwrap_or_default()),
             Err(error) => Err(error.to_string()),
@@ -325,7 +332,10 @@ impl Shell {
             ("du" | "dg", pattern) => describe::roles(client, pattern).map(one),
             ("l", _) => describe::databases(client).map(one),
             _ => {
-                eprintln!("invalid command \\{command}\nTry \\? for help.");
+                eprintln!("invalid command \\{command}");
+                if self.interactive {
+                    eprintln!("Try \\? for help.");
+                }
                 return Next::Failed;
             }
         };

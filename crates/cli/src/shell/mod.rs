@@ -416,7 +416,12 @@ impl Shell {
         let parts = planaria::split(text);
         let Ok(parts) = parts else { return self.run(text, lines) };
         for range in parts {
+            let end = range.end;
             let next = self.run(&text[range], lines);
+            // It is shown again, and written, as it was typed.
+            if text[end..].trim_start().starts_with(';') {
+                self.last.push(';');
+            }
             if next != Next::Line {
                 return next;
             }

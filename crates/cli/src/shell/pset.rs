@@ -22,23 +22,25 @@ impl Shell {
             return Next::Line;
         };
         let outcome = match name.as_str() {
-            "border" => self.set_border(value),
-            "expanded" | "x" | "vertical" => {
-                self.switch(value, "\\pset expanded", |shell| &mut shell.style.expanded)
+            "border" => {
+                // What is no number is 0, and more than a format has is all that it has: psql's way.
+                value.inspect(|v| self.style.border = v.parse::<u8>().unwrap_or(0).min(2));
+                Ok(())
             }
+            "expanded" | "x" | "vertical" => self
+                .switch(value, "expanded", |shell| &mut shell.style.expanded)
+                .map_err(|why| why.replace(": Boolean expected", "\nAvailable values are: on, off.")),
             "fieldsep" => {
                 value.inspect(|v| (*v).clone_into(&mut self.style.separator));
                 Ok(())
             }
-            "footer" => self.switch(value, "\\pset footer", |shell| &mut shell.style.footer),
+            "footer" => self.switch(value, "footer", |shell| &mut shell.style.footer),
             "format" => self.set_format(value),
             "null" => {
                 value.inspect(|v| (*v).clone_into(&mut self.style.null));
                 Ok(())
             }
-            "t" | "tuples_only" => {
-                self.switch(value, "\\pset tuples_only", |shell| &mut shell.style.tuples_only)
-            }
+            "t" | "tuples_only" => self.switch(value, "tuples_only", |shell| &mut shell.style.tuples_only),
             other => Err(format!("\\pset: unknown option: {other}")),
         };
         match outcome {
@@ -64,16 +66,6 @@ impl Shell {
             Some(text) => boolean(text)
                 .ok_or_else(|| format!("unrecognized value \"{text}\" for \"{what}\": Boolean expected"))?,
         };
-        Ok(())
-    }
-
-    fn set_border(&mut self, value: Option<&str>) -> Result<(), String> {
-        if let Some(text) = value {
-            // As psql has it: a border of these formats has no more.
-            let border: u8 =
-                text.parse().map_err(|_| format!("\\pset: \"{text}\" is no border: 0, 1 or 2"))?;
-            self.style.border = border.min(2);
-        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Scripts of the shell: variables, conditions, where answers go and how they look. What is expected is what psql 15 prints.
 
-use crate::shell::shell;
+use crate::shell::{Server, run, shell};
+use std::process::Command;
 
 /// A script without errors.
 fn says(script: &str) -> String {
@@ -115,6 +116,7 @@ fn tables_look_as_they_are_to() {
         of("\\x\n\\pset border 0"),
         "* Record 1\ncolumn1 1\ncolumn2 -\n* Record 2\ncolumn1 20\ncolumn2 a,b\n\n"
     );
+    assert_eq!(of("\\x\\t"), "column1 | 1\ncolumn2 | -\n--------+----\ncolumn1 | 20\ncolumn2 | a,b\n\n");
     assert_eq!(of("\\x\\a"), "column1|1\ncolumn2|-\n\ncolumn1|20\ncolumn2|a,b\n");
     assert_eq!(
         says(
@@ -137,7 +139,11 @@ fn a_line_has_several_commands_and_statements() {
         ),
         " a \n---\n 1\n(1 row)\n\nb\nc\n d \n---\n 2\n(1 row)\n\n  \\q   \n-------\n \\echo\n(1 row)\n\nrun done\n"
     );
-    assert_eq!(says("\\prompt 'what? ' x\nan answer\n\\echo :x\n"), "an answer\n");
+    let (_, out, err) = shell(&[], "\\prompt 'what? ' x\nan answer\n\\echo :x\nSELECT 3 AS c;\n\\p\n");
+    assert_eq!(
+        (out.as_str(), err.as_str()),
+        ("an answer\n c \n---\n 3\n(1 row)\n\nSELECT 3 AS c;\n", "what? ")
+    );
 }
 
 #[test]
@@ -151,4 +157,30 @@ fn files_and_looks_are_options() {
     assert_eq!((status, out.as_str()), (Some(3), ":x\n"));
     assert!(err.contains("22012"), "{err}");
     assert_eq!(shell(&["-v", "ON_ERROR_STOP=what"], "").0, Some(2));
+}
+
+/// psql of PostgreSQL 15, as Debian has it.
+const PSQL: &str = "/usr/lib/postgresql/15/bin/psql";
+
+#[test]
+fn psql_prints_the_same() {
+    if !std::path::Path::new(PSQL).exists() {
+        println!("skipped: psql 15 is not installed");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&dir.path().join("data"));
+    let (url, script) = (format!("postgres://postgres@{}/x", server.1), include_str!("shell_psql.sql"));
+    let mut psql = Command::new(PSQL);
+    psql.args(["-X", &url]);
+    let (expected, ours) = (run(psql, script, &[]), shell(&[&url], script));
+    assert_eq!(ours.0, expected.0);
+    for (ours, expected) in [(ours.1, expected.1), (ours.2, expected.2)] {
+        // Errors of the server have their states here.
+        let ours = ours.replace("ERROR:  22012: ", "ERROR:  ");
+        for (at, (ours, expected)) in ours.lines().zip(expected.lines()).enumerate() {
+            assert_eq!(ours, expected, "line {}", at + 1);
+        }
+        assert_eq!(ours.lines().count(), expected.lines().count());
+    }
 }
