@@ -137,7 +137,7 @@ two lines; really';
 GRANT SELECT, UPDATE ON "Odd one"."T;x" TO "Ann x" WITH GRANT OPTION;
 CREATE FUNCTION "Odd one".twice(n int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 2 * n';
 REVOKE ALL ON FUNCTION "Odd one".twice FROM PUBLIC;
-CREATE TABLE late (a int, twice int GENERATED ALWAYS AS ("Odd one".twice(a)) STORED, yes bool DEFAULT 't');
+CREATE TABLE late (a int, twice int GENERATED ALWAYS AS ("Odd one".twice(a)) STORED, yes bool DEFAULT 't', code char(4) DEFAULT 'new');
 CREATE VIEW aaa AS SELECT * FROM zzz_missing;
 CREATE VIEW zzz AS SELECT "a""b" AS x FROM "Odd one"."T;x";
 CREATE VIEW aaa AS SELECT x FROM zzz WHERE x > 1;
@@ -161,7 +161,7 @@ fn odd_names_rights_and_orders_come_back() {
         "SELECT pg_catalog.setval('public.count', 50, true);",
         "GRANT SELECT, UPDATE ON TABLE \"Odd one\".\"T;x\" TO \"Ann x\" WITH GRANT OPTION;",
         "REVOKE ALL ON FUNCTION \"Odd one\".twice(n integer) FROM PUBLIC;",
-        "yes boolean DEFAULT true",
+        "yes boolean DEFAULT true,\n    code character(4) DEFAULT 'new'::bpchar\n",
     ] {
         assert!(dump.contains(part), "{part}\n{dump}");
     }
