@@ -6,7 +6,11 @@
 //!
 //! They stand apart from the library, so that it does not depend on what they depend on. The tests of this crate run them.
 
-/// The guide's blocks of code, which are compiled and run.
+/// The book's blocks of code, which are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/embedding.md")]
 mod guide {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/tutorial-embedded.md")]
+mod tutorial {}

@@ -127,12 +127,18 @@ pub use stats::{CheckpointReport, CheckpointStats, Healing, Memory, Restart, Sta
 pub use ticket::Ticket;
 
 /// Where the statements of a text stand, without their semicolons: for programs that run them one by one. Nothing but quotes,
-/// comments, parentheses and bodies is looked at; 42601 where one of them does not end.
+/// comments, parentheses and bodies is looked at; where one of them does not end, its statement goes to the end of the text.
 pub fn split(text: &str) -> Result<Vec<std::ops::Range<usize>>> {
     planaria_syntax::parse::split(text)
 }
 
-/// Whether a text ends a statement: all quotes closed, a semicolon at its end. For prompts.
+/// Whether a text ends a statement: all quotes closed, parentheses and bodies too, a semicolon at its end. For prompts.
+///
+/// ```
+/// assert!(planaria::is_complete("SELECT 1;"));
+/// assert!(!planaria::is_complete("SELECT 1"));
+/// assert!(!planaria::is_complete("DO $$ BEGIN PERFORM 1;"));
+/// ```
 pub fn is_complete(text: &str) -> bool {
-    text.trim_end().ends_with(';') && planaria_syntax::parse::split(text).is_ok()
+    !text.trim().is_empty() && planaria_syntax::parse::is_whole(text)
 }

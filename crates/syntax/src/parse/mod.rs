@@ -72,6 +72,11 @@ pub fn split(text: &str) -> Result<Vec<Range<usize>>> {
     Ok(ranges)
 }
 
+/// Whether each statement of a script ends in a semicolon: all quotes, comments, parentheses and bodies do.
+pub fn is_whole(text: &str) -> bool {
+    Script::new(text).is_ok_and(|mut script| script.is_whole())
+}
+
 /// The one statement in a range of the text, as [`split`] gives it. Positions count from the start
 /// of the text.
 pub fn statement(text: &str, range: Range<usize>) -> Result<ast::Statement> {

@@ -38,6 +38,18 @@ impl<'a> Script<'a> {
         }
     }
 
+    /// Whether each statement that is left ends in a semicolon, outside of quotes, comments, parentheses and bodies.
+    pub(crate) fn is_whole(&mut self) -> bool {
+        loop {
+            self.read_tokens();
+            match self.tokens.as_slice() {
+                [Token { kind: Kind::End, .. }] => return true,
+                [.., Token { kind: Kind::Semicolon, .. }] => {}
+                _ => return false,
+            }
+        }
+    }
+
     /// Reads up to the next semicolon that ends a statement, or the end of the text.
     fn read_tokens(&mut self) {
         self.tokens.clear();
