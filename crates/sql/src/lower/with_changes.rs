@@ -69,24 +69,19 @@ impl Lowerer<'_> {
         statement: &S,
         f: impl FnOnce(&mut Self, &S) -> Result<R>,
     ) -> Result<R> {
-        if !changes(statement.with()) {
-            return f(self, statement);
-        }
-        let mut rest = statement.clone();
-        let with = std::mem::take(rest.with_mut());
-        let given = std::mem::take(&mut self.given);
-        let done = self.with_parts(scope, &with, statement.is_recursive(), true).and_then(|changed| {
+        self.behind(scope, statement, true, |l, rest, changed| {
+            if changed.is_empty() {
+                return f(l, rest);
+            }
             let mut result = None;
-            let block = self.block(|l| {
-                result = Some(f(l, &rest)?);
+            let block = l.block(|l| {
+                result = Some(f(l, rest)?);
                 Ok(())
             })?;
-            self.apart(&block, &changed)?;
-            self.append(block);
+            l.apart(&block, changed)?;
+            l.append(block);
             result.ok_or_else(|| Error::internal("a statement that came to nothing"))
-        });
-        self.given = given;
-        done
+        })
     }
 
     /// The same for one that is only described: its parts have columns and no rows.
@@ -96,14 +91,26 @@ impl Lowerer<'_> {
         statement: &S,
         f: impl FnOnce(&mut Self, &S) -> Result<R>,
     ) -> Result<R> {
+        self.behind(scope, statement, false, |l, rest, _| f(l, rest))
+    }
+
+    /// Runs `f` over a statement, or, where its WITH clause changes something, over the rest, behind the parts and with the tables that
+    /// they change.
+    fn behind<S: HasWith, R>(
+        &mut self,
+        scope: &Scope,
+        statement: &S,
+        emit: bool,
+        f: impl FnOnce(&mut Self, &S, &BTreeSet<TableId>) -> Result<R>,
+    ) -> Result<R> {
         if !changes(statement.with()) {
-            return f(self, statement);
+            return f(self, statement, &BTreeSet::new());
         }
         let mut rest = statement.clone();
         let with = std::mem::take(rest.with_mut());
         let given = std::mem::take(&mut self.given);
-        let done =
-            self.with_parts(scope, &with, statement.is_recursive(), false).and_then(|_| f(self, &rest));
+        let parts = self.with_parts(scope, &with, statement.is_recursive(), emit);
+        let done = parts.and_then(|changed| f(self, &rest, &changed));
         self.given = given;
         done
     }
