@@ -609,6 +609,14 @@ impl Catalog {
         let mut named = self.procedures.candidates(Key::name(name));
         named.any(|p| p.current && p.name == name && Some(p.id) != but)
     }
+    /// Current routines that go by a name, in any schema.
+    pub fn routines_called(&self, name: &str) -> impl Iterator<Item = &Procedure> {
+        self.procedures.candidates(Key::name(name)).filter(move |p| p.current && p.name == name)
+    }
+    /// Tables that go by a name, in any schema.
+    pub fn tables_called(&self, name: &str) -> impl Iterator<Item = &Table> {
+        self.tables.candidates(Key::name(name)).filter(move |t| t.name == name)
+    }
     /// A procedure version by id.
     pub fn procedure(&self, id: ProcedureId) -> &Procedure {
         &self.procedures[id.index()]

@@ -364,6 +364,7 @@ impl Lowerer<'_> {
             outputs: outputs.collect(),
             visible: columns.len(),
             distinct: Distinct::No,
+            apart: None,
         }));
     }
 
@@ -580,7 +581,7 @@ impl Lowerer<'_> {
         for (column, output) in columns.iter_mut().zip(&outputs) {
             column.ty = output.ty.clone();
         }
-        let body = BoundSelect { from, filter, grouping, windows, outputs, visible, distinct };
+        let body = BoundSelect { from, filter, grouping, windows, outputs, visible, distinct, apart: None };
         Ok(BoundQuery {
             body: Body::Select(Box::new(body)),
             columns,

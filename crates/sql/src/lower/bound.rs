@@ -159,6 +159,8 @@ pub(super) struct BoundSelect {
     pub outputs: Vec<Bound>,
     pub visible: usize,
     pub distinct: Distinct,
+    /// What comes after all rows are found.
+    pub apart: Option<Box<super::apart::Apart>>,
 }
 
 /// DISTINCT.

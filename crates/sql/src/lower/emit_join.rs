@@ -20,6 +20,14 @@ impl Lowerer<'_> {
 
     /// The same; what it builds stands at that frame.
     pub(super) fn emit_plan_at(&mut self, frame: usize, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
+        match &plan.apart {
+            None => self.emit_rows_at(frame, plan, then),
+            Some(apart) => self.emit_apart(frame, plan, apart, then),
+        }
+    }
+
+    /// The same, row by row as they are found.
+    pub(super) fn emit_rows_at(&mut self, frame: usize, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
         let depth = self.plan_depth;
         if plan.steps.len() > 1 {
             self.note("Nested Loop");

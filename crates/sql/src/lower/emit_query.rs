@@ -94,6 +94,8 @@ impl Lowerer<'_> {
     }
 
     fn emit_query_here(&mut self, query: &BoundQuery, rows: Option<u32>, sink: &mut Sink<'_>) -> Result<()> {
+        let apart = self.apart_from_calls(query);
+        let query = apart.as_ref().unwrap_or(query);
         let visible = query.columns.len();
         let frame = self.frames.len() - 1;
         let (plan, ordered) = match &query.body {
@@ -102,7 +104,9 @@ impl Lowerer<'_> {
                     Some(first) => Some(vec![first]),
                     None => self.wanted(select, &query.order),
                 };
-                let plan = self.plan_group(&select.from, &select.filter, wanted.as_deref().unwrap_or(&[]))?;
+                let mut plan =
+                    self.plan_group(&select.from, &select.filter, wanted.as_deref().unwrap_or(&[]))?;
+                plan.apart.clone_from(&select.apart);
                 let ordered = plan.ordered && wanted.is_some();
                 (Some(plan), ordered)
             }

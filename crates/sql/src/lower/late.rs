@@ -137,6 +137,7 @@ impl Lowerer<'_> {
             visible: outputs.len(),
             outputs,
             distinct: Distinct::No,
+            apart: None,
         };
         BoundQuery {
             body: Body::Select(Box::new(select)),

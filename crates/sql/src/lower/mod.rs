@@ -15,6 +15,7 @@
 //! [`Lowerer`] is the workbench of one program: registers, the stack of blocks being filled,
 //! constants (made once, at the program's start).
 
+mod apart;
 mod bind_aggregate;
 mod bind_call;
 mod bind_expr;

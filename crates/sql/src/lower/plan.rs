@@ -12,6 +12,7 @@
 //! an access path has consumed is not checked again.
 
 use super::Lowerer;
+use super::apart::Apart;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::path::{Path, PathChoice};
 use planaria_base::{Error, Result, SqlState, Type, watch};
@@ -37,6 +38,10 @@ pub(super) struct JoinPlan {
     pub ordered: bool,
     /// There is at most one row.
     pub single: bool,
+    /// Its relations.
+    pub rels: Vec<RelId>,
+    /// What comes after all rows are found.
+    pub apart: Option<Box<Apart>>,
 }
 
 /// One join: a source, and the conditions that can be checked behind it.
@@ -126,7 +131,7 @@ impl Lowerer<'_> {
             let rels = self.rels_in(e).into_iter().filter(|r| locals.contains(r)).collect();
             conditions.push(Condition { e: e.clone(), rels });
         }
-        let mut plan = JoinPlan { first: Vec::new(), steps: Vec::new(), ordered: false, single: true };
+        let mut plan = JoinPlan { single: true, rels: locals.clone(), ..JoinPlan::default() };
         let known = self.available.len();
         self.take_ready(&mut conditions, &mut plan.first);
         let mut left: Vec<&Item> = items.iter().collect();

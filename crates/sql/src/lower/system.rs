@@ -105,6 +105,7 @@ impl Lowerer<'_> {
                     outputs: Vec::new(),
                     visible: 0,
                     distinct: Distinct::No,
+                    apart: None,
                 };
                 (select, given)
             }

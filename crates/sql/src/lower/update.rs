@@ -219,6 +219,7 @@ impl Lowerer<'_> {
             outputs: Vec::new(),
             visible: 0,
             distinct: super::bound::Distinct::No,
+            apart: None,
         };
         let mut query = BoundQuery {
             body: super::bound::Body::Select(Box::new(select)),

@@ -9,13 +9,13 @@
 //! has changed: where one does, the statement is refused ([`Lowerer::apart`]). Keys of the changed rows are looked at
 //! when a part ends, where PostgreSQL looks when the statement does.
 
+use super::apart::Changed;
 use super::bind_query::BoundCte;
 use super::names::Names;
 use super::{Lowerer, Scope, Typed};
-use planaria_base::{Error, Result, SqlState, TableId, Type};
+use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, OpKind, Output, RegKind};
 use planaria_syntax::ast::{self, Cte, Statement, StatementKind};
-use std::collections::BTreeSet;
 
 /// Whether a WITH clause has changes in it.
 pub(super) fn changes(with: &[Cte]) -> bool {
@@ -70,7 +70,7 @@ impl Lowerer<'_> {
         f: impl FnOnce(&mut Self, &S) -> Result<R>,
     ) -> Result<R> {
         self.behind(scope, statement, true, |l, rest, changed| {
-            if changed.is_empty() {
+            if changed.is_nothing() {
                 return f(l, rest);
             }
             let mut result = None;
@@ -101,10 +101,10 @@ impl Lowerer<'_> {
         scope: &Scope,
         statement: &S,
         emit: bool,
-        f: impl FnOnce(&mut Self, &S, &BTreeSet<TableId>) -> Result<R>,
+        f: impl FnOnce(&mut Self, &S, &Changed) -> Result<R>,
     ) -> Result<R> {
         if !changes(statement.with()) {
-            return f(self, statement, &BTreeSet::new());
+            return f(self, statement, &Changed::default());
         }
         let mut rest = statement.clone();
         let with = std::mem::take(rest.with_mut());
@@ -116,14 +116,8 @@ impl Lowerer<'_> {
     }
 
     /// The parts of WITH, emitted or only described, known to what comes behind them. Answers with the tables that they change.
-    fn with_parts(
-        &mut self,
-        scope: &Scope,
-        with: &[Cte],
-        recursive: bool,
-        emit: bool,
-    ) -> Result<BTreeSet<TableId>> {
-        let mut changed = BTreeSet::new();
+    fn with_parts(&mut self, scope: &Scope, with: &[Cte], recursive: bool, emit: bool) -> Result<Changed> {
+        let mut changed = Changed::default();
         for (i, cte) in with.iter().enumerate() {
             if with[..i].iter().any(|other| other.name == cte.name) {
                 let message = format!("WITH query name \"{}\" specified more than once", cte.name);
@@ -136,6 +130,7 @@ impl Lowerer<'_> {
                 if emit {
                     let block = self.block(|l| l.make_list(place))?;
                     self.apart(&block, &changed)?;
+                    self.changed_in(&block, &mut changed);
                     self.append(block);
                 }
                 self.given.push((name, place));
@@ -169,10 +164,11 @@ impl Lowerer<'_> {
                 let block = block?;
                 self.apart(&block, &changed)?;
                 block.visit(&mut |op| {
-                    if op.kind.is_write() {
-                        changed.extend(op.kind.table());
+                    if let Some(table) = op.kind.table().filter(|_| op.kind.is_write()) {
+                        changed.add(table);
                     }
                 });
+                self.changed_in(&block, &mut changed);
                 self.append(block);
             }
             self.ctes.push(BoundCte {
@@ -225,13 +221,13 @@ impl Lowerer<'_> {
     }
 
     /// 0A000 where operations read, other than for constraints, what parts before them have changed: they would see it.
-    fn apart(&self, block: &Block, changed: &BTreeSet<TableId>) -> Result<()> {
+    fn apart(&self, block: &Block, changed: &Changed) -> Result<()> {
         let mut met = None;
         block.visit(&mut |op| {
             let (OpKind::Get { table, mode, .. } | OpKind::Scan { table, mode, .. }) = &op.kind else {
                 return;
             };
-            if changed.contains(table) && !mode.is_for_constraint() {
+            if changed.has(*table) && !mode.is_for_constraint() {
                 met.get_or_insert(*table);
             }
         });

@@ -1,0 +1,257 @@
+//! Queries whose functions change what they read.
+//!
+//! PostgreSQL reads all rows of a statement as they were when it began; what the functions that it calls change is seen
+//! by their own statements alone. Here a statement reads the rows as they are. So where a function may change a table
+//! that the query reads, the reading comes first: the rows are found, with the subqueries over such tables, and kept in
+//! a list; then the functions are called for each.
+//!
+//! What a function may change is told by its text, and the texts of the functions and triggers that it leads to: the
+//! tables whose names occur there, or any where it has EXECUTE ([`Changed`]). UPDATE and DELETE find their rows first
+//! for every volatile function ([`Lowerer::calls_of`]).
+
+use super::Lowerer;
+use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, RelKind};
+use super::emit_join::Then;
+use super::plan::JoinPlan;
+use planaria_base::{ProcedureId, Result, TableId, Type};
+use planaria_catalog::{Catalog, Procedure, Volatility};
+use planaria_ir::{CollKind, OpKind, Reg, RegKind};
+use std::collections::BTreeSet;
+
+/// Tables that functions may change.
+#[derive(Default)]
+pub(super) struct Changed {
+    any: bool,
+    tables: BTreeSet<TableId>,
+}
+
+impl Changed {
+    pub(super) fn has(&self, table: TableId) -> bool {
+        self.any || self.tables.contains(&table)
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        !self.any && self.tables.is_empty()
+    }
+
+    pub(super) fn add(&mut self, table: TableId) {
+        self.tables.insert(table);
+    }
+
+    /// Adds what a function may change, itself or through what it leads to.
+    pub(super) fn add_function(&mut self, catalog: &Catalog, function: ProcedureId) {
+        const CHANGES: [&str; 7] = ["insert", "update", "delete", "merge", "truncate", "copy", "execute"];
+        let mut seen = BTreeSet::new();
+        let mut tables = BTreeSet::new();
+        let (mut changes, mut any) = (false, false);
+        let mut functions: Vec<&Procedure> = vec![catalog.behind(function)];
+        let mut next: Vec<TableId> = Vec::new();
+        while let Some(function) = functions.pop() {
+            if !seen.insert(function.id) {
+                continue;
+            }
+            // Words of comments and literals, too: where a quote ends, only the parser knows.
+            for word in function.body.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')) {
+                let lower = word.to_lowercase();
+                changes |= CHANGES.contains(&lower.as_str());
+                any |= lower == "execute";
+                for name in [Some(lower.as_str()), (lower != word).then_some(word)].into_iter().flatten() {
+                    functions.extend(catalog.routines_called(name));
+                    next.extend(catalog.tables_called(name).map(|t| t.id));
+                }
+            }
+            while let Some(table) = next.pop() {
+                if tables.insert(table) {
+                    next.extend(catalog.references_to(table).map(|(child, _)| child.id));
+                    let triggers = &catalog.table_by_id(table).triggers;
+                    functions.extend(triggers.iter().map(|t| catalog.procedure(t.function)));
+                }
+            }
+        }
+        if changes {
+            self.any |= any;
+            self.tables.extend(tables);
+        }
+    }
+}
+
+/// What of a query comes after all its rows are found.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Apart {
+    /// Conditions that call what changes its tables.
+    called: Vec<Bound>,
+    /// What reads such tables, with the registers that hold it by then.
+    early: Vec<(Bound, Reg)>,
+    /// Whether rows are kept; without, there is nothing but what is computed early.
+    keeps: bool,
+}
+
+impl Lowerer<'_> {
+    /// What the volatile functions that an expression calls may change.
+    fn changed_by(&mut self, e: &Bound, changed: &mut Changed) {
+        let mut called = BTreeSet::new();
+        self.visit(&mut e.clone(), &mut |l, e| {
+            if let BoundKind::Call(id, _) = e.kind
+                && l.catalog.procedure(id).volatility == Volatility::Volatile
+            {
+                called.insert(id);
+            }
+            true
+        });
+        for id in called {
+            changed.add_function(self.catalog, id);
+        }
+    }
+
+    fn changes_any(&mut self, e: &Bound, among: &BTreeSet<TableId>) -> bool {
+        let mut changed = Changed::default();
+        self.changed_by(e, &mut changed);
+        among.iter().any(|t| changed.has(*t))
+    }
+
+    /// The query with what its functions could change read first; `None` where they change nothing that it reads.
+    pub(super) fn apart_from_calls(&mut self, query: &BoundQuery) -> Option<BoundQuery> {
+        let Body::Select(select) = &query.body else { return None };
+        let mut calls = false;
+        let of_groups = select.grouping.iter().flat_map(|g| &g.aggregates).flat_map(|a| &a.args);
+        let of_windows = select.windows.iter().flat_map(|w| &w.calls).flat_map(|c| &c.args);
+        let all: Vec<&Bound> =
+            select.outputs.iter().chain(&select.filter).chain(of_groups).chain(of_windows).collect();
+        for e in &all {
+            calls |= self.calls_volatile(e);
+        }
+        if !calls {
+            return None;
+        }
+        let mut changed = Changed::default();
+        for e in &all {
+            self.changed_by(e, &mut changed);
+        }
+        if changed.is_nothing() {
+            return None;
+        }
+        let whole = Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0);
+        let read: BTreeSet<TableId> = self.changed_among(&whole, &changed);
+        if read.is_empty() {
+            return None;
+        }
+        let (filter, mut called): (Vec<Bound>, Vec<Bound>) =
+            select.filter.iter().cloned().partition(|e| !self.changes_any(e, &read));
+        let mut select = BoundSelect { filter, ..(**select).clone() };
+        let mut early = Vec::new();
+        let of_rows = if select.grouping.is_none() && select.windows.is_none() {
+            select.outputs.as_mut_slice()
+        } else {
+            &mut []
+        };
+        for e in of_rows.iter_mut().chain(&mut called) {
+            self.take_early(e, &changed, &read, &mut early);
+        }
+        let keeps = !select.from.is_empty();
+        select.apart = Some(Box::new(Apart { called, early, keeps }));
+        Some(BoundQuery { body: Body::Select(Box::new(select)), ..query.clone() })
+    }
+
+    /// Takes out of an expression what is to be computed before anything changes: its subqueries over tables that
+    /// may change, but for those that call what changes them.
+    fn take_early(
+        &mut self,
+        e: &mut Bound,
+        changed: &Changed,
+        read: &BTreeSet<TableId>,
+        early: &mut Vec<(Bound, Reg)>,
+    ) {
+        self.visit(e, &mut |l, e| {
+            let is_query = matches!(
+                e.kind,
+                BoundKind::Subquery(_)
+                    | BoundKind::Exists(_)
+                    | BoundKind::ArrayQuery(_)
+                    | BoundKind::InQuery(..)
+                    | BoundKind::QuantifiedQuery(..)
+            );
+            if !is_query {
+                return true;
+            }
+            // What it is compared with may be known only in the midst of the expression.
+            let mut apart = !l.changed_among(e, changed).is_empty() && !l.changes_any(e, read);
+            l.visit(&mut e.clone(), &mut |_, e| {
+                apart &= !matches!(e.kind, BoundKind::LetRef(_));
+                apart
+            });
+            if apart {
+                let reg = l.temp(e.ty.clone());
+                let known = Bound::new(BoundKind::Reg(reg), e.ty.clone(), e.position);
+                early.push((std::mem::replace(e, known), reg));
+            }
+            false
+        });
+    }
+
+    /// The tables that are read in an expression, of those that may change.
+    fn changed_among(&mut self, e: &Bound, changed: &Changed) -> BTreeSet<TableId> {
+        let rels = self.inner_rels(e).into_iter();
+        rels.filter_map(|rel| match self.rel(rel).kind {
+            RelKind::Table(table) if changed.has(table) => Some(table),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Runs `then` for the rows of a plan, after all of them are found.
+    pub(super) fn emit_apart(
+        &mut self,
+        frame: usize,
+        plan: &JoinPlan,
+        apart: &Apart,
+        then: &mut Then<'_>,
+    ) -> Result<()> {
+        let early = |l: &mut Lowerer<'_>| -> Result<()> {
+            for (e, reg) in &apart.early {
+                l.value_into(e, *reg)?;
+            }
+            Ok(())
+        };
+        if !apart.keeps || plan.single {
+            return self.emit_rows_at(frame, plan, &mut |l| {
+                early(l)?;
+                l.filtered(&apart.called, then)
+            });
+        }
+        let rels = plan.rels.clone();
+        let carried = self.carried(&rels);
+        let mut columns: Vec<Reg> = apart.early.iter().map(|(_, reg)| *reg).collect();
+        let mut kinds: Vec<RegKind> = apart.early.iter().map(|(e, _)| RegKind::Value(e.ty.clone())).collect();
+        kinds.extend(carried.iter().map(|c| c.kind.clone()));
+        let list = self.coll(CollKind::List, Vec::new(), kinds);
+        self.note("Materialize");
+        self.plan_depth += 1;
+        let found = self.emit_rows_at(frame, plan, &mut |l| {
+            early(l)?;
+            let mut values = columns.clone();
+            values.extend(l.carried_regs(&carried));
+            l.emit(OpKind::Push { coll: list, values });
+            Ok(())
+        });
+        self.plan_depth -= 1;
+        found?;
+        columns.extend(self.renew(&carried));
+        let label = self.label();
+        let body = self.block(|l| l.with_rels(&rels, &mut |l| l.filtered(&apart.called, then)))?;
+        self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
+        Ok(())
+    }
+
+    /// Adds what the calls in operations may change.
+    pub(super) fn changed_in(&self, block: &planaria_ir::Block, changed: &mut Changed) {
+        let mut called = BTreeSet::<ProcedureId>::new();
+        block.visit(&mut |op| {
+            if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind {
+                called.insert(*procedure);
+            }
+        });
+        for id in called {
+            changed.add_function(self.catalog, id);
+        }
+    }
+}
