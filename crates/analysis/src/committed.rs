@@ -7,7 +7,7 @@
 //! * nor was a branch before it in which the condition became what the guard refuses: `IF NOT FOUND THEN
 //!   RAISE` tells that the row was there;
 //! * of an exception block its body is left, with no savepoint;
-//! * messages and answers are not replayed.
+//! * messages, answers and notifications are not replayed.
 
 use planaria_base::{Datum, Level, ProcedureId};
 use planaria_ir::{Block, Func, Label, Op, OpKind, Program, Reg};
@@ -76,7 +76,7 @@ impl Committed {
                     }
                 }
                 OpKind::Raise { level, .. } if *level != Level::Exception => {}
-                OpKind::Emit { .. } => {}
+                OpKind::Emit { .. } | OpKind::Notify { .. } => {}
                 kind => {
                     let mut kind = kind.clone();
                     kind.blocks_mut(&mut |b| *b = self.block(b));

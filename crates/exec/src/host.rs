@@ -39,6 +39,15 @@ pub enum Dynamic {
     Done(i64),
 }
 
+/// What a transaction has done beside its rows.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Beside {
+    /// How many locks it has beside those of rows.
+    pub locked: usize,
+    /// How much it has to tell others.
+    pub said: usize,
+}
+
 /// The engine, as a running program sees it. The host records what it gives out for the log, and
 /// gives the same again on replay.
 pub trait Host {
@@ -68,6 +77,11 @@ pub trait Host {
     fn set_value(&mut self, sequence: SequenceId, value: i64, is_called: bool) -> Result<()>;
     /// A message of RAISE below `Level::Exception`; as an error because it has the same fields.
     fn notice(&mut self, level: Level, message: &Error);
+    /// Tells those that listen to a channel, should the transaction commit.
+    fn notify(&mut self, channel: &str, payload: &str) -> Result<()> {
+        let _ = (channel, payload);
+        Ok(())
+    }
     /// A row of the top-level program's answer.
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()>;
     /// Compiles SQL text made at run time, for arguments of these types. Makes the transaction ad hoc.
@@ -78,13 +92,13 @@ pub trait Host {
         let _ = (args, heap);
         Err(Error::internal(format!("nobody answers {}", question.name())).into())
     }
-    /// What the transaction has locked so far, beside rows: a block that catches errors begins.
-    fn locked(&mut self) -> usize {
-        0
+    /// What the transaction has done so far beside its rows: a block that catches errors begins.
+    fn beside(&mut self) -> Beside {
+        Beside::default()
     }
-    /// Such a block has caught one: lets go of what was locked since.
-    fn unlock_to(&mut self, locked: usize) {
-        let _ = locked;
+    /// Such a block has caught one: undoes what was done since.
+    fn back_to(&mut self, beside: Beside) {
+        let _ = beside;
     }
     /// Gives the rows of a system relation, of each these columns.
     fn system_rows(

@@ -165,9 +165,10 @@ impl Question {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
             | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | RuleDef
             | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
-            TriggerDepth | HasPrivilege | HasRole | RelationSize | DatabaseSize | Setting | SetSetting
-            | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | Sleep
-            | SessionId | User | StartTime => Determinism::Session,
+            Notify => Determinism::Deterministic,
+            ListeningChannels | NotificationUsage | TriggerDepth | HasPrivilege | HasRole | RelationSize
+            | DatabaseSize | Setting | SetSetting | CancelClient | TerminateClient | ReloadSettings
+            | ForgetStatements | SettingsTime | Sleep | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
         }
@@ -184,6 +185,7 @@ impl Question {
                     | Question::ReloadSettings
                     | Question::ForgetStatements
                     | Question::Sleep
+                    | Question::Notify
             )
     }
 
@@ -271,6 +273,7 @@ impl OpKind {
             | OpKind::Return
             | OpKind::Try { .. }
             | OpKind::Raise { .. }
+            | OpKind::Notify { .. }
             | OpKind::Emit { .. }
             | OpKind::Keep { .. }
             | OpKind::Piece { .. }

@@ -274,6 +274,8 @@ pub enum OpKind {
     Try { body: Block, handlers: Vec<Handler> },
     /// Reports a message, or raises an error at `Level::Exception`.
     Raise { level: Level, state: StateSource, message: Reg, fields: ErrorFields },
+    /// Tells those that listen to a channel, when the transaction commits. Replay tells nobody.
+    Notify { channel: Reg, payload: Reg },
 
     // ---- calls ----
     /// Calls a procedure or scalar function: `args` for its IN and INOUT parameters in order,
@@ -454,6 +456,10 @@ impl OpKind {
                 }
                 f(*message);
                 fields.detail.iter().chain(&fields.hint).for_each(|r| f(*r));
+            }
+            OpKind::Notify { channel, payload } => {
+                f(*channel);
+                f(*payload);
             }
             OpKind::Execute { text, args, .. } => {
                 f(*text);

@@ -120,6 +120,12 @@ questions! {
     BlockingSessions "session.blockers" (I) -> A;
     /// Whether a session waits for one of others.
     IsBlockedBy "session.is_blocked" (I, A) -> B;
+    /// Tells those that listen to a channel, when the transaction commits. Only bound: programs have an operation for it.
+    Notify "notify" (T, T) -> X nullable;
+    /// How full of notifications the fullest listener is, from 0 to 1.
+    NotificationUsage "notify.usage" () -> F;
+    /// Channels that the session listens to.
+    ListeningChannels "session.channels" () -> A;
     /// Number of the session.
     SessionId "session.id" () -> I;
     /// Name of the role that began the session (true) or whose rights hold now.

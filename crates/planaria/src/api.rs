@@ -195,6 +195,7 @@ impl EngineHandle {
         let engine = &self.0;
         engine.check_open()?;
         engine.closed.store(true, Ordering::SeqCst);
+        engine.channels.close();
         // A block that is changing the schema will not be committed any more, and must not be waited for.
         let written = match engine.checkpoint_on_close && !engine.gate.is_held() {
             true => engine.checkpoint(&|| Ok(()), FULL_SPEED).map(|_| ()),

@@ -69,6 +69,7 @@ pub use clients::{Client, ClientState, Clients, Signal};
 #[cfg(feature = "serde_json")]
 pub use convert::Json;
 pub use database::Database;
+pub use engine::channels::Notification;
 pub use from_row::FromRow;
 pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest, GraphRole};
 pub use hold::Hold;

@@ -5,6 +5,7 @@ pub(crate) mod bind;
 pub(crate) mod block;
 pub(crate) mod cache;
 pub(crate) mod changing;
+pub(crate) mod channels;
 pub(crate) mod constraints;
 pub(crate) mod copy_triggers;
 pub(crate) mod core;

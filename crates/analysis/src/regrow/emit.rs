@@ -244,7 +244,8 @@ impl Planner<'_, '_> {
             | OpKind::Delete { .. }
             | OpKind::Claim { .. }
             | OpKind::Keep { .. }
-            | OpKind::Raise { .. } => {}
+            | OpKind::Raise { .. }
+            | OpKind::Notify { .. } => {}
             OpKind::If { cond, then, otherwise } => {
                 let decided = self.known(self.values.ops[&o.id].uses[0].1);
                 if decided {

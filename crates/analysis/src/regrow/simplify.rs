@@ -22,6 +22,7 @@ pub fn is_effect(kind: &OpKind) -> bool {
             | OpKind::Keep { .. }
             | OpKind::Piece { .. }
             | OpKind::Raise { .. }
+            | OpKind::Notify { .. }
     )
 }
 
@@ -233,9 +234,9 @@ fn needed(op: &Op, label: Label, live: &Live) -> bool {
     needed
 }
 
-/// The block without errors raised: a call that committed never came to them.
+/// The block without errors raised, which a call that committed never came to, and without what it told others.
 pub fn without_raises(block: Block) -> Block {
-    let keep = |op: &Op| !matches!(op.kind, OpKind::Raise { .. });
+    let keep = |op: &Op| !matches!(op.kind, OpKind::Raise { .. } | OpKind::Notify { .. });
     let ops = block.0.into_iter().filter(keep).map(|mut op| {
         op.kind.blocks_mut(&mut |b| *b = without_raises(std::mem::take(b)));
         op

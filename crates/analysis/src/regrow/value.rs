@@ -353,7 +353,8 @@ impl<'p> Builder<'p, '_> {
             | OpKind::Keep { .. }
             | OpKind::Piece { .. }
             | OpKind::Emit { .. }
-            | OpKind::Raise { .. } => {}
+            | OpKind::Raise { .. }
+            | OpKind::Notify { .. } => {}
             OpKind::Clear { .. } => {}
             OpKind::Push { coll, .. } | OpKind::MapPut { coll, .. } | OpKind::SetEntry { coll, .. } => {
                 self.change(*coll, inputs);

@@ -325,6 +325,10 @@ pub(crate) enum Inst {
     Raise {
         raise: u16,
     },
+    Notify {
+        channel: R,
+        payload: R,
+    },
 
     // ---- calls ----
     Call {

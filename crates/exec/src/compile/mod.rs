@@ -250,6 +250,11 @@ impl Compiler<'_> {
                 Ok(())
             }
             OpKind::Try { body, handlers } => self.try_region(body, handlers),
+            OpKind::Notify { channel, payload } => {
+                let (channel, payload) = (self.emit.reg(*channel)?, self.emit.reg(*payload)?);
+                self.emit.emit(Inst::Notify { channel, payload });
+                Ok(())
+            }
             OpKind::Raise { level, state, message, fields } => {
                 let state = match state {
                     StateSource::Known(state) => RaiseState::Known(*state),

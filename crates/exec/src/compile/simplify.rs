@@ -257,6 +257,10 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
             f(value);
             f(is_called);
         }
+        OpKind::Notify { channel, payload } => {
+            f(channel);
+            f(payload);
+        }
         OpKind::ArraySet { index, value, .. } => {
             f(index);
             f(value);

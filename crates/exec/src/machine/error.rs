@@ -36,7 +36,7 @@ impl Machine {
             if handler.is_some() {
                 ctx.protocol.rollback_to(ctx.txn, entry.savepoint, ctx.tables);
                 ctx.protocol.unlock_to(ctx.txn, entry.rows);
-                ctx.host.unlock_to(entry.locked);
+                ctx.host.back_to(entry.beside);
             }
             ctx.protocol.release(ctx.txn, entry.savepoint);
             if let Some(handler) = handler {
@@ -115,6 +115,21 @@ impl Machine {
         }
         host.notice(desc.level, &error);
         Ok(())
+    }
+
+    /// Tells those that listen to a channel. NULL is the empty text.
+    #[cold]
+    pub(super) fn notify<H: Host + ?Sized>(
+        &mut self,
+        channel: Slot,
+        payload: Slot,
+        host: &mut H,
+    ) -> Result<()> {
+        let text = |slot| match slot {
+            Slot::Text(text) => self.heap.str(text),
+            _ => "",
+        };
+        host.notify(text(channel), text(payload))
     }
 }
 

@@ -38,7 +38,7 @@ mod value;
 use crate::code::{Code, R};
 use crate::collection::Collection;
 use crate::heap::Heap;
-use crate::host::{Context, Host, Interrupt};
+use crate::host::{Beside, Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
@@ -102,8 +102,8 @@ struct TryEntry {
     savepoint: Savepoint,
     cursors: usize,
     caught: usize,
-    /// What the host had locked, and what the transaction.
-    locked: usize,
+    /// What had been done beside rows, and the rows that had been locked.
+    beside: Beside,
     rows: LocksMark,
 }
 

@@ -320,8 +320,8 @@ impl Machine {
                 Inst::TryEnter { region } => {
                     let savepoint = ctx.protocol.savepoint(ctx.txn);
                     let (cursors, caught) = (self.cursors.len(), self.caught.len());
-                    let (locked, rows) = (ctx.host.locked(), ctx.protocol.locked(ctx.txn));
-                    self.tries.push(TryEntry { region, savepoint, cursors, caught, locked, rows });
+                    let (beside, rows) = (ctx.host.beside(), ctx.protocol.locked(ctx.txn));
+                    self.tries.push(TryEntry { region, savepoint, cursors, caught, beside, rows });
                 }
                 Inst::TryLeave => {
                     if let Some(entry) = self.tries.pop() {
@@ -333,6 +333,11 @@ impl Machine {
                 }
                 Inst::Raise { raise } => {
                     attempt!(self.raise(&code.raises[usize::from(raise)], frame, ctx.host));
+                }
+                Inst::Notify { channel, payload } => {
+                    let told =
+                        self.notify(frame[usize::from(channel)], frame[usize::from(payload)], ctx.host);
+                    attempt!(told);
                 }
 
                 // ---- calls ----

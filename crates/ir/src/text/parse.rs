@@ -602,6 +602,7 @@ impl Parser {
             "continue" => OpKind::Continue { label: self.label()? },
             "return" => OpKind::Return,
             "raise" => self.raise()?,
+            "notify" => OpKind::Notify { channel: self.reg()?, payload: self.reg()? },
             "call" => {
                 let procedure = ProcedureId(self.entity("p")?);
                 let args = self.reg_list()?;

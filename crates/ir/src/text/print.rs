@@ -250,6 +250,7 @@ impl Printer {
             OpKind::Exit { label } => format!("exit {label}"),
             OpKind::Continue { label } => format!("continue {label}"),
             OpKind::Return => "return".into(),
+            OpKind::Notify { channel, payload } => format!("notify {} {}", reg(channel), reg(payload)),
             OpKind::Raise { level, state, message, fields } => {
                 let state = match state {
                     StateSource::Known(s) => quote(s.as_str()),

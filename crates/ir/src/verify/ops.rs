@@ -135,6 +135,10 @@ impl Walk<'_> {
                 }
                 Ok(())
             }
+            OpKind::Notify { channel, payload } => {
+                self.text(*channel)?;
+                self.text(*payload)
+            }
             OpKind::Raise { state, message, fields, .. } => {
                 match state {
                     StateSource::Computed(r) => self.text(*r)?,

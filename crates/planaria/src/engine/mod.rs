@@ -4,6 +4,7 @@
 //!   and replayed, and what a role may run; [`sequence`]: where sequences stand; [`graph`]: graphs of procedures;
 //! * [`gate`]: transactions pass it, changes of the schema close it; [`table_locks`], [`advisory`]: locks that
 //!   statements take; [`waits`]: who waits for whom; [`nap`]: waiting in the midst of a program;
+//! * [`channels`]: LISTEN and NOTIFY;
 //! * [`program`]: what a running program may ask;
 //! * [`snapshot`]: the state at the end of an epoch; [`sweeper`], [`collector`]: old versions that nobody needs any more;
 //! * [`memory`]: what may be taken of the machine's;
@@ -20,6 +21,7 @@ pub(crate) mod advisory;
 pub(crate) mod budget;
 #[cfg(test)]
 mod catalog_format;
+pub(crate) mod channels;
 pub(crate) mod checkpoint;
 pub(crate) mod checkpointer;
 pub(crate) mod collector;
@@ -79,6 +81,7 @@ pub(crate) struct Engine {
     pub(crate) gate: gate::Gate,
     pub(crate) locks: table_locks::TableLocks,
     pub(crate) advisory: advisory::AdvisoryLocks,
+    pub(crate) channels: Arc<channels::Channels>,
     /// Those that are giving up their waits, as they were part of a ring.
     pub(crate) victims: Mutex<Vec<WorkerId>>,
     pub(crate) schema: ArcSwap<SchemaVersion>,
@@ -165,6 +168,7 @@ impl Engine {
             gate: gate::Gate::new(),
             locks: table_locks::TableLocks::new(),
             advisory: advisory::AdvisoryLocks::new(),
+            channels: Arc::default(),
             victims: Mutex::default(),
             version: AtomicU64::new(schema.version()),
             schema: ArcSwap::from_pointee(schema),

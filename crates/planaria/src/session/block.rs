@@ -67,7 +67,8 @@ impl SessionCore {
                 let (identity, settings) = (self.user.now, self.settings.clone());
                 let read_only = self.read_only;
                 let tables = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
-                let locks = Locked { tables, keys: self.own_locks.mark(), rows: self.txn.locked() };
+                let (keys, said) = (self.own_locks.mark(), self.said.mark());
+                let locks = Locked { tables, keys, rows: self.txn.locked(), said };
                 self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only, locks });
                 Ok(done("SAVEPOINT"))
             }
@@ -150,6 +151,7 @@ impl SessionCore {
     /// Commits a block that has read a snapshot.
     fn commit_reading(&mut self, at: CommitTs) -> StatementResult {
         self.release_to(0);
+        self.speak(at);
         self.engine.counters.commit(self.worker);
         self.last_commit = Some((at.next(), false));
         self.pending = self.ticket(at, false);
@@ -196,6 +198,7 @@ impl SessionCore {
             let schema = self.schema.clone();
             self.release_to(0);
             self.abandon(&schema);
+            self.speak(self.engine.clock.now());
             self.engine.counters.commit(self.worker);
             self.end_block(true);
             return Ok(done("COMMIT"));
@@ -315,6 +318,7 @@ impl SessionCore {
         self.share.begin_statement();
         self.inputs.begin_statement();
         self.own_locks.begin();
+        self.said.begin();
         if self.reading.is_some() {
             let outcome = self.in_snapshot(f).map_err(|interrupt| match interrupt {
                 Interrupt::Error(error) => error,
@@ -367,6 +371,7 @@ impl SessionCore {
             self.rows.clear();
             self.sunk = 0;
             self.own_locks.take_back();
+            self.said.take_back();
             if cause == Conflict::Claimed && self.changing.is_some() {
                 break Err(key_of_another());
             } else if cause == Conflict::Claimed {

@@ -12,6 +12,7 @@
 
 use crate::engine::Engine;
 use crate::engine::advisory::own::OwnLocks;
+use crate::engine::channels::{Ears, Said};
 use crate::engine::counters::Pause;
 use crate::engine::memory::Share;
 use crate::engine::nap::{Nap, Sleeper};
@@ -112,6 +113,10 @@ pub(crate) struct SessionCore {
     pub(crate) barred: Option<Wanted>,
     /// Its advisory locks.
     pub(crate) own_locks: OwnLocks,
+    /// What its transaction has to tell others.
+    pub(crate) said: Said,
+    /// What it hears.
+    pub(crate) ears: Ears,
     /// The open block has locked tables, or noted what it touched.
     pub(crate) has_locks: bool,
     /// What SET CONSTRAINTS has said.
@@ -197,6 +202,8 @@ impl SessionCore {
             savepoints: Vec::new(),
             barred: None,
             own_locks: OwnLocks::default(),
+            said: Said::default(),
+            ears: Ears::default(),
             has_locks: false,
             modes: Default::default(),
             changing: None,
@@ -331,6 +338,7 @@ impl SessionCore {
                     self.notices.clear();
                     self.settings.end_statement(false);
                     self.own_locks.take_back();
+                    self.said.take_back();
                     let reads_often = self.pure
                         && attempt >= TRIES
                         && self.engine.traits.concurrent
@@ -390,6 +398,9 @@ impl SessionCore {
         self.begin();
         let outcome = body(self);
         self.met = if self.inputs.unlogged { None } else { self.txn.newest_met(&schema.tables) };
+        if outcome.is_ok() {
+            self.speak(self.engine.clock.now());
+        }
         self.end_locks();
         self.settings.end_statement(outcome.is_ok());
         self.txn.abort(&schema.tables);
@@ -474,6 +485,7 @@ impl SessionCore {
         self.machine.reset();
         self.machine.heap_mut().used_zone();
         self.own_locks.begin();
+        self.said.begin();
     }
 
     /// An error computed from reads that do not hold is no error but a conflict.
@@ -590,6 +602,7 @@ impl SessionCore {
         if let Some(sink) = &mut sink {
             sink.restart();
         }
+        let process = self.process();
         let engine = &*self.engine;
         let nap = Nap { sleeps_by: self.sleeps_by, cancel: &self.cancel, code, schema };
         let (worker, reads) = (self.worker, self.reading.is_some());
@@ -613,7 +626,7 @@ impl SessionCore {
             quiet,
             settings: &mut self.settings,
             cursors: &self.cursors,
-            session: self.number.unwrap_or(i32::from(self.worker.0) + 1),
+            session: process,
             clients: &self.engine.clients,
             host: &self.engine.host,
             started: self.engine.started,
@@ -630,6 +643,9 @@ impl SessionCore {
                 barred: &mut self.barred,
                 wait: (!repeats).then_some(&wait),
             },
+            channels: &engine.channels,
+            said: &mut self.said,
+            ears: &self.ears,
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && engine.traits.concurrent,
         };
@@ -680,8 +696,17 @@ impl SessionCore {
             if read_only && !self.inputs.unlogged { self.txn.newest_met(&schema.tables) } else { None };
         // A log of calls does not say in which time zone they ran.
         self.inputs.unlogged |= self.machine.heap_mut().used_zone();
+        let speaks = !self.said.is_empty();
+        let process = self.process();
+        let (said, ears, mut place) = (&mut self.said, &mut self.ears, None);
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
-            let ts = self.txn.commit(&schema.tables, &mut |_, _| {})?;
+            let mut put = |ts, _: &dyn Written| {
+                if speaks {
+                    place = engine.channels.put_in_line(ts, process, said, ears);
+                }
+            };
+            let outcome = self.txn.commit(&schema.tables, &mut put);
+            let ts = self.told(outcome, place)?;
             self.last_commit = Some((ts, !read_only));
             return Ok((ts, false));
         };
@@ -707,6 +732,9 @@ impl SessionCore {
         let append = |ts: CommitTs, written: &dyn Written| {
             let ts = if read_only { engine.clock.draw() } else { ts };
             drawn.set(Some(ts));
+            if speaks {
+                place = engine.channels.put_in_line(ts, process, said, ears);
+            }
             match log_as {
                 LogAs::Call { procedure, keeping } => {
                     let write = |w: &mut ValueWriter<'_>| {
@@ -727,7 +755,7 @@ impl SessionCore {
         };
         let outcome = self.txn.commit(&schema.tables, &mut once(append));
         engine.counters.committed(self.worker, log.newest());
-        let ts = outcome?;
+        let ts = self.told(outcome, place)?;
         self.last_commit = Some((ts, !read_only));
         Ok((drawn.get().unwrap_or(ts), true))
     }

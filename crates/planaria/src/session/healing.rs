@@ -178,6 +178,7 @@ impl SessionCore {
         self.inputs.under_locks.begin(until);
         self.notices.clear();
         self.settings.end_statement(false);
+        self.said.take_back();
         self.begin_results();
     }
 }

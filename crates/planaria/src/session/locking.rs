@@ -249,6 +249,7 @@ impl SessionCore {
         self.txn.unlock_to(before.rows);
         let (advisory, worker) = (&self.engine.advisory, self.worker);
         self.own_locks.release_to(before.keys, &mut |lock| advisory.release(worker, lock));
+        self.said.back_to(before.said);
     }
 
     /// The statement under way is over, and will not be repeated.
@@ -286,6 +287,9 @@ impl SessionCore {
     #[inline]
     pub(crate) fn end_locks(&mut self) {
         self.barred = None;
+        if !self.said.is_empty() {
+            self.said.back_to(0);
+        }
         self.end_advisory_locks();
         if std::mem::take(&mut self.has_locks) {
             self.engine.locks.end(self.worker);

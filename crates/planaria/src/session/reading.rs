@@ -133,6 +133,7 @@ impl SessionCore {
         self.reading = None;
         match outcome {
             Ok(()) => {
+                self.speak(at);
                 self.engine.counters.commit(self.worker);
                 self.last_commit = Some((at.next(), false));
                 Ok((at, false))

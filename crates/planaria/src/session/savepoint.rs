@@ -15,13 +15,15 @@ pub(crate) struct Mark {
     pub(crate) locks: Locked,
 }
 
-/// What a block has locked so far.
+/// What a block has locked, and said, so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Locked {
     /// How many tables, and keys of advisory locks.
     pub(crate) tables: usize,
     pub(crate) keys: usize,
     pub(crate) rows: LocksMark,
+    /// How much it has to tell others.
+    pub(crate) said: usize,
 }
 
 /// Where it goes back to.

@@ -360,6 +360,7 @@ impl SessionCore {
                     engine.budget.lock().changed(block.took);
                 }
                 self.end_schema_block();
+                self.speak(done.0);
                 engine.counters.commit(self.worker);
                 Ok(done)
             }

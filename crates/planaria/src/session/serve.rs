@@ -1,6 +1,7 @@
 //! Statements as a server runs them: analysed ahead, their rows lent to a sink, the disk not waited
 //! for; and what a session keeps between transactions, so that one session can serve many clients.
 
+use crate::engine::channels::Ears;
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::kind::{is_program, tag_name, utility_columns};
 use crate::params::Params;
@@ -34,6 +35,8 @@ pub(crate) struct KeptState {
     number: Option<i32>,
     /// Cursors WITH HOLD.
     cursors: Cursors,
+    /// The channels that it listens to.
+    ears: Ears,
     /// `currval` of sequences.
     current: Vec<Option<i64>>,
 }
@@ -198,6 +201,7 @@ impl SessionCore {
             self.cursors.clear();
             self.unlock_all();
             self.settle_locks();
+            self.unlisten(None);
             self.set_session_authorization(None, false)?;
             self.settings.set("all", None, false)?;
             self.mirror_user();
@@ -272,6 +276,7 @@ impl SessionCore {
         std::mem::swap(&mut self.cursors, &mut state.cursors);
         std::mem::swap(&mut self.user, &mut state.user);
         std::mem::swap(&mut self.number, &mut state.number);
+        std::mem::swap(&mut self.ears, &mut state.ears);
         self.sequences.swap_current(&mut state.current);
     }
 }

@@ -294,6 +294,8 @@ impl SessionCore {
             StatementKind::Fetch { name, direction, moves } => self.fetch(name, *direction, *moves)?,
             StatementKind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
             StatementKind::Discard(what) => self.discard(what)?,
+            StatementKind::Listen(channel) => self.listen(channel)?,
+            StatementKind::Unlisten(channel) => self.unlisten(channel.as_deref()),
             StatementKind::Copy(_) => {
                 return Err(Error::unsupported(
                     "COPY needs a connection to a server",

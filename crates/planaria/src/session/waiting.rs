@@ -101,7 +101,7 @@ impl SessionCore {
 
     /// Whoever waits for this session's transaction can be told of it by the number that clients know.
     pub(crate) fn show_process(&self) {
-        let number = self.number.unwrap_or(i32::from(self.worker.0) + 1);
+        let number = self.process();
         self.engine.processes[usize::from(self.worker.0)].store(number, Ordering::Relaxed);
     }
 

@@ -243,6 +243,9 @@ pub(crate) fn answer(
             Ok(Slot::Int(facts.host.as_ref().map_or(facts.started, |host| host.loaded())))
         }
         Question::Sleep => Err(Error::internal("sleeping is the session's")),
+        Question::Notify | Question::ListeningChannels | Question::NotificationUsage => {
+            Err(Error::internal("channels are the session's"))
+        }
         Question::AdvisoryLock
         | Question::TryAdvisoryLock
         | Question::AdvisoryUnlock

@@ -5,7 +5,9 @@ use super::bound::{Bound, BoundKind, RelId};
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, SqlState, Type, stack};
 use planaria_ir::verify::holds;
-use planaria_ir::{Block, CollDecl, CollKind, ErrorFields, Func, OpKind, Reg, RegKind, StateSource};
+use planaria_ir::{
+    Block, CollDecl, CollKind, ErrorFields, Func, OpKind, Question, Reg, RegKind, StateSource,
+};
 
 impl Lowerer<'_> {
     /// Emits an expression; its value is in the register returned, which may be a variable's or a
@@ -175,7 +177,13 @@ impl Lowerer<'_> {
             BoundKind::Ask(question, args) => {
                 let args = args.iter().map(|a| self.value(a)).collect::<Result<Vec<_>>>()?;
                 let dst = target(self);
-                self.emit(OpKind::Ask { dst, question: *question, args });
+                match (question, &args[..]) {
+                    (Question::Notify, [channel, payload]) => {
+                        self.emit(OpKind::Notify { channel: *channel, payload: *payload });
+                        self.emit(OpKind::Const { dst, value: Datum::Null });
+                    }
+                    _ => self.emit(OpKind::Ask { dst, question: *question, args }),
+                }
                 Ok(dst)
             }
             BoundKind::Call(procedure, args) => self.eval_call(*procedure, args, &e.ty, dst),

@@ -116,6 +116,8 @@ static TABLE: &[Line] = &[
     line("pg_advisory_unlock_shared", &[Int8], ONE_SHARED, Question::AdvisoryUnlock, Bool),
     line("pg_advisory_unlock_shared", &[Int4, Int4], TWO_SHARED, Question::AdvisoryUnlock, Bool),
     line("pg_advisory_unlock_all", &[], &[], Question::AdvisoryUnlockAll, Type::Void),
+    line("pg_notify", &[Text, Text], &[], Question::Notify, Type::Void),
+    line("pg_notification_queue_usage", &[], &[], Question::NotificationUsage, Type::Float8),
     line("pg_sleep", &[Type::Float8], &[], Question::Sleep, Type::Void),
     line("pg_postmaster_start_time", &[], &[], Question::StartTime, Type::TimestampTz),
     line("pg_conf_load_time", &[], &[], Question::SettingsTime, Type::TimestampTz),
@@ -287,6 +289,10 @@ impl Lowerer<'_> {
             ("pg_size_pretty", [size]) => {
                 let size = self.coerce(size.clone(), &Type::Numeric(None), CastContext::Implicit)?;
                 return Ok(Some(Bound::apply(Func::SizePretty, vec![size], Type::Text, position)));
+            }
+            (super::written::CHANNELS, []) => {
+                let channels = Type::Array(Box::new(Text));
+                return Ok(Some(ask(Question::ListeningChannels, Vec::new(), channels, position)));
             }
             ("pg_blocking_pids", [session]) => {
                 let session = self.operand(session.clone(), &Int4)?;

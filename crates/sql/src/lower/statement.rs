@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Scope, Typed};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Requirement};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::{FunctionCall, Statement, StatementKind};
@@ -117,6 +117,7 @@ fn lower<'c>(
                 l.emit(OpKind::Emit { values });
             }
         }
+        StatementKind::Notify { channel, payload } => l.emit_notify(channel, payload),
         StatementKind::Truncate { names, restart_identity, cascade } => {
             l.statement(|l| l.emit_truncate(names, *restart_identity, *cascade))?;
         }
@@ -135,6 +136,13 @@ fn lower<'c>(
 }
 
 impl Lowerer<'_> {
+    /// NOTIFY
+    pub(super) fn emit_notify(&mut self, channel: &str, payload: &str) {
+        let mut text = |s: &str| self.constant(Datum::Text(s.to_owned()), Type::Text);
+        let (channel, payload) = (text(channel), text(payload));
+        self.emit(OpKind::Notify { channel, payload });
+    }
+
     /// Emits a CALL: resolves the procedure, evaluates its arguments, calls it.
     pub fn call(&mut self, scope: &Scope, call: &FunctionCall) -> Result<Called> {
         self.statement(|l| l.emit_procedure_call(scope, call))

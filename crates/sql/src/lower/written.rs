@@ -4,6 +4,9 @@ use super::json::{GIVEN, KEYS, TEXTS, VALUES};
 use planaria_base::{Error, Result};
 use planaria_syntax::ast::{ExprKind, FunctionCall, Query, QueryBody, TableRef};
 
+/// The channels that the session listens to, as an array.
+pub(super) const CHANNELS: &str = "channels of session";
+
 /// The name of a result that has that of its function.
 pub(super) const FOUND: &str = "found";
 
@@ -40,6 +43,9 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
             "SELECT pg_catalog.unnest(pg_catalog.string_to_array($a, $b, $c)) AS found
              FROM (SELECT '' AS $a, '' AS $b, '' AS $c) AS given"
                 .to_owned()
+        }
+        ("pg_listening_channels", 0) => {
+            format!("SELECT pg_catalog.unnest(\"{CHANNELS}\"()) AS found")
         }
         ("pg_options_to_table", 1) => {
             "SELECT pg_catalog.split_part($o, '=', 1) AS option_name,

@@ -606,6 +606,12 @@ pub enum StatementKind {
     CloseCursor(Option<String>),
     /// COPY
     Copy(Box<copy::Copy>),
+    /// NOTIFY channel, payload
+    Notify { channel: String, payload: String },
+    /// LISTEN channel
+    Listen(String),
+    /// UNLISTEN channel | *
+    Unlisten(Option<String>),
     /// DISCARD: ALL, or what else is said
     Discard(String),
     /// CHECKPOINT

@@ -352,6 +352,27 @@ impl Parser<'_> {
         Ok(StatementKind::Deallocate(name))
     }
 
+    /// `NOTIFY channel [, 'payload']`
+    pub(crate) fn notify(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let channel = self.name()?;
+        let payload = if self.eat(Kind::Comma) { self.string()? } else { String::new() };
+        Ok(StatementKind::Notify { channel, payload })
+    }
+
+    /// `LISTEN channel`
+    pub(crate) fn listen(&mut self) -> Result<StatementKind> {
+        self.bump();
+        Ok(StatementKind::Listen(self.name()?))
+    }
+
+    /// `UNLISTEN channel | *`
+    pub(crate) fn unlisten(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let channel = if self.eat_operator("*") { None } else { Some(self.name()?) };
+        Ok(StatementKind::Unlisten(channel))
+    }
+
     /// `DISCARD ALL | PLANS | SEQUENCES | TEMP | TEMPORARY`
     pub(crate) fn discard(&mut self) -> Result<StatementKind> {
         self.bump();

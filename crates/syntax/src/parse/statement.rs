@@ -73,14 +73,16 @@ impl Parser<'_> {
             "comment" => self.comment(),
             "lock" => self.lock_table(),
             "cluster" => self.cluster(),
-            "unlisten" => self.skip("UNLISTEN"),
+            "notify" => self.notify(),
+            "listen" => self.listen(),
+            "unlisten" => self.unlisten(),
             "copy" => self.copy(),
             "discard" => self.discard(),
             "declare" => self.declare_cursor(),
             "fetch" => self.fetch(false),
             "move" => self.fetch(true),
             "close" => self.close_cursor(),
-            "listen" | "notify" | "merge" | "load" | "refresh" | "import" => {
+            "merge" | "load" | "refresh" | "import" => {
                 let name = word.as_str().to_uppercase();
                 self.unsupported_statement(&name)
             }

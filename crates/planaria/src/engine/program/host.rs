@@ -4,6 +4,7 @@
 //! same order, to the same program.
 
 use crate::clients::{Clients, Lent};
+use crate::engine::channels::{Channels, Ears, Said, Saying};
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::cursor::Cursors;
@@ -26,7 +27,7 @@ use planaria_base::{
 use planaria_base::{Level, types::SystemType};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Dynamic, Host, Interrupt};
+use planaria_exec::{Beside, Dynamic, Host, Interrupt};
 use planaria_ir::{Draw, Question};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -262,6 +263,10 @@ fn same(a: &Datum, b: &Datum) -> bool {
 /// See the module's head.
 pub(crate) struct SessionHost<'a> {
     pub(crate) schema: &'a SchemaVersion,
+    pub(crate) channels: &'a Channels,
+    /// What the transaction has to tell others.
+    pub(crate) said: &'a mut Said,
+    pub(crate) ears: &'a Ears,
     /// Whose rights the program runs with now.
     pub(crate) role: RoleId,
     pub(crate) session_user: RoleId,
@@ -524,6 +529,15 @@ impl Host for SessionHost<'_> {
             (self.sleep)(args[0].float())?;
             return Ok(Slot::Null);
         }
+        match question {
+            Question::ListeningChannels => {
+                let channels = self.ears.channels().iter().map(|name| heap.text(name));
+                let channels = channels.collect::<Result<Vec<Slot>>>()?;
+                return Ok(heap.array_of(channels.into_iter())?);
+            }
+            Question::NotificationUsage => return Ok(Slot::Float(self.channels.usage())),
+            _ => {}
+        }
         let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
         if let (Question::CancelClient | Question::TerminateClient, Slot::Bool(false)) = (question, answer) {
             self.notices.push(Notice {
@@ -536,12 +550,22 @@ impl Host for SessionHost<'_> {
         Ok(answer)
     }
 
-    fn locked(&mut self) -> usize {
-        self.keys.own.mark()
+    fn notify(&mut self, channel: &str, payload: &str) -> Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        self.channels.check(channel, payload)?;
+        self.said.push(Saying::Notify { channel: channel.to_owned(), payload: payload.to_owned() });
+        Ok(())
     }
 
-    fn unlock_to(&mut self, locked: usize) {
-        self.keys.unlock_to(locked);
+    fn beside(&mut self) -> Beside {
+        Beside { locked: self.keys.own.mark(), said: self.said.mark() }
+    }
+
+    fn back_to(&mut self, beside: Beside) {
+        self.keys.unlock_to(beside.locked);
+        self.said.back_to(beside.said);
     }
 
     fn system_rows(

@@ -17,6 +17,7 @@ pub(crate) fn is_program(statement: &Statement) -> bool {
             | StatementKind::Delete(_)
             | StatementKind::Call { .. }
             | StatementKind::Do { .. }
+            | StatementKind::Notify { .. }
             | StatementKind::FireCopyTriggers { .. }
     )
 }
@@ -30,6 +31,7 @@ pub(crate) fn tag_name(statement: &Statement) -> &'static str {
         StatementKind::Delete(_) => "DELETE",
         StatementKind::Call { .. } => "CALL",
         StatementKind::Do { .. } => "DO",
+        StatementKind::Notify { .. } => "NOTIFY",
         _ => "",
     }
 }

@@ -126,6 +126,10 @@ impl Body<'_, '_> {
                 self.dml(statement, delete.into.as_ref(), !delete.returning.is_empty())
             }
             StatementKind::Call { call, .. } => self.call(call),
+            StatementKind::Notify { channel, payload } => {
+                self.l.emit_notify(channel, payload);
+                Ok(())
+            }
             _ => Err(Error::unsupported(
                 "schema changes and other statements of a session are not supported in PL/pgSQL",
                 "Run them outside of the procedure.",

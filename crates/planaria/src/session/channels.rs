@@ -1,0 +1,110 @@
+//! LISTEN, UNLISTEN and NOTIFY in a session: see [`channels`](crate::engine::channels).
+
+use crate::Notification;
+use crate::engine::channels::{Place, Saying, check_channel};
+use crate::session::answer::done;
+use crate::session::core::SessionCore;
+use crate::session::{Session, StatementResult};
+use planaria_base::{CommitTs, Result};
+use std::time::Duration;
+
+impl SessionCore {
+    /// What `pg_backend_pid` answers.
+    #[inline]
+    pub(crate) fn process(&self) -> i32 {
+        self.number.unwrap_or(i32::from(self.worker.0) + 1)
+    }
+
+    /// The outcome of a commit that has put there what it says: it is told when the commit is complete, and on disk.
+    #[inline]
+    pub(crate) fn told<E>(
+        &mut self,
+        outcome: Result<CommitTs, E>,
+        place: Option<Place>,
+    ) -> Result<CommitTs, E> {
+        match (&outcome, place) {
+            (Ok(_), Some(place)) => self.tell(place),
+            // A transaction that only read.
+            (Ok(ts), None) if !self.said.is_empty() => self.speak(*ts),
+            (Err(_), Some(place)) => self.engine.channels.forget(place),
+            _ => {}
+        }
+        outcome
+    }
+
+    /// Says what a transaction that is over, as of some time, has to say.
+    #[inline]
+    pub(crate) fn speak(&mut self, ts: CommitTs) {
+        if !self.said.is_empty() {
+            let process = self.process();
+            let place = self.engine.channels.put_in_line(ts, process, &mut self.said, &mut self.ears);
+            place.into_iter().for_each(|place| self.tell(place));
+        }
+    }
+
+    fn tell(&self, place: Place) {
+        let channels = self.engine.channels.clone();
+        channels.committed(place);
+        match &self.session_log {
+            Some(log) if self.engine.waits_for_disk => {
+                let log = log.0.clone();
+                let deliver = {
+                    let log = log.clone();
+                    move |on_disk: Result<()>| {
+                        if on_disk.is_ok() {
+                            channels.deliver(Some(log.durable_epoch()));
+                        }
+                    }
+                };
+                log.on_durable(place.0.epoch(), deliver);
+            }
+            _ => channels.deliver(None),
+        }
+    }
+
+    /// LISTEN: from the end of the transaction on.
+    pub(crate) fn listen(&mut self, channel: &str) -> Result<StatementResult> {
+        check_channel(channel)?;
+        self.say(Saying::Listen(channel.to_owned()));
+        Ok(done("LISTEN"))
+    }
+
+    /// UNLISTEN
+    pub(crate) fn unlisten(&mut self, channel: Option<&str>) -> StatementResult {
+        self.say(Saying::Unlisten(channel.map(str::to_owned)));
+        done("UNLISTEN")
+    }
+
+    fn say(&mut self, saying: Saying) {
+        self.said.push(saying);
+        if !self.is_in_block() {
+            self.speak(self.engine.clock.now());
+        }
+    }
+}
+
+impl Session {
+    /// The next notification of a channel that the session listens to (`LISTEN`), if one has come. In a transaction block none
+    /// comes, as in PostgreSQL: they are there when it is over.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut worker = db.session()?;
+    /// worker.execute("LISTEN jobs", ())?;
+    /// db.execute("NOTIFY jobs, '17'", ())?;
+    /// let job = worker.notification().expect("it has come");
+    /// assert_eq!((job.channel.as_str(), job.payload.as_str()), ("jobs", "17"));
+    /// assert_eq!(worker.notification(), None);
+    /// # Ok(()) }
+    /// ```
+    pub fn notification(&mut self) -> Option<Notification> {
+        if self.api.is_in_block() { None } else { self.api.ears.mailbox()?.take() }
+    }
+
+    /// The next notification, waiting for it at most so long. `None` where none came, the session listens to no channel, or a
+    /// transaction block is open.
+    pub fn wait_for_notification(&mut self, timeout: Duration) -> Option<Notification> {
+        if self.api.is_in_block() { None } else { self.api.ears.mailbox()?.wait(Some(timeout)) }
+    }
+}
