@@ -4,6 +4,7 @@
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::kind::{is_program, tag_name, utility_columns};
 use crate::params::Params;
+use crate::serving::statement::{Done, Parsed};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
@@ -11,7 +12,6 @@ use crate::session::prepared::PreparedStatement;
 use crate::session::user::User;
 use crate::settings::Settings;
 use crate::sink::RowSink;
-use crate::statement::{Done, Parsed};
 use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState, Type};
