@@ -32,6 +32,7 @@ use content::{Content, positions};
 pub use draw::Theme;
 use draw::{Step, WHO};
 use numbers::{Fate, Numbers};
+use planaria::lab::{LabDatabase, LabOptions};
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, Session, SqlState};
 use planaria_base::WallClock;
 use planaria_sim::dice::Dice;

@@ -21,6 +21,7 @@ pub(crate) mod client;
 pub(crate) mod program;
 
 use client::Client;
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Result, Scheme};
 use planaria_base::sync::thread;
 use planaria_sim::dice::Dice;

@@ -1,6 +1,7 @@
 //! What must be there after each step: the same steps, done in memory, without a log.
 
 use crate::script::{Script, StepClock};
+use planaria::lab::LabOptions;
 use planaria::{Database, Options, ProtocolKind, Result};
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -31,6 +31,7 @@ use crate::faults::{Outcome, Verdict, crash};
 use crate::histories::{self, program};
 use crate::model::State;
 use copies::Copy;
+use planaria::lab::LabOptions;
 use planaria::{Database, Durability, LogKind, Options, ProtocolKind, Result, Scheme};
 use planaria_base::{CommitTs, Epoch};
 use planaria_log::Device;

@@ -2,6 +2,7 @@
 //!
 //! A binary of its own, since what else reads databases in the process changes when memory is freed.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Durability, Options, Result};
 use planaria_campaign::schedule::{Flaw, Report, Subject, case};
 use planaria_log::Device;

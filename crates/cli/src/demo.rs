@@ -15,6 +15,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressStyle};
+use planaria::lab::LabDatabase;
 use planaria::{Database, Error, LogKind, RecoveryReport, Result, Scheme, SqlState};
 use planaria_workload::Suite;
 use std::io::{BufRead, BufReader, IsTerminal, Write};

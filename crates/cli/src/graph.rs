@@ -1,7 +1,8 @@
 //! `planaria graph`: what the analysis says of procedures, as text, DOT or SVG.
 
 use clap::Args;
-use planaria::{Database, Error, GraphKind, GraphRequest, Result};
+use planaria::graph::{GraphKind, GraphRequest};
+use planaria::{Database, Error, Result};
 use std::path::PathBuf;
 
 /// Options of `planaria graph`.
@@ -61,14 +62,15 @@ pub fn graph(options: &Options) -> Result<()> {
         let text = std::fs::read_to_string(file).map_err(|e| Error::file("read file", file, e))?;
         db.execute_script(&text)?;
     }
-    let graph = db.graph(&GraphRequest {
+    let graph = GraphRequest {
         procedures: options.procedure.clone(),
         calls: options.calls.clone(),
         batches: options.batches,
         pipelined: !options.synchronous,
         workers: options.workers,
         ..GraphRequest::new(options.kind)
-    })?;
+    }
+    .graph(&db)?;
     let text = match options.format {
         Format::Text => graph.text.join("\n") + "\n",
         Format::Dot => graph.dot(),

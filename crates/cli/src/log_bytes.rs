@@ -1,6 +1,7 @@
 //! What logging costs in bytes: the same transactions under every log kind.
 
 use crate::print;
+use planaria::lab::LabDatabase;
 use planaria::{Database, Error, LogKind, Result};
 use planaria_workload::Suite;
 use serde::Serialize;

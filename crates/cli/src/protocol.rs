@@ -1,6 +1,7 @@
 //! Which protocol a benchmark runs with: one of the shelf, or an upper bound of the laboratory.
 
-use planaria::{Database, Error, Options, ProtocolKind, Result, SqlState, UpperBound};
+use planaria::lab::{LabOptions, UpperBound};
+use planaria::{Database, Error, Options, ProtocolKind, Result, SqlState};
 use std::fmt;
 use std::str::FromStr;
 

@@ -12,7 +12,8 @@
 
 use crate::settings::{Assignment, Settings, invalid};
 use clap::{Args, Command};
-use planaria::{Error, HostChange, HostSetting, Result, SqlState};
+use planaria::serving::{HostChange, HostSetting};
+use planaria::{Error, Result, SqlState};
 use planaria_server::{Read, Source};
 use serde_json::{Map, Value};
 use std::io::{ErrorKind, Write};

@@ -6,7 +6,7 @@
 //! catalogs, texts of statements.
 
 use crate::chance::{below, change as changed};
-use planaria::log::LogView;
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme, SqlState};
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};
@@ -247,7 +247,7 @@ pub fn open(files: &[File], scheme: Scheme) {
     };
     fine(
         "viewing",
-        LogView::open_device(disk.device()).and_then(|view| {
+        planaria::lab::open_log(disk.device()).and_then(|view| {
             view.read(&planaria::log::Filter::default(), 1000, &mut |entry| drop(entry))?;
             Ok(())
         }),

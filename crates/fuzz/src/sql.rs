@@ -1,6 +1,7 @@
 //! SQL text: whatever it says, it is carried out or refused; the session goes on, and no error is an internal one.
 
 use crate::chance::{below, once_in};
+use planaria::serving::ServedSession;
 use planaria::{Database, Session, SqlState};
 use planaria_sim::dice::Dice;
 use std::path::Path;
@@ -197,7 +198,7 @@ pub fn statements(folders: &[&str]) -> Vec<String> {
             files.extend(std::fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path()));
         } else if path.extension().is_some_and(|extension| extension == "sql") {
             let text = std::fs::read_to_string(&path).expect("a script");
-            match planaria::parse(&text) {
+            match planaria::serving::parse(&text) {
                 Ok(statements) => all.extend(statements.iter().map(|s| s.text().to_owned())),
                 // One that is wrong on purpose.
                 Err(_) => all.extend(text.split(";\n").map(str::to_owned)),

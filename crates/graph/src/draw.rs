@@ -5,7 +5,7 @@
 
 use crate::escaped;
 use crate::layout::{Drawing, Rect, layered, reduced};
-use planaria::{Graph, GraphEdge, GraphRole};
+use planaria::graph::{Graph, GraphEdge, GraphRole};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -555,7 +555,7 @@ fn samples(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use planaria::GraphNode;
+    use planaria::graph::GraphNode;
 
     #[test]
     fn a_picture_has_heading_legend_and_tooltips() {

@@ -1,7 +1,7 @@
 //! The graphs of the analysis, drawn: what `planaria graph` writes and the server's web page shows.
 //!
 //! ```text
-//! planaria::Graph --reduced--> lines that follow from no others --layered--> places --svg--> a picture
+//! planaria::graph::Graph --reduced--> lines that follow from no others --layered--> places --svg--> a picture
 //! ```
 //!
 //! 1. Lines that follow from others are left out (transitive reduction); the heading counts them.

@@ -2,7 +2,7 @@
 //!
 //! 1. Each session has a thread, a driver and a stream of inputs of its own. More sessions than cores are
 //!    *oversubscribed*: then throughput measures the system's scheduler as well, unless they spend their time waiting
-//!    in transactions ([`planaria::Pauses`]).
+//!    in transactions ([`planaria::lab::Pauses`]).
 //! 2. *Closed loop*: a session submits as soon as the last call is committed in memory, with so many on the way to the
 //!    disk at most. *Open loop* ([`Load::rate`]): calls have times at which they are to begin, whatever became of those
 //!    before, and a latency counts from there: a session that is late has its callers wait.
@@ -12,7 +12,8 @@
 
 use crate::forward::{Chance, one};
 use hdrhistogram::Histogram;
-use planaria::{Database, Error, Pauses, Result, Session, SqlState, Stats, Submitted, Ticket};
+use planaria::lab::{LabSession, Pauses};
+use planaria::{Database, Error, Result, Session, SqlState, Stats, Submitted, Ticket};
 use planaria_base::sync::{Instant, thread};
 use planaria_workload::{Driver, Parameters, Suite};
 use rustix::time::{ClockId, clock_gettime};

@@ -13,10 +13,11 @@
 
 use crate::forward::{Plan, Ran};
 use crate::machine::Machine;
+use planaria::Options;
+use planaria::lab::{LabDatabase, LabOptions, TaskRecord};
 use planaria::{
     Database, Durability, Error, LogKind, RecoveryPhases, RecoveryReport, Result, Scheme, SqlState,
 };
-use planaria::{Options, TaskRecord};
 use planaria_workload::Suite;
 use serde::Serialize;
 use std::path::Path;

@@ -13,7 +13,8 @@
 //! their sum). What the simulation does not know: caches and memory bandwidth that workers share, and
 //! that fewer workers might have cut the work into other tasks.
 
-use planaria::{Error, Result, SqlState, TaskKind, TaskRecord};
+use planaria::lab::{TaskKind, TaskRecord};
+use planaria::{Error, Result, SqlState};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -1,17 +1,18 @@
 //! The way in: what an engine and its sessions can do.
 
-use crate::clients::Clients;
 use crate::engine::Engine;
 use crate::engine::checkpoint::FULL_SPEED;
 use crate::engine::checkpointer::Checkpointer;
 use crate::engine::collector::Collector;
 use crate::engine::nap::Sleeper;
 use crate::graph::{Graph, GraphRequest};
-use crate::host::Host;
 use crate::notice::Notice;
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
 use crate::row::{Column, Rows};
+use crate::serving::clients::Clients;
+use crate::serving::host::Host;
+use crate::serving::statement::{Done, Parsed};
 use crate::session::copy_triggers::CopyTriggers;
 use crate::session::core::{Block, SessionCore};
 use crate::session::given::Given;
@@ -19,7 +20,7 @@ use crate::session::prepared::{PreparedStatement, Resolved};
 use crate::session::serve::KeptState;
 use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
-use crate::statement::{Done, Parsed, TransactionStatus};
+use crate::statement::TransactionStatus;
 use crate::stats::{CheckpointReport, Memory, Stats};
 use crate::system::Stock;
 use crate::ticket::Ticket;

@@ -141,7 +141,7 @@ fn overview(manifest: &Manifest) -> Result<Overview> {
 
 /// Where files are.
 #[derive(Clone)]
-enum Place {
+pub(crate) enum Place {
     Directory(PathBuf),
     Device(Arc<dyn Device>),
 }
@@ -159,7 +159,7 @@ impl Place {
 #[derive(Clone)]
 pub struct Restore {
     from: Place,
-    log: Option<Place>,
+    pub(crate) log: Option<Place>,
     until: Option<Until>,
     same_identity: bool,
     options: Options,
@@ -182,13 +182,7 @@ impl Restore {
         Restore::of(Place::Directory(from.into()))
     }
 
-    /// From any device: for tests on a simulated disk.
-    #[doc(hidden)]
-    pub fn from_device(from: Arc<dyn Device>) -> Restore {
-        Restore::of(Place::Device(from))
-    }
-
-    fn of(from: Place) -> Restore {
+    pub(crate) fn of(from: Place) -> Restore {
         Restore { from, log: None, until: None, same_identity: false, options: Options::new() }
     }
 
@@ -197,14 +191,6 @@ impl Restore {
     #[must_use]
     pub fn log(mut self, path: impl Into<PathBuf>) -> Restore {
         self.log = Some(Place::Directory(path.into()));
-        self
-    }
-
-    /// The same on any device: for tests on a simulated disk.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn log_device(mut self, log: Arc<dyn Device>) -> Restore {
-        self.log = Some(Place::Device(log));
         self
     }
 
@@ -245,13 +231,7 @@ impl Restore {
         self.write(|| Ok(crate::directory::directory(path.as_ref())?))
     }
 
-    /// The same on any device: for tests on a simulated disk.
-    #[doc(hidden)]
-    pub fn to_device(&self, device: Arc<dyn Device>) -> Result<Restored> {
-        self.write(|| Ok(device))
-    }
-
-    fn write(&self, to: impl FnOnce() -> Result<Arc<dyn Device>>) -> Result<Restored> {
+    pub(crate) fn write(&self, to: impl FnOnce() -> Result<Arc<dyn Device>>) -> Result<Restored> {
         let from = self.from.device()?;
         let checkpoint = planaria_checkpoint::open(&*from)?;
         let after = checkpoint.as_ref().map_or(Epoch(0), |c| c.epoch);

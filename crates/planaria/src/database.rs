@@ -1,16 +1,12 @@
 //! The database: opening, sessions, and the short way for single calls.
 
 use crate::api::EngineHandle;
-use crate::clients::Clients;
 use crate::directory::{directory, directory_of_database};
 use crate::from_row::FromRow;
-use crate::hold::Hold;
-use crate::host::Host;
 use crate::opening::{open_engine, open_engine_over};
 use crate::options::{Options, RecoveryReport};
 use crate::owned::{Owned, caught};
 use crate::params::Params;
-use crate::role::Role;
 use crate::row::Rows;
 use crate::session::{Session, Transaction};
 use crate::stats::{CheckpointReport, Stats};
@@ -110,32 +106,13 @@ impl Database {
         Database::of(&place, || open_engine_over::<P>(Some(device), options))
     }
 
-    /// A database with this one's schema and rows, in memory of its own, that logs to a directory.
-    /// Where the directory has a log, that of an earlier copy of this database in the same state, the
-    /// copy is recovered from it first. So a recovery can be repeated without what went before it:
-    /// the laboratory measures replay so. The protocol is this database's, whatever the options say.
-    pub fn open_on_copy(&self, path: impl AsRef<Path>, options: Options) -> Result<Database> {
-        self.open_on_copy_device(directory_of_database(path.as_ref())?, options)
-    }
-
-    /// The same on any device: for tests on a simulated disk.
-    #[doc(hidden)]
-    pub fn open_on_copy_device(
-        &self,
-        device: Arc<dyn planaria_log::Device>,
-        options: Options,
-    ) -> Result<Database> {
-        let place = device.describe("");
-        Database::of(&place, || self.0.engine.open_on_copy(Some(device), &options))
-    }
-
-    fn of(place: &str, open: impl FnOnce() -> Result<Arc<EngineHandle>>) -> Result<Database> {
+    pub(crate) fn of(place: &str, open: impl FnOnce() -> Result<Arc<EngineHandle>>) -> Result<Database> {
         let engine = trace::open(place, || caught(open), |engine| engine.recovery())?;
         let engine = Owned::new(Box::new(engine));
         Ok(Database(Arc::new(Handle { engine, pool: Mutex::new(Vec::new()) })))
     }
 
-    pub(crate) fn engine(&self) -> &EngineHandle {
+    pub(crate) fn engine(&self) -> &Arc<EngineHandle> {
         &self.0.engine
     }
 
@@ -151,28 +128,6 @@ impl Database {
         let mut session = self.session()?;
         session.log_in_as(role)?;
         Ok(session)
-    }
-
-    /// A role by name, for those who let clients in.
-    pub fn role(&self, name: &str) -> Option<Role> {
-        self.0.engine.catalog().role(name).map(Role::from)
-    }
-
-    /// Whether some role has, or ever had, a password: until then nobody can be asked for one. What is true once
-    /// stays true, over restarts, in backups, and when the password is taken away.
-    pub fn had_passwords(&self) -> bool {
-        self.0.engine.catalog().had_passwords
-    }
-
-    /// What only its files tell of it: the same each time it is opened, and in backups. `None` where nothing is
-    /// kept on disk. For secrets that are to be the same after a restart.
-    pub fn identity(&self) -> Option<[u8; 16]> {
-        self.0.engine.identity()
-    }
-
-    /// Memory that is taken on behalf of clients, nothing at first: to count against the memory budget.
-    pub fn hold(&self) -> Hold {
-        Hold::new(self.0.engine.clone())
     }
 
     /// Runs `f` with a session of the pool.
@@ -289,24 +244,6 @@ impl Database {
         self.with_session(|s| s.execute_script(sql))
     }
 
-    /// Tells SQL who is connected: `pg_stat_activity` and its like then speak of these, for as long as they
-    /// live. For who serves the database to others.
-    pub fn served_to(&self, clients: &Arc<dyn Clients>) {
-        self.0.engine.served_to(clients);
-    }
-
-    /// Tells SQL of the server around it, for as long as that lives: its settings, and what statements have taken.
-    pub fn hosted_by(&self, host: &Arc<dyn Host>) {
-        self.0.engine.hosted_by(host);
-    }
-
-    /// Takes over from options what can change while the database is open: what sessions begin with, for those that begin
-    /// from now on, and when checkpoints are written. 42704, 22023 or 55P02, and nothing is changed, for what sessions
-    /// cannot begin with.
-    pub fn reconfigure(&self, options: &Options) -> Result<()> {
-        self.0.engine.reconfigure(options)
-    }
-
     /// Counters and memory.
     pub fn stats(&self) -> Stats {
         self.0.engine.stats()
@@ -346,12 +283,6 @@ impl Database {
     /// restored: a database that is opened there is this one as it was. Transactions go on meanwhile, as for a checkpoint.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<CheckpointReport> {
         caught(|| self.0.engine.backup(directory(path.as_ref())?, None))
-    }
-
-    /// The same on any device: for tests on a simulated disk.
-    #[doc(hidden)]
-    pub fn backup_device(&self, device: Arc<dyn planaria_log::Device>) -> Result<CheckpointReport> {
-        self.0.engine.backup(device, None)
     }
 
     /// Returns when everything committed so far is on disk, whatever the durability; at once where

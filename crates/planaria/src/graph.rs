@@ -1,5 +1,6 @@
 //! The graphs of the analysis as data, as text and in DOT: what `planaria graph` draws.
 
+use crate::database::Database;
 use crate::options::named;
 use planaria_base::Result;
 use std::fmt::Write;
@@ -139,10 +140,10 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-impl crate::Database {
-    /// A graph of what the analysis says of the procedures there are now. Errors: 42883 where a procedure
-    /// is not known, 42725 where a name is not unique, and what compiling one says.
-    pub fn graph(&self, request: &GraphRequest) -> Result<Graph> {
-        self.engine().graph(request)
+impl GraphRequest {
+    /// The graph for the procedures that a database has now. Errors: 42883 where a procedure is not known, 42725 where a
+    /// name is not unique, and what compiling one says.
+    pub fn graph(&self, database: &Database) -> Result<Graph> {
+        database.engine().graph(self)
     }
 }

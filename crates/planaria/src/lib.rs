@@ -35,16 +35,14 @@
 mod api;
 mod change;
 pub mod checkpoint;
-mod clients;
 mod convert;
 mod database;
 mod describe;
 mod directory;
 mod engine;
 mod from_row;
-mod graph;
-mod hold;
-mod host;
+pub mod graph;
+pub mod lab;
 pub mod log;
 mod named;
 mod notice;
@@ -53,9 +51,9 @@ mod options;
 mod owned;
 mod params;
 mod replay;
-mod role;
 mod row;
-pub mod scram;
+mod sealed;
+pub mod serving;
 mod session;
 mod settings;
 mod sink;
@@ -65,26 +63,20 @@ mod system;
 mod ticket;
 mod trace;
 
-pub use clients::{Client, ClientState, Clients, Signal};
 #[cfg(feature = "serde_json")]
 pub use convert::Json;
 pub use database::Database;
 pub use engine::channels::Notification;
 pub use from_row::FromRow;
-pub use graph::{Graph, GraphEdge, GraphKind, GraphNode, GraphRequest, GraphRole};
-pub use hold::Hold;
-pub use host::{Host, HostChange, HostSetting, StatementStatistics};
 pub use named::Named;
 pub use notice::Notice;
-#[doc(hidden)]
-pub use options::UpperBound;
 pub use options::{
     BackoffKind, Durability, LoadedCheckpoint, LogKind, Options, ProtocolKind, RecoveryPhases,
-    RecoveryProgress, RecoveryReport, RecoveryStage, Scheme, TaskKind, TaskRecord,
+    RecoveryProgress, RecoveryReport, RecoveryStage, Scheme,
 };
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::datetime::Interval;
-pub use planaria_base::{Datum, Error, Numeric, Result, RoleId, SqlState, Type};
+pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 /// Reads a struct from a row, each field from the column of its name: see [`FromRow`](trait@FromRow).
 ///
 /// ```
@@ -116,14 +108,9 @@ pub use planaria_derive::FromRow;
 /// Makes a struct a list of parameters by name: see [`FromRow`](derive@FromRow), which takes the same attributes.
 #[cfg(feature = "derive")]
 pub use planaria_derive::Params;
-pub use role::Role;
 pub use row::{Column, ColumnIndex, FromDatum, Origin, Row, Rows};
-pub use session::{Canceller, Pauses, PreparedCall, Session, StatementResult, Submitted, Transaction};
-pub use sink::{RowRef, RowSink, ValueRef};
-pub use statement::{
-    CopiedRow, CopyColumns, CopyForm, CopyFormat, CopyHeader, CopyOptions, CopyTriggers, Done, Parsed,
-    SessionState, Statement, StatementKind, TransactionStatus, parse,
-};
+pub use session::{Canceller, PreparedCall, Session, StatementResult, Submitted, Transaction};
+pub use statement::{Statement, TransactionStatus};
 pub use stats::{CheckpointReport, CheckpointStats, Healing, Memory, Restart, Stats, Waiting};
 pub use ticket::Ticket;
 

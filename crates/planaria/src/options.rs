@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use planaria_protocol::{BackoffKind, ProtocolKind, UpperBound};
-pub use planaria_recovery::{Scheme, TaskKind, TaskRecord};
+pub use planaria_protocol::{BackoffKind, ProtocolKind};
+pub use planaria_recovery::Scheme;
+use planaria_recovery::TaskRecord;
 
 /// An enum with the names of its variants on the command line.
 macro_rules! named {
@@ -181,7 +182,7 @@ pub struct RecoveryReport {
     pub replay: Duration,
     /// The longest single transaction.
     pub longest_transaction: Duration,
-    /// Every task, where [`Options::record_recovery_tasks`] asked for it and the scheme has tasks.
+    /// Every task, where [`LabOptions::record_recovery_tasks`](crate::lab::LabOptions::record_recovery_tasks) asked for it and the scheme has tasks.
     pub tasks: Vec<TaskRecord>,
 }
 
@@ -338,12 +339,6 @@ impl Options {
         self.recovery_batch = Some(transactions.max(1));
         self
     }
-    /// Has the report of a recovery list its tasks, with their costs and what each waited for.
-    #[must_use]
-    pub fn record_recovery_tasks(mut self, record: bool) -> Options {
-        self.record_recovery_tasks = record;
-        self
-    }
     /// Threads that write a checkpoint, each into a file of its own; at least 1. One a core without.
     #[must_use]
     pub fn checkpoint_threads(mut self, threads: usize) -> Options {
@@ -409,22 +404,6 @@ impl Options {
         self.slow_statement = time;
         self
     }
-    /// Size of the log's files in bytes, and epochs one spans at most: for tests that want many files.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn log_segments(mut self, bytes_max: u64, epochs_max: u64) -> Options {
-        self.log_files.segment_bytes_max = bytes_max;
-        self.log_files.segment_epochs_max = epochs_max;
-        self
-    }
-    /// Whether threads close epochs and make files ahead of time. Without, the log does the same things to
-    /// its disk in each run, and epochs close when somebody waits: for tests that must be repeatable.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn log_threads(mut self, threads: bool) -> Options {
-        self.log_files.threads = threads;
-        self
-    }
     /// All sessions begin with this setting, as `default_transaction_isolation` or `statement_timeout`, unless `ALTER
     /// DATABASE .. SET` or `ALTER ROLE .. SET` says otherwise. The database does not open where there is no such setting
     /// (42704), or it cannot have the value (22023).
@@ -434,13 +413,6 @@ impl Options {
         self
     }
 
-    /// Says what time it is instead of the system's clock: for tests.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn wall_clock(mut self, clock: WallClock) -> Options {
-        self.wall_clock = clock;
-        self
-    }
     /// Whether a database can be opened with these: 42704, 22023 and 55P02 for what sessions cannot begin with.
     pub fn check(&self) -> Result<()> {
         self.defaults
@@ -450,38 +422,6 @@ impl Options {
     /// Opens the database in a directory, making it if it is not there, and recovers it.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         Database::open_with(path.as_ref(), self)
-    }
-    /// The same on any device: for tests on a simulated disk.
-    #[doc(hidden)]
-    pub fn open_device(self, device: Arc<dyn planaria_log::Device>) -> Result<Database> {
-        Database::open_device(device, self)
-    }
-    /// A database without a directory over any protocol, of the shelf or not: for tests that must catch
-    /// one that is broken.
-    #[doc(hidden)]
-    pub fn in_memory_over<P: planaria_protocol::Hosted>(self) -> Result<Database> {
-        Database::in_memory_over::<P>(self)
-    }
-    /// A database without a directory that loses updates: for the laboratory, which wants to know how fast one would be
-    /// whose attempts never fail. It is never one on a directory.
-    #[doc(hidden)]
-    pub fn in_memory_unvalidated(self, bound: UpperBound) -> Result<Database> {
-        struct Open(Options);
-        impl planaria_protocol::ProtocolJob for Open {
-            type Output = Result<Database>;
-            fn run<P: planaria_protocol::Hosted>(self) -> Self::Output {
-                self.0.in_memory_over::<P>()
-            }
-        }
-        bound.dispatch(Open(self))
-    }
-    /// The same as [`Options::in_memory_over`] on a device.
-    #[doc(hidden)]
-    pub fn open_device_over<P: planaria_protocol::Hosted>(
-        self,
-        device: Arc<dyn planaria_log::Device>,
-    ) -> Result<Database> {
-        Database::open_device_over::<P>(device, self)
     }
     /// A database without a directory; gone when dropped.
     pub fn in_memory(self) -> Result<Database> {

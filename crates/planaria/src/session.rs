@@ -39,7 +39,6 @@ pub(crate) mod waiting;
 
 use self::core::SessionCore;
 use self::given::Given;
-pub use self::pauses::Pauses;
 use crate::from_row::FromRow;
 use crate::named::{self as by_name, InOrder};
 use crate::notice::Notice;
@@ -47,7 +46,7 @@ use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::row::Rows;
 use crate::sink::Each;
-use crate::statement::Statement;
+use crate::statement::{Statement, TransactionStatus};
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
@@ -423,7 +422,7 @@ impl Session {
         };
         let ordered = order.as_deref().map(|order| InOrder { params, order });
         let params = ordered.as_ref().map_or(params, |ordered| ordered as &dyn Params);
-        let mut sink = Each::new(statement.shared_columns(), f);
+        let mut sink = Each::new(statement.inner.columns.clone(), f);
         let done = self.told(statement.text(), |api| api.start(&statement.inner, params, &mut sink))?;
         self.guarded(|api| api.wait(&done.ticket))?;
         // Of SHOW and its like, which are few.
@@ -431,44 +430,26 @@ impl Session {
         Ok(sink.count())
     }
 
-    /// Place of this session's last committed transaction in the order of all, and whether it wrote: one
-    /// that did not comes right before the one that drew the same timestamp. For tests of that order.
-    #[doc(hidden)]
-    pub fn last_commit(&self) -> Option<(planaria_base::CommitTs, bool)> {
-        self.api.last_commit()
-    }
-
-    /// Makes its transactions pause, for measurements of contention.
-    ///
-    /// ```
-    /// # fn main() -> planaria::Result<()> {
-    /// let db = planaria::Database::in_memory()?;
-    /// let mut session = db.session()?;
-    /// session.execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1), (2)")?;
-    /// session.pause(planaria::Pauses { yield_every: 1, ..Default::default() });
-    /// let before = session.table_operations();
-    /// session.query("SELECT n FROM t WHERE n = 2", ())?;
-    /// assert_eq!(session.table_operations(), before + 1);
-    /// # Ok(()) }
-    /// ```
-    pub fn pause(&mut self, pauses: Pauses) {
-        self.api.set_pauses(pauses);
-    }
-
-    /// Operations on tables that its transactions have done, attempts in vain included: rows looked up, met by scans,
-    /// read again, inserted, updated, deleted.
-    pub fn table_operations(&self) -> u64 {
-        self.api.table_operations()
-    }
-
-    /// Time that went into attempts in vain, with what was waited before the next ones, if [`Pauses::timed`] asks for it.
-    pub fn time_lost(&self) -> std::time::Duration {
-        self.api.time_lost()
-    }
-
     /// Messages of the last statement or call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.api.take_notices()
+    }
+
+    /// The value of a setting, as SHOW has it; 42704 where there is none of that name.
+    pub fn setting(&self, name: &str) -> Result<&str> {
+        self.api.setting(name)
+    }
+    /// Sets a setting from one text, as SET does; 42704 for an unknown one, 22023 for a value it cannot have.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.api.set(name, value)
+    }
+    /// Where the transaction stands.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.api.transaction_status()
+    }
+    /// Whether BEGIN was said and neither COMMIT nor ROLLBACK since.
+    pub fn in_transaction(&self) -> bool {
+        self.transaction_status() != TransactionStatus::Idle
     }
 
     /// A list of tables and views, for people.

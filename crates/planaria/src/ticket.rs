@@ -1,6 +1,5 @@
 //! A commit's way to the disk.
 
-use crate::notice::Notice;
 use planaria_base::{Epoch, Result};
 use planaria_log::Log;
 use std::future::Future;
@@ -62,30 +61,15 @@ impl Ticket {
     }
 
     /// Whether it is not on disk, and there is no room.
-    pub fn waits_for_room(&self) -> bool {
+    pub(crate) fn is_without_room(&self) -> bool {
         self.on_disk.as_ref().is_some_and(|d| d.log.0.is_full()) && !self.is_durable()
     }
 
-    /// [`Ticket::wait`], but for who is to wait no longer while there is no room on the disk: false. The commit
-    /// cannot be undone: others may have seen it, and it is written as soon as there is room.
-    pub fn wait_unless(&self, is_over: &mut dyn FnMut() -> bool) -> Result<bool> {
+    /// [`Ticket::wait`], but for who is to wait no longer while there is no room on the disk: false.
+    pub(crate) fn wait_while_not(&self, is_over: &mut dyn FnMut() -> bool) -> Result<bool> {
         match &self.on_disk {
             Some(d) if d.log.0.durable_epoch() < d.epoch => d.log.0.wait_unless(d.epoch, is_over),
             _ => Ok(true),
-        }
-    }
-
-    /// What who waits no longer is told in place of an error: nothing was undone.
-    pub fn given_up(why: &str) -> Notice {
-        Notice {
-            severity: "WARNING",
-            message: format!("canceling wait for room on the disk due to {why}"),
-            detail: Some(
-                "The transaction has already committed in memory, but is not on disk: it will be as soon as \
-                 there is room, and is lost if the server ends before."
-                    .into(),
-            ),
-            hint: None,
         }
     }
 

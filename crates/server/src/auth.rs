@@ -15,7 +15,7 @@
 //! Not done: channel binding (SCRAM-SHA-256-PLUS), md5, passwords in clear text.
 
 use crate::read::{Reader, violation};
-use planaria::scram::{ITERATIONS, Verifier};
+use planaria::serving::scram::{ITERATIONS, Verifier};
 use planaria::{Error, Result, SqlState};
 
 /// The one mechanism.

@@ -27,10 +27,11 @@ use crate::shapes::shape;
 use crate::spool::Room;
 use crate::statement_log;
 use crate::statements::id_of;
-use planaria::{
-    ClientState, Column, Done, Error, Params, Result, RowRef, RowSink, Session, SessionState, SqlState,
-    Statement, StatementKind, Ticket, TransactionStatus,
+use planaria::serving::{
+    ClientState, Done, RowRef, RowSink, ServedDatabase, ServedSession, ServedStatement, SessionState,
+    StatementKind,
 };
+use planaria::{Column, Error, Params, Result, Session, SqlState, Statement, Ticket, TransactionStatus};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! Who is connected: numbers and keys, what each client does, and the signals that others send it.
 //!
 //! A client cancels with the key it was given, on another connection; SQL asks and signals by number
-//! (`pg_stat_activity`, `pg_cancel_backend`, `pg_terminate_backend`), through [`planaria::Clients`].
+//! (`pg_stat_activity`, `pg_cancel_backend`, `pg_terminate_backend`), through [`planaria::serving::Clients`].
 //!
 //! What a client does is noted once when a statement begins and once when its answer has left, under a lock that
 //! nobody else wants but who asks.
 
 use parking_lot::Mutex;
-use planaria::{Client, ClientState, RoleId, Signal};
+use planaria::serving::{Client, ClientState, RoleId, Signal};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ impl Registry {
     }
 }
 
-impl planaria::Clients for Registry {
+impl planaria::serving::Clients for Registry {
     fn list(&self) -> Vec<Client> {
         let mut open: Vec<(i32, Arc<Entry>)> =
             self.open.lock().iter().map(|(n, entry)| (*n, entry.clone())).collect();
@@ -287,7 +287,7 @@ impl Drop for Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use planaria::Clients;
+    use planaria::serving::Clients;
 
     #[test]
     fn only_who_has_the_key_can_cancel() {

@@ -15,6 +15,7 @@ use crate::reply::{Fragment, Reply, Severity};
 use crate::scales::Taken;
 use crate::server::{Phase, Shared};
 use crate::stream::Stream;
+use planaria::serving::ServedTicket;
 use planaria::{Error, SqlState, Ticket};
 use std::future::Future;
 use std::io;

@@ -2,6 +2,7 @@
 
 use crate::encode::Format;
 use crate::read::{Reader, text, violation};
+use planaria::serving::ServedSession;
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlState, Type};
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
@@ -307,7 +308,7 @@ fn array(bytes: &[u8], element: &Type) -> Result<Datum> {
 mod tests {
     use super::*;
     use crate::encode;
-    use planaria::ValueRef;
+    use planaria::serving::ValueRef;
 
     /// What is sent in binary form comes back.
     #[test]

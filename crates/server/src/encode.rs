@@ -1,6 +1,7 @@
 //! Values as the client wants them: text or binary, in PostgreSQL's own forms.
 
-use planaria::{Column, Datum, Numeric, Row, RowRef, Type, ValueRef};
+use planaria::serving::{RowRef, ValueRef};
+use planaria::{Column, Datum, Numeric, Row, Type};
 use planaria_base::datetime::Zone;
 use planaria_base::types::SystemType;
 use planaria_base::{datetime, oid, text_io};

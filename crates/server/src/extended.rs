@@ -10,7 +10,8 @@ use crate::query::named;
 use crate::read::Reader;
 use crate::shapes::shape;
 use crate::statements::id_of;
-use planaria::{Done, Error, Result, SqlState, Statement, StatementKind, Ticket, Type};
+use planaria::serving::{Done, ServedSession, ServedStatement, StatementKind};
+use planaria::{Error, Result, SqlState, Statement, Ticket, Type};
 use planaria_base::oid;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl Backend {
         if let Some(statement) = self.session()?.recall(text, &types) {
             return Ok(self.made(Some(statement), oids, shape));
         }
-        let mut parsed = planaria::parse(text)?;
+        let mut parsed = planaria::serving::parse(text)?;
         let Some(one) = parsed.pop() else {
             return Ok(self.made(None, oids, shape));
         };

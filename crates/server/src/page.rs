@@ -15,8 +15,10 @@ use crate::metrics::resident_bytes;
 use crate::server::Shared;
 use crate::throttle::Tried;
 use base64::Engine;
-use planaria::scram::Verifier;
-use planaria::{GraphKind, GraphRequest, Result, Rows};
+use planaria::graph::{GraphKind, GraphRequest};
+use planaria::serving::ServedDatabase;
+use planaria::serving::scram::Verifier;
+use planaria::{Result, Rows};
 use serde_json::{Value, json};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
@@ -69,7 +71,7 @@ pub(crate) fn graph(shared: &Shared, path: &str) -> Result<String, Refused> {
         names => names.join(", "),
     };
     let request = GraphRequest { procedures, ..GraphRequest::new(kind) };
-    let graph = shared.sessions.database().graph(&request).map_err(|_| Refused::Nothing)?;
+    let graph = request.graph(shared.sessions.database()).map_err(|_| Refused::Nothing)?;
     Ok(planaria_graph::svg(&graph, &what))
 }
 

@@ -7,7 +7,8 @@ use crate::backend::{Backend, How};
 use crate::copy;
 use crate::crew::blocking;
 use crate::read::{Reader, violation};
-use planaria::{Done, Parsed, Result, Statement, StatementKind};
+use planaria::serving::{Done, Parsed, ServedSession, StatementKind};
+use planaria::{Result, Statement};
 
 /// Before a longer text is parsed the other threads are told.
 const SHORT_TEXT_BYTES: usize = 4 << 10;
@@ -48,9 +49,9 @@ impl Backend {
             Some(statement) => self.run_alone(&statement, text),
             None => {
                 let parsed = if text.len() > SHORT_TEXT_BYTES {
-                    blocking(|| planaria::parse(text))
+                    blocking(|| planaria::serving::parse(text))
                 } else {
-                    planaria::parse(text)
+                    planaria::serving::parse(text)
                 };
                 match parsed {
                     Ok(statements) if statements.is_empty() => {

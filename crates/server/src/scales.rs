@@ -7,7 +7,8 @@
 //! sent away with it.
 
 use parking_lot::Mutex;
-use planaria::{Hold, Result};
+use planaria::Result;
+use planaria::serving::Hold;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What is less is not told.

@@ -18,6 +18,7 @@ use crate::stream::Stream;
 use crate::throttle::Throttle;
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::Mutex;
+use planaria::serving::ServedDatabase;
 use planaria::{Database, Error, Result, SqlState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,9 +137,9 @@ impl Server {
             throttle: Throttle::default(),
             open: AtomicUsize::new(0),
         });
-        let clients: Arc<dyn planaria::Clients> = shared.clients.clone();
+        let clients: Arc<dyn planaria::serving::Clients> = shared.clients.clone();
         shared.sessions.database().served_to(&clients);
-        let host: Arc<dyn planaria::Host> = shared.clone();
+        let host: Arc<dyn planaria::serving::Host> = shared.clone();
         shared.sessions.database().hosted_by(&host);
         hangups.hears(&shared);
         shared.tell_who_is_trusted();

@@ -7,7 +7,8 @@
 use crate::config::Config;
 use crate::server::Shared;
 use parking_lot::Mutex;
-use planaria::{Error, Host, HostChange, HostSetting, Options, Result, StatementStatistics};
+use planaria::serving::{Host, HostChange, HostSetting, ServedDatabase, StatementStatistics};
+use planaria::{Error, Options, Result};
 use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -10,7 +10,7 @@
 //! that was called least is forgotten, with its counts.
 
 use parking_lot::Mutex;
-use planaria::{RoleId, StatementStatistics};
+use planaria::serving::{RoleId, StatementStatistics};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;

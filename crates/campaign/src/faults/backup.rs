@@ -3,6 +3,7 @@
 use super::setting::{Prepared, text};
 use super::{Outcome, Verdict};
 use crate::script::StepClock;
+use planaria::lab::LabDatabase;
 use planaria_sim::disk::{SimDisk, Survival};
 
 /// Operations of a backup that are struck; there are fewer.

@@ -3,6 +3,7 @@
 use super::damage::Left;
 use crate::model::{Model, State};
 use crate::script::{Script, StepClock};
+use planaria::lab::LabOptions;
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme};
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::SimDisk;

@@ -7,6 +7,7 @@
 use super::crash::survival;
 use super::setting::{Prepared, text};
 use super::{Outcome, Verdict};
+use planaria::lab::LabOptions;
 use planaria::{Database, Durability, LogKind, Options, Result, Scheme, Session};
 use planaria_base::sync::thread;
 use planaria_sim::dice::Dice;

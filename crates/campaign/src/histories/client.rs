@@ -1,6 +1,7 @@
 //! A client that writes down what it does and what it is answered.
 
 use super::program::{Do, Operation};
+use planaria::lab::LabSession;
 use planaria::{Error, Result, Rows, Session, SqlState};
 use planaria_base::sync::thread;
 use planaria_base::{CommitTs, Isolation};

@@ -3,6 +3,7 @@
 use super::record::Until;
 use crate::faults::setting::text;
 use planaria::checkpoint::Restore;
+use planaria::lab::{LabDatabase, LabRestore};
 use planaria::{Database, Options};
 use planaria_base::sync::thread;
 use planaria_base::{CommitTs, Epoch};

@@ -6,6 +6,7 @@
 
 use crate::histories::client::nothing_came_of_it;
 use crate::histories::program;
+use planaria::lab::LabSession;
 use planaria::{Database, Result, Session};
 use planaria_base::CommitTs;
 use planaria_sim::dice::Dice;

@@ -4,6 +4,7 @@
 //! drew, not as long as the database is open.
 
 use crate::histories::client::nothing_came_of_it;
+use planaria::lab::LabSession;
 use planaria::{Database, Result, Session};
 use planaria_base::CommitTs;
 use planaria_sim::dice::Dice;

@@ -1,5 +1,6 @@
 //! A fixed number of histories, and proof that the check can fail.
 
+use planaria::lab::LabOptions;
 use planaria::{Options, ProtocolKind};
 use planaria_campaign::histories::{Extent, Tally, batch_on, run};
 use planaria_protocol::Hosted;

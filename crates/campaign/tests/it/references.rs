@@ -2,6 +2,7 @@
 //! No child may be left without its parent, and none may be there twice. Procedures pause behind their checks, so
 //! that they meet.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Error, Options, ProtocolKind, Session};
 use planaria_protocol::silo::SiloWith;
 use planaria_sim::dice::Dice;

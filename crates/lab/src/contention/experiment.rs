@@ -1,6 +1,6 @@
 //! What an experiment is, as data.
 
-use planaria::Pauses;
+use planaria::lab::Pauses;
 use std::time::Duration;
 
 /// An experiment of a paper.

@@ -1,9 +1,8 @@
 //! Schemes that are compared: those of the shelf, and upper bounds that lose updates.
 
 use super::experiment::Experiment;
-use planaria::{
-    BackoffKind, Database, Durability, Error, LogKind, Options, ProtocolKind, Result, SqlState, UpperBound,
-};
+use planaria::lab::{LabOptions, UpperBound};
+use planaria::{BackoffKind, Database, Durability, Error, LogKind, Options, ProtocolKind, Result, SqlState};
 
 /// A scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

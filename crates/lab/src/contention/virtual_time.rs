@@ -14,7 +14,8 @@
 use super::run::Settings;
 use super::scheme::Scheme;
 use crate::load::{Load, Measured};
-use planaria::{Error, Pauses, Result, SqlState};
+use planaria::lab::Pauses;
+use planaria::{Error, Result, SqlState};
 use planaria_sim::scheduler::{self, Prices};
 use planaria_workload::{Parameters, Suite};
 use serde::Serialize;

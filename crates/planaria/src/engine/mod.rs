@@ -106,9 +106,9 @@ pub(crate) struct Engine {
     pub(crate) started: i64,
     pub(crate) recovery: Mutex<Option<RecoveryReport>>,
     /// Who is connected to the server, if there is one.
-    pub(crate) clients: crate::clients::Lent<dyn crate::Clients>,
+    pub(crate) clients: crate::serving::clients::Lent<dyn crate::serving::Clients>,
     /// The server itself.
-    pub(crate) host: crate::clients::Lent<dyn crate::Host>,
+    pub(crate) host: crate::serving::clients::Lent<dyn crate::serving::Host>,
     pub(crate) open_snapshots: open_snapshots::SnapshotList,
     /// What transaction blocks read.
     pub(crate) block_moments: open_snapshots::BlockMoments,

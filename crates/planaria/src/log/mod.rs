@@ -23,7 +23,8 @@ mod verify;
 pub(crate) use entry::datum;
 pub use entry::{Body, Change, ChangeKind, Entry, Field};
 pub use summary::{ChangeTotal, KindTotal, ProcedureTotal, Summary};
-pub use verify::{Replayed, TableVerdict, Verification, verify, verify_device};
+pub(crate) use verify::verify_device;
+pub use verify::{Replayed, TableVerdict, Verification, verify};
 
 use crate::engine::decode_catalog;
 use entry::Names;
@@ -144,9 +145,7 @@ impl LogView {
         LogView::open_device(Arc::new(device(path.as_ref())?))
     }
 
-    /// The same on any device: for tests on a simulated disk.
-    #[doc(hidden)]
-    pub fn open_device(device: Arc<dyn Device>) -> Result<LogView> {
+    pub(crate) fn open_device(device: Arc<dyn Device>) -> Result<LogView> {
         LogView::open_from(device.clone(), device)
     }
 

@@ -64,9 +64,7 @@ pub fn verify(path: impl AsRef<Path>, scheme: Scheme, threads: usize) -> Result<
     verify_device(&|| Ok(Arc::new(device(path.as_ref())?)), scheme, threads)
 }
 
-/// The same on any device: for tests on a simulated disk.
-#[doc(hidden)]
-pub fn verify_device(
+pub(crate) fn verify_device(
     device: &dyn Fn() -> Result<Arc<dyn Device>>,
     scheme: Scheme,
     threads: usize,

@@ -2,6 +2,7 @@
 
 use crate::engine::program::refusal::{key_of_another, not_serialized, schema_changed};
 use crate::engine::schema_version::LogAs;
+use crate::serving::ServedTicket;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};

@@ -16,7 +16,7 @@ use planaria_base::sync::{Instant, thread};
 use std::time::Duration;
 
 /// What a session does in the midst of its calls and single statements. See
-/// [`Session::pause`](crate::Session::pause).
+/// [`LabSession::pause`](crate::lab::LabSession::pause).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pauses {
     /// Gives its processor away after so many operations on tables; never with 0.
@@ -26,7 +26,7 @@ pub struct Pauses {
     /// What fails is repeated from the beginning, also where the scheme could heal it: calls as Wu's thesis has
     /// ad hoc transactions (§3.4.8).
     pub unhealed: bool,
-    /// Takes the time of attempts in vain ([`Session::time_lost`](crate::Session::time_lost)).
+    /// Takes the time of attempts in vain ([`LabSession::time_lost`](crate::lab::LabSession::time_lost)).
     pub timed: bool,
 }
 

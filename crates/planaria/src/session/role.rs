@@ -1,7 +1,7 @@
 //! SET ROLE and SET SESSION AUTHORIZATION; passwords on their way into the catalog. See [`user`](crate::session::user).
 
 use crate::notice::Notice;
-use crate::scram::Verifier;
+use crate::serving::scram::Verifier;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};

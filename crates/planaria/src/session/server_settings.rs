@@ -1,6 +1,6 @@
 //! Settings that are the server's, as a session sees and changes them: SHOW, SET, ALTER SYSTEM.
 
-use crate::host::{Host, HostChange, not_of_a_session, setting};
+use crate::serving::host::{Host, HostChange, not_of_a_session, setting};
 use crate::session::StatementResult;
 use crate::session::answer::{done, table_result};
 use crate::session::core::{Block, SessionCore};

@@ -2,8 +2,8 @@
 
 use super::relations::system_relation;
 use super::{Amount, Facts, definitions, describe, privileges};
-use crate::clients::{Signal, signal};
-use crate::host;
+use crate::serving::clients::{Signal, signal};
+use crate::serving::host;
 use crate::session::server_settings::{check_settable, check_superuser};
 use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;

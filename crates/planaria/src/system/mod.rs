@@ -40,8 +40,8 @@ pub(crate) use vitals::{
     Vitals,
 };
 
-use crate::clients::Clients;
-use crate::host::Host;
+use crate::serving::clients::Clients;
+use crate::serving::host::Host;
 use crate::settings::Settings;
 use planaria_base::RoleId;
 use planaria_catalog::Catalog;

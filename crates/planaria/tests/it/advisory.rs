@@ -1,5 +1,6 @@
 //! Advisory locks of several sessions: who waits for whom, what repeated statements lock, what ends a wait.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Error, Options, ProtocolKind, Session, SqlState};
 use planaria_sim::disk::SimDisk;
 use std::sync::mpsc::{Receiver, channel};

@@ -1,6 +1,6 @@
 //! A crash in the middle of an epoch: ARIES redoes what it finds of the epoch, and undoes it.
 
-use planaria::log::verify_device;
+use planaria::lab::{LabOptions, verify_log};
 use planaria::{Database, Durability, LogKind, Options, Scheme, Session};
 use planaria_sim::disk::{SimDisk, Survival};
 
@@ -50,7 +50,7 @@ fn what_was_redone_of_a_torn_epoch_is_undone() {
         disk.crash(Survival::Chance);
         // Not written to: serial replay, which knows nothing of what is torn, says what must come out.
         for threads in [1, 2] {
-            let found = verify_device(&|| Ok(disk.device()), Scheme::Aries, threads).expect("replays");
+            let found = verify_log(&|| Ok(disk.device()), Scheme::Aries, threads).expect("replays");
             assert!(found.is_clean(), "seed {seed}: {found:?}");
         }
         let db =

@@ -1,5 +1,6 @@
 //! Routines whose bodies nobody looked at when they were created, as a dump has them: before their tables.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 

@@ -1,6 +1,8 @@
 //! Checkpoints of a whole database: what they hold, what the log after them means, and what crashes, damage
 //! and a full disk leave.
 
+use planaria::lab::LabOptions;
+use planaria::serving::ServedSession;
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, SqlState};
 use planaria_sim::disk::{SimDisk, Survival};
 

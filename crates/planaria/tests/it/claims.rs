@@ -1,5 +1,6 @@
 //! Transaction blocks that meet on a row: they wait for each other, as they do in PostgreSQL.
 
+use planaria::serving::ServedSession;
 use planaria::{Database, Error, Options, ProtocolKind, Session, SqlState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -592,9 +593,9 @@ fn long_statements_see_claims_too(protocol: ProtocolKind) {
 /// The statement of a client's making that ends the engine's thread: nobody waits for it for ever.
 fn a_session_that_panics_lets_go(protocol: ProtocolKind) {
     struct Panics;
-    impl planaria::RowSink for Panics {
+    impl planaria::serving::RowSink for Panics {
         fn restart(&mut self) {}
-        fn row(&mut self, _row: planaria::RowRef<'_>) -> Result<(), Error> {
+        fn row(&mut self, _row: planaria::serving::RowRef<'_>) -> Result<(), Error> {
             panic!("on purpose")
         }
     }

@@ -1,5 +1,6 @@
 //! COMMENT ON: kept with what it is about, through renames, replacements, crashes and every scheme of recovery.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 

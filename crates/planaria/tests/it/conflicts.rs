@@ -1,7 +1,8 @@
 //! What makes a transaction block fail: rows that it read, or that came where it looked, and that others have
 //! committed. Nothing else does; so of blocks that are in each other's way the first to commit wins.
 
-use planaria::{Database, Options, Pauses, ProtocolKind, Session, SqlState};
+use planaria::lab::{LabSession, Pauses};
+use planaria::{Database, Options, ProtocolKind, Session, SqlState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;

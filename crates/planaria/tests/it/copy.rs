@@ -1,5 +1,6 @@
 //! A copy of a database: its own rows, its own log, recovered onto the state it began with.
 
+use planaria::lab::LabDatabase;
 use planaria::{Database, Options};
 use planaria_sim::disk::SimDisk;
 

@@ -1,6 +1,7 @@
 //! Procedures over tables of random shapes, whose statements find their rows by every kind of predicate over the
 //! key: each can be called, is logged as a call or by its rows, and every scheme of recovery restores the same.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 

@@ -1,6 +1,7 @@
 //! Foreign keys that are DEFERRABLE INITIALLY DEFERRED: checked when the transaction commits, against what is there
 //! then.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, Session};
 use planaria_sim::disk::SimDisk;
 

@@ -1,7 +1,8 @@
 //! Whatever a transaction computes from more than its logged inputs is in the log: what is there after a recovery
 //! is what was there before, by every scheme, from every kind of log, not merely the same by all of them.
 
-use planaria::log::{LogView, verify_device};
+use planaria::lab::{LabOptions, open_log, verify_log};
+use planaria::log::LogView;
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, SqlState};
 use planaria_base::WallClock;
 use planaria_sim::disk::{SimDisk, Survival};
@@ -63,7 +64,7 @@ fn survives(work: &dyn Fn(&Database)) {
                 options(scheme).open_device(disk.device()).unwrap_or_else(|e| panic!("{kind} {scheme}: {e}"));
             assert_eq!(contents(&db), expected, "{kind} by {scheme}");
         }
-        let found = verify_device(&|| Ok(disk.device()), Scheme::LlrP, 2).expect("can be replayed");
+        let found = verify_log(&|| Ok(disk.device()), Scheme::LlrP, 2).expect("can be replayed");
         assert!(found.is_clean(), "{kind}");
         let digests = found.tables.iter().map(|t| t.digests[0].clone().expect("is there"));
         let mut expected = expected.1;
@@ -343,7 +344,7 @@ fn defaults_of_parameters_are_computed_in_each_call() {
 
 /// How the calls of the procedures are in a command log: so many as calls.
 fn calls(disk: &SimDisk) -> Vec<String> {
-    let view = LogView::open_device(disk.device()).expect("opens");
+    let view = open_log(disk.device()).expect("opens");
     let mut calls = Vec::new();
     view.read(&Default::default(), usize::MAX, &mut |entry| {
         if let planaria::log::Body::Call { procedure, .. } = &entry.body {

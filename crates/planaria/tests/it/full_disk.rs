@@ -1,6 +1,7 @@
 //! While there is no room on the disk, what has entered the log waits: it cannot be undone any more. Who is cancelled,
 //! or out of time, meanwhile, is told so, and not that nothing was done.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Options, Session, SqlState};
 use planaria_sim::disk::{SimDisk, Survival};
 use std::time::Duration;

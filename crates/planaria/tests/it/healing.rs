@@ -2,9 +2,10 @@
 //! log nobody can tell. `docs/design/healing.md` names the requirements (H1 to H17).
 
 use crate::determinism::{KINDS, contents};
+use planaria::lab::LabOptions;
+use planaria::serving::{Client, ClientState, Clients, ServedDatabase, Signal};
 use planaria::{
-    Client, ClientState, Clients, Database, Error, Healing, LogKind, Options, ProtocolKind, Scheme, Session,
-    Signal, SqlState, Waiting,
+    Database, Error, Healing, LogKind, Options, ProtocolKind, Scheme, Session, SqlState, Waiting,
 };
 use planaria_base::{RoleId, WallClock};
 use planaria_sim::disk::{SimDisk, Survival};

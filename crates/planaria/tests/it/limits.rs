@@ -1,6 +1,7 @@
 //! Named limits, each with its error; and that nothing a client sends ends the process: what is nested, long
 //! or endless is refused, or runs, on a thread with no more stack than any has (2 MiB).
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Error, Options, Session};
 
 /// Runs on a thread with a stack as the server's have.

@@ -291,7 +291,7 @@ fn statements_are_read_in_linear_work() {
     for statement in ["SELECT 1;", ";", "BEGIN;", "SELECT ';' /* ; */;\n"] {
         let read = |n: usize| {
             let before = worked().expect("debug assertions are on");
-            let _ = planaria::parse(&statement.repeat(n / statement.len()));
+            let _ = planaria::serving::parse(&statement.repeat(n / statement.len()));
             worked().expect("as before") - before
         };
         is_linear(statement, read(SMALL), read(LARGE), true);

@@ -1,6 +1,7 @@
 //! A database comes back with the same rows whatever its log holds: calls, after-images, locations or
 //! changed words, by one kind throughout or another after each restart.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Durability, LogKind, Options, ProtocolKind, Session, SqlState};
 
 const KINDS: [LogKind; 5] =
@@ -125,7 +126,7 @@ fn kinds_mix_in_one_log() {
 /// Under a scheme that promises no order of commits in which calls repeat, calls are logged by the rows they change.
 #[test]
 fn calls_without_an_order_are_logged_by_values() {
-    use planaria::log::{Body, Filter, LogView};
+    use planaria::log::{Body, Filter};
     type WithoutOrder = planaria_protocol::silo::SiloWith<true, true, false>;
     let disk = planaria_sim::disk::SimDisk::new(1);
     let db = Options::new().open_device_over::<WithoutOrder>(disk.device()).unwrap();
@@ -140,7 +141,7 @@ fn calls_without_an_order_are_logged_by_values() {
     db.close().unwrap();
 
     let mut images = 0;
-    let view = LogView::open_device(disk.device()).unwrap();
+    let view = planaria::lab::open_log(disk.device()).unwrap();
     view.read(&Filter::default(), usize::MAX, &mut |entry| match entry.body {
         Body::Call { procedure, .. } => panic!("{procedure} is logged as a call"),
         Body::Effects { changes } => images += changes.iter().filter(|c| c.object == "item").count(),

@@ -1,5 +1,6 @@
 //! What the log holds of calls, and that it is enough.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme, SqlState};
 use planaria_base::Epoch;
 use planaria_log::{Effect, Keeping, LogReader, RecordBody};

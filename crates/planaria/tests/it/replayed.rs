@@ -1,5 +1,6 @@
 //! What referential actions and volatile conditions did comes back from a log of calls, whatever replays it.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 

@@ -1,8 +1,10 @@
 //! Rights: that they are recovered with the log, that no password is in it, that calls of those who
 //! have all rights are logged as calls, and that a revoked right is missed at once.
 
-use planaria::scram::Verifier;
-use planaria::{Database, Error, Options, Result, SessionState, SqlState};
+use planaria::lab::LabOptions;
+use planaria::serving::scram::Verifier;
+use planaria::serving::{ServedDatabase, ServedSession, SessionState};
+use planaria::{Database, Error, Options, Result, SqlState};
 use planaria_sim::disk::SimDisk;
 
 fn denied(outcome: Result<impl Sized>) -> String {

@@ -1,6 +1,7 @@
 //! Schema changes between calls, in a schema that has many tables: replay looks at the whole schema only now and
 //! then, and replays in between what comes, one by one.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme, Session};
 use planaria_sim::disk::SimDisk;
 

@@ -1,6 +1,7 @@
 //! Changes of the schema in transaction blocks: with rows before, between and after them, all or nothing, through
 //! crashes and by every scheme of recovery; and what the others do meanwhile.
 
+use planaria::lab::{LabDatabase, LabOptions};
 use planaria::{
     Database, Error, LogKind, Options, ProtocolKind, Scheme, Session, SqlState, TransactionStatus,
 };

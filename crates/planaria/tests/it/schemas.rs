@@ -1,5 +1,6 @@
 //! Schemas beside `public` and temporary relations: what the log has of them, and that they come back.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme, SqlState};
 use planaria_base::Epoch;
 use planaria_log::{LogReader, RecordBody};

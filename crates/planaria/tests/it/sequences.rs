@@ -1,5 +1,6 @@
 //! Sequences over rollbacks, clean restarts, checkpoints and crashes: what was given is not given again.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Error, LogKind, Options, Scheme, Session, SqlState};
 use planaria_sim::dice::Dice;
 use planaria_sim::disk::{SimDisk, Survival};

@@ -1,5 +1,6 @@
 //! What a session asks of itself: the time, its settings, its cursors; and when volatile outputs are computed.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Options, Session};
 use std::thread;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! The whole database on a disk that loses, tears and reorders what was not synced, flips bits,
 //! fails syncs and fills up.
 
+use planaria::lab::{LabDatabase, LabOptions};
 use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, SqlState};
 use planaria_sim::disk::{SimDisk, Survival};
 

@@ -1,5 +1,6 @@
 //! Transactions that are READ ONLY read a snapshot; what only reads gets through whatever others do.
 
+use planaria::serving::ServedSession;
 use planaria::{Database, Options, ProtocolKind, Session};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,7 @@
 //! Triggers are part of the programs that fire them: how calls that fire some are logged, and what a restart makes of that.
 
 use crate::logged::logged;
+use planaria::lab::LabOptions;
 use planaria::{Database, Options};
 use planaria_sim::disk::SimDisk;
 

@@ -1,6 +1,7 @@
 //! Changes in WITH within procedures: how their calls are logged, and what every scheme makes of that.
 
 use crate::logged::logged;
+use planaria::lab::LabOptions;
 use planaria::{LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 

@@ -6,7 +6,8 @@ use super::fields::Fields;
 use crate::decode::binary_datum;
 use crate::encode::{self, Format};
 use crate::read::Reader;
-use planaria::{Column, Datum, Error, Result, RowRef, SqlState, Type};
+use planaria::serving::RowRef;
+use planaria::{Column, Datum, Error, Result, SqlState, Type};
 
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 /// Signature, flags, length of an extension.

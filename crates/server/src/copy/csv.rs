@@ -3,7 +3,8 @@
 use super::fields::Fields;
 use super::{Forced, Front};
 use crate::encode;
-use planaria::{Column, CopyOptions, Error, Result, RowRef, SqlState, ValueRef};
+use planaria::serving::{CopyOptions, RowRef, ValueRef};
+use planaria::{Column, Error, Result, SqlState};
 
 /// The line in front: newlines between quotes belong to a value.
 pub(super) fn front(data: &[u8], last: bool, options: &CopyOptions) -> Result<Front> {
@@ -157,7 +158,7 @@ fn value_out(out: &mut Vec<u8>, text: &[u8], options: &CopyOptions, forced: bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use planaria::{CopyColumns, CopyFormat, CopyHeader};
+    use planaria::serving::{CopyColumns, CopyFormat, CopyHeader};
 
     fn options() -> CopyOptions {
         CopyOptions {

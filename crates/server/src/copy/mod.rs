@@ -17,10 +17,12 @@ use crate::read::{Reader, text as utf8, violation};
 use crate::reply::Reply;
 use crate::scales::Taken;
 use fields::Fields;
-use planaria::{Column, CopiedRow, CopyColumns, CopyForm, CopyTriggers, Done, Session};
-use planaria::{
-    CopyFormat, CopyHeader, CopyOptions, Error, Result, RowRef, RowSink, SqlState, Statement, Type,
+use planaria::serving::{
+    CopiedRow, CopyColumns, CopyForm, CopyTriggers, Done, ServedSession, ServedStatement,
 };
+use planaria::serving::{CopyFormat, CopyHeader, CopyOptions, RowRef, RowSink};
+use planaria::{Column, Session};
+use planaria::{Error, Result, SqlState, Statement, Type};
 use planaria_base::watch;
 use std::time::Instant;
 

@@ -2,7 +2,8 @@
 //! come: counted, not timed ([`planaria_base::watch::worked`]).
 
 use super::*;
-use planaria::{Database, Session, parse};
+use planaria::serving::{ServedSession, parse};
+use planaria::{Database, Session};
 use planaria_base::watch::worked;
 
 /// Data of one line, or of many.

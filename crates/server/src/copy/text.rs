@@ -4,7 +4,8 @@ use super::Front;
 use super::fields::Fields;
 use crate::encode;
 use crate::read::CHARACTER_NOT_IN_REPERTOIRE;
-use planaria::{Column, CopyOptions, Error, Result, RowRef, SqlState, ValueRef};
+use planaria::serving::{CopyOptions, RowRef, ValueRef};
+use planaria::{Column, Error, Result, SqlState};
 
 /// The line in front.
 pub(super) fn front(data: &[u8], last: bool) -> Front {
@@ -178,7 +179,7 @@ fn escape(out: &mut Vec<u8>, text: &[u8], delimiter: u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use planaria::{CopyColumns, CopyFormat, CopyHeader};
+    use planaria::serving::{CopyColumns, CopyFormat, CopyHeader};
 
     fn options() -> CopyOptions {
         CopyOptions {

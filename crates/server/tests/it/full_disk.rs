@@ -3,6 +3,7 @@
 //! is told nothing of what was done.
 
 use crate::common;
+use planaria::lab::LabOptions;
 
 use common::{Client, Running, shown};
 use planaria::Options;

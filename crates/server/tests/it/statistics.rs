@@ -3,7 +3,8 @@
 use crate::common;
 
 use common::Running;
-use planaria::{Database, Error, HostChange, HostSetting, Options, Result, SqlState};
+use planaria::serving::{HostChange, HostSetting};
+use planaria::{Database, Error, Options, Result, SqlState};
 use planaria_server::{Config, Read, Server, Source};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

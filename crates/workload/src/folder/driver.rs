@@ -8,9 +8,8 @@ use super::{Body, Folder, Transaction, sql};
 use crate::inputs::Inputs;
 use crate::parameters::Mix;
 use crate::suite::{Draws, Driver};
-use planaria::{
-    Error, PreparedCall, Result, RowRef, RowSink, Session, SqlState, Statement, Submitted, Ticket, Type,
-};
+use planaria::serving::{RowRef, RowSink, ServedSession};
+use planaria::{Error, PreparedCall, Result, Session, SqlState, Statement, Submitted, Ticket, Type};
 
 struct Client {
     transactions: Vec<Ready>,

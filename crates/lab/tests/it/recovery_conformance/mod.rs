@@ -21,6 +21,7 @@
 mod cases;
 
 use cases::{Case, Step};
+use planaria::lab::LabDatabase;
 use planaria::{Database, LogKind, Options, ProtocolKind, Scheme, Session};
 use planaria_sim::disk::{SimDisk, Survival};
 use planaria_workload::Suite;

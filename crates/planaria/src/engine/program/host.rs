@@ -3,7 +3,6 @@
 //! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
 //! same order, to the same program.
 
-use crate::clients::{Clients, Lent};
 use crate::engine::channels::{Channels, Ears, Said, Saying};
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::cancel::Cancel;
@@ -17,6 +16,7 @@ use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
 use crate::row::{Column, Row};
+use crate::serving::clients::{Clients, Lent};
 use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
@@ -294,7 +294,7 @@ pub(crate) struct SessionHost<'a> {
     /// Who is connected.
     pub(crate) clients: &'a Lent<dyn Clients>,
     /// The server itself.
-    pub(crate) host: &'a Lent<dyn crate::host::Host>,
+    pub(crate) host: &'a Lent<dyn crate::serving::host::Host>,
     /// When the engine was started.
     pub(crate) started: i64,
     /// Columns of the answer that are shown as names: `regclass` and the like.

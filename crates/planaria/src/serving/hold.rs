@@ -5,7 +5,7 @@ use crate::api::EngineHandle;
 use planaria_base::Result;
 use std::sync::Arc;
 
-/// So much memory, until it is dropped. See [`Database::hold`](crate::Database::hold).
+/// So much memory, until it is dropped. See [`Database::hold`](crate::serving::ServedDatabase::hold).
 pub struct Hold {
     engine: Arc<EngineHandle>,
     bytes: u64,

@@ -1,7 +1,7 @@
 //! Clients of a server, as SQL sees them: `pg_stat_activity`, `pg_cancel_backend`, `pg_terminate_backend`.
 //!
 //! The engine knows sessions, and only while they have something to do; who is connected is known to the
-//! server. So the server lends the engine a [`Clients`], see [`crate::Database::served_to`].
+//! server. So the server lends the engine a [`Clients`], see [`crate::serving::ServedDatabase::served_to`].
 
 use planaria_base::sync::RwLock;
 use planaria_base::{Error, Result, RoleId, SqlState};

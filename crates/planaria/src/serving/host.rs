@@ -1,7 +1,7 @@
 //! What the server around the engine tells SQL of itself: its settings (`SHOW`, `pg_settings`, `ALTER SYSTEM`,
 //! `pg_reload_conf`) and what statements have taken (`pg_stat_statements`).
 //!
-//! The engine has none of it: the server lends it a [`Host`], see [`crate::Database::hosted_by`]. Where nobody does, there are
+//! The engine has none of it: the server lends it a [`Host`], see [`crate::serving::ServedDatabase::hosted_by`]. Where nobody does, there are
 //! no such settings and no statistics.
 
 use planaria_base::{Error, Result, RoleId, SqlState};

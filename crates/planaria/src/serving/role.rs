@@ -14,7 +14,7 @@ pub struct Role {
     /// Whether no rights are checked.
     pub superuser: bool,
     /// The verifier of its password, in PostgreSQL's text form; parse it as a
-    /// [`Verifier`](crate::scram::Verifier). `None`: no password opens it.
+    /// [`Verifier`](crate::serving::scram::Verifier). `None`: no password opens it.
     pub verifier: Option<String>,
     /// Until when the password holds: microseconds since 2000-01-01 UTC, `i64::MAX` for ever. `None`: for
     /// ever.
