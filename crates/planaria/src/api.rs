@@ -1,6 +1,7 @@
 //! The way in: what an engine and its sessions can do.
 
 use crate::engine::Engine;
+use crate::engine::channels::{Channels, Mailbox};
 use crate::engine::checkpoint::FULL_SPEED;
 use crate::engine::checkpointer::Checkpointer;
 use crate::engine::collector::Collector;
@@ -65,6 +66,10 @@ impl EngineHandle {
     pub(crate) fn session(&self) -> Result<Box<SessionCore>> {
         self.0.check_open()?;
         Ok(Box::new(SessionCore::new(self.0.clone())?))
+    }
+
+    pub(crate) fn channels(&self) -> &Arc<Channels> {
+        &self.0.channels
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
@@ -334,6 +339,10 @@ impl SessionCore {
             true => self.engine.on_threads.began(self.worker),
             false => self.engine.on_threads.ended(self.worker),
         }
+    }
+    /// What comes for the session, if it listens to a channel.
+    pub(crate) fn inbox(&self) -> Option<Arc<Mailbox>> {
+        self.ears.mailbox().cloned()
     }
     /// Whether the session has advisory locks, which cannot be another one's.
     pub(crate) fn keeps_locks(&self) -> bool {

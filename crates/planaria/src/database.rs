@@ -8,6 +8,7 @@ use crate::options::{Options, RecoveryReport};
 use crate::owned::{Owned, caught};
 use crate::params::Params;
 use crate::row::Rows;
+use crate::session::channels::Listener;
 use crate::session::{Session, Transaction};
 use crate::stats::{CheckpointReport, Stats};
 use crate::trace;
@@ -56,6 +57,15 @@ impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").finish_non_exhaustive()
     }
+}
+
+/// Nobody could read what comes for a session of the pool.
+fn left_listening() -> Error {
+    Error::new(
+        SqlState::INVALID_PARAMETER_VALUE,
+        "LISTEN was run through a database, which would hear nothing",
+    )
+    .with_hint("Use Database::listen, or open a session with Database::session.")
 }
 
 /// Of a statement that has begun a transaction on a session that nobody has.
@@ -121,6 +131,11 @@ impl Database {
         caught(|| Ok(Session::new(self.0.engine.session()?)))
     }
 
+    /// Listens to channels (`NOTIFY`) from now on, without a session: see [`Listener`].
+    pub fn listen<'c>(&self, channels: impl IntoIterator<Item = &'c str>) -> Result<Listener> {
+        Listener::new(self.0.engine.channels(), channels)
+    }
+
     /// A new session of a role, as if it had logged in: what it may not do is refused. 28000 where the
     /// role does not exist or may not log in. [`Database::session`] is the first superuser's, who need not
     /// log in: whoever opens the database has its files.
@@ -144,6 +159,10 @@ impl Database {
             // Nobody could get at it any more: dropped, which rolls it back.
             drop(session);
             return outcome.and_then(|_| Err(left_open()));
+        }
+        if session.api.inbox().is_some() {
+            drop(session);
+            return outcome.and_then(|_| Err(left_listening()));
         }
         if !session.has_panicked() {
             self.0.pool.lock().push(session);

@@ -109,6 +109,7 @@ pub use planaria_derive::FromRow;
 #[cfg(feature = "derive")]
 pub use planaria_derive::Params;
 pub use row::{Column, ColumnIndex, FromDatum, Origin, Row, Rows};
+pub use session::channels::Listener;
 pub use session::{Canceller, PreparedCall, Session, StatementResult, Submitted, Transaction};
 pub use statement::{Statement, TransactionStatus};
 pub use stats::{CheckpointReport, CheckpointStats, Healing, Memory, Restart, Stats, Waiting};

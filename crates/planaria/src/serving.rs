@@ -61,6 +61,6 @@ pub use host::{Host, HostChange, HostSetting, StatementStatistics};
 pub use planaria_base::RoleId;
 pub use planaria_syntax::ast::copy::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use role::Role;
-pub use session::{ServedSession, SessionState};
+pub use session::{Inbox, ServedSession, SessionState};
 pub use statement::{CopyForm, Done, Parsed, ServedStatement, StatementKind, parse};
 pub use ticket::ServedTicket;

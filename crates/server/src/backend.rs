@@ -28,13 +28,14 @@ use crate::spool::Room;
 use crate::statement_log;
 use crate::statements::id_of;
 use planaria::serving::{
-    ClientState, Done, RowRef, RowSink, ServedDatabase, ServedSession, ServedStatement, SessionState,
+    ClientState, Done, Inbox, RowRef, RowSink, ServedDatabase, ServedSession, ServedStatement, SessionState,
     StatementKind,
 };
 use planaria::{Column, Error, Params, Result, Session, SqlState, Statement, Ticket, TransactionStatus};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// Settings whose value is reported when it changes, as far as it can.
@@ -306,6 +307,40 @@ impl Backend {
     /// Whether a transaction is open, of whatever kind.
     pub(crate) fn in_transaction(&self) -> bool {
         self.status() != TransactionStatus::Idle
+    }
+
+    /// What comes for the client, if it listens, and may hear it: no transaction is open.
+    fn inbox(&self) -> Option<Inbox> {
+        if self.in_transaction() {
+            return None;
+        }
+        match &self.session {
+            Some(session) => session.inbox(),
+            None => self.state.inbox(),
+        }
+    }
+
+    /// Adds what has come on channels to the reply.
+    pub(crate) fn tell(&mut self) {
+        if let Some(inbox) = self.inbox() {
+            while let Some(notification) = inbox.take() {
+                self.reply.notification(&notification);
+            }
+        }
+    }
+
+    /// Whether something came on a channel while the client is idle: it is in the reply now. Else the waker is woken when something
+    /// comes.
+    pub(crate) fn is_told(&mut self, waker: &Waker) -> bool {
+        if !self.reply.is_empty() {
+            return false;
+        }
+        let Some(inbox) = self.inbox() else { return false };
+        let Poll::Ready(Some(first)) = inbox.poll(waker) else { return false };
+        self.reply.notification(&first);
+        self.tell();
+        self.flush = true;
+        true
     }
 
     /// Whether the open transaction is implicit.

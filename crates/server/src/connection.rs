@@ -165,10 +165,15 @@ impl Connection {
             // Those whose messages have come by now commit first: one sync for all of them.
             tokio::task::yield_now().await;
         }
-        let Backend { reply, key, shared, closing, scales, deadline, .. } = &mut self.backend;
+        let Backend { key, deadline, .. } = &mut self.backend;
+        let waited = until_on_disk(key, *deadline, pending).await;
+        if waited.is_ok() {
+            self.backend.tell();
+        }
+        let Backend { reply, key, shared, closing, scales, .. } = &mut self.backend;
         let blocked = || key.waits(WRITES);
         let timeout = shared.config().write_timeout;
-        let waited = match until_on_disk(key, *deadline, pending).await {
+        let waited = match waited {
             Ok(Some(_)) if key.terminated() => {
                 // Nothing is said of what was done, as it may be lost.
                 reply.clear();
@@ -223,7 +228,10 @@ impl Connection {
                 return read.map_ok(Some);
             }
             self.backend.key.woken_by(context.waker());
-            if self.backend.key.terminated() || self.phase.has_changed().unwrap_or(true) {
+            if self.backend.key.terminated()
+                || self.phase.has_changed().unwrap_or(true)
+                || self.backend.is_told(context.waker())
+            {
                 return Poll::Ready(Ok(None));
             }
             Poll::Pending
@@ -236,6 +244,10 @@ impl Connection {
         let waits = self.backend.idle_timeout();
         loop {
             self.backend.key.rests(self.backend.client_state());
+            if self.backend.flush {
+                // Something came on a channel.
+                self.send().await?;
+            }
             let stopping = matches!(*self.phase.borrow_and_update(), Phase::Stopping)
                 || !matches!(*self.phase.borrow(), Phase::Running) && !self.backend.in_transaction();
             if stopping || self.backend.key.terminated() {

@@ -2,7 +2,7 @@
 
 use crate::encode::{self, Format};
 use crate::spool::Slice;
-use planaria::{Column, Error, Notice, SqlState};
+use planaria::{Column, Error, Notice, Notification, SqlState};
 use planaria_base::oid;
 
 /// What the client hears. Messages stand whole in `bytes`, but for one that is being written; those that are too
@@ -338,6 +338,22 @@ impl Reply {
             notice.detail.as_deref(),
             notice.hint.as_deref(),
         );
+    }
+
+    /// What was said on a channel. It goes in front of the last message, if that is ReadyForQuery.
+    pub(crate) fn notification(&mut self, notification: &Notification) {
+        const READY: usize = 6;
+        let mut own = Reply::default();
+        let m = own.begin(b'A');
+        own.bytes.extend_from_slice(&notification.process.to_be_bytes());
+        for text in [&notification.channel, &notification.payload] {
+            own.bytes.extend_from_slice(text.as_bytes());
+            own.bytes.push(0);
+        }
+        own.end(m);
+        let len = self.bytes.len();
+        let is_ready = len >= READY && self.bytes[len - READY..].starts_with(&[b'Z', 0, 0, 0, 5]);
+        self.insert(if is_ready { len - READY } else { len }, &own.bytes);
     }
 
     /// A warning of the server's own.

@@ -40,6 +40,8 @@ pub struct Client {
     /// The address of the host.
     peer: Option<IpAddr>,
     on_notice: fn(&Told),
+    /// What was said on channels that the session listens to, for people.
+    heard: Vec<String>,
 }
 
 /// What a server says of an error, or of less.
@@ -229,7 +231,7 @@ impl Client {
             let (input, status) = (BytesMut::new(), b'I');
             let address = address.clone();
             let mut client =
-                Client { socket, input, key: (0, 0), address, status, encrypted, peer, on_notice };
+                Client { socket, input, key: (0, 0), address, status, encrypted, peer, on_notice, heard: Vec::new() };
             client.log_in(ask)?;
             Ok(client)
         };
@@ -341,6 +343,11 @@ impl Client {
         Canceller { address: self.address.clone(), key: self.key }
     }
 
+    /// What was said on channels that the session listens to since it was last asked for, a line each.
+    pub fn take_heard(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.heard)
+    }
+
     /// Who is connected, to what.
     pub fn address(&self) -> &Address {
         &self.address
@@ -408,6 +415,17 @@ impl Client {
                     let _ = output.write_all(body.data());
                 }
                 Message::NoticeResponse(body) => (self.on_notice)(&told(body.fields())?),
+                Message::NotificationResponse(body) => {
+                    let with = match body.message()? {
+                        "" => String::new(),
+                        payload => format!(" with payload \"{payload}\""),
+                    };
+                    self.heard.push(format!(
+                        "Asynchronous notification \"{}\"{with} received from server process with PID {}.",
+                        body.channel()?,
+                        body.process_id()
+                    ));
+                }
                 Message::ErrorResponse(body) => {
                     let told = told(body.fields())?;
                     if matches!(told.severity.as_str(), "FATAL" | "PANIC") {

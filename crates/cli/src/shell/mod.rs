@@ -467,6 +467,9 @@ impl Shell {
         if self.timing {
             println!("{}", shown_time(time));
         }
+        for line in self.client.take_heard() {
+            println!("{line}");
+        }
         next
     }
 

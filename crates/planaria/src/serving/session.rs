@@ -1,5 +1,6 @@
 //! A session as a server has it: statements parsed before, run without waiting for the disk; one session for many clients.
 
+use crate::engine::channels::{Mailbox, Notification};
 use crate::params::Params;
 use crate::row::{Column, Rows};
 use crate::sealed::Sealed;
@@ -14,6 +15,7 @@ use planaria_base::{Result, RoleId, Type};
 use planaria_syntax::ast;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::task::{Poll, Waker};
 use std::time::Instant;
 
 /// What a client's session is between transactions: settings, statements named by PREPARE, last
@@ -21,6 +23,28 @@ use std::time::Instant;
 /// open: see [`ServedSession::swap_state`].
 #[derive(Default)]
 pub struct SessionState(KeptState);
+
+impl SessionState {
+    /// What comes for the client, if it listens to a channel.
+    pub fn inbox(&self) -> Option<Inbox> {
+        self.0.inbox().cloned().map(Inbox)
+    }
+}
+
+/// Notifications for a client that listens (`LISTEN`). It hears them where no transaction of its is open.
+#[derive(Clone)]
+pub struct Inbox(Arc<Mailbox>);
+
+impl Inbox {
+    /// The next, if there is one.
+    pub fn take(&self) -> Option<Notification> {
+        self.0.take()
+    }
+    /// The same; where there is none, the waker is woken when one comes. Ready without one: none comes any more.
+    pub fn poll(&self, waker: &Waker) -> Poll<Option<Notification>> {
+        self.0.poll(waker)
+    }
+}
 
 /// A session that does what clients of a server say.
 pub trait ServedSession: Sealed {
@@ -65,6 +89,8 @@ pub trait ServedSession: Sealed {
     fn fail_transaction(&mut self);
     /// Whether the session has advisory locks: those stay with it, and end with it.
     fn keeps_locks(&self) -> bool;
+    /// What comes for the client, if it listens to a channel.
+    fn inbox(&self) -> Option<Inbox>;
     /// Exchanges what this session is with what another one was. Not while a transaction is open, nor while it
     /// [keeps locks](ServedSession::keeps_locks).
     fn swap_state(&mut self, state: &mut SessionState);
@@ -144,6 +170,9 @@ impl ServedSession for Session {
     }
     fn keeps_locks(&self) -> bool {
         self.api.keeps_locks()
+    }
+    fn inbox(&self) -> Option<Inbox> {
+        self.api.inbox().map(Inbox)
     }
     fn swap_state(&mut self, state: &mut SessionState) {
         self.api.swap_state(&mut state.0);

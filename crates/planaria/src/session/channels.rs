@@ -1,11 +1,13 @@
 //! LISTEN, UNLISTEN and NOTIFY in a session: see [`channels`](crate::engine::channels).
 
 use crate::Notification;
-use crate::engine::channels::{Place, Saying, check_channel};
+use crate::engine::channels::{Channels, Ears, Mailbox, Place, Saying, check_channel};
 use crate::session::answer::done;
 use crate::session::core::SessionCore;
 use crate::session::{Session, StatementResult};
-use planaria_base::{CommitTs, Result};
+use planaria_base::{CommitTs, Error, Result, SqlState};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 impl SessionCore {
@@ -99,12 +101,84 @@ impl Session {
     /// # Ok(()) }
     /// ```
     pub fn notification(&mut self) -> Option<Notification> {
-        if self.api.is_in_block() { None } else { self.api.ears.mailbox()?.take() }
+        if self.in_transaction() { None } else { self.api.inbox()?.take() }
     }
 
     /// The next notification, waiting for it at most so long. `None` where none came, the session listens to no channel, or a
     /// transaction block is open.
     pub fn wait_for_notification(&mut self, timeout: Duration) -> Option<Notification> {
-        if self.api.is_in_block() { None } else { self.api.ears.mailbox()?.wait(Some(timeout)) }
+        if self.in_transaction() { None } else { self.api.inbox()?.wait(Some(timeout)) }
+    }
+}
+
+/// Hears what is said on channels (`NOTIFY`), without a session: see [`Database::listen`].
+///
+/// ```
+/// # fn main() -> planaria::Result<()> {
+/// let db = planaria::Database::in_memory()?;
+/// let listener = db.listen(["orders"])?;
+/// db.execute_script(
+///     "CREATE TABLE orders (id int PRIMARY KEY);
+///      CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+///      BEGIN PERFORM pg_notify('orders', new.id::text); RETURN NULL; END $$;
+///      CREATE TRIGGER tell AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION tell()",
+/// )?;
+/// db.execute("INSERT INTO orders VALUES (1), (2)", ())?;
+/// assert_eq!(listener.recv().map(|n| n.payload).as_deref(), Some("1"));
+/// assert_eq!(listener.try_recv().map(|n| n.payload).as_deref(), Some("2"));
+/// assert_eq!(listener.try_recv(), None);
+/// # Ok(()) }
+/// ```
+pub struct Listener {
+    /// The channels are left when it is dropped.
+    _ears: Ears,
+    mailbox: Arc<Mailbox>,
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener").field("channels", &self._ears.channels()).finish()
+    }
+}
+
+impl Listener {
+    pub(crate) fn new<'c>(
+        home: &Arc<Channels>,
+        channels: impl IntoIterator<Item = &'c str>,
+    ) -> Result<Listener> {
+        let mut ears = Ears::default();
+        for channel in channels {
+            home.listen(channel, &mut ears)?;
+        }
+        let Some(mailbox) = ears.mailbox().cloned() else {
+            let message = "there is no channel to listen to";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        };
+        Ok(Listener { _ears: ears, mailbox })
+    }
+
+    /// The next notification; waits for it. `None`: the database was closed.
+    pub fn recv(&self) -> Option<Notification> {
+        self.mailbox.wait(None)
+    }
+
+    /// The same, waiting at most so long.
+    pub fn recv_timeout(&self, timeout: Duration) -> Option<Notification> {
+        self.mailbox.wait(Some(timeout))
+    }
+
+    /// The next notification, if it has come.
+    pub fn try_recv(&self) -> Option<Notification> {
+        self.mailbox.take()
+    }
+
+    /// The same for a future: where none has come, the one that asked last is woken when one does.
+    pub fn poll_recv(&self, context: &mut Context<'_>) -> Poll<Option<Notification>> {
+        self.mailbox.poll(context.waker())
+    }
+
+    /// The next notification; awaits it.
+    pub async fn next(&self) -> Option<Notification> {
+        std::future::poll_fn(|context| self.poll_recv(context)).await
     }
 }

@@ -1,7 +1,7 @@
 //! Statements as a server runs them: analysed ahead, their rows lent to a sink, the disk not waited
 //! for; and what a session keeps between transactions, so that one session can serve many clients.
 
-use crate::engine::channels::Ears;
+use crate::engine::channels::{Ears, Mailbox};
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::kind::{is_program, tag_name, utility_columns};
 use crate::params::Params;
@@ -39,6 +39,13 @@ pub(crate) struct KeptState {
     ears: Ears,
     /// `currval` of sequences.
     current: Vec<Option<i64>>,
+}
+
+impl KeptState {
+    /// What comes for the client, if it listens.
+    pub(crate) fn inbox(&self) -> Option<&Arc<Mailbox>> {
+        self.ears.mailbox()
+    }
 }
 
 /// Drops arguments that are parameters of type void, as PostgreSQL does: JDBC's `{? = call f(?)}` arrives as

@@ -48,6 +48,7 @@ mod look_ahead;
 mod memory_back;
 mod named;
 mod no_hang;
+mod notify;
 mod old_databases;
 mod planning;
 mod postgres;

@@ -13,6 +13,7 @@ mod full_disk;
 mod gate;
 mod limits;
 mod login;
+mod notify;
 mod page;
 mod protocol;
 mod statistics;
