@@ -160,7 +160,7 @@ impl Database {
             drop(session);
             return outcome.and_then(|_| Err(left_open()));
         }
-        if session.api.inbox().is_some() {
+        if !session.channels().is_empty() {
             drop(session);
             return outcome.and_then(|_| Err(left_listening()));
         }

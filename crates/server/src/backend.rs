@@ -557,7 +557,11 @@ impl Backend {
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "SAVEPOINT can only be used in transaction blocks",
             )),
-            StatementKind::Savepoint => Ok(false),
+            StatementKind::Chain if self.implicit => Err(Error::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "COMMIT AND CHAIN can only be used in transaction blocks",
+            )),
+            StatementKind::Savepoint | StatementKind::Chain => Ok(false),
             StatementKind::Program | StatementKind::Schema | StatementKind::Utility => {
                 if several {
                     self.begin_implicit()?;

@@ -30,7 +30,7 @@ mod pool;
 mod stream;
 mod transaction;
 
-pub use planaria::{Error, FromRow, Params, Result, Row, Rows, Session, SqlState};
+pub use planaria::{Error, FromRow, Listener, Notification, Params, Result, Row, Rows, Session, SqlState};
 pub use stream::RowStream;
 pub use transaction::Transaction;
 
@@ -77,6 +77,21 @@ impl Database {
     /// The database itself, for what is not here. What it does blocks the thread.
     pub fn blocking(&self) -> &planaria::Database {
         self.pool.database()
+    }
+
+    /// Listens to channels (`NOTIFY`) from now on: await [`Listener::next`]. `LISTEN` is for a session of one's own; one of the pool
+    /// forgets it when it goes back.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> planaria_tokio::Result<()> {
+    /// let db = planaria_tokio::Database::new(planaria::Database::in_memory()?);
+    /// let jobs = db.listen(["jobs"])?;
+    /// db.execute("NOTIFY jobs, '17'", ()).await?;
+    /// assert_eq!(jobs.next().await.map(|job| job.payload).as_deref(), Some("17"));
+    /// # Ok(()) }
+    /// ```
+    pub fn listen<'c>(&self, channels: impl IntoIterator<Item = &'c str>) -> Result<Listener> {
+        self.blocking().listen(channels)
     }
 
     /// Runs `work` with a session of the pool, on a thread that may block. Where this future is dropped, the statement that

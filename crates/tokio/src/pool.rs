@@ -92,6 +92,10 @@ impl Drop for Lent {
     fn drop(&mut self) {
         let Some(mut session) = self.session.take() else { return };
         let (pool, seat) = (self.pool.clone(), self.seat.take());
+        if !session.channels().is_empty() {
+            // Nobody could read what comes for it: it listens no more.
+            session.unlisten();
+        }
         if !session.in_transaction() {
             pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(session);
             return drop(seat);

@@ -230,8 +230,17 @@ impl Client {
             let (socket, encrypted, peer) = connect(address, mode)?;
             let (input, status) = (BytesMut::new(), b'I');
             let address = address.clone();
-            let mut client =
-                Client { socket, input, key: (0, 0), address, status, encrypted, peer, on_notice, heard: Vec::new() };
+            let mut client = Client {
+                socket,
+                input,
+                key: (0, 0),
+                address,
+                status,
+                encrypted,
+                peer,
+                on_notice,
+                heard: Vec::new(),
+            };
             client.log_in(ask)?;
             Ok(client)
         };

@@ -36,6 +36,8 @@ pub enum StatementKind {
     Commit,
     /// ROLLBACK
     Rollback,
+    /// COMMIT AND CHAIN, ROLLBACK AND CHAIN
+    Chain,
     /// SAVEPOINT, RELEASE, ROLLBACK TO
     Savepoint,
     /// A change of the schema.
@@ -51,6 +53,7 @@ impl StatementKind {
             ast::StatementKind::Transaction(T::Begin { .. }) => StatementKind::Begin,
             ast::StatementKind::Transaction(T::Commit) => StatementKind::Commit,
             ast::StatementKind::Transaction(T::Rollback) => StatementKind::Rollback,
+            ast::StatementKind::Transaction(T::CommitAndChain | T::RollbackAndChain) => StatementKind::Chain,
             ast::StatementKind::Transaction(_) => StatementKind::Savepoint,
             ast::StatementKind::Query(_)
             | ast::StatementKind::Insert(_)
@@ -163,9 +166,7 @@ impl ServedStatement for Statement {
     fn leaves_failed_transaction(&self) -> bool {
         matches!(
             &self.inner.statement.kind,
-            ast::StatementKind::Transaction(
-                ast::Transaction::Rollback | ast::Transaction::Commit | ast::Transaction::RollbackTo(_)
-            )
+            ast::StatementKind::Transaction(transaction) if transaction.leaves_failure()
         )
     }
 }

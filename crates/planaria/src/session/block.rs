@@ -58,6 +58,17 @@ impl SessionCore {
                 self.roll_back();
                 Ok(done("ROLLBACK"))
             }
+            Transaction::CommitAndChain | Transaction::RollbackAndChain => {
+                let commits = matches!(statement, Transaction::CommitAndChain);
+                let command = if commits { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
+                self.in_a_block(command)?;
+                let (read_only, isolation) = (self.read_only, self.isolation);
+                let ends = if commits { Transaction::Commit } else { Transaction::Rollback };
+                let ended = self.transaction_control(&ends)?;
+                let begins = Transaction::Begin { read_only: Some(read_only), isolation: Some(isolation) };
+                self.transaction_control(&begins)?;
+                Ok(ended)
+            }
             Transaction::Savepoint(name) => {
                 self.in_a_block("SAVEPOINT")?;
                 let at = match &self.reading {

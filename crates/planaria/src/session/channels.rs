@@ -86,6 +86,16 @@ impl SessionCore {
 }
 
 impl Session {
+    /// The channels that the session listens to, in the order in which it began.
+    pub fn channels(&self) -> &[String] {
+        self.api.ears.channels()
+    }
+
+    /// Listens to no channel any more, as `UNLISTEN *` outside of transactions. What came and was not read is gone.
+    pub fn unlisten(&mut self) {
+        self.api.ears = Ears::default();
+    }
+
     /// The next notification of a channel that the session listens to (`LISTEN`), if one has come. In a transaction block none
     /// comes, as in PostgreSQL: they are there when it is over.
     ///

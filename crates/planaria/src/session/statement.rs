@@ -21,7 +21,7 @@ use planaria_catalog::Wanted;
 use planaria_exec::Interrupt;
 use planaria_ir::{Determinism, Program};
 use planaria_sql::lower::{self, ParamTypes};
-use planaria_syntax::ast::{self, Statement, StatementKind};
+use planaria_syntax::ast::{Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
 
@@ -199,9 +199,7 @@ impl SessionCore {
     pub(crate) fn check_block(&self, statement: Option<&Statement>) -> Result<()> {
         let leaves = matches!(
             statement.map(|s| &s.kind),
-            Some(StatementKind::Transaction(
-                ast::Transaction::Rollback | ast::Transaction::Commit | ast::Transaction::RollbackTo(_)
-            ))
+            Some(StatementKind::Transaction(transaction)) if transaction.leaves_failure()
         );
         if matches!(self.block, Block::Failed) && !leaves {
             return Err(Error::new(

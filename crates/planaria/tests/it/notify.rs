@@ -101,7 +101,8 @@ fn a_call_that_notifies_is_logged_as_a_call_and_replayed_in_silence() {
     for p in 1..=3 {
         db.call("put", (p,)).expect("puts");
     }
-    let told: Vec<String> = (0..5).map(|_| listener.recv_timeout(PATIENCE).expect("is told").payload).collect();
+    let told: Vec<String> =
+        (0..5).map(|_| listener.recv_timeout(PATIENCE).expect("is told").payload).collect();
     assert_eq!(told, ["done", "p 2", "done", "p 3", "done"]);
     let digests = db.digests().expect("reads");
     db.close().expect("closes");

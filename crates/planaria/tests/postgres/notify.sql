@@ -37,7 +37,7 @@ select pg_notify('a', null);
 select pg_notify(repeat('x', 64), 'b');
 select pg_notify(repeat('x', 63), 'b');
 select pg_notify('a', repeat('x', 8000));
-select length(pg_notify('a', repeat('x', 7999))::text);
+select pg_notify('a', repeat('x', 7999));
 select pg_notification_queue_usage();
 do $$ begin notify a, 'from do'; perform pg_notify('a', 'b'); end $$;
 create procedure p() language plpgsql as $$ begin notify a; notify "B c", 'x'; begin perform pg_notify('', ''); exception when others then raise notice '%', sqlerrm; end; end $$;

@@ -45,7 +45,7 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
                 .to_owned()
         }
         ("pg_listening_channels", 0) => {
-            format!("SELECT pg_catalog.unnest(\"{CHANNELS}\"()) AS found")
+            format!("SELECT pg_catalog.unnest(\"{CHANNELS}\"()) AS found FROM (SELECT 1) AS given")
         }
         ("pg_options_to_table", 1) => {
             "SELECT pg_catalog.split_part($o, '=', 1) AS option_name,

@@ -686,12 +686,30 @@ pub enum Transaction {
     Commit,
     /// ROLLBACK / ABORT
     Rollback,
+    /// COMMIT AND CHAIN: then a block like it begins
+    CommitAndChain,
+    /// ROLLBACK AND CHAIN
+    RollbackAndChain,
     /// SAVEPOINT
     Savepoint(String),
     /// RELEASE [SAVEPOINT]
     Release(String),
     /// ROLLBACK TO [SAVEPOINT]
     RollbackTo(String),
+}
+
+impl Transaction {
+    /// Whether it gets out of a block that has failed, or back to before it did.
+    pub fn leaves_failure(&self) -> bool {
+        matches!(
+            self,
+            Transaction::Commit
+                | Transaction::Rollback
+                | Transaction::CommitAndChain
+                | Transaction::RollbackAndChain
+                | Transaction::RollbackTo(_)
+        )
+    }
 }
 
 /// CREATE TABLE

@@ -34,13 +34,11 @@ impl Parser<'_> {
             }
             "commit" | "end" => {
                 self.work();
-                self.no_chain()?;
-                Transaction::Commit
+                self.ends(Transaction::Commit, Transaction::CommitAndChain)?
             }
             "abort" => {
                 self.work();
-                self.no_chain()?;
-                Transaction::Rollback
+                self.ends(Transaction::Rollback, Transaction::RollbackAndChain)?
             }
             "rollback" => {
                 self.work();
@@ -48,8 +46,7 @@ impl Parser<'_> {
                     self.eat_word("savepoint");
                     Transaction::RollbackTo(self.name()?)
                 } else {
-                    self.no_chain()?;
-                    Transaction::Rollback
+                    self.ends(Transaction::Rollback, Transaction::RollbackAndChain)?
                 }
             }
             "savepoint" => Transaction::Savepoint(self.name()?),
@@ -73,13 +70,14 @@ impl Parser<'_> {
         Ok(Transaction::Begin { read_only: modes.read_only, isolation: modes.isolation })
     }
 
-    fn no_chain(&mut self) -> Result<()> {
-        let position = self.position();
-        if !self.eat_word("and") || self.eat_words(&["no", "chain"]) {
-            return Ok(());
+    /// `[AND [NO] CHAIN]`
+    fn ends(&mut self, ends: Transaction, chains: Transaction) -> Result<Transaction> {
+        if !self.eat_word("and") {
+            return Ok(ends);
         }
+        let no = self.eat_word("no");
         self.expect_word("chain")?;
-        self.unsupported("AND CHAIN", position)
+        Ok(if no { ends } else { chains })
     }
 
     /// `[mode [, mode]...]`
