@@ -49,7 +49,7 @@ use crate::statement::{Statement, TransactionStatus};
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
-use planaria_syntax::parse;
+use planaria_syntax::{ast, parse};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -210,18 +210,27 @@ impl Session {
         }
     }
 
+    /// Keeps the messages of a statement for [`Session::take_notices`].
+    #[inline]
+    fn kept(&mut self, mut result: StatementResult) -> StatementResult {
+        self.api.keep_notices(std::mem::take(&mut result.notices));
+        result
+    }
+
     /// Runs one statement; returns the number of rows affected or returned. Outside of a transaction it is one of its own, and
     /// on disk when this returns. 42601 where the text is not one statement, 25P02 in a transaction that has failed.
     ///
     /// A statement's text is kept analysed: to run it again costs little more than a [prepared](Session::prepare) one.
     pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<u64> {
-        Ok(self.answer(sql, &params)?.count)
+        let result = self.answer(sql, &params)?;
+        Ok(self.kept(result).count)
     }
 
     /// Runs one statement; returns its rows (none for statements that have none), all in memory: see
     /// [`Session::query_each`] for many.
     pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows> {
-        Ok(self.answer(sql, &params)?.rows.unwrap_or_else(Rows::empty))
+        let result = self.answer(sql, &params)?;
+        Ok(self.kept(result).rows.unwrap_or_else(Rows::empty))
     }
 
     /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`](trait@FromRow). 42804 where a column is of
@@ -272,12 +281,14 @@ impl Session {
 
     /// Runs a prepared statement; returns the number of rows affected or returned. 22023 where it has another number of parameters.
     pub fn execute_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<u64> {
-        Ok(self.prepared_answer(statement, &params)?.count)
+        let result = self.prepared_answer(statement, &params)?;
+        Ok(self.kept(result).count)
     }
 
     /// Runs a prepared statement; returns its rows. 22023 where it has another number of parameters.
     pub fn query_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<Rows> {
-        Ok(self.prepared_answer(statement, &params)?.rows.unwrap_or_else(Rows::empty))
+        let result = self.prepared_answer(statement, &params)?;
+        Ok(self.kept(result).rows.unwrap_or_else(Rows::empty))
     }
 
     /// Runs the statements of a script in order; stops at the first error, and what was committed before it stays. Each is its
@@ -355,9 +366,11 @@ impl Session {
     ///      CREATE PROCEDURE put(n int) LANGUAGE sql AS 'INSERT INTO t VALUES (n)'",
     /// )?;
     /// let put = session.prepare_call("put", 1)?;
-    /// let tickets = (0..100).map(|n| Ok(session.submit(&put, (n,))?.ticket));
-    /// let all = tickets.reduce(|a, b| Ok(a?.and(b?))).unwrap()?;
-    /// all.wait()?; // one wait for the disk in place of a hundred
+    /// let mut all = planaria::Ticket::done();
+    /// for n in 0..100 {
+    ///     all = all.and(session.submit(&put, (n,))?.ticket);
+    /// }
+    /// all.wait()?; // for the disk once, not a hundred times
     /// # Ok(()) }
     /// ```
     pub fn submit(&mut self, call: &PreparedCall, params: impl Params) -> Result<Submitted> {
@@ -574,18 +587,39 @@ pub struct Transaction<'s> {
     _on_thread: PhantomData<*const ()>,
 }
 
+/// 25P02 where COMMIT answers that it has rolled back.
+fn committed(tag: &str) -> Result<()> {
+    if tag == "ROLLBACK" {
+        return Err(Error::new(
+            SqlState::IN_FAILED_SQL_TRANSACTION,
+            "the transaction had failed and was rolled back",
+        ));
+    }
+    Ok(())
+}
+
 impl Transaction<'_> {
     /// Commits; returns when durable. 40001 where the transaction cannot be serialized: begin again. 25P02 where a statement had
     /// failed: it was rolled back. Of one inside another, the whole is committed.
     pub fn commit(self) -> Result<()> {
-        let tag = self.session.guarded(|api| api.statement_text("COMMIT", &()))?.tag;
-        if tag == "ROLLBACK" {
-            return Err(Error::new(
-                SqlState::IN_FAILED_SQL_TRANSACTION,
-                "the transaction had failed and was rolled back",
-            ));
-        }
-        Ok(())
+        committed(&self.session.guarded(|api| api.statement_text("COMMIT", &()))?.tag)
+    }
+    /// Commits, and returns as soon as that is done in memory; the ticket tells when it is on disk. Errors are those of
+    /// [`Transaction::commit`].
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// let mut transaction = session.transaction()?;
+    /// transaction.execute("CREATE TABLE t (n int)", ())?;
+    /// let ticket = transaction.submit()?;
+    /// ticket.wait()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn submit(self) -> Result<Ticket> {
+        let (tag, ticket) = self.session.guarded(|api| api.control(&ast::Transaction::Commit))?;
+        committed(&tag).map(|()| ticket)
     }
     /// Rolls back. Dropping it does the same.
     pub fn rollback(self) -> Result<()> {
