@@ -23,9 +23,10 @@ use std::time::Duration;
 /// A database. Cheap to share: give each thread its own [`Session`], or call it directly, which
 /// borrows a session from a pool.
 ///
-/// Parameters (`$1`, `$2`, or `:name`) go as a tuple, a slice, [`params!`](crate::params) or [`named!`](crate::named): see
-/// [`Params`](trait@Params). Each call is a transaction of its own, serializable among all others, and repeated inside where it has met them;
-/// when it returns, it is as durable as [`Options::durability`] says. [`Database::transaction`] makes several statements one.
+/// Parameters (`$1`, `$2`, or `:name`) go as a tuple, a slice, [`params!`](crate::params!) or [`named!`](crate::named!): see
+/// [`Params`](trait@Params). Each call is a transaction of its own, serializable among all others, and repeated inside where
+/// it has met them; when it returns, it is as durable as [`Options::durability`] says. [`Database::transaction`] makes several
+/// statements one.
 ///
 /// Errors are those of PostgreSQL, by their [`SqlState`]. Beside what a method names, all of them may say: 57P01, the database is
 /// closed; 55000, this process is a copy of the one that opened it; 53200, the memory budget is used up; 58030 or 53100, the
@@ -276,8 +277,9 @@ impl Database {
         self.with_session(|s| s.query(sql, params))
     }
 
-    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`](trait@FromRow). 42804 where a column is of
-    /// another type than `T` takes, 22004 where it is NULL and `T` takes none, 42703 where there is none of that name.
+    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`](trait@FromRow).
+    /// 42804 where a column is of another type than `T` takes, 22004 where it is NULL and `T` takes none, 42703 where there is
+    /// none of that name.
     ///
     /// ```
     /// # fn main() -> planaria::Result<()> {
@@ -303,9 +305,9 @@ impl Database {
         self.with_session(|s| s.query_optional(sql, params))
     }
 
-    /// Runs a query and hands on its rows one by one, so that they are never all in memory; returns how many there were. It reads the
-    /// database as it was when it began: 25006 for what changes something. An error of `f` ends it, and is returned. See
-    /// [`Session::query_each`].
+    /// Runs a query and hands on its rows one by one, so that they are never all in memory; returns how many there were. It
+    /// reads the database as it was when it began: 25006 for what changes something. An error of `f` ends it, and is returned.
+    /// See [`Session::query_each`].
     pub fn query_each<T: FromRow>(
         &self,
         sql: &str,
@@ -316,8 +318,7 @@ impl Database {
     }
 
     /// Runs the statements of a script, each its own transaction unless the script says BEGIN. Stops at the first error; what
-    /// was committed before it stays. 42601 where the text is wrong anywhere, and nothing is run; 25000 if a block is open at
-    /// its end.
+    /// was committed before it stays. 25000 if a block is open at its end.
     pub fn execute_script(&self, sql: &str) -> Result<()> {
         self.with_session(|s| s.execute_script(sql))
     }

@@ -233,8 +233,9 @@ impl Session {
         Ok(self.kept(result).rows.unwrap_or_else(Rows::empty))
     }
 
-    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`](trait@FromRow). 42804 where a column is of
-    /// another type than `T` takes, 22004 where it is NULL and `T` takes none, 42703 where there is none of that name.
+    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`](trait@FromRow).
+    /// 42804 where a column is of another type than `T` takes, 22004 where it is NULL and `T` takes none, 42703 where there is
+    /// none of that name.
     ///
     /// ```
     /// # fn main() -> planaria::Result<()> {
@@ -258,8 +259,8 @@ impl Session {
         self.query(sql, params)?.read_optional()
     }
 
-    /// Analyses a statement with parameters `$n`, or `:name`, to run it often; any session of the same database takes it. It is
-    /// analysed again where the schema has changed since. Errors are those of the statement's text: 42601, 42P01, 42703, ..
+    /// Analyses a statement with parameters `$n`, or `:name`, to run it often. It is analysed again where the schema
+    /// has changed since. Errors are those of the statement's text: 42601, 42P01, 42703, ..
     ///
     /// ```
     /// # fn main() -> planaria::Result<()> {
@@ -416,8 +417,8 @@ impl Session {
         Canceller(self.api.cancel_flag())
     }
 
-    /// Begins a transaction of several statements; it is rolled back when dropped. Inside another one it is a part of that. Where others
-    /// are in its way, statements and [`Transaction::commit`] fail with 40001 or 40P01, and it is to be begun again:
+    /// Begins a transaction of several statements; it is rolled back when dropped. Inside another one it is a part of that.
+    /// Where others are in its way, statements and [`Transaction::commit`] fail with 40001 or 40P01, and it is to be begun again:
     /// [`Database::transaction`](crate::Database::transaction) does that by itself.
     ///
     /// ```
