@@ -138,7 +138,7 @@ fn waits_simulated(path: &str) -> bool {
     rooms.iter().any(|room| path.starts_with(&format!("crates/{room}/src/")))
         && !path.ends_with("tests.rs")
         // A caller's deadline is by the system's clock.
-        && path != "crates/planaria/src/statement.rs"
+        && path != "crates/planaria/src/serving/session.rs"
         && !path.contains("/tests/")
 }
 

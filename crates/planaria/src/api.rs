@@ -421,6 +421,13 @@ impl SessionCore {
             Block::Failed => TransactionStatus::Failed,
         }
     }
+    /// Messages that an answer had, for whoever asks the session.
+    pub(crate) fn keep_notices(&mut self, notices: Vec<Notice>) {
+        if !notices.is_empty() {
+            // What came on the way to the disk came after them.
+            self.notices.splice(0..0, notices);
+        }
+    }
     pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }

@@ -28,7 +28,13 @@
 //! * [`Ticket`] is a commit's way to the disk: wait for it, ask it, or await it.
 //! * [`Error`] has PostgreSQL's SQLSTATE, position, detail and hint.
 //!
+//! Modules beside that:
+//!
 //! * [`checkpoint`]: checkpoints and backups in directories, and restoring from them.
+//! * [`log`]: what a log consists of, and whether it can be replayed.
+//! * [`graph`]: what the analysis says of procedures, drawn.
+//! * [`serving`] is for servers, [`lab`] for experiments and tests of the database itself: they change with those, and are not
+//!   covered by the promise of semantic versions.
 //!
 //! This room assembles the others; see `ARCHITECTURE.md` for the map.
 

@@ -50,7 +50,7 @@ use crate::statement::{Statement, TransactionStatus};
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use planaria_base::{Error, Result, SqlState};
-use planaria_syntax::parse;
+use planaria_syntax::{ast, parse};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,7 +116,11 @@ impl Canceller {
 /// Calls by name that a session keeps prepared.
 const CALLS_KEPT: usize = 256;
 
-/// A session. Not shared between threads; many sessions run at the same time.
+/// A session: what one thread does with a [`Database`](crate::Database), which makes it. Not shared between threads; many
+/// sessions run at the same time.
+///
+/// It keeps settings, temporary tables, advisory locks and what it has prepared from statement to statement. Errors are as those of
+/// [`Database`](crate::Database), which has most of these methods, too.
 ///
 /// ```
 /// # fn main() -> planaria::Result<()> {
@@ -207,32 +211,68 @@ impl Session {
         }
     }
 
-    /// Runs one statement; returns the number of rows affected or returned.
+    /// Keeps the messages of a statement for [`Session::take_notices`].
+    #[inline]
+    fn kept(&mut self, mut result: StatementResult) -> StatementResult {
+        self.api.keep_notices(std::mem::take(&mut result.notices));
+        result
+    }
+
+    /// Runs one statement; returns the number of rows affected or returned. Outside of a transaction it is one of its own, and
+    /// on disk when this returns. 42601 where the text is not one statement, 25P02 in a transaction that has failed.
+    ///
+    /// A statement's text is kept analysed: to run it again costs little more than a [prepared](Session::prepare) one.
     pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<u64> {
-        Ok(self.answer(sql, &params)?.count)
+        let result = self.answer(sql, &params)?;
+        Ok(self.kept(result).count)
     }
 
-    /// Runs one statement; returns its rows (none for statements that have none).
+    /// Runs one statement; returns its rows (none for statements that have none), all in memory: see
+    /// [`Session::query_each`] for many.
     pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows> {
-        Ok(self.answer(sql, &params)?.rows.unwrap_or_else(Rows::empty))
+        let result = self.answer(sql, &params)?;
+        Ok(self.kept(result).rows.unwrap_or_else(Rows::empty))
     }
 
-    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`].
+    /// Runs one statement; returns its rows as values of `T`: tuples, or what derives [`FromRow`](trait@FromRow).
+    /// 42804 where a column is of another type than `T` takes, 22004 where it is NULL and `T` takes none, 42703 where there is
+    /// none of that name.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// let rows: Vec<(i32, String)> = session.query_as("VALUES (1, 'one'), (2, 'two')", ())?;
+    /// assert_eq!(rows[1], (2, "two".to_owned()));
+    /// # Ok(()) }
+    /// ```
     pub fn query_as<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<Vec<T>> {
         self.query(sql, params)?.read()
     }
 
-    /// The same of one row: P0002 where there is none, P0003 where there are several.
+    /// [`Session::query_as`] of one row: P0002 where there is none, P0003 where there are several.
     pub fn query_one<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<T> {
         self.query(sql, params)?.read_one()
     }
 
-    /// The same of one row or none: P0003 where there are several.
+    /// [`Session::query_as`] of one row or none: P0003 where there are several.
     pub fn query_optional<T: FromRow>(&mut self, sql: &str, params: impl Params) -> Result<Option<T>> {
         self.query(sql, params)?.read_optional()
     }
 
-    /// Analyses a statement with parameters `$n`, or `:name`.
+    /// Analyses a statement with parameters `$n`, or `:name`, to run it often. It is analysed again where the schema
+    /// has changed since. Errors are those of the statement's text: 42601, 42P01, 42703, ..
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// let add = session.prepare("SELECT :a::int + :b::int AS sum")?;
+    /// assert_eq!(add.columns()[0].name, "sum");
+    /// let rows = session.query_prepared(&add, planaria::named! { b: 2, a: 40 })?;
+    /// assert_eq!(rows[0].get::<i32>(0)?, 42);
+    /// # Ok(()) }
+    /// ```
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
         let Some(names) = caught(|| parse::numbered(sql))? else {
             return Ok(Statement { inner: self.guarded(|api| api.prepare(sql))?, names: None });
@@ -241,24 +281,38 @@ impl Session {
         Ok(Statement { inner, names: Some(names.names.into()) })
     }
 
-    /// Runs a prepared statement; returns the number of rows affected or returned.
+    /// Runs a prepared statement; returns the number of rows affected or returned. 22023 where it has another number of parameters.
     pub fn execute_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<u64> {
-        Ok(self.prepared_answer(statement, &params)?.count)
+        let result = self.prepared_answer(statement, &params)?;
+        Ok(self.kept(result).count)
     }
 
-    /// Runs a prepared statement; returns its rows.
+    /// Runs a prepared statement; returns its rows. 22023 where it has another number of parameters.
     pub fn query_prepared(&mut self, statement: &Statement, params: impl Params) -> Result<Rows> {
-        Ok(self.prepared_answer(statement, &params)?.rows.unwrap_or_else(Rows::empty))
+        let result = self.prepared_answer(statement, &params)?;
+        Ok(self.kept(result).rows.unwrap_or_else(Rows::empty))
     }
 
-    /// Runs the statements of a script in order; stops at the first error. Each is its own
-    /// transaction unless the script says BEGIN.
+    /// Runs the statements of a script in order; stops at the first error, and what was committed before it stays. Each is its
+    /// own transaction unless the script says BEGIN.
     pub fn execute_script(&mut self, sql: &str) -> Result<()> {
         self.execute_each(sql, &mut |_| {}).map_err(|(error, _)| error)
     }
 
-    /// The same, handing on each statement's answer. An error comes with the byte position it
+    /// [`Session::execute_script`], handing on each statement's answer. An error comes with the byte position it
     /// points at: its own, or the beginning of its statement.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut tags = Vec::new();
+    /// let script = "CREATE TABLE t (n int); INSERT INTO t VALUES (1); SELECT * FROM u";
+    /// let outcome = db.session()?.execute_each(script, &mut |answer| tags.push(answer.tag));
+    /// let (error, position) = outcome.unwrap_err();
+    /// assert_eq!(tags, ["CREATE TABLE", "INSERT 0 1"]);
+    /// assert_eq!((error.sqlstate(), &script[position..]), (planaria::SqlState::UNDEFINED_TABLE, "u"));
+    /// # Ok(()) }
+    /// ```
     pub fn execute_each(
         &mut self,
         sql: &str,
@@ -286,12 +340,13 @@ impl Session {
         Ok(())
     }
 
-    /// Finds a procedure or function by name and number of arguments passed.
+    /// Finds a procedure or function by name and number of arguments passed: 42883 where there is none, 42725 where there are
+    /// several. Found again by itself where the schema has changed since.
     pub fn prepare_call(&mut self, name: &str, arguments: usize) -> Result<PreparedCall> {
         self.prepare_given(name, Given::First(arguments))
     }
 
-    /// The same by the names of the arguments that will be passed, in that order; those left out have defaults.
+    /// [`Session::prepare_call`] by the names of the arguments that will be passed, in that order; those left out have defaults.
     pub fn prepare_call_named(&mut self, name: &str, arguments: &[&str]) -> Result<PreparedCall> {
         self.prepare_given(name, Given::Named(arguments.iter().map(|name| (*name).to_owned()).collect()))
     }
@@ -302,7 +357,24 @@ impl Session {
     }
 
     /// Runs a prepared call as one transaction and returns as soon as it is committed in memory;
-    /// the ticket tells when it is on disk. Inside an open transaction it is part of that.
+    /// the ticket tells when it is on disk. Inside an open transaction it is part of that. Errors are those of [`Session::call`].
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// session.execute_script(
+    ///     "CREATE TABLE t (n int PRIMARY KEY);
+    ///      CREATE PROCEDURE put(n int) LANGUAGE sql AS 'INSERT INTO t VALUES (n)'",
+    /// )?;
+    /// let put = session.prepare_call("put", 1)?;
+    /// let mut all = planaria::Ticket::done();
+    /// for n in 0..100 {
+    ///     all = all.and(session.submit(&put, (n,))?.ticket);
+    /// }
+    /// all.wait()?; // for the disk once, not a hundred times
+    /// # Ok(()) }
+    /// ```
     pub fn submit(&mut self, call: &PreparedCall, params: impl Params) -> Result<Submitted> {
         if params.names().is_some() && !call.given.is_of(&params) {
             return Err(by_name::other_arguments(&call.name, &call.given));
@@ -310,7 +382,9 @@ impl Session {
         self.told(&call.name, |api| api.submit(call, &params))
     }
 
-    /// Calls a procedure or function as one transaction; returns when it is durable.
+    /// Calls a procedure or function as one transaction; returns when it is durable. The answer is one row of INOUT and OUT
+    /// parameters, one row with the function's value, or a set-returning function's rows. 42883 where no routine of that name takes
+    /// so many arguments, or those names; 42725 where several do; and what the routine raises.
     pub fn call(&mut self, name: &str, params: impl Params) -> Result<Rows> {
         let call = self.known_call(name, &params)?;
         self.told(&call.name, |api| {
@@ -320,7 +394,7 @@ impl Session {
         })
     }
 
-    /// The same, but returns as soon as it is committed in memory; the ticket tells when it is on disk.
+    /// [`Session::call`], but returns as soon as it is committed in memory; the ticket tells when it is on disk.
     pub fn submit_call(&mut self, name: &str, params: impl Params) -> Result<Submitted> {
         let call = self.known_call(name, &params)?;
         self.submit(&call, params)
@@ -344,7 +418,26 @@ impl Session {
         Canceller(self.api.cancel_flag())
     }
 
-    /// Begins a transaction of several statements; it is rolled back when dropped.
+    /// Begins a transaction of several statements; it is rolled back when dropped. Inside another one it is a part of that.
+    /// Where others are in its way, statements and [`Transaction::commit`] fail with 40001 or 40P01, and it is to be begun again:
+    /// [`Database::transaction`](crate::Database::transaction) does that by itself.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// db.execute_script("CREATE TABLE t (n int PRIMARY KEY)")?;
+    /// let mut session = db.session()?;
+    /// let mut transaction = session.transaction()?;
+    /// transaction.execute("INSERT INTO t VALUES (1)", ())?;
+    /// transaction.execute("INSERT INTO t VALUES (2)", ())?;
+    /// transaction.commit()?;
+    ///
+    /// let mut given_up = session.transaction()?;
+    /// given_up.execute("DELETE FROM t", ())?;
+    /// drop(given_up);
+    /// assert_eq!(session.query_one::<(i64,)>("SELECT count(*) FROM t", ())?, (2,));
+    /// # Ok(()) }
+    /// ```
     pub fn transaction(&mut self) -> Result<Transaction<'_>> {
         self.begin_as("BEGIN")
     }
@@ -430,16 +523,35 @@ impl Session {
         Ok(sink.count())
     }
 
-    /// Messages of the last statement or call.
+    /// Messages of the last statement or call: those of RAISE NOTICE, and warnings. They are taken out.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// session.execute("DO $$ BEGIN RAISE NOTICE 'half of it'; END $$", ())?;
+    /// assert_eq!(session.take_notices()[0].message, "half of it");
+    /// # Ok(()) }
+    /// ```
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.api.take_notices()
     }
 
     /// The value of a setting, as SHOW has it; 42704 where there is none of that name.
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// session.set("statement_timeout", "1500ms")?;
+    /// assert_eq!(session.setting("statement_timeout")?, "1500ms");
+    /// # Ok(()) }
+    /// ```
     pub fn setting(&self, name: &str) -> Result<&str> {
         self.api.setting(name)
     }
-    /// Sets a setting from one text, as SET does; 42704 for an unknown one, 22023 for a value it cannot have.
+    /// Sets a setting from one text for the rest of the session, as SET does; 42704 for an unknown one, 22023 for a value it
+    /// cannot have. See [`Options::set`](crate::Options::set) for all sessions.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.api.set(name, value)
     }
@@ -477,19 +589,41 @@ pub struct Transaction<'s> {
     _on_thread: PhantomData<*const ()>,
 }
 
-impl Transaction<'_> {
-    /// Commits; returns when durable. 40001 where the transaction cannot be serialized: begin again.
-    pub fn commit(self) -> Result<()> {
-        let tag = self.session.guarded(|api| api.statement_text("COMMIT", &()))?.tag;
-        if tag == "ROLLBACK" {
-            return Err(Error::new(
-                SqlState::IN_FAILED_SQL_TRANSACTION,
-                "the transaction had failed and was rolled back",
-            ));
-        }
-        Ok(())
+/// 25P02 where COMMIT answers that it has rolled back.
+fn committed(tag: &str) -> Result<()> {
+    if tag == "ROLLBACK" {
+        return Err(Error::new(
+            SqlState::IN_FAILED_SQL_TRANSACTION,
+            "the transaction had failed and was rolled back",
+        ));
     }
-    /// Rolls back.
+    Ok(())
+}
+
+impl Transaction<'_> {
+    /// Commits; returns when durable. 40001 where the transaction cannot be serialized: begin again. 25P02 where a statement had
+    /// failed: it was rolled back. Of one inside another, the whole is committed.
+    pub fn commit(self) -> Result<()> {
+        committed(&self.session.guarded(|api| api.statement_text("COMMIT", &()))?.tag)
+    }
+    /// Commits, and returns as soon as that is done in memory; the ticket tells when it is on disk. Errors are those of
+    /// [`Transaction::commit`].
+    ///
+    /// ```
+    /// # fn main() -> planaria::Result<()> {
+    /// let db = planaria::Database::in_memory()?;
+    /// let mut session = db.session()?;
+    /// let mut transaction = session.transaction()?;
+    /// transaction.execute("CREATE TABLE t (n int)", ())?;
+    /// let ticket = transaction.submit()?;
+    /// ticket.wait()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn submit(self) -> Result<Ticket> {
+        let (tag, ticket) = self.session.guarded(|api| api.control(&ast::Transaction::Commit))?;
+        committed(&tag).map(|()| ticket)
+    }
+    /// Rolls back. Dropping it does the same.
     pub fn rollback(self) -> Result<()> {
         self.session.execute("ROLLBACK", ()).map(|_| ())
     }

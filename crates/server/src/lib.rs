@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  socket -> Input -> Backend (one client's side of the engine) -> Reply -> socket
-//!                        |  Session::start: rows encoded as they are made    ^
+//!                        |  ServedSession::start: rows encoded as made       ^
 //!                        v                                                   |
 //!                     Ticket ------------- on disk ---------------------------
 //! ```

@@ -21,7 +21,7 @@ const SALT_BYTES: usize = 16;
 /// What is kept of a password.
 ///
 /// ```
-/// use planaria::scram::Verifier;
+/// use planaria::serving::scram::Verifier;
 /// let verifier = Verifier::new("secret")?;
 /// assert!(verifier.matches("secret") && !verifier.matches("Secret"));
 /// assert_eq!(verifier.to_string().parse::<Verifier>()?, verifier);

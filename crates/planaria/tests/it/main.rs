@@ -54,6 +54,7 @@ mod planning;
 mod postgres;
 mod procedure_versions;
 mod progress;
+mod public_names;
 mod refused;
 mod repeated;
 mod replayed;
