@@ -384,7 +384,7 @@ impl Shell {
                     pending.push('\n');
                 }
                 // What is whole before a command is run before it.
-                if crate::statements::is_complete(pending)
+                if planaria::is_complete(pending)
                     && (command.is_none() || !pending.trim().is_empty())
                 {
                     self.scanner.reset();
