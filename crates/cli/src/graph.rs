@@ -1,8 +1,10 @@
 //! `planaria graph`: what the analysis says of procedures, as text, DOT or SVG.
 
+use crate::print;
 use clap::Args;
 use planaria::{Database, Error, GraphKind, GraphRequest, Result};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// Options of `planaria graph`.
 #[derive(Args)]
@@ -51,16 +53,21 @@ fn calls(text: &str) -> std::result::Result<(String, u64), String> {
     Ok((name.to_owned(), n.parse().map_err(|_| format!("{n} is no number"))?))
 }
 
-/// Draws the graph.
-pub fn graph(options: &Options) -> Result<()> {
+/// Draws the graph; exit status 1 at the first error of a script.
+pub fn graph(options: &Options) -> Result<ExitCode> {
     let db = match &options.data {
         Some(dir) => Database::open(dir)?,
         None => Database::in_memory()?,
     };
+    let mut session = db.session()?;
     for file in &options.files {
         let text = std::fs::read_to_string(file).map_err(|e| Error::file("read file", file, e))?;
-        db.execute_script(&text)?;
+        if let Err(error) = session.execute_each(&text, &mut |_| {}) {
+            eprint!("{}", print::error_in(&file.display().to_string(), &text, &error));
+            return Ok(ExitCode::FAILURE);
+        }
     }
+    drop(session);
     let graph = db.graph(&GraphRequest {
         procedures: options.procedure.clone(),
         calls: options.calls.clone(),
@@ -75,13 +82,11 @@ pub fn graph(options: &Options) -> Result<()> {
         Format::Svg => planaria_graph::svg(&graph, &what(options)),
     };
     match &options.output {
-        Some(file) => std::fs::write(file, text).map_err(|e| Error::file("write file", file, e)),
-        None => {
-            // A closed pipe ends the output.
-            let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
-            Ok(())
-        }
+        Some(file) => std::fs::write(file, text).map_err(|e| Error::file("write file", file, e))?,
+        // A closed pipe ends the output.
+        None => drop(std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes())),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What the picture shows, for its heading.

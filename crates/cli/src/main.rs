@@ -119,7 +119,10 @@ fn main() -> ExitCode {
         },
         Command::Bench(o) => bench::bench(&o),
         Command::Lab(o) => lab::lab(&o),
-        Command::Graph(o) => graph::graph(&o),
+        Command::Graph(o) => match graph::graph(&o) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Log(o) => return log::log(&o),
         Command::Checkpoint(o) => checkpoint::checkpoint(&o),
         Command::Backup(o) => checkpoint::back_up(&o),

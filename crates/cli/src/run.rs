@@ -61,9 +61,8 @@ pub fn run(options: &Options) -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-        if let Err((error, position)) = run_text(&mut session, &text, &name, &style) {
-            let line = print::line_of(&text, position);
-            eprint!("{name}:{line}: {}", print::error(&error, None));
+        if let Err(error) = run_text(&mut session, &text, &name, &style) {
+            eprint!("{}", print::error_in(&name, &text, &error));
             return ExitCode::FAILURE;
         }
     }
