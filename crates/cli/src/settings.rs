@@ -127,13 +127,11 @@ pub struct Settings {
     /// Errors as severe are logged with their statements: error, or panic for none
     #[arg(long, value_name = "LEVEL", env = "PLANARIA_LOG_MIN_ERROR_STATEMENT")]
     log_min_error_statement: Option<String>,
-    /// Logs queries and changes that take as long with their plans; 0: all; -1: none
-    #[arg(
-        long,
-        value_name = "TIME",
-        env = "PLANARIA_AUTO_EXPLAIN_MIN_DURATION",
-        allow_negative_numbers = true
-    )]
+    #[command(flatten)]
+    auto_explain: AutoExplain,
+    /// Its earlier name, in files.
+    #[arg(skip)]
+    #[serde(skip_serializing)]
     auto_explain_min_duration: Option<LogFrom>,
     /// Form of the server's own log, on standard error
     #[arg(long, value_enum, env = "PLANARIA_LOG_FORMAT")]
@@ -141,6 +139,22 @@ pub struct Settings {
     /// What it says: error, warn, info, debug, trace, or a filter of tracing
     #[arg(long, value_name = "LEVEL", env = "PLANARIA_LOG_LEVEL")]
     log_level: Option<String>,
+}
+
+/// Settings whose names begin with `auto_explain.`: in TOML a table.
+#[derive(Args, Clone, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct AutoExplain {
+    /// Logs queries and changes that take as long with their plans; 0: all; -1: none
+    #[arg(
+        id = "auto_explain.log_min_duration",
+        long = "auto-explain-log-min-duration",
+        alias = "auto-explain-min-duration",
+        value_name = "TIME",
+        env = "PLANARIA_AUTO_EXPLAIN_LOG_MIN_DURATION",
+        allow_negative_numbers = true
+    )]
+    log_min_duration: Option<LogFrom>,
 }
 
 /// A setting of sessions and its value.
@@ -191,7 +205,16 @@ impl Settings {
     /// Those of a file in TOML.
     pub fn read(file: &Path) -> Result<Settings> {
         let text = std::fs::read_to_string(file).map_err(|e| Error::file("read file", file, e))?;
-        toml::from_str(&text).map_err(|e| invalid(format!("{}: {e}", file.display())))
+        let settings: Settings =
+            toml::from_str(&text).map_err(|e| invalid(format!("{}: {e}", file.display())))?;
+        Ok(settings.renamed())
+    }
+
+    /// With earlier names turned into those of now.
+    pub fn renamed(mut self) -> Settings {
+        let earlier = self.auto_explain_min_duration.take();
+        self.auto_explain.log_min_duration = self.auto_explain.log_min_duration.or(earlier);
+        self
     }
 
     /// These, and where they say nothing the others. Sessions begin with what the others say, and then with what these do.
@@ -237,7 +260,10 @@ impl Settings {
             require_tls: self.require_tls.or(other.require_tls),
             log_min_duration_statement: self.log_min_duration_statement.or(other.log_min_duration_statement),
             log_min_error_statement: self.log_min_error_statement.or(other.log_min_error_statement),
-            auto_explain_min_duration: self.auto_explain_min_duration.or(other.auto_explain_min_duration),
+            auto_explain: AutoExplain {
+                log_min_duration: self.auto_explain.log_min_duration.or(other.auto_explain.log_min_duration),
+            },
+            auto_explain_min_duration: None,
             log_format: self.log_format.or(other.log_format),
             log_level: self.log_level.or(other.log_level),
         }
@@ -274,7 +300,7 @@ impl Settings {
             require_tls: Some(config.require_tls),
             log_min_duration_statement: Some(LogFrom(None)),
             log_min_error_statement: Some("error".to_owned()),
-            auto_explain_min_duration: Some(LogFrom(None)),
+            auto_explain: AutoExplain { log_min_duration: Some(LogFrom(None)) },
             log_format: Some(LogFormat::default()),
             log_level: Some("info".to_owned()),
             ..Settings::default()
@@ -305,7 +331,7 @@ impl Settings {
         config.max_temp_bytes = self.max_temp_bytes.unwrap_or(config.max_temp_bytes);
         config.result_memory_bytes = self.result_memory_bytes.unwrap_or(config.result_memory_bytes);
         config.log_min_duration_statement = self.log_min_duration_statement.and_then(|t| t.0);
-        config.auto_explain = self.auto_explain_min_duration.and_then(|t| t.0);
+        config.auto_explain = self.auto_explain.log_min_duration.and_then(|t| t.0);
         if let Some(level) = &self.log_min_error_statement {
             let place = SEVERITIES.iter().position(|s| s == level);
             let place = place.ok_or_else(|| {
