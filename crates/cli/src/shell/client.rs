@@ -151,7 +151,7 @@ fn encrypt(mut socket: TcpStream, host: &str, address: &Address, mode: SslMode) 
     socket.read_exact(&mut answer)?;
     match answer[0] {
         b'S' => {
-            let stream = tls::begin(socket, host, mode, address.roots.as_deref())?;
+            let stream = tls::begin(socket, host, mode, &address.files)?;
             let version = match stream.conn.protocol_version() {
                 Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
                 _ => "TLSv1.3",

@@ -83,6 +83,9 @@ pub struct Options {
     /// Say nothing of what has been done
     #[arg(short, long)]
     quiet: bool,
+    /// Do not read ~/.planariarc
+    #[arg(short = 'X', long, alias = "no-psqlrc")]
+    no_planariarc: bool,
     #[command(flatten)]
     recovery: Recovery,
 }
@@ -105,6 +108,16 @@ fn history_file() -> Option<PathBuf> {
         Some(path) => Some(path.into()).filter(|path: &PathBuf| !path.as_os_str().is_empty()),
         None => std::env::home_dir().map(|home| home.join(".planaria_history")),
     }
+}
+
+/// What is run before all else: the file of `PLANARIARC`, or one in the home directory. (Of psql's own there is much that the shell
+/// does not know.)
+fn start_file() -> Option<PathBuf> {
+    let file = match std::env::var_os("PLANARIARC") {
+        Some(path) => path.into(),
+        None => std::env::home_dir()?.join(".planariarc"),
+    };
+    file.exists().then_some(file)
 }
 
 /// Reads statements until the end of input.
@@ -144,7 +157,15 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
         shell.define(name, value);
     }
     shell.connected();
-    let status = shell.serve(options, &place);
+    let began = match start_file().filter(|_| !options.no_planariarc) {
+        // An error in it is said, and keeps nobody from going on.
+        Some(file) => shell.run_file("i", &file.to_string_lossy(), false),
+        None => Next::Line,
+    };
+    let status = match began {
+        Next::Lost => Ok(CONNECTION_LOST.into()),
+        _ => shell.serve(options, &place),
+    };
     drop(shell);
     if let Some(served) = served {
         served.close()?;
@@ -384,9 +405,7 @@ impl Shell {
                     pending.push('\n');
                 }
                 // What is whole before a command is run before it.
-                if planaria::is_complete(pending)
-                    && (command.is_none() || !pending.trim().is_empty())
-                {
+                if planaria::is_complete(pending) && (command.is_none() || !pending.trim().is_empty()) {
                     self.scanner.reset();
                     match self.execute(&std::mem::take(pending), lines) {
                         Next::Line => {}
