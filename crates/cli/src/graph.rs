@@ -9,13 +9,13 @@ use std::process::ExitCode;
 /// Options of `planaria graph`.
 #[derive(Args)]
 pub struct Options {
-    /// Directory of a database, which is recovered for it
+    /// Directory of a database, which is opened and recovered
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// SQL files with tables and procedures, run in order
     #[arg(value_name = "FILE.sql", required_unless_present = "data")]
     files: Vec<PathBuf>,
-    /// Only these procedures; may be given several times
+    /// Only these procedures; can be repeated
     #[arg(long, value_name = "NAME")]
     procedure: Vec<String>,
     /// procedure, local, global, chopping, schedule, regrow
@@ -24,13 +24,13 @@ pub struct Options {
     /// text, dot, svg
     #[arg(long, default_value = "text")]
     format: Format,
-    /// Calls of a procedure in a batch, for schedules; may be given several times
+    /// Calls of a procedure in a batch, for schedules; can be repeated
     #[arg(long, value_name = "NAME=N", value_parser = calls)]
     calls: Vec<(String, u64)>,
     /// Batches, for schedules
     #[arg(long, default_value_t = 1)]
     batches: usize,
-    /// One batch after the other, for schedules: no pipeline
+    /// One batch after the other, without a pipeline, for schedules
     #[arg(long)]
     synchronous: bool,
     /// Workers, for schedules
@@ -50,7 +50,7 @@ enum Format {
 
 fn calls(text: &str) -> std::result::Result<(String, u64), String> {
     let (name, n) = text.split_once('=').ok_or("write NAME=N")?;
-    Ok((name.to_owned(), n.parse().map_err(|_| format!("{n} is no number"))?))
+    Ok((name.to_owned(), n.parse().map_err(|_| format!("{n} is not a number"))?))
 }
 
 /// Draws the graph; exit status 1 at the first error of a script.

@@ -305,8 +305,9 @@ impl Source for Files {
         match *change {
             HostChange::ResetAll => table.clear(),
             HostChange::Set("set", _) | HostChange::Reset("set") => {
-                return Err(invalid("parameter \"set\" cannot be set by ALTER SYSTEM")
-                    .with_hint("Set what sessions begin with by its own name: ALTER SYSTEM SET statement_timeout = '30s'."));
+                return Err(invalid("parameter \"set\" cannot be set by ALTER SYSTEM").with_hint(
+                    "Set defaults of sessions by name: ALTER SYSTEM SET statement_timeout = '30s'.",
+                ));
             }
             HostChange::Set(name, text) if standard.contains_key(name) => {
                 assign(&mut table, name, Some(value_of(name, text)?));

@@ -35,7 +35,7 @@ pub fn is_url(text: &str) -> bool {
 }
 
 fn invalid(text: &str, why: &str) -> Error {
-    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is no address of a server: {why}"))
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is not a server address: {why}"))
         .with_hint("One looks like postgres://user@host:5432/database.")
 }
 
@@ -117,7 +117,7 @@ impl Address {
         };
         let port = or_env(found.port, "PGPORT");
         let port =
-            if port.is_empty() { 5432 } else { port.parse().map_err(|_| wrong("the port is no number"))? };
+            if port.is_empty() { 5432 } else { port.parse().map_err(|_| wrong("the port is not a number"))? };
         let host = or_env(found.host, "PGHOST");
         let mut user = or_env(found.user, "PGUSER");
         if user.is_empty() {

@@ -246,7 +246,7 @@ impl Client {
         };
         outcome.map_err(|failure| match failure {
             Failure::Lost(e) if is_nobody(&e) => {
-                cannot(&e).with_hint("Is the server running, and does it listen there?")
+                cannot(&e).with_hint("Is the server running and listening on that address?")
             }
             Failure::Lost(e) => cannot(&e),
             Failure::Told(told) => told.into_error(),

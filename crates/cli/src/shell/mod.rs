@@ -62,25 +62,25 @@ use variables::Variables;
 /// Options of `planaria shell`.
 #[derive(Args)]
 pub struct Options {
-    /// Directory of the database, or a server: postgres://user@host:port/database; in memory without
+    /// Directory of the database, or a server: postgres://user@host:port/database (default: a database in memory)
     #[arg(value_name = "DIR|URL")]
     place: Option<PathBuf>,
-    /// Run this text and leave; the last of several decides the exit status
+    /// Run this command and exit; the last of several decides the exit status
     #[arg(short, long)]
     command: Vec<String>,
-    /// Run a file and leave, after what --command has
+    /// Run a file and exit, after any --command
     #[arg(short, long, value_name = "FILE")]
     file: Vec<String>,
-    /// Set a variable: ON_ERROR_STOP=1 leaves at the first error, with exit status 3
+    /// Set a variable: ON_ERROR_STOP=1 stops at the first error, with exit status 3
     #[arg(short = 'v', long = "set", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
-    /// Rows without alignment
+    /// Unaligned rows
     #[arg(short = 'A', long)]
     no_align: bool,
-    /// Rows only, without head and count
+    /// Rows only, without header and row count
     #[arg(short, long)]
     tuples_only: bool,
-    /// Say nothing of what has been done
+    /// Print results only, no messages
     #[arg(short, long)]
     quiet: bool,
     /// Do not read ~/.planariarc

@@ -94,7 +94,7 @@ pub fn begin(
         None => builder.with_no_client_auth(),
     };
     let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| other(format!("\"{host}\" is no name that a certificate could have")))?;
+        .map_err(|_| other(format!("\"{host}\" is not a name that a certificate could have")))?;
     let mut connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
     while connection.is_handshaking() {
         connection.complete_io(&mut socket).map_err(|e| other(format!("SSL error: {e}")))?;
