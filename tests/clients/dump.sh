@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # pg_dump and pg_restore of PostgreSQL 15, and planaria dump and load, both ways: dump.sh PORT PORT PORT PORT, of four servers
-# with empty databases. With POSTGRES_PORT, the port of a PostgreSQL 15 whose databases may be made and dropped, what planaria
-# dump wrote is loaded there, too. PLANARIA is the binary.
+# with empty databases. Where PostgreSQL 15 is installed, not its tools alone, what planaria dump wrote is loaded into one, too.
+# PLANARIA is the binary.
 #
 # dump/app.postgres.sql is what PostgreSQL 15 dumps of dump/app.sql. It goes into the first server, whose dump must be
 # dump/app.out; that goes into the second, and the first one's archive by pg_restore into the third, whose dumps must be
@@ -10,13 +10,17 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)/dump
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source "$here/../../postgres/cluster.sh"
+trap 'cluster_stop; rm -rf "$work"' EXIT
 bin=$(dirname "$(command -v pg_dump || ls /usr/lib/postgresql/15/bin/pg_dump)")
 unset PGDATABASE
 failed=0
 
-dump() { # PORT OPTION...: without what differs each time
-    "$bin/pg_dump" -p "$1" -d app "${@:2}" | grep -v '^\\\(un\)\?restrict \|^-- Dumped '
+bare() { # Without what differs each time.
+    grep -v '^\\\(un\)\?restrict \|^-- Dumped '
+}
+dump() { # PORT OPTION...
+    "$bin/pg_dump" -p "$1" -d app "${@:2}" | bare
 }
 check() { # NAME PORT
     dump "$2" >"$work/out" && diff "$here/app.out" "$work/out" || {
@@ -63,16 +67,18 @@ diff "$work/own.sql" "$work/served.sql" || {
 }
 load "$4" "$work/own.sql"
 check "a dump of planaria's, loaded by psql and dumped" "$4"
-if [ -n "${POSTGRES_PORT:-}" ]; then
-    name=planaria_dump_$$
-    bare() { grep -v '^\\\(un\)\?restrict \|^-- Dumped '; }
-    env -u PGHOST -u PGUSER createdb -p "$POSTGRES_PORT" "$name" || failed=1
-    env -u PGHOST -u PGUSER psql -p "$POSTGRES_PORT" -d "$name" -X -q -v ON_ERROR_STOP=1 -f "$work/own.sql" >"$work/said" || failed=1
-    env -u PGHOST -u PGUSER "$bin/pg_dump" -p "$POSTGRES_PORT" -d "$name" | bare >"$work/out"
+if [ -x /usr/lib/postgresql/15/bin/initdb ]; then
+    {
+        cluster 15 && of_cluster createdb app &&
+            of_cluster psql -d app -X -q -v ON_ERROR_STOP=1 -f "$work/own.sql" >"$work/said" &&
+            of_cluster pg_dump -d app | bare >"$work/out"
+    } || {
+        echo "a dump of planaria's is not loaded into PostgreSQL"
+        failed=1
+    }
     diff <(bare <"$here/app.postgres.sql") "$work/out" || {
         echo "a dump of planaria's in PostgreSQL differs"
         failed=1
     }
-    env -u PGHOST -u PGUSER dropdb -p "$POSTGRES_PORT" "$name"
 fi
 exit $failed

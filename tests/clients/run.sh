@@ -103,6 +103,7 @@ if ls /usr/lib/postgresql/15/bin/pg_dump >/dev/null 2>&1 && command -v psql >/de
         ports+=("$port")
     done
     PLANARIA=$planaria run "pg_dump, pg_restore, planaria dump and load" "$here/dump.sh" "${ports[@]}"
+    [ -x /usr/lib/postgresql/15/bin/initdb ] || skipped+=("planaria dump, loaded into PostgreSQL 15")
 else
     skipped+=("pg_dump (PostgreSQL 15)")
 fi

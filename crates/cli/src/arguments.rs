@@ -29,9 +29,9 @@ impl FromStr for Time {
             "min" => 60.0,
             "h" => 3600.0,
             "d" => 86400.0,
-            _ => return Err(format!("there is no unit \"{unit}\"; there are us, ms, s, min, h and d")),
+            _ => return Err(format!("there is no unit \"{unit}\"; units are us, ms, s, min, h and d")),
         };
-        let wrong = || format!("\"{text}\" is no time; say 5s, 500ms or 5min");
+        let wrong = || format!("\"{text}\" is not a duration; write 5s, 500ms or 5min");
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
         Duration::try_from_secs_f64(number * seconds).map(Time).map_err(|_| wrong())
     }
@@ -54,9 +54,9 @@ impl FromStr for Size {
             "MB" => 20,
             "GB" => 30,
             "TB" => 40,
-            _ => return Err(format!("there is no unit \"{unit}\"; there are B, kB, MB, GB and TB")),
+            _ => return Err(format!("there is no unit \"{unit}\"; units are B, kB, MB, GB and TB")),
         };
-        let wrong = || format!("\"{text}\" is no amount of memory; say 512MB or 8GB");
+        let wrong = || format!("\"{text}\" is not an amount of memory; write 512MB or 8GB");
         let number: u64 = number.trim().parse().map_err(|_| wrong())?;
         number.checked_mul(1 << shift).map(Size).ok_or_else(wrong)
     }

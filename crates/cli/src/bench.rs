@@ -28,7 +28,7 @@ pub struct Options {
     /// tpcc, smallbank, ycsb, voter or tpcb; or a folder with workload.toml, such as ./mine
     #[arg(required_unless_present = "new")]
     workload: Option<String>,
-    /// Write a workload to begin with into a folder, and do nothing else
+    /// Write an example workload into a folder, and exit
     #[arg(long, value_name = "DIR", conflicts_with = "workload")]
     new: Option<PathBuf>,
     #[command(flatten)]
@@ -36,31 +36,31 @@ pub struct Options {
     /// Worker threads, each with a session
     #[arg(long, default_value_t = 1, value_parser = positive())]
     threads: usize,
-    /// Sessions where there are to be more than cores, each with a thread
+    /// Sessions, one thread each; may exceed the number of cores
     #[arg(long, value_parser = positive(), conflicts_with = "threads")]
     sessions: Option<usize>,
-    /// Operations on tables after which a session gives its processor away, in the midst of transactions; 0: never
+    /// Table operations after which a session yields its processor, even within a transaction; 0: never
     #[arg(long, default_value_t = 0, value_name = "N")]
     yield_every: u64,
-    /// A wait in every attempt, when it has read and before it commits: 200us, 2ms
+    /// A wait in every attempt, after reading and before the commit: 200us, 2ms
     #[arg(long, value_name = "DURATION")]
     wait: Option<Time>,
-    /// How calls that have met others wait before they are repeated: none or exponential
+    /// How long conflicting calls wait before a retry: none or exponential
     #[arg(long, default_value_t)]
     backoff: BackoffKind,
     /// Whether calls fetch rows that they are known to look up before they begin, all at once
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     look_ahead: bool,
-    /// Transactions a second that are to begin, whatever became of those before; latencies are from then on
+    /// Transactions due per second, whether or not earlier ones have finished; latencies count from when they are due
     #[arg(long, value_name = "PER_SECOND")]
     rate: Option<f64>,
-    /// Tell what happened in each second
+    /// Report what happened in each second
     #[arg(long)]
     series: bool,
-    /// Of a hundred transactions, those that are run as transaction blocks
+    /// Percentage of transactions that run as transaction blocks
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     ad_hoc: f64,
-    /// Of a hundred calls, those that are repeated where they could be healed
+    /// Percentage of calls that are retried where they could be healed
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     unhealed: f64,
     #[command(flatten)]
@@ -87,10 +87,10 @@ pub struct Options {
     /// what is lost by failed attempts, without durability: silo-unvalidated, occ-unvalidated, which lose updates
     #[arg(long, default_value = "silo")]
     protocol: Protocol,
-    /// Directory for the log; a temporary one without
+    /// Directory for the log (default: a temporary one)
     #[arg(long)]
     data: Option<PathBuf>,
-    /// Calls a thread may have on the way to the disk
+    /// Calls a thread may have in flight
     #[arg(long, default_value_t = 10_000, value_parser = positive())]
     in_flight: usize,
     /// Transaction blocks that are open meanwhile, each for a tenth of a second
@@ -110,13 +110,13 @@ pub struct Options {
     /// Afterwards run this many transactions under each log kind, on copies, and compare the logs
     #[arg(long, value_name = "TRANSACTIONS")]
     log_bytes: Option<u64>,
-    /// Show how latencies are spread, by transaction
+    /// Show the distribution of latencies, by transaction
     #[arg(long)]
     histogram: bool,
     /// Write what happened in each second as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Write a page with tables and plots, for a browser
+    /// Write an HTML page with tables and plots
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Print JSON
@@ -227,7 +227,9 @@ pub fn bench(options: &Options) -> Result<()> {
     }
     if options.recover && dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         let what = format!("the directory {} is not empty", dir.display());
-        return Err(Error::new(SqlState::OBJECT_IN_USE, what).with_hint("--recover makes its own database."));
+        return Err(
+            Error::new(SqlState::OBJECT_IN_USE, what).with_hint("--recover creates its own database.")
+        );
     }
     let start = Instant::now();
     let line = Line::new();

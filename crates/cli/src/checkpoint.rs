@@ -33,7 +33,7 @@ pub struct LookOptions {
 pub struct VerifyOptions {
     #[command(flatten)]
     look: LookOptions,
-    /// Threads that read; one a core without
+    /// Threads that read (default: one per core)
     #[arg(long, value_name = "N", value_parser = positive())]
     threads: Option<usize>,
 }
@@ -41,9 +41,9 @@ pub struct VerifyOptions {
 /// Options of `planaria backup`.
 #[derive(Args)]
 pub struct BackupOptions {
-    /// Directory of the database, which nobody has open; of one that a server has open, run BACKUP TO in SQL
+    /// Directory of the database, which must not be in use; to back up a running server, run BACKUP TO in SQL
     dir: PathBuf,
-    /// Where the backup goes: a directory that is empty, or is not there yet
+    /// Where to write the backup: a new or empty directory
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
@@ -55,13 +55,13 @@ pub struct BackupOptions {
 pub struct RestoreOptions {
     /// Directory of the backup
     backup: PathBuf,
-    /// Where the database goes: a directory that is empty, or is not there yet
+    /// Where to write the database: a new or empty directory
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Directory of the database that the backup was taken of, for what was logged since (keep_log)
+    /// Directory of the database that was backed up, for the log written since (keep_log)
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
-    /// Up to and with this transaction, EPOCH:NUMBER as `planaria log inspect` shows it; all without
+    /// Up to and including this transaction, EPOCH:NUMBER as `planaria log inspect` shows it (default: all)
     #[arg(long, value_name = "EPOCH:NUMBER")]
     until: Option<String>,
     /// Up to this time, UTC

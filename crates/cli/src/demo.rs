@@ -36,13 +36,13 @@ pub struct Options {
     /// Seconds of load before the crash
     #[arg(long, default_value = "5", value_parser = seconds)]
     seconds: f64,
-    /// Warehouses; chosen by the machine's memory without
+    /// Warehouses (default: chosen by the machine's memory)
     #[arg(long, value_parser = RangedU64ValueParser::<u64>::new().range(1..=10_000))]
     warehouses: Option<u64>,
-    /// Worker threads; one a core without
+    /// Worker threads (default: one per core)
     #[arg(long, value_parser = positive())]
     threads: Option<usize>,
-    /// Directory; a temporary one, removed afterwards, without
+    /// Directory (default: a temporary one, removed afterwards)
     #[arg(long)]
     data: Option<PathBuf>,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub struct Options {
 }
 
 fn seconds(text: &str) -> std::result::Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| format!("\"{text}\" is no number of seconds"))?;
+    let seconds: f64 = text.parse().map_err(|_| format!("\"{text}\" is not a number of seconds"))?;
     if seconds > 0.0 && seconds <= 86_400.0 {
         Ok(seconds)
     } else {
@@ -83,7 +83,7 @@ pub fn demo(options: &Options) -> Result<()> {
             SqlState::OBJECT_IN_USE,
             format!("the directory {} is not empty", dir.display()),
         )
-        .with_hint("Give an empty or a new directory; the demo makes its own database."));
+        .with_hint("Give a new or empty directory; the demo creates its own database."));
     }
     let name = format!("Planaria {}", env!("CARGO_PKG_VERSION"));
     println!("{}: a database that regrows after a crash.\n", bold(&name));

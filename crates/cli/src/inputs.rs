@@ -6,28 +6,28 @@ use planaria_workload::Parameters;
 /// What is left out is the benchmark's. Shares are of a hundred.
 #[derive(Args, Clone, Default)]
 pub struct Inputs {
-    /// tpcc, smallbank: how often each transaction is drawn, by commas, in the order in which they are reported
+    /// tpcc, smallbank: weights of the transactions, separated by commas, in the order of the report
     #[arg(long, value_delimiter = ',', value_name = "WEIGHTS")]
     mix: Option<Vec<u32>>,
     /// smallbank, ycsb: exponent of the zipfian distribution of keys; 0 is uniform
     #[arg(long)]
     theta: Option<f64>,
-    /// ycsb: records a transaction, each another one
+    /// ycsb: records per transaction, all different
     #[arg(long)]
     operations: Option<u32>,
-    /// ycsb: of the operations, those that read
+    /// ycsb: percentage of operations that read
     #[arg(long, value_name = "SHARE")]
     reads: Option<f64>,
-    /// tpcc: each session keeps to one warehouse
+    /// tpcc: each session uses one warehouse only
     #[arg(long)]
     home: bool,
-    /// tpcc: of the lines of an order, those from another warehouse (1)
+    /// tpcc: percentage of order lines supplied by another warehouse (1)
     #[arg(long, value_name = "SHARE")]
     remote_lines: Option<f64>,
-    /// tpcc: of the payments, those of another warehouse's customers (15)
+    /// tpcc: percentage of payments by customers of another warehouse (15)
     #[arg(long, value_name = "SHARE")]
     remote_payments: Option<f64>,
-    /// tpcc: of orders and payments, those that touch one other warehouse; in place of the two above
+    /// tpcc: percentage of orders and payments that touch one other warehouse; instead of the two above
     #[arg(long, value_name = "SHARE")]
     cross_partition: Option<f64>,
 }

@@ -19,16 +19,16 @@ use std::time::Instant;
 /// Options of `planaria load`.
 #[derive(Args)]
 pub struct Options {
-    /// Directory of the database, made if it is not there, or a server: postgres://user@host:port/database
+    /// Directory of the database, created if it does not exist, or a server: postgres://user@host:port/database
     #[arg(value_name = "DIR|URL")]
     place: PathBuf,
-    /// What is loaded; `-`, or nothing, is standard input
+    /// File to load; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
-    /// All of it, or nothing
+    /// In one transaction: all or nothing
     #[arg(short = '1', long, conflicts_with = "go_on")]
     single_transaction: bool,
-    /// Goes on after errors; the exit status says that there were some
+    /// Continue after errors; the exit status is 1 if there were any
     #[arg(long)]
     go_on: bool,
     #[command(flatten)]

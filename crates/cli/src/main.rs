@@ -63,34 +63,34 @@ struct Arguments {
 enum Command {
     /// Loads TPC-C, runs it, kills the database, recovers it and checks that nothing is lost.
     Demo(demo::Options),
-    /// Serves a database to clients of PostgreSQL.
+    /// Serves a database to PostgreSQL clients.
     Serve(Box<serve::Options>),
-    /// Says how a server is doing.
+    /// Shows the status of a server.
     Status(serve::StatusOptions),
     /// A SQL prompt on a database in a directory, in memory, or on a server.
     Shell(shell::Options),
     /// Runs SQL files; stops at the first error.
     Run(run::Options),
-    /// Writes a database as SQL that psql and `planaria load` read.
+    /// Dumps a database as SQL for psql or `planaria load`.
     Dump(dump::Options),
-    /// Loads SQL that `planaria dump` or `pg_dump` wrote.
+    /// Loads SQL written by `planaria dump` or `pg_dump`.
     Load(load::Options),
     /// Measures a workload.
     Bench(Box<bench::Options>),
     /// Experiments: recovery schemes compared, replay on simulated workers.
     #[command(subcommand)]
     Lab(lab::Experiments),
-    /// Draws dependency graphs of procedures, and schedules of their replay.
+    /// Draws dependency graphs of procedures, and replay schedules.
     Graph(graph::Options),
-    /// Looks at the log of a database.
+    /// Inspects the log of a database.
     #[command(subcommand)]
     Log(log::Command),
-    /// Looks at checkpoints and backups.
+    /// Inspects checkpoints and backups.
     #[command(subcommand)]
     Checkpoint(checkpoint::Command),
-    /// Copies a database that nobody has open.
+    /// Backs up a database that is not in use.
     Backup(checkpoint::BackupOptions),
-    /// Makes a database from a backup, and from what was logged since.
+    /// Restores a database from a backup and the log written since.
     Restore(checkpoint::RestoreOptions),
     /// The part of `demo` that gets killed.
     #[command(hide = true)]
@@ -119,7 +119,10 @@ fn main() -> ExitCode {
         },
         Command::Bench(o) => bench::bench(&o),
         Command::Lab(o) => lab::lab(&o),
-        Command::Graph(o) => graph::graph(&o),
+        Command::Graph(o) => match graph::graph(&o) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
         Command::Log(o) => return log::log(&o),
         Command::Checkpoint(o) => checkpoint::checkpoint(&o),
         Command::Backup(o) => checkpoint::back_up(&o),

@@ -20,6 +20,11 @@ pub fn error(error: &Error, text: Option<&str>) -> String {
     out
 }
 
+/// The same of an error at a byte position of a script, with the script's name and the line.
+pub fn error_in(name: &str, text: &str, (found, position): &(Error, usize)) -> String {
+    format!("{name}:{}: {}", line_of(text, *position), error(found, Some(text)))
+}
+
 /// The same of an error, or less, that a server tells of.
 pub fn told(told: &Told, text: Option<&str>) -> String {
     let mut out = match told.severity.as_str() {

@@ -17,7 +17,7 @@ pub struct Recovery {
     /// Recovery scheme
     #[arg(long, value_name = "SCHEME", default_value_t)]
     recovery: Scheme,
-    /// Threads that recover; one a core without
+    /// Threads that recover the database (default: one per core)
     #[arg(long, value_name = "N", value_parser = positive())]
     recovery_threads: Option<usize>,
 }

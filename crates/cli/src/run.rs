@@ -12,13 +12,13 @@ use std::process::ExitCode;
 /// Options of `planaria run`.
 #[derive(Args)]
 pub struct Options {
-    /// Rows without alignment, columns joined by `|` (as psql -A)
+    /// Unaligned rows, columns separated by `|` (as psql -A)
     #[arg(short = 'A')]
     unaligned: bool,
-    /// Rows only, without head and count (as psql -t)
+    /// Rows only, without header and row count (as psql -t)
     #[arg(short = 't')]
     tuples_only: bool,
-    /// Directory of the database; in memory without
+    /// Directory of the database (default: in memory)
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]
@@ -61,9 +61,8 @@ pub fn run(options: &Options) -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-        if let Err((error, position)) = run_text(&mut session, &text, &name, &style) {
-            let line = print::line_of(&text, position);
-            eprint!("{name}:{line}: {}", print::error(&error, None));
+        if let Err(error) = run_text(&mut session, &text, &name, &style) {
+            eprint!("{}", print::error_in(&name, &text, &error));
             return ExitCode::FAILURE;
         }
     }

@@ -16,10 +16,10 @@ use tracing_subscriber::{EnvFilter, Registry, reload};
 /// Options of `planaria serve`.
 #[derive(Args)]
 pub struct Options {
-    /// Directory of the database; in memory without, and gone when the server stops
+    /// Directory of the database; without it the database is in memory, and gone when the server stops
     #[arg(env = "PLANARIA_DIR")]
     dir: Option<PathBuf>,
-    /// A file of settings in TOML
+    /// Settings file, in TOML
     #[arg(long, value_name = "FILE", env = "PLANARIA_CONFIG")]
     config: Option<PathBuf>,
     #[command(flatten)]

@@ -28,32 +28,32 @@ const SEVERITIES: [&str; 12] = [
 #[derive(Args, Clone, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Addresses to listen at, such as 127.0.0.1:5432; several with commas
+    /// Addresses to listen on, such as 127.0.0.1:5432, separated by commas
     #[arg(long, value_name = "ADDR:PORT", value_delimiter = ',', env = "PLANARIA_LISTEN")]
     pub listen: Option<Vec<String>>,
-    /// Directory for a Unix domain socket, named after the port of the first address; none without
+    /// Directory for a Unix domain socket, named after the port of the first address (default: no socket)
     #[arg(long, value_name = "DIR", env = "PLANARIA_SOCKET_DIR")]
     socket_dir: Option<PathBuf>,
     /// Who is asked for a password: auto (all, from the first on that a role has had; until then nobody of this machine),
     /// trust (nobody of this machine), password (all)
     #[arg(long, value_name = "HOW", env = "PLANARIA_AUTHENTICATION")]
     authentication: Option<String>,
-    /// What all sessions begin with, such as default_transaction_isolation='read committed'; once for each setting
+    /// Default for all sessions, such as default_transaction_isolation='read committed'; repeat for each setting
     #[arg(short = 'c', long, value_name = "NAME=VALUE", env = "PLANARIA_SET")]
     pub set: Option<Vec<Assignment>>,
-    /// Connections at a time
+    /// Maximum number of connections
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
-    /// Of these, so many are for superusers
+    /// Connections reserved for superusers, out of max_connections
     #[arg(long, value_name = "N", env = "PLANARIA_SUPERUSER_RESERVED_CONNECTIONS")]
     superuser_reserved_connections: Option<usize>,
-    /// Connections from one address that have not said yet who they are
+    /// Maximum number of connections from one address that have not logged in yet
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_STARTUPS_PER_ADDRESS")]
     max_startups_per_address: Option<usize>,
-    /// Threads that serve; one a core without
+    /// Threads that serve clients (default: one per core)
     #[arg(long, value_name = "N", env = "PLANARIA_THREADS")]
     threads: Option<usize>,
-    /// When a client hears of a commit: fsync, async, off
+    /// When a commit is acknowledged: fsync, async, off
     #[arg(long, value_name = "WHEN", env = "PLANARIA_DURABILITY")]
     durability: Option<String>,
     /// What calls write to the log: command, logical, adaptive, ...
@@ -62,61 +62,61 @@ pub struct Settings {
     /// Logger threads, each with its own files
     #[arg(long, value_name = "N", env = "PLANARIA_LOGGERS")]
     loggers: Option<usize>,
-    /// Time (seconds, or with a unit: 5min) after which a checkpoint is written, if anything was logged since; 0: not by time
+    /// Time between checkpoints (seconds, or with a unit: 5min), if anything was logged; 0: not by time
     #[arg(long, value_name = "TIME", env = "PLANARIA_CHECKPOINT_TIMEOUT")]
     checkpoint_timeout: Option<Time>,
     /// Bytes of log after which a checkpoint is written; 0: not by size
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_WAL_SIZE")]
     max_wal_size: Option<u64>,
-    /// Time that a restart may take (5s): checkpoints are written to stay below; 0: no matter
+    /// Target for the time a restart takes (5s): checkpoints are written to stay below it; 0: no target
     #[arg(long, value_name = "TIME", env = "PLANARIA_RESTART_TARGET")]
     restart_target: Option<Time>,
-    /// Threads that write a checkpoint; one a core without
+    /// Threads that write a checkpoint (default: one per core)
     #[arg(long, value_name = "N", env = "PLANARIA_CHECKPOINT_THREADS")]
     checkpoint_threads: Option<usize>,
     /// Writes a checkpoint when the server is stopped
     #[arg(long, value_name = "BOOL", env = "PLANARIA_CHECKPOINT_ON_CLOSE", num_args = 0..=1, default_missing_value = "true")]
     checkpoint_on_close: Option<bool>,
-    /// Keeps the log before a checkpoint, to restore any moment since a backup
+    /// Keeps the log older than the last checkpoint, for point-in-time restores
     #[arg(long, value_name = "BOOL", env = "PLANARIA_KEEP_LOG", num_args = 0..=1, default_missing_value = "true")]
     keep_log: Option<bool>,
-    /// Memory that rows, indexes and statements may take (512MB, 8GB); 0: no matter; four fifths of the machine's without
+    /// Memory for rows, indexes and statements (512MB, 8GB); 0: no limit (default: four fifths of the machine's)
     #[arg(long, value_name = "SIZE", env = "PLANARIA_MEMORY_BUDGET")]
     memory_budget: Option<Size>,
-    /// Seconds from connecting until a client has said who it is
+    /// Seconds a client may take to log in
     #[arg(long, value_name = "S", env = "PLANARIA_STARTUP_TIMEOUT")]
     startup_timeout: Option<Time>,
-    /// Seconds that a client may take to read its answers
+    /// Seconds a client may take to read its results
     #[arg(long, value_name = "S", env = "PLANARIA_WRITE_TIMEOUT")]
     write_timeout: Option<Time>,
-    /// Seconds that open transactions have when the server is to stop
+    /// Seconds that open transactions are given to finish when the server stops
     #[arg(long, value_name = "S", env = "PLANARIA_DRAIN_TIMEOUT")]
     drain_timeout: Option<Time>,
-    /// Longest message of a client, in bytes
+    /// Largest message from a client, in bytes
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_MESSAGE_BYTES")]
     max_message_bytes: Option<usize>,
-    /// Largest answer of a statement, in bytes
+    /// Largest result of a statement, in bytes
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_RESULT_BYTES")]
     max_result_bytes: Option<usize>,
-    /// What waits of all answers in temporary files, in bytes
+    /// Total size of results waiting in temporary files, in bytes
     #[arg(long, value_name = "N", env = "PLANARIA_MAX_TEMP_BYTES")]
     max_temp_bytes: Option<usize>,
-    /// How much of an answer is kept in memory, in bytes; the rest waits in a temporary file
+    /// How much of a result is kept in memory, in bytes; the rest waits in a temporary file
     #[arg(long, value_name = "N", env = "PLANARIA_RESULT_MEMORY_BYTES")]
     result_memory_bytes: Option<usize>,
-    /// Where the web page, /health and /metrics answer over HTTP; off: nowhere
+    /// HTTP address of the web page, /health and /metrics; off: none
     #[arg(long, value_name = "ADDR:PORT", env = "PLANARIA_METRICS")]
     pub metrics: Option<String>,
-    /// Certificate for TLS in PEM form, with those that it was signed by
+    /// TLS certificate chain, in PEM format
     #[arg(long, value_name = "FILE", env = "PLANARIA_TLS_CERT")]
     tls_cert: Option<PathBuf>,
-    /// Its private key
+    /// Private key of that certificate, in PEM format
     #[arg(long, value_name = "FILE", env = "PLANARIA_TLS_KEY")]
     tls_key: Option<PathBuf>,
-    /// Clients of other machines must use TLS
+    /// Requires TLS from clients on other machines
     #[arg(long, value_name = "BOOL", env = "PLANARIA_REQUIRE_TLS", num_args = 0..=1, default_missing_value = "true")]
     require_tls: Option<bool>,
-    /// Logs statements that take as long (200ms, 1s); 0: all; -1: none
+    /// Logs statements that take at least this long (200ms, 1s); 0: all; -1: none
     #[arg(
         long,
         value_name = "TIME",
@@ -124,23 +124,37 @@ pub struct Settings {
         allow_negative_numbers = true
     )]
     log_min_duration_statement: Option<LogFrom>,
-    /// Errors as severe are logged with their statements: error, or panic for none
+    /// Logs the statements behind errors of at least this severity: error, or panic for none
     #[arg(long, value_name = "LEVEL", env = "PLANARIA_LOG_MIN_ERROR_STATEMENT")]
     log_min_error_statement: Option<String>,
-    /// Logs queries and changes that take as long with their plans; 0: all; -1: none
-    #[arg(
-        long,
-        value_name = "TIME",
-        env = "PLANARIA_AUTO_EXPLAIN_MIN_DURATION",
-        allow_negative_numbers = true
-    )]
+    #[command(flatten)]
+    auto_explain: AutoExplain,
+    /// Its earlier name, in files.
+    #[arg(skip)]
+    #[serde(skip_serializing)]
     auto_explain_min_duration: Option<LogFrom>,
-    /// Form of the server's own log, on standard error
+    /// Format of the server's own log, on standard error
     #[arg(long, value_enum, env = "PLANARIA_LOG_FORMAT")]
     log_format: Option<LogFormat>,
-    /// What it says: error, warn, info, debug, trace, or a filter of tracing
+    /// Level of the server's own log: error, warn, info, debug, trace, or a tracing filter
     #[arg(long, value_name = "LEVEL", env = "PLANARIA_LOG_LEVEL")]
     log_level: Option<String>,
+}
+
+/// Settings whose names begin with `auto_explain.`: in TOML a table.
+#[derive(Args, Clone, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct AutoExplain {
+    /// Logs the plans of queries and changes that take at least this long; 0: all; -1: none
+    #[arg(
+        id = "auto_explain.log_min_duration",
+        long = "auto-explain-log-min-duration",
+        alias = "auto-explain-min-duration",
+        value_name = "TIME",
+        env = "PLANARIA_AUTO_EXPLAIN_LOG_MIN_DURATION",
+        allow_negative_numbers = true
+    )]
+    log_min_duration: Option<LogFrom>,
 }
 
 /// A setting of sessions and its value.
@@ -178,7 +192,7 @@ pub enum LogFormat {
     /// For people
     #[default]
     Text,
-    /// An object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -191,7 +205,16 @@ impl Settings {
     /// Those of a file in TOML.
     pub fn read(file: &Path) -> Result<Settings> {
         let text = std::fs::read_to_string(file).map_err(|e| Error::file("read file", file, e))?;
-        toml::from_str(&text).map_err(|e| invalid(format!("{}: {e}", file.display())))
+        let settings: Settings =
+            toml::from_str(&text).map_err(|e| invalid(format!("{}: {e}", file.display())))?;
+        Ok(settings.renamed())
+    }
+
+    /// With earlier names turned into those of now.
+    pub fn renamed(mut self) -> Settings {
+        let earlier = self.auto_explain_min_duration.take();
+        self.auto_explain.log_min_duration = self.auto_explain.log_min_duration.or(earlier);
+        self
     }
 
     /// These, and where they say nothing the others. Sessions begin with what the others say, and then with what these do.
@@ -237,7 +260,10 @@ impl Settings {
             require_tls: self.require_tls.or(other.require_tls),
             log_min_duration_statement: self.log_min_duration_statement.or(other.log_min_duration_statement),
             log_min_error_statement: self.log_min_error_statement.or(other.log_min_error_statement),
-            auto_explain_min_duration: self.auto_explain_min_duration.or(other.auto_explain_min_duration),
+            auto_explain: AutoExplain {
+                log_min_duration: self.auto_explain.log_min_duration.or(other.auto_explain.log_min_duration),
+            },
+            auto_explain_min_duration: None,
             log_format: self.log_format.or(other.log_format),
             log_level: self.log_level.or(other.log_level),
         }
@@ -274,7 +300,7 @@ impl Settings {
             require_tls: Some(config.require_tls),
             log_min_duration_statement: Some(LogFrom(None)),
             log_min_error_statement: Some("error".to_owned()),
-            auto_explain_min_duration: Some(LogFrom(None)),
+            auto_explain: AutoExplain { log_min_duration: Some(LogFrom(None)) },
             log_format: Some(LogFormat::default()),
             log_level: Some("info".to_owned()),
             ..Settings::default()
@@ -305,7 +331,7 @@ impl Settings {
         config.max_temp_bytes = self.max_temp_bytes.unwrap_or(config.max_temp_bytes);
         config.result_memory_bytes = self.result_memory_bytes.unwrap_or(config.result_memory_bytes);
         config.log_min_duration_statement = self.log_min_duration_statement.and_then(|t| t.0);
-        config.auto_explain = self.auto_explain_min_duration.and_then(|t| t.0);
+        config.auto_explain = self.auto_explain.log_min_duration.and_then(|t| t.0);
         if let Some(level) = &self.log_min_error_statement {
             let place = SEVERITIES.iter().position(|s| s == level);
             let place = place.ok_or_else(|| {

@@ -24,7 +24,7 @@ use tracing_subscriber::EnvFilter;
 /// Settings that change when they are read again.
 const RELOADABLE: [&str; 20] = [
     "authentication",
-    "auto_explain_min_duration",
+    "auto_explain.log_min_duration",
     "checkpoint_timeout",
     "drain_timeout",
     "log_level",
@@ -149,7 +149,8 @@ impl Files {
 
 /// What ALTER SYSTEM has said, as settings. 22023 where a value cannot be.
 fn of_auto(table: &toml::Table) -> Result<Settings> {
-    table.clone().try_into().map_err(|e: toml::de::Error| invalid(e.message()))
+    let settings = table.clone().try_into::<Settings>().map_err(|e| invalid(e.message()))?;
+    Ok(settings.renamed())
 }
 
 /// A value of TOML; what we write are numbers, truths, texts and lists of texts.
@@ -159,15 +160,44 @@ fn written(value: &toml::Value) -> String {
         toml::Value::Array(all) => format!("[{}]", all.iter().map(written).collect::<Vec<_>>().join(", ")),
         toml::Value::Boolean(b) => b.to_string(),
         toml::Value::Integer(n) => n.to_string(),
+        toml::Value::Table(all) => {
+            let all = all.iter().map(|(name, value)| format!("{name} = {}", written(value)));
+            format!("{{ {} }}", all.collect::<Vec<_>>().join(", "))
+        }
         other => other.as_float().map_or(String::new(), |n| n.to_string()),
     }
 }
 
-/// Settings by name.
+/// Settings by name; those of a group have its name and a point before theirs.
 fn shown(settings: &Settings) -> Shown {
-    match serde_json::to_value(settings) {
-        Ok(Value::Object(map)) => map,
-        _ => Shown::new(),
+    let Ok(Value::Object(map)) = serde_json::to_value(settings) else { return Shown::new() };
+    let mut all = Shown::new();
+    for (name, value) in map {
+        match value {
+            Value::Object(group) => {
+                all.extend(group.into_iter().map(|(own, v)| (format!("{name}.{own}"), v)))
+            }
+            value => drop(all.insert(name, value)),
+        }
+    }
+    all
+}
+
+/// Sets a setting, or takes it out.
+fn assign(table: &mut toml::Table, name: &str, value: Option<toml::Value>) {
+    let Some((group, own)) = name.split_once('.') else {
+        match value {
+            Some(value) => drop(table.insert(name.to_owned(), value)),
+            None => drop(table.remove(name)),
+        }
+        return;
+    };
+    let entry = table.entry(group).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    if let toml::Value::Table(inner) = entry {
+        assign(inner, own, value);
+        if inner.is_empty() {
+            table.remove(group);
+        }
     }
 }
 
@@ -276,15 +306,14 @@ impl Source for Files {
         match *change {
             HostChange::ResetAll => table.clear(),
             HostChange::Set("set", _) | HostChange::Reset("set") => {
-                return Err(invalid("parameter \"set\" cannot be set by ALTER SYSTEM")
-                    .with_hint("Set what sessions begin with by its own name: ALTER SYSTEM SET statement_timeout = '30s'."));
+                return Err(invalid("parameter \"set\" cannot be set by ALTER SYSTEM").with_hint(
+                    "Set defaults of sessions by name: ALTER SYSTEM SET statement_timeout = '30s'.",
+                ));
             }
             HostChange::Set(name, text) if standard.contains_key(name) => {
-                table.insert(name.to_owned(), value_of(name, text)?);
+                assign(&mut table, name, Some(value_of(name, text)?));
             }
-            HostChange::Reset(name) if standard.contains_key(name) => {
-                table.remove(name);
-            }
+            HostChange::Reset(name) if standard.contains_key(name) => assign(&mut table, name, None),
             HostChange::Set(name, text) => {
                 planaria::Options::new().set(name, text).check()?;
                 set_default(&mut table, name, Some(text));
@@ -389,6 +418,34 @@ mod tests {
         );
         files.alter(&HostChange::ResetAll).expect("empty");
         assert!(!value(&files, "loggers").2);
+    }
+
+    #[test]
+    fn names_with_a_point_stand_in_tables() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let name = "auto_explain.log_min_duration";
+        for text in [
+            "auto_explain.log_min_duration = '2s'",
+            "[auto_explain]\nlog_min_duration = 2000",
+            "auto_explain_min_duration = 2000",
+        ] {
+            std::fs::write(dir.path().join(FILE), text).expect("writes");
+            assert_eq!(
+                value(&files(dir.path(), Settings::default()), name),
+                ("2s".into(), "configuration file", false)
+            );
+        }
+        let files = files(dir.path(), Settings::default());
+        set(&files, name, "250").expect("in range");
+        let read = files.read().expect("reads");
+        files.taken_over();
+        assert_eq!(read.config.auto_explain, Some(std::time::Duration::from_millis(250)));
+        assert_eq!(value(&files, name).0, "250ms");
+        assert_eq!(set(&files, name, "soon").expect_err("no time").sqlstate().as_str(), "22023");
+        files.alter(&HostChange::Reset(name)).expect("known");
+        files.read().expect("reads");
+        files.taken_over();
+        assert_eq!(value(&files, name).0, "2s");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Variables of a workload in a folder.
 #[derive(Args, Clone, Default)]
 pub struct Variables {
-    /// A variable of a workload in a folder; may be given several times
+    /// Set a variable of a workload folder; can be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = set)]
     set: Vec<(String, String)>,
 }
@@ -111,6 +111,6 @@ pub fn write_new(dir: &Path) -> Result<()> {
         let file = dir.join(name);
         std::fs::write(&file, text).map_err(|e| Error::file("write file", &file, e))?;
     }
-    println!("a workload to begin with is in {0}; planaria bench {0} runs it", dir.join("").display());
+    println!("wrote an example workload to {0}; run it with planaria bench {0}", dir.join("").display());
     Ok(())
 }

@@ -127,13 +127,15 @@ pub fn split(text: &str) -> Result<Vec<std::ops::Range<usize>>> {
     planaria_syntax::parse::split(text)
 }
 
-/// Whether a text ends a statement: all quotes closed, parentheses and bodies too, a semicolon at its end. For prompts.
+/// Whether a text ends a statement: all quotes closed, parentheses and bodies too, a semicolon at its end. Space and comments alone
+/// end none. For prompts.
 ///
 /// ```
-/// assert!(planaria::is_complete("SELECT 1;"));
+/// assert!(planaria::is_complete("SELECT 1; -- one"));
+/// assert!(!planaria::is_complete("-- one"));
 /// assert!(!planaria::is_complete("SELECT 1"));
 /// assert!(!planaria::is_complete("DO $$ BEGIN PERFORM 1;"));
 /// ```
 pub fn is_complete(text: &str) -> bool {
-    !text.trim().is_empty() && planaria_syntax::parse::is_whole(text)
+    planaria_syntax::parse::is_whole(text)
 }

@@ -215,7 +215,7 @@ impl Connection {
             .with_detail(format!(
                 "{bytes} bytes are taken for what has come of it, and the memory budget is used up."
             ))
-            .with_hint("Send less at a time, or give the server more (memory_budget).");
+            .with_hint("Send less at a time, or raise memory_budget.");
         self.backend.die(&error);
         self.send().await
     }

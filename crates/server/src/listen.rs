@@ -35,7 +35,7 @@ impl Listener {
     pub(crate) async fn tcp(address: SocketAddr) -> Result<Listener> {
         TcpListener::bind(address).await.map(Listener::Tcp).map_err(|e| {
             cannot(&address.to_string(), &e)
-                .with_hint("Is another server running there? --listen chooses another address.")
+                .with_hint("Is another server running there? Use --listen for another address.")
         })
     }
 

@@ -78,5 +78,5 @@ impl Overflow {
 fn too_large(bytes_max: u64) -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the answer is too large")
         .with_detail(format!("It has more than {bytes_max} bytes (max_result_bytes)."))
-        .with_hint("Ask for fewer rows at a time.")
+        .with_hint("Fetch fewer rows at a time.")
 }

@@ -75,13 +75,15 @@ impl Room {
             let message = "too much of this connection's answers waits in temporary files";
             return Error::new(SqlState::new("53400"), message)
                 .with_detail(format!("They may take {bytes} bytes (max_result_bytes) in {files} files."))
-                .with_hint("Fetch or close open portals, or ask for fewer large answers at a time.");
+                .with_hint(
+                    "Fetch or close open portals, or run fewer statements with large results at a time.",
+                );
         }
         let message = "too much of all clients' answers waits in temporary files";
         tracing::warn!(files, bytes, "{message}");
         Error::new(SqlState::DISK_FULL, message)
             .with_detail(format!("They may take {bytes} bytes (max_temp_bytes) in {files} files."))
-            .with_hint("Ask again later, or for fewer rows at a time.")
+            .with_hint("Try again later, or fetch fewer rows at a time.")
     }
 }
 
@@ -178,7 +180,7 @@ fn cannot(error: &io::Error) -> Error {
     tracing::warn!("could not write a temporary file in {}: {error}", place.display());
     Error::new(code, format!("could not write a temporary file in {}: {error}", place.display()))
         .with_detail("A large answer waits there until the client takes it.")
-        .with_hint("TMPDIR chooses another place.")
+        .with_hint("Set TMPDIR to use another directory.")
 }
 
 impl Slice {

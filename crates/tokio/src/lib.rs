@@ -27,6 +27,7 @@
 //! who waits for himself is not known here. Use `tx`, not `db`, within a transaction.
 
 mod pool;
+mod statements;
 mod stream;
 mod transaction;
 
@@ -35,6 +36,7 @@ pub use stream::RowStream;
 pub use transaction::Transaction;
 
 use pool::Pool;
+use statements::statements;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,47 +108,7 @@ impl Database {
         outcome
     }
 
-    /// Runs one statement; returns the number of rows affected or returned.
-    pub async fn execute(&self, sql: impl Into<String>, params: impl Params + Send + 'static) -> Result<u64> {
-        let sql = sql.into();
-        self.run(move |s| s.execute(&sql, params)).await
-    }
-
-    /// Runs one statement; returns its rows.
-    pub async fn query(&self, sql: impl Into<String>, params: impl Params + Send + 'static) -> Result<Rows> {
-        let sql = sql.into();
-        self.run(move |s| s.query(&sql, params)).await
-    }
-
-    /// The same as values of `T`.
-    pub async fn query_as<T: FromRow + Send + 'static>(
-        &self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<Vec<T>> {
-        let sql = sql.into();
-        self.run(move |s| s.query_as(&sql, params)).await
-    }
-
-    /// The same of one row: P0002 where there is none, P0003 where there are several.
-    pub async fn query_one<T: FromRow + Send + 'static>(
-        &self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<T> {
-        let sql = sql.into();
-        self.run(move |s| s.query_one(&sql, params)).await
-    }
-
-    /// The same of one row or none: P0003 where there are several.
-    pub async fn query_optional<T: FromRow + Send + 'static>(
-        &self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<Option<T>> {
-        let sql = sql.into();
-        self.run(move |s| s.query_optional(&sql, params)).await
-    }
+    statements!(self, &self);
 
     /// Runs a query whose rows come one by one, and are never all in memory: see [`Session::query_each`].
     pub async fn stream<T: FromRow + Send + 'static>(

@@ -1,6 +1,7 @@
 //! Transactions that a task has open.
 
 use crate::pool::Lent;
+use crate::statements::statements;
 use planaria::{Error, FromRow, Params, Result, Rows, Session, SqlState};
 
 /// An open transaction; rolled back when dropped without [`Transaction::commit`].
@@ -50,55 +51,7 @@ impl Transaction {
         outcome
     }
 
-    /// Runs one statement; returns the number of rows affected or returned.
-    pub async fn execute(
-        &mut self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<u64> {
-        let sql = sql.into();
-        self.run(move |s| s.execute(&sql, params)).await
-    }
-
-    /// Runs one statement; returns its rows.
-    pub async fn query(
-        &mut self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<Rows> {
-        let sql = sql.into();
-        self.run(move |s| s.query(&sql, params)).await
-    }
-
-    /// The same as values of `T`.
-    pub async fn query_as<T: FromRow + Send + 'static>(
-        &mut self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<Vec<T>> {
-        let sql = sql.into();
-        self.run(move |s| s.query_as(&sql, params)).await
-    }
-
-    /// The same of one row: P0002 where there is none, P0003 where there are several.
-    pub async fn query_one<T: FromRow + Send + 'static>(
-        &mut self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<T> {
-        let sql = sql.into();
-        self.run(move |s| s.query_one(&sql, params)).await
-    }
-
-    /// The same of one row or none: P0003 where there are several.
-    pub async fn query_optional<T: FromRow + Send + 'static>(
-        &mut self,
-        sql: impl Into<String>,
-        params: impl Params + Send + 'static,
-    ) -> Result<Option<T>> {
-        let sql = sql.into();
-        self.run(move |s| s.query_optional(&sql, params)).await
-    }
+    statements!(self, &mut self);
 
     /// Calls a procedure or function within the transaction.
     pub async fn call(

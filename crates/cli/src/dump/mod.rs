@@ -40,31 +40,31 @@ use std::path::{Path, PathBuf};
 /// Options of `planaria dump`.
 #[derive(Args)]
 pub struct Options {
-    /// Directory of the database, or a server: postgres://user@host:port/database; the server that PGHOST and its like name without
+    /// Directory of the database, or a server: postgres://user@host:port/database (default: the server PGHOST etc. name)
     #[arg(value_name = "DIR|URL")]
     place: Option<PathBuf>,
-    /// Rows and values of sequences only
+    /// Only rows and sequence values
     #[arg(short = 'a', long, conflicts_with = "schema_only")]
     data_only: bool,
-    /// Everything but rows and values of sequences
+    /// Everything except rows and sequence values
     #[arg(short = 's', long)]
     schema_only: bool,
-    /// Only this table, view or sequence, with or without its schema; can be given more than once
+    /// Only this table, view or sequence, optionally with its schema; can be repeated
     #[arg(short = 't', long = "table", value_name = "TABLE")]
     tables: Vec<String>,
-    /// Only what is in this schema; can be given more than once
+    /// Only objects in this schema; can be repeated
     #[arg(short = 'n', long = "schema", value_name = "SCHEMA")]
     schemas: Vec<String>,
-    /// Roles, too, with the verifiers of their passwords
+    /// Also roles, with their password verifiers
     #[arg(long, conflicts_with_all = ["data_only", "tables", "schemas"])]
     roles: bool,
-    /// Without ALTER .. OWNER TO: all will belong to whoever loads it
+    /// Without ALTER .. OWNER TO: whoever loads it will own everything
     #[arg(short = 'O', long)]
     no_owner: bool,
     /// Without GRANT and REVOKE
     #[arg(short = 'x', long)]
     no_privileges: bool,
-    /// Where it goes; to standard output without
+    /// File to write to (default: standard output)
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

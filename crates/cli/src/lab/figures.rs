@@ -72,8 +72,9 @@ impl FromArgMatches for Figure {
 impl Subcommand for Figure {
     fn augment_subcommands(command: Command) -> Command {
         EXPERIMENTS.iter().fold(command, |command, experiment| {
-            let about = Command::new(experiment.id).about(experiment.title).long_about(long(experiment));
-            command.subcommand(FigureOptions::augment_args(about))
+            // The options have a text of their own, which would take the place of this one.
+            let options = FigureOptions::augment_args(Command::new(experiment.id));
+            command.subcommand(options.about(experiment.title).long_about(long(experiment)))
         })
     }
 

@@ -1,9 +1,9 @@
 //! Where a server is: `postgres://user:password@host:port/database`, with what it leaves out from the environment, as
-//! psql has it (`PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`, `PGSSLMODE`, `PGSSLROOTCERT`, `PGAPPNAME`, `PGOPTIONS`),
-//! and a password from a file of passwords ([`super::passfile`]).
+//! psql has it (`PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`, `PGSSLMODE`, `PGSSLROOTCERT`, `PGSSLCERT`,
+//! `PGSSLKEY`, `PGAPPNAME`, `PGOPTIONS`), and a password from a file of passwords ([`super::passfile`]).
 
 use super::passfile::{self, Wanted};
-use super::tls::SslMode;
+use super::tls::{Files, SslMode};
 use planaria::{Error, Result, SqlState};
 use std::path::PathBuf;
 
@@ -26,8 +26,7 @@ pub struct Address {
     /// Settings that the session is to begin with.
     pub options: Vec<(String, String)>,
     pub ssl: SslMode,
-    /// The certificates that the server's is to be signed by.
-    pub roots: Option<PathBuf>,
+    pub files: Files,
 }
 
 /// Whether a text is meant as one, if perhaps of another kind of server: no directory is called so.
@@ -36,7 +35,7 @@ pub fn is_url(text: &str) -> bool {
 }
 
 fn invalid(text: &str, why: &str) -> Error {
-    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is no address of a server: {why}"))
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is not a server address: {why}"))
         .with_hint("One looks like postgres://user@host:5432/database.")
 }
 
@@ -91,6 +90,8 @@ impl Address {
             database: part(database)?,
             ssl: String::new(),
             roots: String::new(),
+            certificate: String::new(),
+            key: String::new(),
         };
         let mut options = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -106,6 +107,8 @@ impl Address {
                 "application_name" | "options" => options.push((name.to_owned(), value)),
                 "sslmode" => found.ssl = value,
                 "sslrootcert" => found.roots = value,
+                "sslcert" => found.certificate = value,
+                "sslkey" => found.key = value,
                 other => return Err(wrong(&format!("there is no parameter \"{other}\""))),
             }
         }
@@ -113,8 +116,11 @@ impl Address {
             if value.is_empty() { env(name).unwrap_or_default() } else { value }
         };
         let port = or_env(found.port, "PGPORT");
-        let port =
-            if port.is_empty() { 5432 } else { port.parse().map_err(|_| wrong("the port is no number"))? };
+        let port = if port.is_empty() {
+            5432
+        } else {
+            port.parse().map_err(|_| wrong("the port is not a number"))?
+        };
         let host = or_env(found.host, "PGHOST");
         let mut user = or_env(found.user, "PGUSER");
         if user.is_empty() {
@@ -132,7 +138,14 @@ impl Address {
                 SslMode::parse(mode).ok_or_else(|| wrong(&format!("invalid sslmode value: \"{mode}\"")))?
             }
         };
-        let roots = Some(or_env(found.roots, "PGSSLROOTCERT")).filter(|r| !r.is_empty()).map(PathBuf::from);
+        let file = |value: String, name: &str| {
+            Some(or_env(value, name)).filter(|file| !file.is_empty()).map(PathBuf::from)
+        };
+        let files = Files {
+            roots: file(found.roots, "PGSSLROOTCERT"),
+            certificate: file(found.certificate, "PGSSLCERT"),
+            key: file(found.key, "PGSSLKEY"),
+        };
         for (name, variable) in [("application_name", "PGAPPNAME"), ("options", "PGOPTIONS")] {
             if let Some(value) = env(variable).filter(|v| !v.is_empty())
                 && !options.iter().any(|(given, _)| given == name)
@@ -141,7 +154,7 @@ impl Address {
             }
         }
         let password = found.password.or_else(|| env("PGPASSWORD"));
-        let mut address = Address { place, user, password, database, options, ssl, roots };
+        let mut address = Address { place, user, password, database, options, ssl, files };
         if address.password.is_none()
             && let Some(file) = passfile::path(env)
         {
@@ -186,6 +199,8 @@ struct Parts {
     database: String,
     ssl: String,
     roots: String,
+    certificate: String,
+    key: String,
 }
 
 #[cfg(test)]
@@ -210,8 +225,11 @@ mod tests {
         let a = parse("postgres://%2Ftmp:6/x").expect("an address");
         assert_eq!(a.place, Place::Unix("/tmp/.s.PGSQL.6".into()));
         assert_eq!(parse("postgres:///x?host=/tmp&port=6").expect("an address").place, a.place);
-        let a = parse("postgres://h/?sslmode=verify-full&sslrootcert=/r.pem").expect("an address");
-        assert_eq!((a.ssl, a.roots), (SslMode::VerifyFull, Some("/r.pem".into())));
+        let a = parse("postgres://h/?sslmode=verify-full&sslrootcert=/r.pem&sslcert=/c.pem&sslkey=/k.pem")
+            .expect("an address");
+        let file = |name: &str| Some(PathBuf::from(name));
+        let files = Files { roots: file("/r.pem"), certificate: file("/c.pem"), key: file("/k.pem") };
+        assert_eq!((a.ssl, a.files), (SslMode::VerifyFull, files));
         for wrong in [
             "mysql://h",
             "postgres://h:port",

@@ -153,7 +153,7 @@ fn encrypt(mut socket: TcpStream, host: &str, address: &Address, mode: SslMode) 
     socket.read_exact(&mut answer)?;
     match answer[0] {
         b'S' => {
-            let stream = tls::begin(socket, host, mode, address.roots.as_deref())?;
+            let stream = tls::begin(socket, host, mode, &address.files)?;
             let version = match stream.conn.protocol_version() {
                 Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
                 _ => "TLSv1.3",
@@ -257,7 +257,7 @@ impl Client {
         };
         outcome.map_err(|failure| match failure {
             Failure::Lost(e) if is_nobody(&e) => {
-                cannot(&e).with_hint("Is the server running, and does it listen there?")
+                cannot(&e).with_hint("Is the server running and listening on that address?")
             }
             Failure::Lost(e) => cannot(&e),
             Failure::Told(told) => told.into_error(),

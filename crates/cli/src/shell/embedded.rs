@@ -4,7 +4,7 @@
 //! superuser, as in [`planaria::Database::session`].
 
 use super::address::{Address, Place};
-use super::tls::SslMode;
+use super::tls::{Files, SslMode};
 use planaria::{Database, Error, Result};
 use planaria_server::{Authentication, Config, Server, Stopper};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn serve(db: Database) -> Result<Served> {
         database: "planaria".to_owned(),
         options: Vec::new(),
         ssl: SslMode::Disable,
-        roots: None,
+        files: Files::default(),
     };
     let stopper = server.stopper();
     let thread = std::thread::Builder::new().name("planaria-serve".into()).spawn(move || server.run())?;

@@ -388,7 +388,7 @@ impl Shell {
                 Some(_) => false,
             };
             if !parsed || !(0.0..=86_400.0).contains(&seconds) || times == 0 {
-                eprintln!("watch: \"{word}\" is no number of seconds, and no c=TIMES");
+                eprintln!("watch: \"{word}\" is neither a number of seconds nor c=TIMES");
                 return Next::Failed;
             }
         }

@@ -62,27 +62,30 @@ use variables::Variables;
 /// Options of `planaria shell`.
 #[derive(Args)]
 pub struct Options {
-    /// Directory of the database, or a server: postgres://user@host:port/database; in memory without
+    /// Directory of the database, or a server: postgres://user@host:port/database (default: a database in memory)
     #[arg(value_name = "DIR|URL")]
     place: Option<PathBuf>,
-    /// Run this text and leave; the last of several decides the exit status
+    /// Run this command and exit; the last of several decides the exit status
     #[arg(short, long)]
     command: Vec<String>,
-    /// Run a file and leave, after what --command has
+    /// Run a file and exit, after any --command
     #[arg(short, long, value_name = "FILE")]
     file: Vec<String>,
-    /// Set a variable: ON_ERROR_STOP=1 leaves at the first error, with exit status 3
+    /// Set a variable: ON_ERROR_STOP=1 stops at the first error, with exit status 3
     #[arg(short = 'v', long = "set", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
-    /// Rows without alignment
+    /// Unaligned rows
     #[arg(short = 'A', long)]
     no_align: bool,
-    /// Rows only, without head and count
+    /// Rows only, without header and row count
     #[arg(short, long)]
     tuples_only: bool,
-    /// Say nothing of what has been done
+    /// Print results only, no messages
     #[arg(short, long)]
     quiet: bool,
+    /// Do not read ~/.planariarc
+    #[arg(short = 'X', long, alias = "no-psqlrc")]
+    no_planariarc: bool,
     #[command(flatten)]
     recovery: Recovery,
 }
@@ -105,6 +108,16 @@ fn history_file() -> Option<PathBuf> {
         Some(path) => Some(path.into()).filter(|path: &PathBuf| !path.as_os_str().is_empty()),
         None => std::env::home_dir().map(|home| home.join(".planaria_history")),
     }
+}
+
+/// What is run before all else: the file of `PLANARIARC`, or one in the home directory. (Of psql's own there is much that the shell
+/// does not know.)
+fn start_file() -> Option<PathBuf> {
+    let file = match std::env::var_os("PLANARIARC") {
+        Some(path) => path.into(),
+        None => std::env::home_dir()?.join(".planariarc"),
+    };
+    file.exists().then_some(file)
 }
 
 /// Reads statements until the end of input.
@@ -144,7 +157,15 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
         shell.define(name, value);
     }
     shell.connected();
-    let status = shell.serve(options, &place);
+    let began = match start_file().filter(|_| !options.no_planariarc) {
+        // An error in it is said, and keeps nobody from going on.
+        Some(file) => shell.run_file("i", &file.to_string_lossy(), false),
+        None => Next::Line,
+    };
+    let status = match began {
+        Next::Lost => Ok(CONNECTION_LOST.into()),
+        _ => shell.serve(options, &place),
+    };
     drop(shell);
     if let Some(served) = served {
         served.close()?;
@@ -384,9 +405,7 @@ impl Shell {
                     pending.push('\n');
                 }
                 // What is whole before a command is run before it.
-                if crate::statements::is_complete(pending)
-                    && (command.is_none() || !pending.trim().is_empty())
-                {
+                if planaria::is_complete(pending) && (command.is_none() || !pending.trim().is_empty()) {
                     self.scanner.reset();
                     match self.execute(&std::mem::take(pending), lines) {
                         Next::Line => {}

@@ -31,7 +31,7 @@ fn run_prints_as_psql_does() {
 }
 
 #[test]
-fn run_stops_at_the_first_error() {
+fn scripts_stop_at_the_first_error() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("bad.sql");
     std::fs::write(&file, "SELECT 1;\nSELECT 2 AS two;\nSELECT nothing\nFROM nowhere;\nSELECT 3;\n")
@@ -40,7 +40,10 @@ fn run_stops_at_the_first_error() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout), "1\n2\n");
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("bad.sql:4: ERROR:  42P01: relation \"nowhere\" does not exist"), "{stderr}");
+    let place = "bad.sql:4: ERROR:  42P01: relation \"nowhere\" does not exist\nLINE 4: FROM nowhere;\n             ^\n";
+    assert!(stderr.ends_with(place), "{stderr}");
+    let graph = planaria(&["graph", &file.display().to_string()]);
+    assert_eq!((graph.status.code(), text(&graph.stderr)), (Some(1), stderr));
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn settings_stand_in_one_file_and_are_read_again() {
     let data = at(dir.path(), "data");
     std::fs::create_dir(&data).expect("makes it");
     let file = Path::new(&data).join("planaria.toml");
-    std::fs::write(&file, "max_connections = 50\n").expect("writes");
+    std::fs::write(&file, "max_connections = 50\nauto_explain.log_min_duration = 250\n").expect("writes");
     let server = Server::start(&data);
     let ask = |sql: &str| server.ask(sql).expect("an answer").remove(0);
     let until = |wanted: &str| {
@@ -283,6 +283,7 @@ fn settings_stand_in_one_file_and_are_read_again() {
         }
     };
     until("50");
+    assert_eq!(ask("SHOW auto_explain.log_min_duration"), "250ms");
     std::fs::write(&file, "max_connections = 51\n").expect("writes");
     let pid = server.child.id().to_string();
     let hang_up = || assert!(Command::new("kill").args(["-HUP", &pid]).status().expect("runs").success());

@@ -1,6 +1,6 @@
 //! Scripts of the shell: variables, conditions, where answers go and how they look. What is expected is what psql 15 prints.
 
-use crate::shell::{Server, run, shell};
+use crate::shell::{Server, run, shell, shell_with};
 use std::process::Command;
 
 /// A script without errors.
@@ -157,6 +157,26 @@ fn files_and_looks_are_options() {
     assert_eq!((status, out.as_str()), (Some(3), ":x\n"));
     assert!(err.contains("22012"), "{err}");
     assert_eq!(shell(&["-v", "ON_ERROR_STOP=what"], "").0, Some(2));
+}
+
+#[test]
+fn a_start_file_is_run_first() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("start").display().to_string();
+    std::fs::write(&file, "\\pset null '-'\nSELECT 1/0;\n\\set seven 7\n").expect("writes");
+    let with = [("PLANARIARC", file.as_str())];
+    let ask = ["-qAt", "-c", "SELECT NULL, :seven"];
+    let (status, out, err) = shell_with(&ask, "", &with);
+    // An error in it keeps nobody from going on.
+    assert_eq!((status, out.as_str()), (Some(0), "-|7\n"), "{err}");
+    assert!(err.starts_with("ERROR:  22012: "), "{err}");
+    let (status, out, _) = shell_with(&["-qAt"], "SELECT NULL, :seven;\n", &with);
+    assert_eq!((status, out.as_str()), (Some(0), "-|7\n"));
+    let (status, out, err) = shell_with(&[&ask[..], &["-X"]].concat(), "", &with);
+    assert!(status == Some(1) && out.is_empty() && err.contains("42601"), "{out}{err}");
+    // One that is not there is no error.
+    let nowhere = [("PLANARIARC", "/nowhere/start")];
+    assert_eq!(shell_with(&["-At", "-c", "SELECT 1"], "", &nowhere), (Some(0), "1\n".into(), String::new()));
 }
 
 /// psql of PostgreSQL 15, as Debian has it.

@@ -72,7 +72,7 @@ pub fn split(text: &str) -> Result<Vec<Range<usize>>> {
     Ok(ranges)
 }
 
-/// Whether each statement of a script ends in a semicolon: all quotes, comments, parentheses and bodies do.
+/// Whether a script has statements, and each ends in a semicolon: all quotes, comments, parentheses and bodies do.
 pub fn is_whole(text: &str) -> bool {
     Script::new(text).is_ok_and(|mut script| script.is_whole())
 }

@@ -38,13 +38,14 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Whether each statement that is left ends in a semicolon, outside of quotes, comments, parentheses and bodies.
+    /// Whether there are statements left, and each ends in a semicolon, outside of quotes, comments, parentheses and bodies.
     pub(crate) fn is_whole(&mut self) -> bool {
+        let mut ends = false;
         loop {
             self.read_tokens();
             match self.tokens.as_slice() {
-                [Token { kind: Kind::End, .. }] => return true,
-                [.., Token { kind: Kind::Semicolon, .. }] => {}
+                [Token { kind: Kind::End, .. }] => return ends,
+                [.., Token { kind: Kind::Semicolon, .. }] => ends = true,
                 _ => return false,
             }
         }

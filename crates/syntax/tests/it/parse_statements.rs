@@ -661,3 +661,32 @@ fn triggers() {
     ];
     assert_eq!(actions, expected);
 }
+
+#[test]
+fn a_script_is_whole_when_all_that_it_opens_is_closed() {
+    for text in [
+        ";",
+        "SELECT 1; -- one\n",
+        "SELECT ';'; /* ; */ SELECT $$;$$;",
+        "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE 1 WHEN 1 THEN 2 END; SELECT 1; END;",
+        "CREATE FUNCTION f() AS $$\nBEGIN\n RETURN 1;\nEND $$;\n",
+    ] {
+        assert!(parse::is_whole(text), "{text}");
+    }
+    for text in [
+        "",
+        " \n",
+        "-- nothing",
+        "/* nothing */",
+        "SELECT 1 -- one;\n",
+        "SELECT 1; SELECT",
+        "SELECT 1; /* one",
+        "SELECT 1; 'one;",
+        "SELECT 1; \"one;",
+        "SELECT (1;",
+        "CREATE FUNCTION f() AS $$\nBEGIN\n RETURN 1;\n",
+        "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1;",
+    ] {
+        assert!(!parse::is_whole(text), "{text}");
+    }
+}
