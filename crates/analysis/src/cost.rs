@@ -263,6 +263,9 @@ impl<'p> Walk<'p> {
                 self.block(body, times * rows);
             }
             OpKind::ForMatches { body, .. } => self.block(body, times),
+            OpKind::Fill { coll, rows } => {
+                *self.pushed.entry(*coll).or_default() += times * rows.len() as f64;
+            }
             OpKind::Push { coll, .. } | OpKind::MapPut { coll, .. } => {
                 *self.pushed.entry(*coll).or_default() += times;
             }

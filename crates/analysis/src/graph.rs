@@ -427,7 +427,10 @@ impl Flow {
                 }
             }
             OpKind::Clear { coll } => self.colls[coll.index()].clear(),
-            OpKind::Push { coll, .. } | OpKind::MapPut { coll, .. } | OpKind::SetEntry { coll, .. } => {
+            OpKind::Push { coll, .. }
+            | OpKind::Fill { coll, .. }
+            | OpKind::MapPut { coll, .. }
+            | OpKind::SetEntry { coll, .. } => {
                 let mut sources = self.reads(kind);
                 // How many rows there are depends on what decided that this one comes.
                 sources.extend(control);

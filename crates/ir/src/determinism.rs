@@ -285,6 +285,7 @@ impl OpKind {
             | OpKind::Delete { .. }
             | OpKind::Clear { .. }
             | OpKind::Push { .. }
+            | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
             | OpKind::MapGet { .. }

@@ -88,7 +88,9 @@ impl OpKind {
             OpKind::Insert { values, row, .. } => regs(values.iter_mut().chain(row), f),
             OpKind::Delete { row, .. } => f(Entity::Reg(row)),
             OpKind::Claim { row, granted, .. } => regs([row, granted], f),
-            OpKind::Clear { coll } | OpKind::Sort { coll, .. } => f(Entity::Coll(coll)),
+            OpKind::Clear { coll } | OpKind::Fill { coll, .. } | OpKind::Sort { coll, .. } => {
+                f(Entity::Coll(coll))
+            }
             OpKind::Push { coll, values } => {
                 f(Entity::Coll(coll));
                 regs(values, f);

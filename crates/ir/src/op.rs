@@ -342,6 +342,8 @@ pub enum OpKind {
     Clear { coll: Coll },
     /// Appends a row to a list.
     Push { coll: Coll, values: Vec<Reg> },
+    /// Appends rows of constants to a list: `VALUES` of thousands of rows need no register for each.
+    Fill { coll: Coll, rows: std::sync::Arc<[Vec<Datum>]> },
     /// `dst` (bigint) = number of rows.
     Len { dst: Reg, coll: Coll },
     /// Sorts a list, stably.
@@ -430,6 +432,7 @@ impl OpKind {
             | OpKind::Return
             | OpKind::Try { .. }
             | OpKind::Clear { .. }
+            | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
             | OpKind::SystemRows { .. }
@@ -566,6 +569,7 @@ impl OpKind {
         match self {
             OpKind::Clear { coll }
             | OpKind::Push { coll, .. }
+            | OpKind::Fill { coll, .. }
             | OpKind::Sort { coll, .. }
             | OpKind::MapPut { coll, .. }
             | OpKind::SetEntry { coll, .. } => Some(*coll),

@@ -356,7 +356,10 @@ impl<'p> Builder<'p, '_> {
             | OpKind::Raise { .. }
             | OpKind::Notify { .. } => {}
             OpKind::Clear { .. } => {}
-            OpKind::Push { coll, .. } | OpKind::MapPut { coll, .. } | OpKind::SetEntry { coll, .. } => {
+            OpKind::Push { coll, .. }
+            | OpKind::Fill { coll, .. }
+            | OpKind::MapPut { coll, .. }
+            | OpKind::SetEntry { coll, .. } => {
                 self.change(*coll, inputs);
             }
             OpKind::Sort { .. } => {}

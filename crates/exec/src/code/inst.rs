@@ -406,6 +406,10 @@ pub(crate) enum Inst {
     Clear {
         coll: u16,
     },
+    Fill {
+        coll: u16,
+        rows: u16,
+    },
     Push {
         coll: u16,
         values: Run,

@@ -61,6 +61,8 @@ pub struct Code {
     pub(crate) eachs: Box<[EachDesc]>,
     pub(crate) casts: Box<[CastDesc]>,
     pub(crate) sorts: Box<[Box<[SortKey]>]>,
+    /// Rows of constants.
+    pub(crate) fills: Box<[std::sync::Arc<[Vec<Datum>]>]>,
     /// Types of the kept values that are taken.
     pub(crate) kept: Box<[Type]>,
     /// Registers of the IN and INOUT parameters.

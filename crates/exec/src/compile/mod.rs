@@ -90,6 +90,7 @@ fn compile_dyn(
         eachs: Vec::new(),
         casts: Vec::new(),
         sorts: Vec::new(),
+        fills: Vec::new(),
         kept: Vec::new(),
         sites: Vec::new(),
         site: NO_SITE,
@@ -142,6 +143,7 @@ struct Compiler<'a> {
     eachs: Vec<EachDesc>,
     casts: Vec<CastDesc>,
     sorts: Vec<Box<[planaria_ir::SortKey]>>,
+    fills: Vec<std::sync::Arc<[Vec<Datum>]>>,
     kept: Vec<Type>,
     sites: Vec<SiteDesc>,
     /// The inlined call being emitted.
@@ -361,6 +363,7 @@ impl Compiler<'_> {
             | OpKind::Claim { .. } => self.table_op(&op.kind),
             OpKind::Clear { .. }
             | OpKind::Push { .. }
+            | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
             | OpKind::MapGet { .. }
@@ -556,6 +559,7 @@ impl Compiler<'_> {
             eachs: self.eachs.into(),
             casts: self.casts.into(),
             sorts: self.sorts.into(),
+            fills: self.fills.into(),
             kept: self.kept.into(),
             inputs,
             input_types: params().map(|p| p.ty.clone()).collect(),

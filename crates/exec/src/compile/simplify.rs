@@ -243,6 +243,7 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
         | OpKind::Return
         | OpKind::Try { .. }
         | OpKind::Clear { .. }
+        | OpKind::Fill { .. }
         | OpKind::Len { .. }
         | OpKind::Sort { .. }
         | OpKind::SystemRows { .. }

@@ -165,6 +165,11 @@ impl Compiler<'_> {
                 let coll = self.coll(*coll);
                 self.emit.emit(Inst::Push { coll, values });
             }
+            OpKind::Fill { coll, rows } => {
+                let rows = number(&mut self.fills, rows.clone())?;
+                let coll = self.coll(*coll);
+                self.emit.emit(Inst::Fill { coll, rows });
+            }
             OpKind::Len { dst, coll } => {
                 let (coll, dst) = (self.coll(*coll), self.emit.reg(*dst)?);
                 self.emit.emit(Inst::Len { coll, dst });
@@ -264,6 +269,7 @@ fn runs_to_its_end(own: Label, body: &Block) -> bool {
             | OpKind::Load { .. }
             | OpKind::Clear { .. }
             | OpKind::Push { .. }
+            | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
             | OpKind::MapGet { .. }

@@ -237,6 +237,7 @@ impl Machine {
                 | Inst::ArraySet { .. }
                 | Inst::Clear { .. }
                 | Inst::Push { .. }
+                | Inst::Fill { .. }
                 | Inst::Len { .. }
                 | Inst::MapGet { .. }
                 | Inst::MapPut { .. }

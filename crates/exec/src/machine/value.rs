@@ -38,6 +38,16 @@ impl Machine {
                 let row = code.run(values).iter().map(|r| frame[usize::from(*r)]);
                 self.colls[coll(number)].push(row)?;
             }
+            Inst::Fill { coll: number, rows } => {
+                for values in code.fills[usize::from(rows)].iter() {
+                    self.row.clear();
+                    for value in values {
+                        let slot = self.heap.push_datum(value)?;
+                        self.row.push(slot);
+                    }
+                    self.colls[coll(number)].push(self.row.iter().copied())?;
+                }
+            }
             Inst::Len { coll: number, dst } => {
                 frame[usize::from(dst)] = Slot::Int(self.colls[coll(number)].len() as i64);
             }

@@ -691,6 +691,14 @@ impl Parser {
                 OpKind::Claim { table, row, strength, if_claimed, granted: self.reg()? }
             }
             "clear" => OpKind::Clear { coll: self.coll()? },
+            "fill" => {
+                let coll = self.coll()?;
+                let mut rows = Vec::new();
+                while matches!(self.peek(), Some(Token::Sign("("))) {
+                    rows.push(self.list(Self::datum)?);
+                }
+                OpKind::Fill { coll, rows: rows.into() }
+            }
             "push" => OpKind::Push { coll: self.coll()?, values: self.reg_list()? },
             "sort" => {
                 let coll = self.coll()?;

@@ -333,6 +333,13 @@ impl Printer {
                 format!("claim {table} {} {strength} {how} -> {}", reg(row), reg(granted))
             }
             OpKind::Clear { coll } => format!("clear {coll}"),
+            OpKind::Fill { coll, rows } => {
+                let row = |row: &Vec<Datum>| {
+                    let values: Vec<String> = row.iter().map(datum_text).collect();
+                    format!("({})", values.join(", "))
+                };
+                format!("fill {coll} {}", rows.iter().map(row).collect::<Vec<_>>().join(" "))
+            }
             OpKind::Push { coll, values } => format!("push {coll} ({})", self.regs(values)),
             OpKind::Len { dst, coll } => format!("{} = len {coll}", reg(dst)),
             OpKind::Sort { coll, keys } => {

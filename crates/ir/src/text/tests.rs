@@ -208,6 +208,11 @@ impl Choice {
                 let columns = self.some(|c| ColumnId(c.id()));
                 OpKind::SystemRows { relation: SystemId(self.id()), columns, into: coll }
             }
+            19 if self.coin() => OpKind::Notify { channel: self.reg(), payload: self.reg() },
+            19 if self.coin() => {
+                let row = |c: &mut Self| c.some(Self::datum);
+                OpKind::Fill { coll, rows: (0..self.below(4)).map(|_| row(self)).collect() }
+            }
             19 => OpKind::Emit { values: self.some(Self::reg) },
             20 | 21 => {
                 let (key, mode, columns) = (self.some(Self::reg), self.mode(), self.columns());

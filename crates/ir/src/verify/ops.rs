@@ -190,6 +190,7 @@ impl Walk<'_> {
             | OpKind::Claim { .. } => self.table_op(&op.kind),
             OpKind::Clear { .. }
             | OpKind::Push { .. }
+            | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
             | OpKind::MapGet { .. }
@@ -425,6 +426,22 @@ impl Walk<'_> {
                 let decl = self.coll(*coll, &[List])?;
                 self.unchanged(*coll)?;
                 self.fills(&decl.values, values)
+            }
+            OpKind::Fill { coll, rows } => {
+                let decl = self.coll(*coll, &[List])?;
+                self.unchanged(*coll)?;
+                for row in rows.iter() {
+                    let columns = decl.values.len();
+                    ensure!(row.len() == columns, "{} values for {columns} columns", row.len());
+                    for (kind, value) in decl.values.iter().zip(row) {
+                        let fits = match kind {
+                            RegKind::Row(_) => false,
+                            RegKind::Value(ty) => datum_fits(value, ty),
+                        };
+                        ensure!(fits, "{value:?} is no value of {kind:?}");
+                    }
+                }
+                Ok(())
             }
             OpKind::Len { dst, coll } => {
                 self.coll(*coll, &[List, Map, MultiMap])?;

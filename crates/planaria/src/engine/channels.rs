@@ -450,7 +450,7 @@ mod tests {
         let mut said = Said::default();
         said.push(Saying::Notify { channel: "c".into(), payload: String::new() });
         assert_eq!(channels.put_in_line(CommitTs(1), 7, &mut said, &mut Ears::default()), None);
-        assert!(channels.listen(&"x".repeat(64), &mut ears).is_err());
+        assert!(channels.listen(&"x".repeat(64), &mut Ears::default()).is_err());
         assert!(channels.check("", "").is_err() && channels.check("c", &"x".repeat(8000)).is_err());
     }
 

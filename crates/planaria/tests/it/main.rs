@@ -45,6 +45,7 @@ mod log_kinds;
 mod log_view;
 mod logged;
 mod look_ahead;
+mod many_values;
 mod memory_back;
 mod named;
 mod no_hang;

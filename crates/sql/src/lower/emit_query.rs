@@ -433,11 +433,34 @@ impl Lowerer<'_> {
         }
         let kinds = types.iter().cloned().map(RegKind::Value).collect();
         let list = self.coll(CollKind::List, Vec::new(), kinds);
-        for row in rows {
-            let values = evaluate(self, row)?.iter().map(|t| t.reg).collect();
-            self.emit(OpKind::Push { coll: list, values });
-        }
+        self.push_values(list, rows, &types)?;
         self.for_list(list, &types, sink)
+    }
+
+    /// Appends rows of values to a list of these types: many constant ones at once.
+    pub(super) fn push_values(&mut self, list: Coll, rows: &[Vec<Bound>], types: &[Type]) -> Result<()> {
+        /// From so many rows on.
+        const MANY: usize = 64;
+        let constant = |row: &Vec<Bound>| -> Option<Vec<Datum>> {
+            let values = row.iter().zip(types).map(|(e, ty)| e.as_const().filter(|_| e.ty == *ty).cloned());
+            values.collect()
+        };
+        let mut left = rows;
+        while let Some(row) = left.first() {
+            if left.len() >= MANY {
+                let filled: Vec<Vec<Datum>> = left.iter().map_while(constant).collect();
+                if filled.len() >= MANY {
+                    watch::check()?;
+                    left = &left[filled.len()..];
+                    self.emit(OpKind::Fill { coll: list, rows: filled.into() });
+                    continue;
+                }
+            }
+            let values = row.iter().map(|e| self.exact(e)).collect::<Result<_>>()?;
+            self.emit(OpKind::Push { coll: list, values });
+            left = &left[1..];
+        }
+        Ok(())
     }
 
     fn emit_set_op(&mut self, query: &BoundQuery, set: &BoundSetOp, sink: &mut Sink<'_>) -> Result<()> {

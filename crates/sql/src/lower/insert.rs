@@ -178,16 +178,11 @@ impl Lowerer<'_> {
                     kinds.push(RegKind::Value(Type::Bool));
                 }
                 let list = self.coll(CollKind::List, Vec::new(), kinds);
-                let yes = self.truth(true);
-                for row in rows {
-                    let mut values = Vec::with_capacity(row.len());
-                    for e in row {
-                        values.push(self.exact(e)?);
-                    }
-                    if dummy {
-                        values.push(yes);
-                    }
-                    self.emit(OpKind::Push { coll: list, values });
+                if dummy {
+                    let yes = self.truth(true);
+                    rows.iter().for_each(|_| self.emit(OpKind::Push { coll: list, values: vec![yes] }));
+                } else {
+                    self.push_values(list, rows, &types)?;
                 }
                 if dummy {
                     self.for_list(list, &[Type::Bool], &mut |l, _| each(l, &[]))?;
