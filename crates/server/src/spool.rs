@@ -75,7 +75,9 @@ impl Room {
             let message = "too much of this connection's answers waits in temporary files";
             return Error::new(SqlState::new("53400"), message)
                 .with_detail(format!("They may take {bytes} bytes (max_result_bytes) in {files} files."))
-                .with_hint("Fetch or close open portals, or run fewer statements with large results at a time.");
+                .with_hint(
+                    "Fetch or close open portals, or run fewer statements with large results at a time.",
+                );
         }
         let message = "too much of all clients' answers waits in temporary files";
         tracing::warn!(files, bytes, "{message}");
