@@ -107,6 +107,11 @@ if ls /usr/lib/postgresql/15/bin/pg_dump >/dev/null 2>&1 && command -v psql >/de
 else
     skipped+=("pg_dump (PostgreSQL 15)")
 fi
+if [ -x /usr/lib/postgresql/15/bin/initdb ] && command -v openssl >/dev/null; then
+    PLANARIA=$planaria run "planaria shell on an encrypted PostgreSQL" "$here/shell_postgres.sh"
+else
+    skipped+=("planaria shell on an encrypted PostgreSQL (PostgreSQL 15, openssl)")
+fi
 
 # Against what PostgreSQL 15 answers, of an empty database.
 serve empty "$work/empty"

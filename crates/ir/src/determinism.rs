@@ -165,10 +165,11 @@ impl Question {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
             | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | RuleDef
             | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
-            Notify => Determinism::Deterministic,
-            ListeningChannels | NotificationUsage | TriggerDepth | HasPrivilege | HasRole | RelationSize
-            | DatabaseSize | Setting | SetSetting | CancelClient | TerminateClient | ReloadSettings
-            | ForgetStatements | SettingsTime | Sleep | SessionId | User | StartTime => Determinism::Session,
+            Notify | ListeningChannels | NotificationUsage | TriggerDepth | HasPrivilege | HasRole
+            | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient | TerminateClient
+            | ReloadSettings | ForgetStatements | SettingsTime | Sleep | SessionId | User | StartTime => {
+                Determinism::Session
+            }
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
         }

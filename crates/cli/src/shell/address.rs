@@ -1,9 +1,9 @@
 //! Where a server is: `postgres://user:password@host:port/database`, with what it leaves out from the environment, as
 //! psql has it (`PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`, `PGSSLMODE`, `PGSSLROOTCERT`, `PGSSLCERT`,
-//! `PGSSLKEY`, `PGAPPNAME`, `PGOPTIONS`), and a password from a file of passwords ([`super::passfile`]).
+//! `PGSSLKEY`, `PGCHANNELBINDING`, `PGAPPNAME`, `PGOPTIONS`), and a password from a file of passwords ([`super::passfile`]).
 
 use super::passfile::{self, Wanted};
-use super::tls::{Files, SslMode};
+use super::tls::{Binding, Files, SslMode};
 use planaria::{Error, Result, SqlState};
 use std::path::PathBuf;
 
@@ -27,6 +27,7 @@ pub struct Address {
     pub options: Vec<(String, String)>,
     pub ssl: SslMode,
     pub files: Files,
+    pub binding: Binding,
 }
 
 /// Whether a text is meant as one, if perhaps of another kind of server: no directory is called so.
@@ -92,6 +93,7 @@ impl Address {
             roots: String::new(),
             certificate: String::new(),
             key: String::new(),
+            binding: String::new(),
         };
         let mut options = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -109,6 +111,7 @@ impl Address {
                 "sslrootcert" => found.roots = value,
                 "sslcert" => found.certificate = value,
                 "sslkey" => found.key = value,
+                "channel_binding" => found.binding = value,
                 other => return Err(wrong(&format!("there is no parameter \"{other}\""))),
             }
         }
@@ -146,6 +149,11 @@ impl Address {
             certificate: file(found.certificate, "PGSSLCERT"),
             key: file(found.key, "PGSSLKEY"),
         };
+        let binding = match or_env(found.binding, "PGCHANNELBINDING").as_str() {
+            "" => Binding::default(),
+            text => Binding::parse(text)
+                .ok_or_else(|| wrong(&format!("invalid channel_binding value: \"{text}\"")))?,
+        };
         for (name, variable) in [("application_name", "PGAPPNAME"), ("options", "PGOPTIONS")] {
             if let Some(value) = env(variable).filter(|v| !v.is_empty())
                 && !options.iter().any(|(given, _)| given == name)
@@ -154,7 +162,7 @@ impl Address {
             }
         }
         let password = found.password.or_else(|| env("PGPASSWORD"));
-        let mut address = Address { place, user, password, database, options, ssl, files };
+        let mut address = Address { place, user, password, database, options, ssl, files, binding };
         if address.password.is_none()
             && let Some(file) = passfile::path(env)
         {
@@ -201,6 +209,7 @@ struct Parts {
     roots: String,
     certificate: String,
     key: String,
+    binding: String,
 }
 
 #[cfg(test)]
@@ -236,6 +245,7 @@ mod tests {
             "postgres://h/?x=1",
             "postgres://%4/",
             "postgres://h/?sslmode=perhaps",
+            "postgres://h/?channel_binding=perhaps",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -4,7 +4,7 @@
 //! positions of errors, the key that cancels. Encryption is [`super::tls`]'s.
 
 use super::address::{Address, Place};
-use super::tls::{self, SslMode};
+use super::tls::{self, Binding, SslMode};
 use crate::table::{Column, Table};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -37,6 +37,8 @@ pub struct Client {
     status: u8,
     /// How the connection is encrypted, if it is.
     encrypted: Option<String>,
+    /// What SCRAM can be bound to.
+    end_point: Option<Vec<u8>>,
     /// The address of the host.
     peer: Option<IpAddr>,
     on_notice: fn(&Told),
@@ -116,14 +118,23 @@ impl Canceller {
     }
 }
 
-/// A socket, how it is encrypted, and where it leads.
-type Connected = (Box<dyn Socket>, Option<String>, Option<IpAddr>);
+/// Names of the mechanisms of SASL, the second bound to the encrypted connection.
+const SCRAM: &str = "SCRAM-SHA-256";
+const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
+
+/// In libpq's words.
+fn unbound(why: &str) -> Failure {
+    io::Error::other(format!("channel binding is required, but {why}")).into()
+}
+
+/// A socket, how it is encrypted, and where it leads; what stands for the server's certificate.
+type Connected = (Box<dyn Socket>, Option<String>, Option<IpAddr>, Option<Vec<u8>>);
 
 fn connect(address: &Address, mode: SslMode) -> io::Result<Connected> {
     use std::net::ToSocketAddrs;
     match &address.place {
         // Nobody else hears what goes through one of these.
-        Place::Unix(path) => Ok((Box::new(UnixStream::connect(path)?), None, None)),
+        Place::Unix(path) => Ok((Box::new(UnixStream::connect(path)?), None, None, None)),
         Place::Tcp(host, port) => {
             let mut last = io::Error::from(io::ErrorKind::NotFound);
             for at in (host.as_str(), *port).to_socket_addrs()? {
@@ -144,7 +155,7 @@ fn connect(address: &Address, mode: SslMode) -> io::Result<Connected> {
 fn encrypt(mut socket: TcpStream, host: &str, address: &Address, mode: SslMode) -> io::Result<Connected> {
     let peer = socket.peer_addr().ok().map(|at| at.ip());
     if mode <= SslMode::Allow {
-        return Ok((Box::new(socket), None, peer));
+        return Ok((Box::new(socket), None, peer, None));
     }
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
@@ -160,13 +171,12 @@ fn encrypt(mut socket: TcpStream, host: &str, address: &Address, mode: SslMode) 
             };
             let cipher = stream.conn.negotiated_cipher_suite().map(|s| format!("{:?}", s.suite()));
             let cipher = cipher.unwrap_or_default().replacen("TLS13", "TLS", 1);
-            Ok((
-                Box::new(stream),
-                Some(format!("protocol: {version}, cipher: {cipher}, compression: off")),
-                peer,
-            ))
+            let shown = stream.conn.peer_certificates().and_then(|chain| chain.first());
+            let end_point = shown.and_then(|certificate| tls::end_point(certificate));
+            let encrypted = format!("protocol: {version}, cipher: {cipher}, compression: off");
+            Ok((Box::new(stream), Some(encrypted), peer, end_point))
         }
-        b'N' if mode == SslMode::Prefer => Ok((Box::new(socket), None, peer)),
+        b'N' if mode == SslMode::Prefer => Ok((Box::new(socket), None, peer, None)),
         b'N' => Err(io::Error::other("server does not support SSL, but SSL was required")),
         _ => Err(violation("no answer to the request for SSL")),
     }
@@ -227,7 +237,7 @@ impl Client {
             Error::new(SqlState::new("08001"), format!("could not connect to {place}: {e}"))
         };
         let mut attempt = |mode: SslMode| -> Result<Client, Failure> {
-            let (socket, encrypted, peer) = connect(address, mode)?;
+            let (socket, encrypted, peer, end_point) = connect(address, mode)?;
             let (input, status) = (BytesMut::new(), b'I');
             let address = address.clone();
             let mut client = Client {
@@ -237,6 +247,7 @@ impl Client {
                 address,
                 status,
                 encrypted,
+                end_point,
                 peer,
                 on_notice,
                 heard: Vec::new(),
@@ -286,20 +297,44 @@ impl Client {
                 }
             }
         };
-        let mut scram = None;
+        let (mut scram, mut binds, mut bound) = (None, false, false);
+        let required = address.binding == Binding::Require;
+        let end_point = self.end_point.take().filter(|_| address.binding != Binding::Disable);
         loop {
             let mut out = BytesMut::new();
             match self.read()? {
+                Message::AuthenticationOk if required && !bound => {
+                    return Err(unbound("server authenticated client without channel binding"));
+                }
                 Message::AuthenticationOk | Message::ParameterStatus(_) => continue,
+                Message::AuthenticationCleartextPassword if required => {
+                    return Err(unbound("not supported by server's authentication request"));
+                }
                 Message::AuthenticationCleartextPassword => {
                     frontend::password_message(password()?.as_bytes(), &mut out)?;
                 }
                 Message::AuthenticationSasl(body) => {
-                    if !body.mechanisms().any(|m| Ok(m == "SCRAM-SHA-256"))? {
-                        return Err(violation("it offers no SCRAM-SHA-256").into());
-                    }
-                    let started = ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported());
-                    frontend::sasl_initial_response("SCRAM-SHA-256", started.message(), &mut out)?;
+                    let offered: Vec<String> = body.mechanisms().map(|m| Ok(m.to_owned())).collect()?;
+                    let offers = |name: &str| offered.iter().any(|offer| offer == name);
+                    let (name, binding) = match end_point.clone() {
+                        Some(hash) if offers(SCRAM_PLUS) => {
+                            binds = true;
+                            (SCRAM_PLUS, ChannelBinding::tls_server_end_point(hash))
+                        }
+                        _ if required => {
+                            return Err(unbound(
+                                "server did not offer an authentication method that supports channel binding",
+                            ));
+                        }
+                        _ if !offers(SCRAM) => {
+                            return Err(violation("it offers no SCRAM-SHA-256").into());
+                        }
+                        // A server that had offered it would know that somebody has taken the offer away.
+                        Some(_) => (SCRAM, ChannelBinding::unrequested()),
+                        None => (SCRAM, ChannelBinding::unsupported()),
+                    };
+                    let started = ScramSha256::new(password()?.as_bytes(), binding);
+                    frontend::sasl_initial_response(name, started.message(), &mut out)?;
                     scram = Some(started);
                 }
                 Message::AuthenticationSaslContinue(body) => {
@@ -309,6 +344,7 @@ impl Client {
                 }
                 Message::AuthenticationSaslFinal(body) => {
                     scram.as_mut().ok_or_else(|| violation("SASL out of order"))?.finish(body.data())?;
+                    bound = binds;
                     continue;
                 }
                 Message::BackendKeyData(body) => {

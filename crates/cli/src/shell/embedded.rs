@@ -4,7 +4,7 @@
 //! superuser, as in [`planaria::Database::session`].
 
 use super::address::{Address, Place};
-use super::tls::{Files, SslMode};
+use super::tls::{Binding, Files, SslMode};
 use planaria::{Database, Error, Result};
 use planaria_server::{Authentication, Config, Server, Stopper};
 use std::sync::Arc;
@@ -43,6 +43,7 @@ pub fn serve(db: Database) -> Result<Served> {
         options: Vec::new(),
         ssl: SslMode::Disable,
         files: Files::default(),
+        binding: Binding::Disable,
     };
     let stopper = server.stopper();
     let thread = std::thread::Builder::new().name("planaria-serve".into()).spawn(move || server.run())?;
