@@ -3,8 +3,8 @@
 use crate::code::Code;
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::{ColumnId, Error, Level, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
-use planaria_ir::{Draw, Question};
+use planaria_base::{ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
+use planaria_ir::{Draw, Question, Step};
 use planaria_protocol::{Conflict, RowLocks};
 use planaria_storage::TableSet;
 use std::sync::Arc;
@@ -86,6 +86,45 @@ pub trait Host {
     fn unlock_to(&mut self, locked: usize) {
         let _ = locked;
     }
+    /// Compiles a query that a cursor is opened for; the rows that are given from here on are the cursor's.
+    fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {
+        let _ = (text, arguments);
+        Err(no_cursors())
+    }
+    /// Rows of these columns are going to be given to a cursor.
+    fn cursor_rows(&mut self, columns: &mut dyn Iterator<Item = (&str, &Type)>) -> Result<()> {
+        let _ = columns;
+        Err(no_cursors())
+    }
+    /// The cursor that was begun last has all its rows; answers with its name.
+    fn open_cursor(&mut self, name: Option<&str>, forward_only: bool) -> Result<String> {
+        let _ = (name, forward_only);
+        Err(no_cursors())
+    }
+    /// Moves a cursor; answers with how many rows it met, which are given to `push` with their types.
+    fn fetch_cursor(
+        &mut self,
+        name: &str,
+        step: Step,
+        count: i64,
+        push: &mut dyn FnMut(&[Datum], &mut dyn Iterator<Item = &Type>) -> Result<()>,
+    ) -> Result<i64> {
+        let _ = (name, step, count, push);
+        Err(no_cursors())
+    }
+    /// Closes a cursor.
+    fn close_cursor(&mut self, name: &str) -> Result<()> {
+        let _ = name;
+        Err(no_cursors())
+    }
+    /// How many cursors were opened so far: a block that catches errors begins.
+    fn opened(&self) -> u64 {
+        0
+    }
+    /// Such a block has caught one: those that were opened since are closed.
+    fn close_since(&mut self, opened: u64) {
+        let _ = opened;
+    }
     /// Gives the rows of a system relation, of each these columns.
     fn system_rows(
         &mut self,
@@ -127,6 +166,10 @@ pub trait Host {
     fn check_interrupt(&self) -> Result<()> {
         Ok(())
     }
+}
+
+fn no_cursors() -> Error {
+    Error::internal("nobody keeps cursors")
 }
 
 /// Finds the code of procedures.

@@ -37,6 +37,7 @@ impl Machine {
                 ctx.protocol.rollback_to(ctx.txn, entry.savepoint, ctx.tables);
                 ctx.protocol.unlock_to(ctx.txn, entry.rows);
                 ctx.host.unlock_to(entry.locked);
+                ctx.host.close_since(entry.opened);
             }
             ctx.protocol.release(ctx.txn, entry.savepoint);
             if let Some(handler) = handler {

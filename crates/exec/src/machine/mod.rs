@@ -102,8 +102,9 @@ struct TryEntry {
     savepoint: Savepoint,
     cursors: usize,
     caught: usize,
-    /// What the host had locked, and what the transaction.
+    /// What the host had locked and opened, and what the transaction had locked.
     locked: usize,
+    opened: u64,
     rows: LocksMark,
 }
 

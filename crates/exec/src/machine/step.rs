@@ -321,7 +321,8 @@ impl Machine {
                     let savepoint = ctx.protocol.savepoint(ctx.txn);
                     let (cursors, caught) = (self.cursors.len(), self.caught.len());
                     let (locked, rows) = (ctx.host.locked(), ctx.protocol.locked(ctx.txn));
-                    self.tries.push(TryEntry { region, savepoint, cursors, caught, locked, rows });
+                    let opened = ctx.host.opened();
+                    self.tries.push(TryEntry { region, savepoint, cursors, caught, locked, opened, rows });
                 }
                 Inst::TryLeave => {
                     if let Some(entry) = self.tries.pop() {

@@ -278,6 +278,7 @@ impl SessionCore {
         let outcome = self.transact_often(body);
         self.end_locks();
         self.settings.end_statement(outcome.is_ok());
+        self.end_statement_of_cursors(outcome.is_ok());
         self.share.end_transaction(&self.engine.meter);
         outcome
     }
@@ -330,6 +331,7 @@ impl SessionCore {
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();
                     self.settings.end_statement(false);
+                    self.end_statement_of_cursors(false);
                     self.own_locks.take_back();
                     let reads_often = self.pure
                         && attempt >= TRIES
@@ -392,6 +394,7 @@ impl SessionCore {
         self.met = if self.inputs.unlogged { None } else { self.txn.newest_met(&schema.tables) };
         self.end_locks();
         self.settings.end_statement(outcome.is_ok());
+        self.end_statement_of_cursors(outcome.is_ok());
         self.txn.abort(&schema.tables);
         self.share.end_transaction(&self.engine.meter);
         match outcome {
@@ -612,7 +615,8 @@ impl SessionCore {
             cancel: &self.cancel,
             quiet,
             settings: &mut self.settings,
-            cursors: &self.cursors,
+            savepoints: self.savepoints.len(),
+            cursors: &mut self.cursors,
             session: self.number.unwrap_or(i32::from(self.worker.0) + 1),
             clients: &self.engine.clients,
             host: &self.engine.host,

@@ -178,6 +178,7 @@ impl SessionCore {
         self.inputs.under_locks.begin(until);
         self.notices.clear();
         self.settings.end_statement(false);
+        self.end_statement_of_cursors(false);
         self.begin_results();
     }
 }

@@ -195,7 +195,7 @@ impl SessionCore {
         }
         if what == "all" {
             self.statements.named.clear();
-            self.cursors.clear();
+            self.cursors.open.clear();
             self.unlock_all();
             self.settle_locks();
             self.set_session_authorization(None, false)?;

@@ -27,8 +27,10 @@ pub use rights::{
     RoleSpec, RoutineRef,
 };
 pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
+pub(crate) use rows::CURRENT_OF;
 pub use rows::{
     Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
+    current_of,
 };
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
