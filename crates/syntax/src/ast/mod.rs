@@ -26,7 +26,7 @@ pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
     RoleSpec, RoutineRef,
 };
-pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
+pub use routine::{CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns};
 pub(crate) use rows::CURRENT_OF;
 pub use rows::{
     Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
@@ -544,6 +544,10 @@ pub enum StatementKind {
     },
     /// ALTER SCHEMA .. RENAME TO
     RenameSchema { name: String, to: String },
+    /// ALTER FUNCTION | PROCEDURE | ROUTINE .. RENAME TO
+    RenameRoutine { routine: RoutineRef, to: String },
+    /// ALTER FUNCTION | PROCEDURE | ROUTINE, of its properties
+    AlterRoutine { routine: RoutineRef, options: RoutineOptions },
     /// ALTER .. SET SCHEMA
     SetSchema { object: OwnedObject, schema: String },
     /// DROP TABLE | INDEX | VIEW | SEQUENCE | SCHEMA

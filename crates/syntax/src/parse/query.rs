@@ -253,17 +253,23 @@ impl Parser<'_> {
         if !self.eat_word("where") {
             return Ok(None);
         }
-        if self.at_words(&["current", "of"]) {
-            let position = self.position();
-            self.bump();
-            self.bump();
-            let name = Name { position: self.position(), parts: vec![self.name()?] };
-            let value = Expr { position, kind: ExprKind::Column(name) };
-            let args = vec![Argument { name: None, value }];
-            let call = FunctionCall::plain(Name { parts: vec![CURRENT_OF.to_owned()], position }, args);
-            return Ok(Some(Expr { position, kind: ExprKind::Call(Box::new(call)) }));
-        }
         Ok(Some(self.expr()?))
+    }
+
+    /// `[WHERE e | WHERE CURRENT OF cursor]`, of UPDATE and DELETE.
+    pub(crate) fn where_of_change(&mut self) -> Result<Option<Expr>> {
+        if !self.at_words(&["where", "current", "of"]) {
+            return self.where_clause();
+        }
+        self.bump();
+        let position = self.position();
+        self.bump();
+        self.bump();
+        let name = Name { position: self.position(), parts: vec![self.name()?] };
+        let value = Expr { position, kind: ExprKind::Column(name) };
+        let args = vec![Argument { name: None, value }];
+        let call = FunctionCall::plain(Name { parts: vec![CURRENT_OF.to_owned()], position }, args);
+        Ok(Some(Expr { position, kind: ExprKind::Call(Box::new(call)) }))
     }
 
     /// `*`, or an expression with its label.
