@@ -25,7 +25,7 @@ impl Change {
     }
 
     /// `.. RENAME TO`
-    pub(super) fn rename_routine(&mut self, routine: &RoutineRef, to: &str) -> Result<&'static str> {
+    fn rename_routine(&mut self, routine: &RoutineRef, to: &str) -> Result<&'static str> {
         let (id, tag) = self.altered(routine)?;
         let old = self.catalog.procedure(id);
         let types = |p: &planaria_catalog::Procedure| -> Vec<planaria_base::Type> {
@@ -53,6 +53,9 @@ impl Change {
         routine: &RoutineRef,
         options: &RoutineOptions,
     ) -> Result<&'static str> {
+        if let Some(to) = &options.name {
+            return self.rename_routine(routine, to);
+        }
         let (id, tag) = self.altered(routine)?;
         let old = self.catalog.procedure(id);
         if old.is_procedure() && (options.strict.is_some() || options.volatility.is_some()) {

@@ -192,7 +192,6 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::CreateSchema { .. }
             | StatementKind::RenameSchema { .. }
             | StatementKind::SetSchema { .. }
-            | StatementKind::RenameRoutine { .. }
             | StatementKind::AlterRoutine { .. }
             | StatementKind::Drop { .. }
             | StatementKind::DropRoutine { .. }
@@ -305,7 +304,6 @@ impl Change {
                 self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
             }
             StatementKind::RenameSchema { name, to } => self.rename_schema(name, to),
-            StatementKind::RenameRoutine { routine, to } => self.rename_routine(routine, to),
             StatementKind::AlterRoutine { routine, options } => self.alter_routine(routine, options),
             StatementKind::SetSchema { object, schema } => self.set_schema(object, schema),
             StatementKind::Drop { object: ObjectKind::Schema, names, if_exists, cascade } => {

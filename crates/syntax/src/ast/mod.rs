@@ -27,11 +27,7 @@ pub use rights::{
     RoleSpec, RoutineRef,
 };
 pub use routine::{CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns};
-pub(crate) use rows::CURRENT_OF;
-pub use rows::{
-    Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
-    current_of,
-};
+pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 pub use window::{Frame, FrameEdge, FrameUnits, Window};
@@ -544,9 +540,7 @@ pub enum StatementKind {
     },
     /// ALTER SCHEMA .. RENAME TO
     RenameSchema { name: String, to: String },
-    /// ALTER FUNCTION | PROCEDURE | ROUTINE .. RENAME TO
-    RenameRoutine { routine: RoutineRef, to: String },
-    /// ALTER FUNCTION | PROCEDURE | ROUTINE, of its properties
+    /// ALTER FUNCTION | PROCEDURE | ROUTINE, but for OWNER TO and SET SCHEMA
     AlterRoutine { routine: RoutineRef, options: RoutineOptions },
     /// ALTER .. SET SCHEMA
     SetSchema { object: OwnedObject, schema: String },

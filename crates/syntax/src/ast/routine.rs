@@ -59,6 +59,8 @@ pub enum RoutineReturns {
 /// What ALTER FUNCTION changes of a routine.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RoutineOptions {
+    /// RENAME TO; then nothing else
+    pub name: Option<String>,
     /// IMMUTABLE, STABLE, VOLATILE
     pub volatility: Option<planaria_catalog::Volatility>,
     /// STRICT, RETURNS NULL ON NULL INPUT; `false`: CALLED ON NULL INPUT

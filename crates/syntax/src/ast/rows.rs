@@ -82,7 +82,7 @@ pub struct Assignment {
 pub const PUT: &str = "our put";
 
 /// The function that WHERE CURRENT OF calls, of a cursor.
-pub(crate) const CURRENT_OF: &str = "our current of";
+pub const CURRENT_OF: &str = "our current of";
 
 /// The cursor of WHERE CURRENT OF, if a condition is that.
 pub fn current_of(condition: &Expr) -> Option<&Name> {

@@ -270,7 +270,8 @@ impl Parser<'_> {
             return self.set_schema(OwnedObject::Routine(routine));
         }
         if self.eat_words(&["rename", "to"]) {
-            return Ok(StatementKind::RenameRoutine { routine, to: self.function_name()? });
+            let options = RoutineOptions { name: Some(self.function_name()?), ..RoutineOptions::default() };
+            return Ok(StatementKind::AlterRoutine { routine, options });
         }
         if self.at_end() {
             return self.fail();
