@@ -576,7 +576,8 @@ impl Body<'_, '_> {
         };
         if let Some(tag) = tag {
             let message = format!("{tag} query does not return tuples");
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(statement.position));
+            // Said when it runs, as by PostgreSQL.
+            self.fail(SqlState::SYNTAX_ERROR, &message, None);
         }
         let found = self.found;
         self.l.emit(OpKind::Apply { dst: found, func: Func::IntGt, args: vec![count, zero] });

@@ -405,6 +405,7 @@ impl Body<'_, '_> {
         };
         match layout {
             Some(old) if alike(&old) => return Ok(Layout { columns, ..old }),
+            Some(old) if old.keys != keys => return Err(Error::internal("the body is lowered once more")),
             // Which of the two it is open for is known when it runs.
             Some(_) if here => self.share(at)?,
             _ => {}

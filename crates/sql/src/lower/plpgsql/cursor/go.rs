@@ -1,10 +1,9 @@
 //! Where FETCH and MOVE go, and which cursors an error closes: of those that stay in their routine.
 
 use super::{Cursor, Kept, State};
+use crate::lower::CastContext;
 use crate::lower::plpgsql::Body;
-use crate::lower::{CastContext, Typed};
-use planaria_base::Error;
-use planaria_base::{Result, SqlState, Type};
+use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::{Func, OpKind, Reg, RegKind};
 use planaria_syntax::ast::Expr;
 use planaria_syntax::ast::plpgsql::PlDirection;
@@ -140,7 +139,9 @@ impl Body<'_, '_> {
             s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, "relative or absolute cursor position is null", None);
             Ok(())
         })?;
-        self.l.cast(Typed { reg: narrow, ty: Type::Int4 }, &Type::Int8, CastContext::Implicit)
+        let wide = self.l.temp(Type::Int8);
+        self.copy(wide, narrow);
+        Ok(wide)
     }
 
     // ---- EXCEPTION ----
