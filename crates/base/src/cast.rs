@@ -125,7 +125,10 @@ pub fn needs_cast(from: &Type, to: &Type) -> bool {
         (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
         (from, to) if from.is_oid() && to.is_oid() => false,
         (from, Type::Int8) if from.is_oid() => false,
-        (Type::System(SystemType::Name | SystemType::Char | SystemType::NodeTree), Type::Text) => false,
+        (
+            Type::System(SystemType::Name | SystemType::Char | SystemType::NodeTree | SystemType::RefCursor),
+            Type::Text,
+        ) => false,
         (Type::System(from), Type::Array(to)) => from.element().as_ref() != Some(&**to),
         (from, to) => from != to,
     }

@@ -105,7 +105,9 @@ impl Datum {
                 crate::json::check(text)?;
                 Datum::Text(text.to_owned())
             }
-            SystemType::NodeTree | SystemType::AclItem => Datum::Text(text.to_owned()),
+            SystemType::NodeTree | SystemType::AclItem | SystemType::RefCursor => {
+                Datum::Text(text.to_owned())
+            }
             SystemType::Int2Vector | SystemType::OidVector => {
                 let element = system.element().expect("vectors have elements");
                 let items = text.split_ascii_whitespace().map(|t| Datum::parse(&element, t));

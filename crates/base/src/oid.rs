@@ -64,6 +64,7 @@ fn built_in(ty: &Type) -> Option<Line> {
             S::NodeTree => line(194, 0, "pg_node_tree", -1),
             S::AclItem => line(1033, 1034, "aclitem", 12),
             S::Json => line(114, 199, "json", -1),
+            S::RefCursor => line(1790, 2201, "refcursor", -1),
             S::RegProcedure => line(2202, 2207, "regprocedure", 4),
             S::RegOper => line(2203, 2208, "regoper", 4),
             S::RegOperator => line(2204, 2209, "regoperator", 4),

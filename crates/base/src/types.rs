@@ -132,6 +132,8 @@ pub enum SystemType {
     AclItem,
     /// `json`: a text that is JSON, as it was written
     Json,
+    /// `refcursor`: the name of a cursor
+    RefCursor,
 }
 
 impl SystemType {
@@ -157,6 +159,7 @@ impl SystemType {
             NodeTree,
             AclItem,
             Json,
+            RefCursor,
         ]
     };
 
@@ -181,6 +184,7 @@ impl SystemType {
             SystemType::NodeTree => "pg_node_tree",
             SystemType::AclItem => "aclitem",
             SystemType::Json => "json",
+            SystemType::RefCursor => "refcursor",
         }
     }
 
@@ -218,7 +222,7 @@ impl SystemType {
     const fn class(self) -> TypeClass {
         use SystemType::*;
         match self {
-            Name | Char | NodeTree | AclItem | Json => TypeClass::Text,
+            Name | Char | NodeTree | AclItem | Json | RefCursor => TypeClass::Text,
             Int2Vector | OidVector => TypeClass::Array,
             _ => TypeClass::Integer,
         }

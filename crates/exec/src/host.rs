@@ -3,8 +3,8 @@
 use crate::code::Code;
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::{ColumnId, Error, Level, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
-use planaria_ir::{Draw, Question};
+use planaria_base::{ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
+use planaria_ir::{Draw, Question, Step};
 use planaria_protocol::{Conflict, RowLocks};
 use planaria_storage::TableSet;
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub struct Beside {
     pub locked: usize,
     /// How much it has to tell others.
     pub said: usize,
+    /// How many cursors it has opened.
+    pub opened: u64,
 }
 
 /// The engine, as a running program sees it. The host records what it gives out for the log, and
@@ -100,6 +102,37 @@ pub trait Host {
     fn back_to(&mut self, beside: Beside) {
         let _ = beside;
     }
+    /// Compiles a query that a cursor is opened for; the rows that are given from here on are the cursor's.
+    fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {
+        let _ = (text, arguments);
+        Err(no_cursors())
+    }
+    /// Rows of these columns are going to be given to a cursor.
+    fn cursor_rows(&mut self, columns: &mut dyn Iterator<Item = (&str, &Type)>) -> Result<()> {
+        let _ = columns;
+        Err(no_cursors())
+    }
+    /// The cursor that was begun last has all its rows; answers with its name.
+    fn open_cursor(&mut self, name: Option<&str>, forward_only: bool) -> Result<String> {
+        let _ = (name, forward_only);
+        Err(no_cursors())
+    }
+    /// Moves a cursor; answers with how many rows it met, which are given to `push` with their types.
+    fn fetch_cursor(
+        &mut self,
+        name: &str,
+        step: Step,
+        count: i64,
+        push: &mut dyn FnMut(&[Datum], &mut dyn Iterator<Item = &Type>) -> Result<()>,
+    ) -> Result<i64> {
+        let _ = (name, step, count, push);
+        Err(no_cursors())
+    }
+    /// Closes a cursor.
+    fn close_cursor(&mut self, name: &str) -> Result<()> {
+        let _ = name;
+        Err(no_cursors())
+    }
     /// Gives the rows of a system relation, of each these columns.
     fn system_rows(
         &mut self,
@@ -141,6 +174,10 @@ pub trait Host {
     fn check_interrupt(&self) -> Result<()> {
         Ok(())
     }
+}
+
+fn no_cursors() -> Error {
+    Error::internal("nobody keeps cursors")
 }
 
 /// Finds the code of procedures.

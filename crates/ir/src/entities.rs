@@ -1,6 +1,6 @@
 //! Every place of an operation where a register, a collection or a label stands, to rename them.
 
-use crate::{Coll, Label, OpKind, Reg, StateSource};
+use crate::{Coll, Label, OpKind, Reg, Run, StateSource};
 
 /// Something an operation names, to change.
 #[derive(Debug)]
@@ -62,8 +62,11 @@ impl OpKind {
                 regs(args, f);
                 f(Entity::Coll(into));
             }
-            OpKind::Execute { text, args, rows, row_count } => {
+            OpKind::Execute { text, args, rows, row_count, run } => {
                 regs([text, row_count], f);
+                if let Run::Open { name, .. } = run {
+                    f(Entity::Reg(name));
+                }
                 regs(args, f);
                 rows.iter_mut().for_each(|c| f(Entity::Coll(c)));
             }

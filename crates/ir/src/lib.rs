@@ -35,8 +35,8 @@ pub use determinism::Determinism;
 pub use entities::Entity;
 pub use func::Func;
 pub use op::{
-    Block, Bound, Catch, Diagnostic, Draw, ErrorFields, Handler, IfClaimed, Op, OpKind, Range, ReadMode,
-    SortKey, StateSource,
+    Block, Bound, Catch, Diagnostic, Draw, ErrorFields, Handler, IfClaimed, Op, OpKind, Range, ReadMode, Run,
+    SortKey, StateSource, Step,
 };
 pub use program::{
     CollDecl, CollKind, Inlined, Output, Param, ParamMode, Program, ProgramKind, RegDecl, RegKind,

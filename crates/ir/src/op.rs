@@ -117,6 +117,50 @@ pub struct ErrorFields {
     pub column: Option<String>,
 }
 
+/// What [`OpKind::Execute`] does.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Run {
+    /// Runs the text.
+    #[default]
+    Statement,
+    /// Runs the text, a query, and opens a cursor for its rows; with `columns`, of these names, for the rows of the list
+    /// `rows`, and the text is not looked at. The cursor's name is in `name` (read); if that is NULL, it gets one (written).
+    Open {
+        /// The name.
+        name: Reg,
+        /// Of the rows that are there already.
+        columns: Option<Vec<String>>,
+        /// NO SCROLL
+        forward_only: bool,
+    },
+    /// Moves the cursor whose name is the text, by the one argument (bigint); the rows that it meets go to `rows`.
+    Fetch(Step),
+    /// Closes the cursor whose name is the text.
+    Close,
+}
+
+/// How the number of a FETCH counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// So many rows on, each of which is met; back, if negative.
+    Forward,
+    /// To the row of that number; from the end, if negative.
+    Absolute,
+    /// To the row that is so many further.
+    Relative,
+}
+
+impl Step {
+    /// All, with their names in the text form.
+    pub const ALL: [(Step, &str); 3] =
+        [(Step::Forward, "forward"), (Step::Absolute, "absolute"), (Step::Relative, "relative")];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(step, _)| *step == self).map_or("", |(_, name)| name)
+    }
+}
+
 /// What a handler catches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Catch {
@@ -285,8 +329,9 @@ pub enum OpKind {
     CallSet { procedure: ProcedureId, args: Vec<Reg>, into: Coll },
     /// Runs SQL text made at run time with `args` as `$1..`. Rows, converted to the list's column
     /// types, are appended to `rows` if given; `row_count` (bigint, written) is the number of rows
-    /// returned or affected. Makes the transaction ad hoc.
-    Execute { text: Reg, args: Vec<Reg>, rows: Option<Coll>, row_count: Reg },
+    /// returned or affected. Makes the transaction ad hoc. What else it may do with the text and with cursors of the
+    /// session says `run`.
+    Execute { text: Reg, args: Vec<Reg>, rows: Option<Coll>, row_count: Reg, run: Run },
     /// Adds a row to the program's answer (statements, set-returning functions).
     Emit { values: Vec<Reg> },
     /// Hands values to the log, behind the inputs drawn so far: those from which a parallel replay knows,
@@ -464,9 +509,12 @@ impl OpKind {
                 f(*channel);
                 f(*payload);
             }
-            OpKind::Execute { text, args, .. } => {
+            OpKind::Execute { text, args, run, .. } => {
                 f(*text);
                 args.iter().for_each(|r| f(*r));
+                if let Run::Open { name, .. } = run {
+                    f(*name);
+                }
             }
             OpKind::Emit { values }
             | OpKind::Keep { values }
@@ -516,7 +564,12 @@ impl OpKind {
                 h.diagnostics.iter().for_each(|(_, r)| f(*r));
             }),
             OpKind::Call { outs, .. } => outs.iter().for_each(|r| f(*r)),
-            OpKind::Execute { row_count, .. } => f(*row_count),
+            OpKind::Execute { row_count, run, .. } => {
+                f(*row_count);
+                if let Run::Open { name, .. } = run {
+                    f(*name);
+                }
+            }
             OpKind::Get { row, columns, .. } | OpKind::Scan { row, columns, .. } => {
                 f(*row);
                 columns.iter().for_each(|(_, r)| f(*r));
@@ -586,6 +639,7 @@ impl OpKind {
             | OpKind::MapGet { coll, .. }
             | OpKind::ForEach { coll, .. }
             | OpKind::ForMatches { coll, .. } => Some(*coll),
+            OpKind::Execute { rows, run: Run::Open { .. }, .. } => *rows,
             _ => None,
         }
     }

@@ -377,7 +377,7 @@ impl SessionCore {
         Ok(rows)
     }
     pub(crate) fn drop_cursor(&mut self, name: &str) {
-        self.cursors.remove(name);
+        self.cursors.open.remove(name);
     }
     pub(crate) fn numbered(&mut self, number: i32) {
         self.number = Some(number);

@@ -104,7 +104,9 @@ impl ColumnKind {
             Type::Numeric(_) => ColumnKind::Numeric,
             Type::Uuid => ColumnKind::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea | Type::Jsonb => ColumnKind::Bytes,
-            Type::System(SystemType::Name | SystemType::Char | SystemType::Json) => ColumnKind::Bytes,
+            Type::System(SystemType::Name | SystemType::Char | SystemType::Json | SystemType::RefCursor) => {
+                ColumnKind::Bytes
+            }
             Type::Array(of) => return ColumnKind::of(of).map(|_| ColumnKind::Bytes),
             // An oid has no sign.
             ty if ty.is_oid() => ColumnKind::Int8,

@@ -121,6 +121,7 @@ impl Marks<'_> {
             | StmtKind::ForRange { body, .. }
             | StmtKind::ForQuery { body, .. }
             | StmtKind::ForExecute { body, .. }
+            | StmtKind::ForCursor { body, .. }
             | StmtKind::ForEach { body, .. } => self.statements(body),
             _ => {}
         }
@@ -190,6 +191,11 @@ fn kind(stmt: &StmtKind) -> &'static str {
         StmtKind::ForRange { .. } => "FOR with integer loop variable",
         StmtKind::ForQuery { .. } => "FOR over SELECT rows",
         StmtKind::ForExecute { .. } => "FOR over EXECUTE statement",
+        StmtKind::ForCursor { .. } => "FOR over cursor",
+        StmtKind::Open { .. } => "OPEN",
+        StmtKind::Fetch { into: Some(_), .. } => "FETCH",
+        StmtKind::Fetch { into: None, .. } => "MOVE",
+        StmtKind::Close(_) => "CLOSE",
         StmtKind::ForEach { .. } => "FOREACH over array",
         StmtKind::Exit { .. } => "EXIT",
         StmtKind::Continue { .. } => "CONTINUE",

@@ -3,7 +3,7 @@
 use super::{Pc, R, Source, TableMeta};
 use crate::slot::BytesKind;
 use planaria_base::{ColumnId, IndexId, Level, ProcedureId, SqlState, SystemId, TableId, Type};
-use planaria_ir::{Catch, CollKind, Diagnostic, OpId, Question, ReadMode};
+use planaria_ir::{Catch, CollKind, Diagnostic, OpId, Question, ReadMode, Run};
 use planaria_storage::{Column, IndexSet};
 use std::sync::Arc;
 
@@ -132,6 +132,9 @@ pub(crate) struct ExecuteDesc {
     pub types: Box<[Type]>,
     pub rows: Option<u16>,
     pub row_count: R,
+    pub run: Run,
+    /// The register of the name of [`Run::Open`].
+    pub name: R,
 }
 
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, TableId, Type, stack, watch};
-use planaria_ir::{Block, Coll, Op, OpKind, ParamMode, Program, Reg, RegKind, StateSource};
+use planaria_ir::{Block, Coll, Op, OpKind, ParamMode, Program, Reg, RegKind, Run, StateSource};
 use std::sync::Arc;
 
 /// What the compiler asks of the catalog.
@@ -304,7 +304,7 @@ impl Compiler<'_> {
                 self.emit.emit(Inst::Call { call });
                 Ok(())
             }
-            OpKind::Execute { text, args, rows, row_count } => {
+            OpKind::Execute { text, args, rows, row_count, run } => {
                 let types = args.iter().map(|r| {
                     self.program.type_of(*r).cloned().ok_or_else(|| Error::internal("row handle in EXECUTE"))
                 });
@@ -314,6 +314,11 @@ impl Compiler<'_> {
                     args: self.emit.regs(args)?,
                     rows: rows.map(|c| self.coll(c)),
                     row_count: self.emit.target(*row_count)?,
+                    run: run.clone(),
+                    name: match run {
+                        Run::Open { name, .. } => self.emit.reg(*name)?,
+                        _ => NONE,
+                    },
                 };
                 let execute = number(&mut self.executes, desc)?;
                 self.emit.emit(Inst::Execute { execute });

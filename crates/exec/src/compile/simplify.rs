@@ -274,6 +274,7 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
             f(message);
             fields.detail.iter_mut().chain(&mut fields.hint).for_each(f);
         }
+        // The name of a cursor is written, too.
         OpKind::Execute { text, args, .. } => {
             f(text);
             args.iter_mut().for_each(f);

@@ -6,7 +6,7 @@ use crate::functions;
 use crate::host::{Context, Dynamic, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, Result, SqlState};
-use planaria_ir::Question;
+use planaria_ir::{Question, Run};
 use planaria_protocol::RowLocks;
 
 impl Machine {
@@ -52,12 +52,16 @@ impl Machine {
         base: Base,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        if !matches!(&desc.run, Run::Statement | Run::Open { columns: None, .. }) {
+            return Ok(self.cursor(desc, caller, frame, base, ctx.host)?);
+        }
+        match &desc.run {
+            Run::Statement => {}
+            Run::Open { columns: None, .. } => return self.open_query(desc, frame, ctx),
+            _ => return Ok(self.cursor(desc, caller, frame, base, ctx.host)?),
+        }
         let Slot::Text(text) = frame[usize::from(desc.text)] else {
-            return Err(Error::new(
-                SqlState::NULL_VALUE_NOT_ALLOWED,
-                "query string argument of EXECUTE is null",
-            )
-            .into());
+            return Err(null_text().into());
         };
         let dynamic = ctx.host.execute(self.heap.str(text), &desc.types).map_err(|error| {
             match error.fields().position {
@@ -94,6 +98,100 @@ impl Machine {
         };
         if desc.row_count != NONE {
             frame[usize::from(desc.row_count)] = Slot::Int(count);
+        }
+        Ok(())
+    }
+
+    /// OPEN for a text: a cursor for the rows that it gives.
+    fn open_query<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        desc: &ExecuteDesc,
+        frame: &mut Vec<Slot>,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        let slot = frame[usize::from(desc.text)];
+        let Slot::Text(text) = slot else { return Err(null_text().into()) };
+        let code = ctx.host.cursor_query(self.heap.str(text), &desc.types).map_err(|error| {
+            match error.fields().position {
+                Some(_) => error.in_query(self.heap.str(text)),
+                None => error,
+            }
+        })?;
+        match self.nested(&code, &desc.args, frame, Sink::Host, ctx) {
+            Err(Interrupt::Error(e)) => return Err(self.in_text(e, slot).into()),
+            other => {
+                let inner = other?;
+                self.recycle(inner);
+            }
+        }
+        Ok(self.name_cursor(desc, frame, ctx.host)?)
+    }
+
+    /// What was begun is a cursor; its name goes to where it is kept.
+    fn name_cursor<H: Host + ?Sized>(
+        &mut self,
+        desc: &ExecuteDesc,
+        frame: &mut [Slot],
+        host: &mut H,
+    ) -> Result<()> {
+        let Run::Open { forward_only, .. } = &desc.run else { return Ok(()) };
+        let place = usize::from(desc.name);
+        let name = match frame[place] {
+            Slot::Text(name) => Some(self.heap.str(name)),
+            _ => None,
+        };
+        let given = name.is_none();
+        let name = host.open_cursor(name, *forward_only)?;
+        if given {
+            frame[place] = self.heap.text(&name)?;
+        }
+        Ok(())
+    }
+
+    /// OPEN for rows that are there, FETCH, MOVE and CLOSE.
+    fn cursor<H: Host + ?Sized>(
+        &mut self,
+        desc: &ExecuteDesc,
+        caller: &Code,
+        frame: &mut [Slot],
+        base: Base,
+        host: &mut H,
+    ) -> Result<()> {
+        let list = desc.rows.map(|list| (base.colls + usize::from(list), usize::from(list)));
+        if let (Run::Open { columns: Some(names), .. }, Some((list, number))) = (&desc.run, list) {
+            let types = caller.colls[number].types.iter().flatten();
+            host.cursor_rows(&mut names.iter().map(String::as_str).zip(types))?;
+            for at in 0..self.colls[list].len() {
+                host.row(self.colls[list].row(at), &self.heap)?;
+            }
+            return self.name_cursor(desc, frame, host);
+        }
+        let Slot::Text(name) = frame[usize::from(desc.text)] else {
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "cursor variable is null"));
+        };
+        let name = self.heap.str(name).to_owned();
+        let Run::Fetch(step) = desc.run else {
+            return host.close_cursor(&name);
+        };
+        let count = frame[usize::from(desc.args[0])].int();
+        let (heap, colls) = (&mut self.heap, &mut self.colls);
+        let met = host.fetch_cursor(&name, step, count, &mut |row, types| {
+            let Some((list, number)) = list else { return Ok(()) };
+            let mut converted = Vec::new();
+            let mut row = row.iter().zip(types);
+            for wanted in caller.colls[number].types.iter() {
+                converted.push(match (row.next(), wanted) {
+                    (Some((value, from)), Some(to)) if !value.is_null() => {
+                        let slot = heap.push_datum(value)?;
+                        if from == to { slot } else { functions::cast(slot, from, to, false, heap)? }
+                    }
+                    _ => Slot::Null,
+                });
+            }
+            colls[list].push(converted.into_iter())
+        })?;
+        if desc.row_count != NONE {
+            frame[usize::from(desc.row_count)] = Slot::Int(met);
         }
         Ok(())
     }
@@ -209,4 +307,8 @@ impl Machine {
             }
         }
     }
+}
+
+fn null_text() -> Error {
+    Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null")
 }

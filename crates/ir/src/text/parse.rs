@@ -6,7 +6,7 @@ use super::{register_names, type_name};
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Diagnostic, Draw, ErrorFields, Func, Handler, IfClaimed,
     Inlined, Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range,
-    ReadMode, Reg, RegDecl, RegKind, SortKey, StateSource,
+    ReadMode, Reg, RegDecl, RegKind, Run, SortKey, StateSource, Step,
 };
 use planaria_base::datetime::Interval;
 use planaria_base::enumeration::{self, Enum};
@@ -132,6 +132,26 @@ impl Parser {
             self.sign(")")?;
         }
         Ok(all)
+    }
+    /// What an `execute` does, behind it.
+    fn run(&mut self) -> Result<Run> {
+        if self.word_if("close") {
+            return Ok(Run::Close);
+        }
+        if self.word_if("fetch") {
+            let word = self.word()?;
+            let step = Step::ALL.iter().find(|(_, name)| *name == word);
+            return match step {
+                Some((step, _)) => Ok(Run::Fetch(*step)),
+                None => self.fail("expected a step"),
+            };
+        }
+        if !self.word_if("open") {
+            return Ok(Run::Statement);
+        }
+        let name = self.reg()?;
+        let columns = if self.is_sign("(") { Some(self.list(Self::quoted)?) } else { None };
+        Ok(Run::Open { name, columns, forward_only: self.word_if("forward") })
     }
     fn reg_list(&mut self) -> Result<Vec<Reg>> {
         self.list(Self::reg)
@@ -619,7 +639,7 @@ impl Parser {
                 self.sign("->")?;
                 let row_count = self.reg()?;
                 let rows = if self.sign_if(",") { Some(self.coll()?) } else { None };
-                OpKind::Execute { text, args, rows, row_count }
+                OpKind::Execute { text, args, rows, row_count, run: self.run()? }
             }
             "rows" => {
                 let relation = SystemId(self.entity("sys")?);

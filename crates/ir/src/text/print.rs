@@ -3,7 +3,7 @@
 use super::{is_plain, register_names, type_name};
 use crate::{
     Block, Bound, Catch, CollDecl, CollKind, Draw, IfClaimed, Inlined, Op, OpKind, ParamMode, Program,
-    ProgramKind, ReadMode, Reg, RegKind, StateSource,
+    ProgramKind, ReadMode, Reg, RegKind, Run, StateSource,
 };
 use planaria_base::{ColumnId, Datum, Numeric, Strength};
 use std::fmt::Write;
@@ -281,9 +281,22 @@ impl Printer {
             OpKind::CallSet { procedure, args, into } => {
                 format!("call {procedure} ({}) -> {into}", self.regs(args))
             }
-            OpKind::Execute { text, args, rows, row_count } => {
+            OpKind::Execute { text, args, rows, row_count, run } => {
                 let rows = rows.map(|x| format!(", {x}")).unwrap_or_default();
-                format!("execute {} ({}) -> {}{rows}", reg(text), self.regs(args), reg(row_count))
+                let run = match run {
+                    Run::Statement => String::new(),
+                    Run::Fetch(step) => format!(" fetch {}", step.name()),
+                    Run::Close => " close".to_owned(),
+                    Run::Open { name, columns, forward_only } => {
+                        let columns = columns.as_ref().map(|names| {
+                            let names: Vec<String> = names.iter().map(|n| quote(n)).collect();
+                            format!(" ({})", names.join(", "))
+                        });
+                        let only = if *forward_only { " forward" } else { "" };
+                        format!(" open {}{}{only}", reg(name), columns.unwrap_or_default())
+                    }
+                };
+                format!("execute {} ({}) -> {}{rows}{run}", reg(text), self.regs(args), reg(row_count))
             }
             OpKind::Ask { dst, question, args } => {
                 format!("{} = ask {} ({})", reg(dst), quote(question.name()), self.regs(args))

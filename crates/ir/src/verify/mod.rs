@@ -161,7 +161,10 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         (Type::Array(to), Type::Array(from)) => holds(to, from),
         // All of them are 32 bits without sign.
         (to, from) if from.is_oid() => to.is_oid() || *to == Type::Int8,
-        (Type::Text, Type::System(SystemType::Name | SystemType::Char | SystemType::NodeTree)) => true,
+        (
+            Type::Text,
+            Type::System(SystemType::Name | SystemType::Char | SystemType::NodeTree | SystemType::RefCursor),
+        ) => true,
         (Type::Array(to), Type::System(from)) => from.element().as_ref() == Some(&**to),
         _ => false,
     }

@@ -4,7 +4,7 @@ use super::{IndexShape, VerifyEnv, comparable, holds, kind_holds};
 use crate::func::Sig;
 use crate::{
     Block, Bound, Coll, CollDecl, CollKind, Func, Label, Op, OpKind, Program, ProgramKind, Range, Reg,
-    RegKind, StateSource,
+    RegKind, Run, StateSource,
 };
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, TableId, Type};
@@ -324,8 +324,25 @@ impl Walk<'_> {
                     _ => unreachable!(),
                 }
             }
-            OpKind::Execute { text, args, rows, row_count } => {
+            OpKind::Execute { text, args, rows, row_count, run } => {
                 self.text(*text)?;
+                match run {
+                    Run::Statement => {}
+                    Run::Open { name, columns, .. } => {
+                        self.text(*name)?;
+                        ensure!(
+                            rows.is_some() == columns.is_some(),
+                            "rows and their columns belong together"
+                        );
+                    }
+                    Run::Fetch(_) => {
+                        let [count] = args[..] else {
+                            return Err("a cursor moves by one number".to_owned());
+                        };
+                        self.is(count, &Type::Int8)?;
+                    }
+                    Run::Close => ensure!(args.is_empty() && rows.is_none(), "CLOSE takes a name alone"),
+                }
                 for arg in args {
                     self.value(*arg)?;
                 }

@@ -374,6 +374,7 @@ impl SessionCore {
             };
             self.engine.counters.abort(self.worker, cause);
             self.txn.go_back(point, &schema.tables);
+            self.end_statement_of_cursors(false);
             let moves_on = |s: &mut Self| s.txn.move_on(&schema.tables, cause);
             if !moves_on(self) || backoff.attempts() >= ATTEMPTS_MAX {
                 break Err(if cause == Conflict::Past { cause.into() } else { not_serialized() });
@@ -402,6 +403,7 @@ impl SessionCore {
                 self.wait_to_retry(&mut backoff);
             }
         };
+        self.end_statement_of_cursors(outcome.is_ok());
         let base = self.changing.as_ref().map_or_else(|| schema.clone(), |block| block.base.clone());
         let logged = self.log_sequences(&|sequence| base.shares_sequence(&schema, sequence));
         self.leave();

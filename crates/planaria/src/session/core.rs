@@ -285,6 +285,7 @@ impl SessionCore {
         let outcome = self.transact_often(body);
         self.end_locks();
         self.settings.end_statement(outcome.is_ok());
+        self.end_statement_of_cursors(outcome.is_ok());
         self.share.end_transaction(&self.engine.meter);
         outcome
     }
@@ -337,6 +338,7 @@ impl SessionCore {
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();
                     self.settings.end_statement(false);
+                    self.end_statement_of_cursors(false);
                     self.own_locks.take_back();
                     self.said.take_back();
                     let reads_often = self.pure
@@ -403,6 +405,7 @@ impl SessionCore {
         }
         self.end_locks();
         self.settings.end_statement(outcome.is_ok());
+        self.end_statement_of_cursors(outcome.is_ok());
         self.txn.abort(&schema.tables);
         self.share.end_transaction(&self.engine.meter);
         match outcome {
@@ -625,7 +628,8 @@ impl SessionCore {
             cancel: &self.cancel,
             quiet,
             settings: &mut self.settings,
-            cursors: &self.cursors,
+            savepoints: self.savepoints.len(),
+            cursors: &mut self.cursors,
             session: process,
             clients: &self.engine.clients,
             host: &self.engine.host,

@@ -1,36 +1,16 @@
 //! DECLARE, FETCH, MOVE and CLOSE: see [`cursor`](crate::engine::program::cursor).
 
-use crate::engine::program::cursor::Cursor;
+use crate::engine::program::cursor::{Cursor, no_cursor, row_bytes};
 use crate::params::Params;
-use crate::row::{Column, Row, Rows};
+use crate::row::{Column, Rows};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
-use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_base::{Error, Result, SqlState, Type};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::StatementKind;
 use planaria_syntax::ast::cursor::{DeclareCursor, Direction};
 use std::sync::Arc;
-
-/// What a row takes.
-fn row_bytes(row: &Row) -> usize {
-    fn of(value: &Datum) -> usize {
-        size_of::<Datum>()
-            + match value {
-                Datum::Text(s) | Datum::Reg(_, s) => s.len(),
-                Datum::Bytea(b) => b.len(),
-                Datum::Jsonb(s) => s.len(),
-                Datum::Array(items) => items.iter().map(of).sum(),
-                _ => 0,
-            }
-    }
-    size_of::<Row>() + row.values.iter().map(of).sum::<usize>()
-}
-
-/// 34000
-fn no_cursor(name: &str) -> Error {
-    Error::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
-}
 
 impl SessionCore {
     /// `types`: those of the query's parameters, where they are known.
@@ -47,7 +27,7 @@ impl SessionCore {
                 "DECLARE CURSOR can only be used in transaction blocks",
             ));
         }
-        if self.cursors.contains_key(&declare.name) {
+        if self.cursors.open.contains_key(&declare.name) {
             let message = format!("cursor \"{}\" already exists", declare.name);
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
         }
@@ -63,26 +43,28 @@ impl SessionCore {
         let answer = self.run_program(&query, params)?;
         let rows = answer.rows.unwrap_or_else(Rows::empty);
         let bytes: usize = rows.rows.iter().map(row_bytes).sum();
+        self.cursors.opened += 1;
         let cursor = Cursor {
-            _kept: self.engine.meter.keep(bytes as u64, &self.schema)?,
+            number: self.cursors.opened,
+            _kept: Arc::new(self.engine.meter.keep(bytes as u64, &self.schema)?),
             statement: text.into(),
             created: self.inputs.moment(),
             columns: rows.columns.clone(),
-            rows: rows.rows,
+            rows: Arc::new(rows.rows),
             at: 0,
             forward_only: declare.scroll == Some(false),
             hold: declare.hold,
             fresh,
             savepoints: self.savepoints.len(),
         };
-        self.cursors.insert(declare.name.clone(), cursor);
+        self.cursors.open.insert(declare.name.clone(), cursor);
         let mut result = done("DECLARE CURSOR");
         result.notices = answer.notices;
         Ok(result)
     }
 
     pub(crate) fn fetch(&mut self, name: &str, direction: Direction, moves: bool) -> Result<StatementResult> {
-        let cursor = self.cursors.get_mut(name).ok_or_else(|| no_cursor(name))?;
+        let cursor = self.cursors.open.get_mut(name).ok_or_else(|| no_cursor(name))?;
         let met = cursor.go(direction)?;
         let mut result = done(&format!("{} {}", if moves { "MOVE" } else { "FETCH" }, met.len()));
         result.count = met.len() as u64;
@@ -96,11 +78,11 @@ impl SessionCore {
     pub(crate) fn close_cursor(&mut self, name: Option<&str>) -> Result<StatementResult> {
         match name {
             None => {
-                self.cursors.clear();
+                self.cursors.open.clear();
                 Ok(done("CLOSE CURSOR ALL"))
             }
             Some(name) => {
-                self.cursors.remove(name).ok_or_else(|| no_cursor(name))?;
+                self.cursors.open.remove(name).ok_or_else(|| no_cursor(name))?;
                 Ok(done("CLOSE CURSOR"))
             }
         }
@@ -108,7 +90,7 @@ impl SessionCore {
 
     /// The columns that FETCH answers with; `None` where there is no such cursor.
     pub(crate) fn cursor_columns(&self, name: &str) -> Option<Arc<[Column]>> {
-        self.cursors.get(name).map(|c| c.columns.clone())
+        self.cursors.open.get(name).map(|c| c.columns.clone())
     }
 
     /// The next rows of a cursor, at most `n` of them (0: all).
@@ -120,17 +102,23 @@ impl SessionCore {
 
     /// The transaction goes back to a savepoint, by its number.
     pub(crate) fn end_cursors_since(&mut self, savepoint: usize) {
-        self.cursors.retain(|_, c| !c.fresh || c.savepoints <= savepoint);
+        self.cursors.open.retain(|_, c| !c.fresh || c.savepoints <= savepoint);
     }
 
     /// Savepoints from number `len` on are released.
     pub(crate) fn cursors_belong_to(&mut self, len: usize) {
-        self.cursors.values_mut().for_each(|c| c.savepoints = c.savepoints.min(len));
+        self.cursors.open.values_mut().for_each(|c| c.savepoints = c.savepoints.min(len));
+    }
+
+    /// A statement has ended, or is going to be run again.
+    pub(crate) fn end_statement_of_cursors(&mut self, done: bool) {
+        let in_block = self.is_in_block();
+        self.cursors.end_statement(done, in_block);
     }
 
     /// The end of a transaction block.
     pub(crate) fn end_cursors(&mut self, committed: bool) {
-        self.cursors.retain(|_, c| c.hold && (committed || !c.fresh));
-        self.cursors.values_mut().for_each(|c| c.fresh = false);
+        self.cursors.open.retain(|_, c| c.hold && (committed || !c.fresh));
+        self.cursors.open.values_mut().for_each(|c| c.fresh = false);
     }
 }

@@ -179,6 +179,7 @@ impl SessionCore {
         self.notices.clear();
         self.settings.end_statement(false);
         self.said.take_back();
+        self.end_statement_of_cursors(false);
         self.begin_results();
     }
 }

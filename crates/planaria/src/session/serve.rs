@@ -205,7 +205,7 @@ impl SessionCore {
         }
         if what == "all" {
             self.statements.named.clear();
-            self.cursors.clear();
+            self.cursors.open.clear();
             self.unlock_all();
             self.settle_locks();
             self.unlisten(None);

@@ -32,6 +32,7 @@
 //! Limits: composite types, inheritance and partitions give 0A000.
 
 mod alter;
+mod alter_routine;
 mod comment;
 mod constraint;
 mod defaults;
@@ -191,6 +192,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::CreateSchema { .. }
             | StatementKind::RenameSchema { .. }
             | StatementKind::SetSchema { .. }
+            | StatementKind::AlterRoutine { .. }
             | StatementKind::Drop { .. }
             | StatementKind::DropRoutine { .. }
             | StatementKind::AlterTable { .. }
@@ -302,6 +304,7 @@ impl Change {
                 self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
             }
             StatementKind::RenameSchema { name, to } => self.rename_schema(name, to),
+            StatementKind::AlterRoutine { routine, options } => self.alter_routine(routine, options),
             StatementKind::SetSchema { object, schema } => self.set_schema(object, schema),
             StatementKind::Drop { object: ObjectKind::Schema, names, if_exists, cascade } => {
                 self.drop_schemas(names, *if_exists, *cascade)

@@ -224,7 +224,7 @@ impl Change {
         };
         self.require_owner_of(&object)?;
         self.require_create(to_id)?;
-        self.refuse_named(&object)?;
+        self.refuse_named(&object, "moved to another schema")?;
         let schema = &self.catalog;
         match &object {
             Target::Table(id) => {
@@ -317,7 +317,7 @@ impl Change {
     }
 
     /// 0A000 where a text that is kept names the object: it would lead nowhere.
-    fn refuse_named(&self, object: &Target) -> Result<()> {
+    pub(super) fn refuse_named(&self, object: &Target, what: &str) -> Result<()> {
         let catalog = &self.catalog;
         let (schema, name) = match object {
             Target::Table(id) => {
@@ -356,8 +356,8 @@ impl Change {
         match named {
             None => Ok(()),
             Some(detail) => {
-                let message = format!("{} cannot be moved to another schema", object.describe(catalog));
-                Err(Error::unsupported(message, "Drop it, move the object, create it again.")
+                let message = format!("{} cannot be {what}", object.describe(catalog));
+                Err(Error::unsupported(message, "Drop it, change the object, create it again.")
                     .with_detail(detail))
             }
         }

@@ -242,6 +242,10 @@ impl Lowerer<'_> {
         let mut source = Source::of(alias, rel, &relation.columns);
         if let RelKind::Table(table) = relation.kind {
             let table = self.catalog.table_by_id(table);
+            if let Some(at) = table.columns.iter().position(planaria_catalog::Column::is_row_id) {
+                source.row = source.columns.get(at).cloned();
+                source.row.iter_mut().for_each(|c| c.name = super::names::ROW_ID.to_owned());
+            }
             let mut hidden = table.columns.iter().map(|c| c.hidden);
             source.columns.retain(|_| !hidden.next().unwrap_or(false));
         }

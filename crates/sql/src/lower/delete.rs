@@ -37,6 +37,7 @@ impl Lowerer<'_> {
         let mut items = vec![Item::Rel(target)];
         items.extend(using);
         if let Some(e) = &delete.filter {
+            super::dml::refuse_current_of(e)?;
             let mut conditions = Vec::new();
             self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut conditions);
             self.per_row(&mut conditions, &items);

@@ -18,6 +18,18 @@ pub(super) struct Returning {
     pub values: Vec<Bound>,
 }
 
+/// 0A000 for WHERE CURRENT OF where it is not PL/pgSQL's.
+pub(super) fn refuse_current_of(condition: &planaria_syntax::ast::Expr) -> Result<()> {
+    match planaria_syntax::ast::current_of(condition) {
+        None => Ok(()),
+        Some(_) => Err(Error::unsupported(
+            "WHERE CURRENT OF is not supported outside of PL/pgSQL",
+            "Change the row by its key, or use a cursor of a routine.",
+        )
+        .at(condition.position)),
+    }
+}
+
 impl<'c> Lowerer<'c> {
     /// The table a statement changes.
     pub(super) fn target(&mut self, name: &Name, verb: &str) -> Result<&'c Table> {

@@ -26,6 +26,9 @@ pub(super) struct Names<'a> {
     pub collector: Option<usize>,
 }
 
+/// The name of the hidden row id, for what is made here and written by nobody.
+pub(super) const ROW_ID: &str = "our row id";
+
 /// A FROM item.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
@@ -35,6 +38,8 @@ pub(super) struct Source {
     pub columns: Vec<SourceColumn>,
     /// `tableoid`, of tables and system relations: not part of `*`.
     pub oid: Option<SourceColumn>,
+    /// [`ROW_ID`], of tables without a primary key.
+    pub row: Option<SourceColumn>,
     /// The relation whose columns these are, where they are those of one.
     pub of: Option<RelId>,
     /// How many of the first columns the alias gives other names.
@@ -151,7 +156,8 @@ impl<'a> Names<'a> {
     }
     /// The source that has the column of a bare name, and the level it is in.
     pub fn source_with(&self, name: &str) -> Option<(&Source, &Names<'_>)> {
-        let has = |s: &&Source| s.columns.iter().chain(&s.oid).any(|c| !c.merged && c.name == name);
+        let has =
+            |s: &&Source| s.columns.iter().chain(&s.oid).chain(&s.row).any(|c| !c.merged && c.name == name);
         let here = self.sources.iter().find(has);
         here.map(|s| (s, self)).or_else(|| self.outer.and_then(|o| o.source_with(name)))
     }
@@ -175,7 +181,7 @@ impl<'a> Names<'a> {
     }
     /// A column by its bare name: found at the innermost level that has it; with that level's depth.
     fn unqualified(&self, name: &str, position: u32) -> Result<Option<(Bound, usize)>> {
-        let all = self.sources.iter().flat_map(|s| s.columns.iter().chain(&s.oid));
+        let all = self.sources.iter().flat_map(|s| s.columns.iter().chain(&s.oid).chain(&s.row));
         let mut found = all.filter(|c| !c.merged && c.name == name);
         if let Some(column) = found.next() {
             if found.next().is_some() {
@@ -207,11 +213,19 @@ impl Source {
     }
     /// A source whose columns are expressions.
     pub fn computed(alias: &str, columns: Vec<SourceColumn>) -> Source {
-        Source { alias: alias.to_owned(), relation: None, columns, oid: None, of: None, renamed: 0 }
+        Source {
+            alias: alias.to_owned(),
+            relation: None,
+            columns,
+            oid: None,
+            row: None,
+            of: None,
+            renamed: 0,
+        }
     }
     /// Its column of that name.
     pub fn column(&self, name: &str) -> Option<&SourceColumn> {
-        self.columns.iter().find(|c| c.name == name).or_else(|| self.oid.as_ref().filter(|c| c.name == name))
+        self.columns.iter().chain(&self.oid).chain(&self.row).find(|c| c.name == name)
     }
 }
 

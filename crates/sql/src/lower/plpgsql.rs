@@ -11,6 +11,7 @@
 mod assign;
 mod block;
 mod control;
+mod cursor;
 mod raise;
 mod routine;
 mod shapes;
@@ -51,6 +52,8 @@ struct Region {
     /// CONTINUE: the label, and whether that is an `Exit` of it (of the body) rather than a
     /// `Continue`. `None`: a block.
     next: Option<(Label, bool)>,
+    /// The cursor that it goes through, closed where it is left.
+    closes: Option<usize>,
 }
 
 /// The errors that a handler can ask for.
@@ -86,6 +89,9 @@ struct Body<'l, 'c> {
     checking: bool,
     /// The routine is a trigger's.
     trigger: Option<trigger::OfTrigger>,
+    /// Variables of cursors that are or were in scope, and what they have turned out to need.
+    cursors: Vec<cursor::Cursor>,
+    needs: cursor::Needs,
 }
 
 impl Body<'_, '_> {
@@ -243,6 +249,7 @@ fn is_of_creation(error: &Error) -> bool {
     matches!(state, SqlState::SYNTAX_ERROR | SqlState::FEATURE_NOT_SUPPORTED | SqlState::UNDEFINED_OBJECT)
         || state == ERROR_IN_ASSIGNMENT
         || ["RETURN ", "cannot use RETURN"].iter().any(|w| error.message().starts_with(w))
+        || error.message().ends_with("must be of type cursor or refcursor")
 }
 
 /// `22005`: assignment to a constant.

@@ -69,6 +69,7 @@ impl Lowerer<'_> {
         let mut items = vec![Item::Rel(target)];
         items.extend(from);
         if let Some(e) = &update.filter {
+            super::dml::refuse_current_of(e)?;
             let mut conditions = Vec::new();
             self.outside("WHERE", |l| l.bind_condition(&level, e, "WHERE"))?.conjuncts(&mut conditions);
             self.per_row(&mut conditions, &items);

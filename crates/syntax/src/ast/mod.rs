@@ -26,10 +26,8 @@ pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
     RoleSpec, RoutineRef,
 };
-pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
-pub use rows::{
-    Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
-};
+pub use routine::{CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns};
+pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 pub use window::{Frame, FrameEdge, FrameUnits, Window};
@@ -542,6 +540,8 @@ pub enum StatementKind {
     },
     /// ALTER SCHEMA .. RENAME TO
     RenameSchema { name: String, to: String },
+    /// ALTER FUNCTION | PROCEDURE | ROUTINE, but for OWNER TO and SET SCHEMA
+    AlterRoutine { routine: RoutineRef, options: RoutineOptions },
     /// ALTER .. SET SCHEMA
     SetSchema { object: OwnedObject, schema: String },
     /// DROP TABLE | INDEX | VIEW | SEQUENCE | SCHEMA

@@ -1,6 +1,6 @@
 //! The syntax tree of a PL/pgSQL body. Positions count from the start of the *body* text.
 
-use super::{Expr, Into, Position, Query, Statement, TypeName};
+use super::{Expr, Into, Name, Position, Query, Statement, TypeName};
 
 /// What a name is that both a variable and a column have.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -52,8 +52,8 @@ pub enum DeclarationKind {
     Variable { ty: TypeName, constant: bool, not_null: bool, default: Option<Expr> },
     /// `name ALIAS FOR other` (`$1` is the text `$1`)
     Alias(String),
-    /// `name CURSOR ..` and others that are not supported
-    Unsupported(String),
+    /// `name [[NO] SCROLL] CURSOR [(parameter type, ..)] FOR query`
+    Cursor { scroll: Option<bool>, parameters: Vec<(String, TypeName)>, query: Box<Statement> },
 }
 
 /// `WHEN conditions THEN statements`
@@ -125,8 +125,8 @@ pub enum StmtKind {
     Return(Option<Expr>),
     /// RETURN NEXT [expr]
     ReturnNext(Option<Expr>),
-    /// RETURN QUERY query
-    ReturnQuery(Box<Query>),
+    /// RETURN QUERY query, or INSERT, UPDATE, DELETE
+    ReturnQuery(Box<Statement>),
     /// RETURN QUERY EXECUTE text USING args
     ReturnQueryExecute { text: Expr, using: Vec<Expr> },
     /// RAISE
@@ -141,9 +141,23 @@ pub enum StmtKind {
     Execute { text: Expr, into: Option<Into>, using: Vec<Expr> },
     /// GET [CURRENT] DIAGNOSTICS target = item, ..
     GetDiagnostics { stacked: bool, items: Vec<(Expr, String)> },
+    /// OPEN cursor ..
+    Open { cursor: Name, scroll: Option<bool>, what: Opened },
+    /// FETCH [direction FROM] cursor INTO targets; MOVE, without targets
+    Fetch { cursor: Name, direction: PlDirection, into: Option<Into> },
+    /// CLOSE cursor
+    Close(Name),
+    /// FOR target IN cursor [(arguments)]
+    ForCursor {
+        label: Option<String>,
+        targets: Vec<Expr>,
+        cursor: Name,
+        args: Vec<(Option<String>, Expr)>,
+        body: Vec<Stmt>,
+    },
     /// NULL
     Null,
-    /// COMMIT / ROLLBACK, cursors and others that are not supported, by name
+    /// COMMIT / ROLLBACK and others that are not supported, by name
     Unsupported(String),
 }
 
@@ -171,4 +185,33 @@ pub enum RaiseWhat {
     State(String),
     /// Only USING options.
     Nothing,
+}
+
+/// What OPEN opens a cursor for.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
+pub enum Opened {
+    /// The query of its declaration, with these arguments
+    Bound(Vec<(Option<String>, Expr)>),
+    /// `FOR query`
+    Query(Box<Statement>),
+    /// `FOR EXECUTE text USING args`
+    Execute { text: Expr, using: Vec<Expr> },
+}
+
+/// Where FETCH and MOVE of PL/pgSQL go.
+#[derive(Clone, PartialEq, Debug)]
+pub enum PlDirection {
+    /// So many rows on; NEXT, PRIOR, FORWARD, BACKWARD
+    Forward(i64),
+    /// FORWARD n; BACKWARD n where `true`; more than one row, so only of MOVE
+    Count(Expr, bool),
+    /// [FORWARD] ALL; BACKWARD ALL where `true`
+    All(bool),
+    /// FIRST, LAST (-1)
+    Absolute(i64),
+    /// ABSOLUTE n
+    To(Expr),
+    /// RELATIVE n
+    By(Expr),
 }

@@ -55,3 +55,16 @@ pub enum RoutineReturns {
     /// TABLE (..): its columns are among the parameters, mode `Table`
     Table,
 }
+
+/// What ALTER FUNCTION changes of a routine.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RoutineOptions {
+    /// RENAME TO; then nothing else
+    pub name: Option<String>,
+    /// IMMUTABLE, STABLE, VOLATILE
+    pub volatility: Option<planaria_catalog::Volatility>,
+    /// STRICT, RETURNS NULL ON NULL INPUT; `false`: CALLED ON NULL INPUT
+    pub strict: Option<bool>,
+    /// SECURITY DEFINER; `false`: SECURITY INVOKER
+    pub security_definer: Option<bool>,
+}

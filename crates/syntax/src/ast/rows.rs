@@ -1,6 +1,6 @@
 //! INSERT, UPDATE and DELETE.
 
-use super::{Cte, Expr, IndexItem, Into, Name, Position, Query, SelectItem, TableRef};
+use super::{Cte, Expr, ExprKind, IndexItem, Into, Name, Position, Query, SelectItem, TableRef};
 
 /// INSERT
 #[derive(Clone, PartialEq, Debug)]
@@ -80,6 +80,20 @@ pub struct Assignment {
 
 /// The function that an assignment to an element calls: array, index, value -> array.
 pub const PUT: &str = "our put";
+
+/// The function that WHERE CURRENT OF calls, of a cursor.
+pub const CURRENT_OF: &str = "our current of";
+
+/// The cursor of WHERE CURRENT OF, if a condition is that.
+pub fn current_of(condition: &Expr) -> Option<&Name> {
+    match &condition.kind {
+        ExprKind::Call(call) if call.name.parts == [CURRENT_OF] => match &call.args.first()?.value.kind {
+            ExprKind::Column(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// UPDATE
 #[derive(Clone, PartialEq, Debug)]

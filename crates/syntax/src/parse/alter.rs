@@ -1,10 +1,12 @@
 //! ALTER TABLE, and ALTER of objects that can only be renamed.
 
 use planaria_base::Result;
+use planaria_catalog::Volatility;
 
 use super::parser::Parser;
 use crate::ast::{
-    AlterTable, ConstraintKind, DefaultsOf, ObjectKind, OwnedObject, Position, SequenceOptions, StatementKind,
+    AlterTable, ConstraintKind, DefaultsOf, ObjectKind, OwnedObject, Position, RoutineOptions,
+    SequenceOptions, StatementKind,
 };
 
 impl Parser<'_> {
@@ -256,15 +258,75 @@ impl Parser<'_> {
         }
     }
 
-    /// `ALTER FUNCTION | PROCEDURE | ROUTINE .. OWNER TO`
-    pub(crate) fn alter_routine(&mut self, procedure: Option<bool>, tag: &str) -> Result<StatementKind> {
+    /// `ALTER FUNCTION | PROCEDURE | ROUTINE ..`
+    pub(crate) fn alter_routine(&mut self, procedure: Option<bool>) -> Result<StatementKind> {
         self.bump();
-        let object = OwnedObject::Routine(self.routine_ref(procedure)?);
-        match self.at_word("owner") {
-            true => Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? }),
-            false if self.at_words(&["set", "schema"]) => self.set_schema(object),
-            false if self.at_end() => self.fail(),
-            false => self.unsupported_statement(tag),
+        let routine = self.routine_ref(procedure)?;
+        if self.at_word("owner") {
+            let object = OwnedObject::Routine(routine);
+            return Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? });
+        }
+        if self.at_words(&["set", "schema"]) {
+            return self.set_schema(OwnedObject::Routine(routine));
+        }
+        if self.eat_words(&["rename", "to"]) {
+            let options = RoutineOptions { name: Some(self.function_name()?), ..RoutineOptions::default() };
+            return Ok(StatementKind::AlterRoutine { routine, options });
+        }
+        if self.at_end() {
+            return self.fail();
+        }
+        let mut options = RoutineOptions::default();
+        while !self.at_end() && !self.at_word("restrict") {
+            self.altered_option(&mut options)?;
+        }
+        self.eat_word("restrict");
+        Ok(StatementKind::AlterRoutine { routine, options })
+    }
+
+    fn altered_option(&mut self, options: &mut RoutineOptions) -> Result<()> {
+        let position = self.position();
+        let word = self.word();
+        self.bump();
+        let again = match word.as_str() {
+            "immutable" => options.volatility.replace(Volatility::Immutable).is_some(),
+            "stable" => options.volatility.replace(Volatility::Stable).is_some(),
+            "volatile" => options.volatility.replace(Volatility::Volatile).is_some(),
+            "strict" => options.strict.replace(true).is_some(),
+            "returns" => {
+                self.expect_words(&["null", "on", "null", "input"])?;
+                options.strict.replace(true).is_some()
+            }
+            "called" => {
+                self.expect_words(&["on", "null", "input"])?;
+                options.strict.replace(false).is_some()
+            }
+            "external" | "security" => {
+                if word.as_str() == "external" {
+                    self.expect_word("security")?;
+                }
+                let definer = !self.eat_word("invoker");
+                if definer {
+                    self.expect_word("definer")?;
+                }
+                options.security_definer.replace(definer).is_some()
+            }
+            // As in CREATE they change nothing here.
+            "leakproof" => false,
+            "not" => self.expect_word("leakproof").map(|()| false)?,
+            "parallel" => self.name().map(|_| false)?,
+            "cost" | "rows" => self.fetch_number().map(|()| false)?,
+            "set" => return self.unsupported("SET of a routine", position),
+            "reset" => return self.unsupported("RESET of a routine", position),
+            "support" => return self.unsupported("SUPPORT", position),
+            _ => {
+                self.seek(self.index() - 1);
+                return self.fail();
+            }
+        };
+        match again {
+            true => Err(self.syntax_error("conflicting or redundant options", position)),
+            false => Ok(()),
         }
     }
 

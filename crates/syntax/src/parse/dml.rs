@@ -232,7 +232,7 @@ impl Parser<'_> {
             true => self.list(Self::table_ref)?,
             false => Vec::new(),
         };
-        let filter = self.where_clause()?;
+        let filter = self.where_of_change()?;
         let returning = self.returning()?;
         Ok(Update { with, table, alias, set, from, filter, returning, into: None })
     }
@@ -246,7 +246,7 @@ impl Parser<'_> {
             true => self.list(Self::table_ref)?,
             false => Vec::new(),
         };
-        let filter = self.where_clause()?;
+        let filter = self.where_of_change()?;
         let returning = self.returning()?;
         Ok(Delete { with, table, alias, using, filter, returning, into: None })
     }

@@ -4,6 +4,7 @@
 //! window up to the word or semicolon that ends it (outside of parentheses), and must use it up.
 
 mod control;
+mod cursor;
 mod embedded;
 mod message;
 mod statement;
@@ -172,9 +173,7 @@ impl Parser<'_> {
             || self.at_words(&["scroll", "cursor"])
             || self.at_words(&["no", "scroll"])
         {
-            let end = self.pl_semicolon()?;
-            self.seek(end);
-            DeclarationKind::Unsupported("a cursor".to_owned())
+            self.pl_cursor()?
         } else {
             self.pl_variable()?
         };

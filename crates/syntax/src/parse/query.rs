@@ -5,7 +5,10 @@ use planaria_base::{Error, Result, SqlState, Strength, limits};
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::locking::{LockWait, Locking};
-use crate::ast::{Cte, Expr, ExprKind, Position, Query, QueryBody, Select, SelectItem, SetOp, TableRef};
+use crate::ast::{
+    Argument, CURRENT_OF, Cte, Expr, ExprKind, FunctionCall, Name, Position, Query, QueryBody, Select,
+    SelectItem, SetOp, TableRef,
+};
 
 /// Words that end a select list without items.
 const BEHIND_LIST: &[&str] = &[
@@ -250,10 +253,23 @@ impl Parser<'_> {
         if !self.eat_word("where") {
             return Ok(None);
         }
-        if self.at_words(&["current", "of"]) {
-            return self.unsupported("WHERE CURRENT OF", self.position());
-        }
         Ok(Some(self.expr()?))
+    }
+
+    /// `[WHERE e | WHERE CURRENT OF cursor]`, of UPDATE and DELETE.
+    pub(crate) fn where_of_change(&mut self) -> Result<Option<Expr>> {
+        if !self.at_words(&["where", "current", "of"]) {
+            return self.where_clause();
+        }
+        self.bump();
+        let position = self.position();
+        self.bump();
+        self.bump();
+        let name = Name { position: self.position(), parts: vec![self.name()?] };
+        let value = Expr { position, kind: ExprKind::Column(name) };
+        let args = vec![Argument { name: None, value }];
+        let call = FunctionCall::plain(Name { parts: vec![CURRENT_OF.to_owned()], position }, args);
+        Ok(Some(Expr { position, kind: ExprKind::Call(Box::new(call)) }))
     }
 
     /// `*`, or an expression with its label.

@@ -198,7 +198,7 @@ impl Parser<'_> {
     }
 
     /// A number as COST and ROWS have it.
-    fn fetch_number(&mut self) -> Result<()> {
+    pub(crate) fn fetch_number(&mut self) -> Result<()> {
         match self.peek().kind {
             Kind::Integer | Kind::Decimal => {
                 self.bump();

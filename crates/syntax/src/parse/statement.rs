@@ -307,9 +307,9 @@ impl Parser<'_> {
             "view" => self.alter_name(ObjectKind::View, "ALTER VIEW"),
             "role" | "group" => self.alter_role(),
             "user" if !self.at_word_ahead(1, "mapping") => self.alter_role(),
-            "function" => self.alter_routine(Some(false), "ALTER FUNCTION"),
-            "procedure" => self.alter_routine(Some(true), "ALTER PROCEDURE"),
-            "routine" => self.alter_routine(None, "ALTER ROUTINE"),
+            "function" => self.alter_routine(Some(false)),
+            "procedure" => self.alter_routine(Some(true)),
+            "routine" => self.alter_routine(None),
             "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"

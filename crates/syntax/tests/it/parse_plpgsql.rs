@@ -76,7 +76,9 @@ fn blocks_and_declarations() {
                 format!("{} {ty} {constant} {not_null} {}", d.name, default.is_some())
             }
             DeclarationKind::Alias(of) => format!("{} alias {of}", d.name),
-            DeclarationKind::Unsupported(what) => format!("{} {what}", d.name),
+            DeclarationKind::Cursor { scroll, parameters, .. } => {
+                format!("{} cursor {scroll:?} {}", d.name, parameters.len())
+            }
         })
         .collect();
     assert_eq!(
@@ -206,8 +208,13 @@ fn loops() {
         panic!()
     };
     assert_eq!((name(&target).as_str(), slice), ("x", Some(1)));
-    assert!(matches!(stmt("FOR r IN c LOOP NULL; END LOOP;"), StmtKind::Unsupported(_)));
-    assert!(matches!(stmt("FOR r IN c(1, 2) LOOP NULL; END LOOP;"), StmtKind::Unsupported(_)));
+    assert!(
+        matches!(stmt("FOR r IN c LOOP NULL; END LOOP;"), StmtKind::ForCursor { args, .. } if args.is_empty())
+    );
+    let StmtKind::ForCursor { args, .. } = stmt("FOR r IN c(1, b := 2) LOOP NULL; END LOOP;") else {
+        panic!()
+    };
+    assert_eq!((args[0].0.as_deref(), args[1].0.as_deref()), (None, Some("b")));
 }
 
 #[test]
@@ -223,6 +230,36 @@ fn returns() {
         panic!()
     };
     assert_eq!(names(&using), "a b");
+}
+
+#[test]
+fn cursors() {
+    let opened = |text: &str| match stmt(text) {
+        StmtKind::Open { scroll, what, .. } => (scroll, what),
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(opened("OPEN c;"), (None, Opened::Bound(args)) if args.is_empty()));
+    assert!(matches!(opened("OPEN b.c(1, x => 2);"), (None, Opened::Bound(args)) if args.len() == 2));
+    assert!(matches!(opened("OPEN c NO SCROLL FOR SELECT 1;"), (Some(false), Opened::Query(_))));
+    let (scroll, Opened::Execute { using, .. }) = opened("OPEN c SCROLL FOR EXECUTE q USING a, b;") else {
+        panic!()
+    };
+    assert_eq!((scroll, names(&using).as_str()), (Some(true), "a b"));
+    let fetched = |text: &str| match stmt(text) {
+        StmtKind::Fetch { direction, into, .. } => (direction, into.is_some()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fetched("FETCH c INTO x;"), (PlDirection::Forward(1), true));
+    assert_eq!(fetched("FETCH PRIOR FROM c INTO x, y;"), (PlDirection::Forward(-1), true));
+    assert_eq!(fetched("FETCH LAST IN c INTO x;"), (PlDirection::Absolute(-1), true));
+    assert_eq!(fetched("MOVE next;"), (PlDirection::Forward(1), false));
+    assert_eq!(fetched("MOVE BACKWARD ALL FROM c;"), (PlDirection::All(true), false));
+    assert!(matches!(fetched("MOVE BACKWARD a + 1 FROM c;"), (PlDirection::Count(_, true), false)));
+    assert!(matches!(fetched("FETCH RELATIVE -2 FROM c INTO x;"), (PlDirection::By(_), true)));
+    let b = block("DECLARE c NO SCROLL CURSOR (a int, b text) FOR SELECT 1; d CURSOR IS SELECT 2; BEGIN END");
+    let DeclarationKind::Cursor { scroll, parameters, .. } = &b.declarations[0].kind else { panic!() };
+    assert_eq!((*scroll, parameters.len()), (Some(false), 2));
+    assert!(matches!(b.declarations[1].kind, DeclarationKind::Cursor { scroll: None, .. }));
 }
 
 #[test]
@@ -344,14 +381,9 @@ fn sql_in_bodies() {
     ] {
         assert!(matches!(stmt(text), StmtKind::Sql(_)), "{text}");
     }
-    for (text, what) in [
-        ("COMMIT;", "COMMIT"),
-        ("ROLLBACK AND CHAIN;", "ROLLBACK"),
-        ("SAVEPOINT a;", "transaction control"),
-        ("OPEN c FOR SELECT 1;", "OPEN"),
-        ("FETCH NEXT FROM c INTO x;", "FETCH"),
-        ("CLOSE c;", "CLOSE"),
-    ] {
+    for (text, what) in
+        [("COMMIT;", "COMMIT"), ("ROLLBACK AND CHAIN;", "ROLLBACK"), ("SAVEPOINT a;", "transaction control")]
+    {
         assert_eq!(stmt(text), StmtKind::Unsupported(what.into()), "{text}");
     }
     assert_eq!(stmt("NULL;"), StmtKind::Null);

@@ -451,6 +451,72 @@ pub const NESTED: Case = Case {
     steps: 160,
 };
 
+/// Cursors: with arguments, changed under their eyes, moved about, left open, and one whose name leaves its routine.
+pub const CURSORS: Case = Case {
+    suite: None,
+    setup: "CREATE TABLE line (id int PRIMARY KEY, n bigint NOT NULL);
+        CREATE TABLE heap (what text, n bigint);
+        INSERT INTO line SELECT i, i FROM generate_series(0, 19) AS g(i);
+        INSERT INTO heap SELECT 'h' || i % 3, i FROM generate_series(1, 12) AS g(i);
+        CREATE PROCEDURE pay(p_low int, p_high int, p_by bigint) LANGUAGE plpgsql AS $$
+        DECLARE c CURSOR (low int, high int) FOR SELECT * FROM line WHERE id BETWEEN low AND high ORDER BY id;
+        BEGIN
+            FOR r IN c(p_low, p_high) LOOP
+                UPDATE line SET n = r.n + p_by WHERE CURRENT OF c;
+                UPDATE line SET n = n + 1 WHERE id = r.id + 1;
+                EXIT WHEN r.n % 7 = 0;
+            END LOOP;
+        END $$;
+        CREATE PROCEDURE ends(p_n bigint) LANGUAGE plpgsql AS $$
+        DECLARE
+            c SCROLL CURSOR FOR SELECT id, n FROM line ORDER BY n, id;
+            low int; high int; x bigint;
+        BEGIN
+            OPEN c;
+            FETCH c INTO low, x;
+            FETCH LAST FROM c INTO high, x;
+            UPDATE line SET n = n + p_n WHERE id = low;
+            MOVE RELATIVE -3 FROM c;
+            FETCH PRIOR FROM c INTO high, x;
+            IF FOUND THEN
+                UPDATE line SET n = x - p_n WHERE CURRENT OF c;
+            END IF;
+        END $$;
+        CREATE PROCEDURE thin(p_what text) LANGUAGE plpgsql AS $$
+        DECLARE r refcursor; k bigint;
+        BEGIN
+            OPEN r FOR SELECT n FROM heap WHERE what = p_what ORDER BY n;
+            LOOP
+                FETCH r INTO k;
+                EXIT WHEN NOT FOUND;
+                IF k % 2 = 0 THEN
+                    DELETE FROM heap WHERE CURRENT OF r;
+                    INSERT INTO heap VALUES (p_what, k * 3 + 1);
+                END IF;
+            END LOOP;
+            CLOSE r;
+        END $$;
+        CREATE PROCEDURE shared(p_id int) LANGUAGE plpgsql AS $$
+        DECLARE r refcursor := 'shared'; x bigint;
+        BEGIN
+            OPEN r FOR SELECT n FROM line WHERE id >= p_id ORDER BY id;
+            FETCH r INTO x;
+            FETCH r INTO x;
+            UPDATE line SET n = coalesce(x, 0) + 1 WHERE id = p_id;
+            CLOSE r;
+        END $$;",
+    draw: |r, _| {
+        let id = int(r.random_range(0..20));
+        match r.random_range(0..4) {
+            0 => Step::Call("pay", vec![id, int(r.random_range(5..20)), int(r.random_range(0..9))]),
+            1 => Step::Call("ends", vec![int(r.random_range(1..50))]),
+            2 => Step::Call("thin", vec![text(format!("h{}", r.random_range(0..3)))]),
+            _ => Step::Call("shared", vec![id]),
+        }
+    },
+    steps: 120,
+};
+
 /// Sequences, serial columns, tables without a primary key, the time, random numbers.
 pub const INPUTS: Case = Case {
     suite: None,

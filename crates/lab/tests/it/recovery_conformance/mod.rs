@@ -240,6 +240,7 @@ cases! {
     handlers HANDLERS SMALL;
     nested NESTED SMALL;
     triggers TRIGGERS SMALL;
+    cursors CURSORS SMALL;
     inputs INPUTS SMALL;
     wide_rows WIDE_ROWS SMALL;
     families FAMILIES SMALL;

@@ -1,23 +1,27 @@
 //! Cursors of SQL: DECLARE runs the query and keeps its rows, FETCH and MOVE walk among them, either way.
 //!
 //! A cursor ends with its transaction, one WITH HOLD with its session, or when its transaction is rolled back.
+//!
+//! Programs open cursors, too: those of PL/pgSQL whose names leave their routines. A statement that is run again finds the
+//! cursors as they were before it, and so does nobody after one that failed ([`Cursors::end_statement`]).
 
 use crate::engine::memory::Kept;
 use crate::row::{Column, Row};
 use crate::system::{CursorInfo, OpenCursors};
-use planaria_base::{Error, Result, SqlState};
+use planaria_base::{Datum, Error, Result, SqlState};
 use planaria_syntax::ast::cursor::Direction;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// See the module's head.
+#[derive(Clone)]
 pub(crate) struct Cursor {
     /// The DECLARE, as it was sent.
     pub(crate) statement: Box<str>,
     /// The moment of its statement: microseconds since 2000-01-01 UTC.
     pub(crate) created: i64,
     pub(crate) columns: Arc<[Column]>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Arc<Vec<Row>>,
     /// 0: before the first row; one more than there are: behind the last.
     pub(crate) at: usize,
     pub(crate) forward_only: bool,
@@ -27,15 +31,145 @@ pub(crate) struct Cursor {
     pub(crate) fresh: bool,
     /// Savepoints that were set when it was declared, and still are: going back to one of before ends it.
     pub(crate) savepoints: usize,
+    /// Cursors that were opened before it in this session.
+    pub(crate) number: u64,
     /// The memory of its rows.
-    pub(crate) _kept: Kept,
+    pub(crate) _kept: Arc<Kept>,
 }
 
-pub(crate) type Cursors = HashMap<String, Cursor>;
+/// The rows of a cursor that is being opened.
+pub(crate) struct Opening {
+    number: u64,
+    statement: Box<str>,
+    columns: Arc<[Column]>,
+    rows: Vec<Row>,
+}
+
+/// The cursors of a session.
+#[derive(Default)]
+pub(crate) struct Cursors {
+    pub(crate) open: HashMap<String, Cursor>,
+    /// As they were before the statement, where its program has opened, moved or closed any.
+    before: Option<HashMap<String, Cursor>>,
+    /// Those that programs are about to open, innermost last.
+    opening: Vec<Opening>,
+    /// Numbers given so far: to cursors, and to those without a name.
+    pub(crate) opened: u64,
+    unnamed: u64,
+}
+
+/// 34000
+pub(crate) fn no_cursor(name: &str) -> Error {
+    Error::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+}
+
+impl Cursors {
+    /// A program is about to change something about them.
+    fn change(&mut self) -> &mut HashMap<String, Cursor> {
+        if self.before.is_none() {
+            self.before = Some(self.open.clone());
+        }
+        &mut self.open
+    }
+
+    /// A statement has ended, or is going to be run again.
+    pub(crate) fn end_statement(&mut self, done: bool, in_block: bool) {
+        self.opening.clear();
+        let Some(before) = self.before.take() else { return };
+        if !done {
+            self.open = before;
+        } else if !in_block {
+            self.open.retain(|_, c| c.hold);
+        }
+    }
+
+    /// A program opens a cursor for rows that it is going to give.
+    pub(crate) fn begin(&mut self, statement: &str, columns: Arc<[Column]>) {
+        self.opened += 1;
+        let opening = Opening { number: self.opened, statement: statement.into(), columns, rows: Vec::new() };
+        self.opening.push(opening);
+    }
+
+    /// Where the rows of the program go, if it opens a cursor: their columns, and the rows so far.
+    pub(crate) fn opening(&mut self) -> Option<(&Arc<[Column]>, &mut Vec<Row>)> {
+        self.opening.last_mut().map(|o| (&o.columns, &mut o.rows))
+    }
+
+    /// All rows have come; answers with the cursor's name. 42P03
+    pub(crate) fn finish(
+        &mut self,
+        name: Option<&str>,
+        forward_only: bool,
+        created: i64,
+        savepoints: usize,
+        keep: impl FnOnce(u64) -> Result<Kept>,
+    ) -> Result<String> {
+        let opening = self.opening.pop().ok_or_else(|| Error::internal("no cursor is being opened"))?;
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => loop {
+                self.unnamed += 1;
+                let name = format!("<unnamed portal {}>", self.unnamed);
+                if !self.open.contains_key(&name) {
+                    break name;
+                }
+            },
+        };
+        let bytes: usize = opening.rows.iter().map(row_bytes).sum();
+        let cursor = Cursor {
+            statement: opening.statement,
+            created,
+            columns: opening.columns,
+            rows: Arc::new(opening.rows),
+            at: 0,
+            forward_only,
+            hold: false,
+            fresh: true,
+            savepoints,
+            number: opening.number,
+            _kept: Arc::new(keep(bytes as u64)?),
+        };
+        self.change().insert(name.clone(), cursor);
+        Ok(name)
+    }
+
+    /// The cursor of a name, to be moved by a program. 34000
+    pub(crate) fn moved(&mut self, name: &str) -> Result<&mut Cursor> {
+        self.change().get_mut(name).ok_or_else(|| no_cursor(name))
+    }
+
+    /// CLOSE of a program. 34000
+    pub(crate) fn close(&mut self, name: &str) -> Result<()> {
+        self.change().remove(name).map(|_| ()).ok_or_else(|| no_cursor(name))
+    }
+
+    /// A program takes back what it did since so many cursors had been opened.
+    pub(crate) fn close_since(&mut self, opened: u64) {
+        self.opening.retain(|o| o.number <= opened);
+        if self.open.values().any(|c| c.number > opened) {
+            self.change().retain(|_, c| c.number <= opened);
+        }
+    }
+}
+
+/// What a row takes.
+pub(crate) fn row_bytes(row: &Row) -> usize {
+    fn of(value: &Datum) -> usize {
+        size_of::<Datum>()
+            + match value {
+                Datum::Text(s) | Datum::Reg(_, s) => s.len(),
+                Datum::Bytea(b) => b.len(),
+                Datum::Jsonb(s) => s.len(),
+                Datum::Array(items) => items.iter().map(of).sum(),
+                _ => 0,
+            }
+    }
+    size_of::<Row>() + row.values.iter().map(of).sum::<usize>()
+}
 
 impl OpenCursors for Cursors {
     fn each(&self, f: &mut dyn FnMut(CursorInfo<'_>)) {
-        for (name, cursor) in self {
+        for (name, cursor) in &self.open {
             let Cursor { statement, created, hold, forward_only, .. } = cursor;
             f(CursorInfo { name, statement, created: *created, hold: *hold, forward_only: *forward_only });
         }
@@ -95,13 +229,14 @@ mod tests {
             statement: "".into(),
             created: 0,
             columns,
-            rows,
+            rows: Arc::new(rows),
             at: 0,
             forward_only: false,
             hold: false,
             savepoints: 0,
+            number: 0,
             fresh: true,
-            _kept: Meter::new(0).keep_anyway(0),
+            _kept: Arc::new(Meter::new(0).keep_anyway(0)),
         }
     }
 

@@ -4,7 +4,9 @@ use crate::engine::program::kind::is_program;
 use crate::engine::schema_version::SchemaVersion;
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
 use planaria_exec::Code;
+use planaria_ir::Output;
 use planaria_sql::lower::ParamTypes;
+use planaria_syntax::ast::{Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
 
@@ -15,6 +17,38 @@ pub(crate) fn compile_dynamic(
     text: &str,
     arguments: &[Type],
 ) -> Result<Arc<Code>> {
+    let statement = one_statement(text)?;
+    let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
+    let (_, code, _) = schema.compile_for(role, &statement, &types)?;
+    Ok(Arc::new(code))
+}
+
+/// The same of a query that a cursor is opened for, with its columns.
+pub(crate) fn compile_query(
+    schema: &SchemaVersion,
+    role: RoleId,
+    text: &str,
+    arguments: &[Type],
+) -> Result<(Vec<Output>, Arc<Code>)> {
+    let statement = one_statement(text)?;
+    if !matches!(statement.kind, StatementKind::Query(_)) {
+        let tag = match &statement.kind {
+            StatementKind::Insert(s) if s.returning.is_empty() => "INSERT",
+            StatementKind::Update(s) if s.returning.is_empty() => "UPDATE",
+            StatementKind::Delete(s) if s.returning.is_empty() => "DELETE",
+            _ => {
+                return Err(Error::unsupported("a cursor for this statement", "Open it for a SELECT."));
+            }
+        };
+        let message = format!("cannot open {tag} query as cursor");
+        return Err(Error::new(SqlState::new("42P11"), message));
+    }
+    let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
+    let (program, code, _) = schema.compile_for(role, &statement, &types)?;
+    Ok((program.outputs, Arc::new(code)))
+}
+
+fn one_statement(text: &str) -> Result<Statement> {
     let mut statements = parse::statements(text)?;
     let statement = match (statements.pop(), statements.is_empty()) {
         (Some(statement), true) => statement,
@@ -34,7 +68,5 @@ pub(crate) fn compile_dynamic(
             "Run it outside of the procedure.",
         ));
     }
-    let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
-    let (_, code, _) = schema.compile_for(role, &statement, &types)?;
-    Ok(Arc::new(code))
+    Ok(statement)
 }

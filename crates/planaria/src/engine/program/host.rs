@@ -7,7 +7,7 @@ use crate::engine::channels::{Channels, Ears, Said, Saying};
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::cursor::Cursors;
-use crate::engine::program::dynamic::compile_dynamic;
+use crate::engine::program::dynamic::{compile_dynamic, compile_query};
 use crate::engine::program::handed::Handed;
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::read_only;
@@ -27,8 +27,9 @@ use planaria_base::{
 use planaria_base::{Level, types::SystemType};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Beside, Dynamic, Host, Interrupt};
-use planaria_ir::{Draw, Question};
+use planaria_exec::{Beside, Code, Dynamic, Host, Interrupt};
+use planaria_ir::{Draw, Question, Step};
+use planaria_syntax::ast::cursor::Direction;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -288,7 +289,9 @@ pub(crate) struct SessionHost<'a> {
     /// What the session has set.
     pub(crate) settings: &'a mut Settings,
     /// Cursors that the session has open.
-    pub(crate) cursors: &'a Cursors,
+    pub(crate) cursors: &'a mut Cursors,
+    /// Savepoints of its block.
+    pub(crate) savepoints: usize,
     /// Number of the session.
     pub(crate) session: i32,
     /// Who is connected.
@@ -493,6 +496,26 @@ impl Host for SessionHost<'_> {
     }
 
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()> {
+        if let Some((columns, rows)) = self.cursors.opening() {
+            let mut values: Vec<Datum> = row.iter().map(|s| heap.to_datum(*s)).collect();
+            for (at, column) in columns.iter().enumerate() {
+                if let (Type::System(system), Datum::Int(oid)) = (&column.ty, &values[at])
+                    && system.is_reg()
+                {
+                    let oid = *oid as u32;
+                    let name = planaria_catalog::reg::show(&self.schema.catalog, *system, oid);
+                    values[at] = Datum::Reg(oid, name);
+                }
+            }
+            let row = Row { columns: columns.clone(), values, zone: heap.shared_zone() };
+            self.share.answers(crate::engine::program::cursor::row_bytes(&row));
+            rows.push(row);
+            return if self.share.is_due(self.meter) {
+                self.meter.weigh(self.share, self.schema)
+            } else {
+                Ok(())
+            };
+        }
         let columns = self.columns;
         let named = self.named.take().unwrap_or_else(|| named_columns(columns));
         let names = if named.is_empty() { Vec::new() } else { self.names(&named, row) };
@@ -560,12 +583,13 @@ impl Host for SessionHost<'_> {
     }
 
     fn beside(&mut self) -> Beside {
-        Beside { locked: self.keys.own.mark(), said: self.said.mark() }
+        Beside { locked: self.keys.own.mark(), said: self.said.mark(), opened: self.cursors.opened }
     }
 
     fn back_to(&mut self, beside: Beside) {
         self.keys.unlock_to(beside.locked);
         self.said.back_to(beside.said);
+        self.cursors.close_since(beside.opened);
     }
 
     fn system_rows(
@@ -582,6 +606,58 @@ impl Host for SessionHost<'_> {
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
         self.inputs.beyond_a_call()?;
         compile_dynamic(self.schema, self.role, text, arguments).map(Dynamic::Code)
+    }
+
+    fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {
+        self.inputs.beyond_a_call()?;
+        let (outputs, code) = compile_query(self.schema, self.role, text, arguments)?;
+        let column = |o: planaria_ir::Output| Column { name: o.name, ty: o.ty, origin: None };
+        self.cursors.begin(text, outputs.into_iter().map(column).collect());
+        Ok(code)
+    }
+
+    fn cursor_rows(&mut self, columns: &mut dyn Iterator<Item = (&str, &Type)>) -> Result<()> {
+        self.inputs.beyond_a_call()?;
+        let columns = columns
+            .map(|(name, ty)| Column { name: name.to_owned(), ty: ty.clone(), origin: None })
+            .collect();
+        self.cursors.begin("", columns);
+        Ok(())
+    }
+
+    fn open_cursor(&mut self, name: Option<&str>, forward_only: bool) -> Result<String> {
+        if let Some(name) = name.filter(|name| self.cursors.open.contains_key(*name)) {
+            let message = format!("cursor \"{name}\" already in use");
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
+        }
+        let created = self.inputs.moment();
+        let (meter, schema) = (self.meter, self.schema);
+        self.cursors.finish(name, forward_only, created, self.savepoints, |bytes| meter.keep(bytes, schema))
+    }
+
+    fn fetch_cursor(
+        &mut self,
+        name: &str,
+        step: Step,
+        count: i64,
+        push: &mut dyn FnMut(&[Datum], &mut dyn Iterator<Item = &Type>) -> Result<()>,
+    ) -> Result<i64> {
+        self.inputs.beyond_a_call()?;
+        let cursor = self.cursors.moved(name)?;
+        let met = cursor.go(match step {
+            Step::Forward => Direction::Forward(count),
+            Step::Absolute => Direction::Absolute(count),
+            Step::Relative => Direction::Relative(count),
+        })?;
+        for at in &met {
+            push(&cursor.rows[*at].values, &mut cursor.columns.iter().map(|c| &c.ty))?;
+        }
+        Ok(met.len() as i64)
+    }
+
+    fn close_cursor(&mut self, name: &str) -> Result<()> {
+        self.inputs.beyond_a_call()?;
+        self.cursors.close(name)
     }
 
     fn keep(&mut self, values: &[Slot], heap: &Heap) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Blocks: declarations, bodies, handlers.
 
+use super::cursor::REFCURSOR;
 use super::shapes::join;
-use super::{Body, Handled, Region, unsupported};
+use super::{Body, Handled, Region};
 use crate::lower::{CastContext, Declared, Found, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_ir::{Catch, Handler, OpKind, RegKind};
@@ -15,10 +16,14 @@ impl Body<'_, '_> {
             let before = self.l.at(declaration.position);
             match &declaration.kind {
                 DeclarationKind::Variable { ty, constant, not_null, default } => {
-                    self.declare(&declaration.name, ty, *constant, *not_null, default.as_ref())
+                    let at = declaration.position;
+                    self.declare(&declaration.name, ty, *constant, *not_null, default.as_ref(), at)
                 }
                 DeclarationKind::Alias(of) => self.alias(&declaration.name, of),
-                DeclarationKind::Unsupported(what) => Err(unsupported(what, declaration.position)),
+                DeclarationKind::Cursor { scroll, parameters, query } => {
+                    let at = declaration.position;
+                    self.declare_cursor(&declaration.name, *scroll, parameters, query, at)
+                }
             }
             .map_err(|e| e.at(declaration.position))?;
             self.l.at(before);
@@ -27,7 +32,7 @@ impl Body<'_, '_> {
         let exit = self.l.label();
         let lower = |s: &mut Self| {
             s.sub_block(|s| {
-                s.regions.push(Region { name: block.label.clone(), exit, next: None });
+                s.regions.push(Region { name: block.label.clone(), exit, next: None, closes: None });
                 let outcome = if block.handlers.is_empty() {
                     s.statements(&block.body)
                 } else {
@@ -50,6 +55,7 @@ impl Body<'_, '_> {
 
     fn with_handlers(&mut self, block: &PlBlock) -> Result<()> {
         let start = self.scope.clone();
+        let cursors = self.mark_cursors();
         let body = self.sub_block(|s| s.statements(&block.body))?;
         let mut ends = vec![self.scope.clone()];
         let mut handlers = Vec::new();
@@ -70,7 +76,10 @@ impl Body<'_, '_> {
                 }
                 let outer = s.handled.replace(handled);
                 let of_outer = std::mem::take(&mut s.diagnosed);
-                let body = s.sub_block(|s| s.statements(&handler.body));
+                let body = s.sub_block(|s| {
+                    s.close_since(&cursors)?;
+                    s.statements(&handler.body)
+                });
                 s.handled = outer;
                 diagnostics = std::mem::replace(&mut s.diagnosed, of_outer);
                 s.scope.pop();
@@ -99,6 +108,16 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// 42601 where the block has a variable of that name.
+    pub(super) fn refuse_twice(&self, name: &str) -> Result<()> {
+        let twice = self.scope.frames().last().is_some_and(|f| f.variables.iter().any(|(n, _)| n == name));
+        if twice {
+            let message = format!("duplicate declaration at or near \"{name}\"");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        }
+        Ok(())
+    }
+
     fn declare(
         &mut self,
         name: &str,
@@ -106,13 +125,19 @@ impl Body<'_, '_> {
         constant: bool,
         not_null: bool,
         default: Option<&Expr>,
+        position: u32,
     ) -> Result<()> {
-        let twice = self.scope.frames().last().is_some_and(|f| f.variables.iter().any(|(n, _)| n == name));
-        if twice {
-            let message = format!("duplicate declaration at or near \"{name}\"");
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-        }
+        self.refuse_twice(name)?;
         let variable = self.variable(name, ty)?;
+        if let Variable::Scalar(t) = &variable
+            && t.ty == REFCURSOR
+            && self.add_cursor(name, t.reg, None, position)
+            && default.is_none()
+            && !not_null
+        {
+            self.scope.declare(name, variable);
+            return Ok(());
+        }
         match (&variable, default) {
             (Variable::Scalar(t), Some(default)) => {
                 // The name is not known yet in its own default.

@@ -4,11 +4,11 @@ use super::assign::Target;
 use super::routine::{emit_as, emit_exactly};
 use super::statement::settled;
 use super::{Answer, Body, Region};
-use crate::lower::{CastContext, Found, Typed, Variable};
+use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::{Coll, CollDecl, CollKind, Func, OpKind, Output, ProgramKind, Reg, RegKind};
+use planaria_ir::{Coll, CollDecl, CollKind, Func, Label, OpKind, Output, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
-use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Name, Query, Statement, StatementKind};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Name, Statement, StatementKind};
 
 impl Body<'_, '_> {
     pub(super) fn if_chain(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt]) -> Result<()> {
@@ -101,13 +101,14 @@ impl Body<'_, '_> {
 
     pub(super) fn endless(&mut self, name: Option<&str>, body: &[Stmt]) -> Result<()> {
         let label = self.l.label();
-        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let region =
+            Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
         let body = self.in_loop(region, |s| s.statements(body))?;
         self.l.emit(OpKind::Loop { label, body });
         Ok(())
     }
 
-    fn in_loop(
+    pub(super) fn in_loop(
         &mut self,
         region: Region,
         mut f: impl FnMut(&mut Self) -> Result<()>,
@@ -122,7 +123,8 @@ impl Body<'_, '_> {
 
     pub(super) fn while_loop(&mut self, name: Option<&str>, condition: &Expr, body: &[Stmt]) -> Result<()> {
         let label = self.l.label();
-        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let region =
+            Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
         let body = self.in_loop(region, |s| {
             let cond = s.l.condition(&s.scope, condition)?;
             s.unless(cond, |s| {
@@ -177,7 +179,12 @@ impl Body<'_, '_> {
         };
         let (label, inner) = (self.l.label(), self.l.label());
         let outcome = self.sub_block(|s| {
-            let region = Region { name: name.map(str::to_owned), exit: label, next: Some((inner, true)) };
+            let region = Region {
+                name: name.map(str::to_owned),
+                exit: label,
+                next: Some((inner, true)),
+                closes: None,
+            };
             let turn = s.in_loop(region, |s| s.statements(body))?;
             let around = s.sub_block(|s| {
                 s.copy(variable_reg, counter);
@@ -289,7 +296,8 @@ impl Body<'_, '_> {
         let ran = self.l.temp(Type::Bool);
         self.l.emit(OpKind::Const { dst: ran, value: Datum::Bool(false) });
         let yes = self.truth(true);
-        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let region =
+            Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
         let block = self.in_loop(region, |s| {
             s.copy(ran, yes);
             s.store_all(&targets, &row)?;
@@ -379,7 +387,8 @@ impl Body<'_, '_> {
         self.copy(at, zero);
         let target = self.target(target)?;
         let label = self.l.label();
-        let region = Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)) };
+        let region =
+            Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
         let block = self.in_loop(region, |s| {
             let done = s.apply(Func::IntGe, vec![at, length], Type::Bool);
             s.when(done, |s| {
@@ -407,7 +416,7 @@ impl Body<'_, '_> {
         let Some(label) = region.map(|r| r.exit) else {
             return Err(no_region(name, "EXIT cannot be used outside a loop, unless it has a label"));
         };
-        self.jump(when, OpKind::Exit { label })
+        self.jump(when, OpKind::Exit { label }, label)
     }
 
     pub(super) fn continue_(&mut self, name: Option<&str>, when: Option<&Expr>) -> Result<()> {
@@ -416,8 +425,8 @@ impl Body<'_, '_> {
             None => self.regions.iter().rev().find(|r| r.next.is_some()),
         };
         match region.map(|r| r.next) {
-            Some(Some((label, true))) => self.jump(when, OpKind::Exit { label }),
-            Some(Some((label, false))) => self.jump(when, OpKind::Continue { label }),
+            Some(Some((label, true))) => self.jump(when, OpKind::Exit { label }, label),
+            Some(Some((label, false))) => self.jump(when, OpKind::Continue { label }, label),
             Some(None) => Err(Error::new(
                 SqlState::SYNTAX_ERROR,
                 format!("block label \"{}\" cannot be used in CONTINUE", name.unwrap_or_default()),
@@ -426,18 +435,20 @@ impl Body<'_, '_> {
         }
     }
 
-    fn jump(&mut self, when: Option<&Expr>, kind: OpKind) -> Result<()> {
+    /// Jumps; the cursors of loops that are left on the way are closed.
+    fn jump(&mut self, when: Option<&Expr>, kind: OpKind, to: Label) -> Result<()> {
+        let stays = |r: &&Region| r.exit != to && r.next.is_none_or(|(next, _)| next != to);
+        let left: Vec<usize> = self.regions.iter().rev().take_while(stays).filter_map(|r| r.closes).collect();
+        let jump = |s: &mut Self| {
+            left.iter().for_each(|at| s.close_quietly(*at));
+            s.l.emit(kind);
+            Ok(())
+        };
         match when {
-            None => {
-                self.l.emit(kind);
-                Ok(())
-            }
+            None => jump(self),
             Some(condition) => {
                 let cond = self.l.condition(&self.scope, condition)?;
-                self.when(cond, |s| {
-                    s.l.emit(kind);
-                    Ok(())
-                })
+                self.when(cond, jump)
             }
         }
     }
@@ -539,16 +550,35 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn return_query(&mut self, query: &Query) -> Result<()> {
+    pub(super) fn return_query(&mut self, statement: &Statement) -> Result<()> {
         let outputs = self.set_outputs()?;
         let count = self.l.temp(Type::Int8);
         self.l.emit(OpKind::Const { dst: count, value: Datum::Int(0) });
         let (one, zero) = (self.int8(1), self.int8(0));
-        self.l.query(&self.scope, query, &mut |l, values| {
+        let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| {
             emit_exactly(l, &outputs, values)?;
             l.emit(OpKind::Apply { dst: count, func: Func::Int8Add, args: vec![count, one] });
             Ok(())
-        })?;
+        };
+        let tag = match &statement.kind {
+            StatementKind::Query(query) => {
+                self.l.query(&self.scope, query, &mut sink)?;
+                None
+            }
+            StatementKind::Insert(s) if s.returning.is_empty() => Some("INSERT"),
+            StatementKind::Update(s) if s.returning.is_empty() => Some("UPDATE"),
+            StatementKind::Delete(s) if s.returning.is_empty() => Some("DELETE"),
+            StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => {
+                self.change(statement, &mut sink)?;
+                None
+            }
+            _ => return Err(super::unsupported("RETURN QUERY of this statement", statement.position)),
+        };
+        if let Some(tag) = tag {
+            let message = format!("{tag} query does not return tuples");
+            // Said when it runs, as by PostgreSQL.
+            self.fail(SqlState::SYNTAX_ERROR, &message, None);
+        }
         let found = self.found;
         self.l.emit(OpKind::Apply { dst: found, func: Func::IntGt, args: vec![count, zero] });
         self.set_row_count(count);
@@ -607,6 +637,7 @@ fn continues(body: &[Stmt]) -> bool {
         | StmtKind::ForRange { body, .. }
         | StmtKind::ForQuery { body, .. }
         | StmtKind::ForExecute { body, .. }
+        | StmtKind::ForCursor { body, .. }
         | StmtKind::ForEach { body, .. } => continues(body),
         _ => false,
     })

@@ -1,5 +1,6 @@
 //! Routines: parameters, answer, body; DO blocks; functions in SQL.
 
+use super::cursor::Needs;
 use super::trigger::OfTrigger;
 use super::{Answer, Body};
 use crate::lower::{CastContext, Guard, Lowered, Lowerer, Scope, Typed, Variable};
@@ -29,6 +30,28 @@ fn lower_routine(
     procedure: &Procedure,
     checking: bool,
     guard: Option<Guard<'_>>,
+) -> Result<Lowered> {
+    needing(|needs| lower_once(catalog, procedure, checking, guard, needs))
+}
+
+/// Lowers until what the cursors need is known; most bodies have none.
+fn needing(mut lower: impl FnMut(&mut Needs) -> Result<Lowered>) -> Result<Lowered> {
+    let mut needs = Needs::default();
+    loop {
+        let before = needs.clone();
+        let lowered = lower(&mut needs)?;
+        if needs == before {
+            return Ok(lowered);
+        }
+    }
+}
+
+fn lower_once(
+    catalog: &Catalog,
+    procedure: &Procedure,
+    checking: bool,
+    guard: Option<Guard<'_>>,
+    needs: &mut Needs,
 ) -> Result<Lowered> {
     let fired = catalog.trigger_of(procedure);
     if procedure.returns == Returns::Trigger && fired.is_none() && !checking {
@@ -101,7 +124,7 @@ fn lower_routine(
     match procedure.language {
         Language::PlPgSql => {
             let block = parse::plpgsql(&procedure.body)?;
-            lower_body(&mut l, scope, &procedure.name, answer, &block, checking, trigger)?;
+            lower_body(&mut l, scope, &procedure.name, answer, &block, checking, trigger, needs)?;
         }
         Language::Sql => {
             let statements = parse::statements(&procedure.body)?;
@@ -122,12 +145,14 @@ pub fn check_routine(catalog: &Catalog, procedure: &Procedure) -> Result<()> {
 /// Lowers the body of a DO block.
 pub fn lower_do(catalog: &Catalog, text: &str, guard: Option<Guard<'_>>) -> Result<Lowered> {
     let block = parse::plpgsql(text)?;
-    let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
-    l.rights.guard = guard;
-    let mut scope = Scope::new();
-    scope.push(None);
-    lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false, None)?;
-    l.lowered()
+    needing(|needs| {
+        let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
+        l.rights.guard = guard;
+        let mut scope = Scope::new();
+        scope.push(None);
+        lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false, None, needs)?;
+        l.lowered()
+    })
 }
 
 /// Columns of the answer; sets `outs` and `outputs` of the program.
@@ -236,9 +261,12 @@ fn body<'l, 'c>(
         shapes: Vec::new(),
         checking: false,
         trigger: None,
+        cursors: Vec::new(),
+        needs: Needs::default(),
     }
 }
 
+#[allow(clippy::too_many_arguments)]
 fn lower_body(
     l: &mut Lowerer<'_>,
     scope: Scope,
@@ -247,12 +275,21 @@ fn lower_body(
     block: &PlBlock,
     checking: bool,
     trigger: Option<OfTrigger>,
+    needs: &mut Needs,
 ) -> Result<()> {
     l.conflict = block.conflict;
     let mut body = body(l, scope, name, answer, asks_row_count(block));
     body.checking = checking;
     body.trigger = trigger;
-    body.block(block)?;
+    body.needs = needs.clone();
+    let done = body.block(block);
+    let ops = body.l.blocks.last().cloned().unwrap_or_default();
+    body.found_needs(&ops);
+    if body.needs != *needs {
+        *needs = std::mem::take(&mut body.needs);
+        return Ok(());
+    }
+    done?;
     // Behind the body, in no statement of it.
     body.l.at(u32::MAX);
     if let (Answer::Trigger, false) = (&body.answer, ends_in_return(&block.body)) {
@@ -295,6 +332,7 @@ fn asks(statement: &Stmt) -> bool {
         | StmtKind::ForRange { body, .. }
         | StmtKind::ForQuery { body, .. }
         | StmtKind::ForExecute { body, .. }
+        | StmtKind::ForCursor { body, .. }
         | StmtKind::ForEach { body, .. } => any(body),
         _ => false,
     }

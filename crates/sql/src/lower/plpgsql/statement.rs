@@ -5,7 +5,7 @@ use super::routine::without_into;
 use super::{Body, unsupported};
 use crate::lower::{CastContext, Lowerer, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::{CollDecl, CollKind, Diagnostic, Func, OpKind, Output, Reg, RegKind};
+use planaria_ir::{CollDecl, CollKind, Diagnostic, Func, OpKind, Output, Reg, RegKind, Run};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Into, Query, QueryBody, Statement, StatementKind};
@@ -48,6 +48,12 @@ impl Body<'_, '_> {
             StmtKind::Sql(statement) => self.sql(statement),
             StmtKind::Execute { text, into, using } => self.execute(text, into.as_ref(), using),
             StmtKind::GetDiagnostics { stacked, items } => self.diagnostics(*stacked, items),
+            StmtKind::Open { cursor, scroll, what } => self.open(cursor, *scroll, what),
+            StmtKind::Fetch { cursor, direction, into } => self.fetch(cursor, direction, into.as_ref()),
+            StmtKind::Close(cursor) => self.close(cursor),
+            StmtKind::ForCursor { label, targets, cursor, args, body } => {
+                self.for_cursor(label.as_deref(), targets, cursor, args, body)
+            }
             StmtKind::Null => Ok(()),
             StmtKind::Unsupported(what) => Err(unsupported(what, statement.position)),
         }
@@ -109,6 +115,11 @@ impl Body<'_, '_> {
 
     /// A SQL statement.
     pub(super) fn sql(&mut self, statement: &Statement) -> Result<()> {
+        if let Some(at_current) = self.at_current(statement)? {
+            let done = self.sql(&at_current);
+            self.scope.pop();
+            return done;
+        }
         match &statement.kind {
             StatementKind::Query(query) => match into_of(query) {
                 Some(into) => self.select_into(query, &into.clone()),
@@ -341,6 +352,14 @@ impl Body<'_, '_> {
         using: &[Expr],
         rows: Option<planaria_ir::Coll>,
     ) -> Result<Reg> {
+        let (text, args) = self.text_and_args(text, using)?;
+        let row_count = self.l.temp(Type::Int8);
+        self.l.emit(OpKind::Execute { text, args, rows, row_count, run: Run::Statement });
+        Ok(row_count)
+    }
+
+    /// The text of EXECUTE, which is not NULL, and what USING gives it.
+    pub(super) fn text_and_args(&mut self, text: &Expr, using: &[Expr]) -> Result<(Reg, Vec<Reg>)> {
         refuse_text(text)?;
         let text = self.l.expr_as(&self.scope, text, &Type::Text, CastContext::Variable)?;
         let null = self.is_null(text);
@@ -357,9 +376,7 @@ impl Body<'_, '_> {
             };
             args.push(reg);
         }
-        let row_count = self.l.temp(Type::Int8);
-        self.l.emit(OpKind::Execute { text, args, rows, row_count });
-        Ok(row_count)
+        Ok((text, args))
     }
 
     /// Runs SQL text and collects its rows, converted to these types.

@@ -135,7 +135,9 @@ impl Search {
             StmtKind::Loop { body, .. } | StmtKind::While { body, .. } | StmtKind::ForRange { body, .. } => {
                 self.statements(body);
             }
-            StmtKind::ForQuery { targets, body, .. } | StmtKind::ForExecute { targets, body, .. } => {
+            StmtKind::ForQuery { targets, body, .. }
+            | StmtKind::ForExecute { targets, body, .. }
+            | StmtKind::ForCursor { targets, body, .. } => {
                 targets.iter().for_each(|t| self.target(t));
                 self.statements(body);
             }
@@ -151,7 +153,7 @@ impl Search {
                 _ => self.any = true,
             },
             StmtKind::Sql(statement) => self.sql(&statement.kind),
-            StmtKind::Execute { into, .. } => self.into(into.as_ref()),
+            StmtKind::Execute { into, .. } | StmtKind::Fetch { into, .. } => self.into(into.as_ref()),
             StmtKind::GetDiagnostics { items, .. } => items.iter().for_each(|(t, _)| self.target(t)),
             _ => {}
         }

@@ -97,10 +97,10 @@ impl Parser<'_> {
             return Ok(StmtKind::ForExecute { label, targets, text, using, body });
         }
         if self.at_cursor_loop() {
-            let end = self.pl_until(&["loop"], &[])?;
-            self.seek(end);
-            self.pl_loop_body(label.as_deref())?;
-            return Ok(StmtKind::Unsupported("a loop over a cursor".to_owned()));
+            let cursor = self.pl_cursor_name()?;
+            let args = self.pl_cursor_arguments()?;
+            let body = self.pl_loop_body(label.as_deref())?;
+            return Ok(StmtKind::ForCursor { label, targets, cursor, args, body });
         }
         let end = self.pl_until(&["loop"], &[])?;
         let range = self.pl_find(&["loop"], &[Kind::DotDot]).filter(|at| *at < end);

@@ -81,7 +81,16 @@ impl Parser<'_> {
                 self.expect(Kind::Semicolon)?;
                 StmtKind::Null
             }
-            "commit" | "rollback" | "open" | "fetch" | "move" | "close" => {
+            "open" => self.pl_open()?,
+            "fetch" => self.pl_fetch(false)?,
+            "move" => self.pl_fetch(true)?,
+            "close" => {
+                self.bump();
+                let cursor = self.pl_cursor_name()?;
+                self.expect(Kind::Semicolon)?;
+                StmtKind::Close(cursor)
+            }
+            "commit" | "rollback" => {
                 let end = self.pl_semicolon()?;
                 self.within(end, Self::skip_to_end)?;
                 self.expect(Kind::Semicolon)?;
@@ -140,12 +149,8 @@ impl Parser<'_> {
             StmtKind::ReturnQueryExecute { text, using: self.pl_using()? }
         } else if self.at_word("query") && self.peek_at(1).kind != Kind::Semicolon {
             self.bump();
-            let position = self.position();
             let end = self.pl_semicolon()?;
-            match self.within(end, Self::whole_statement)?.kind {
-                StatementKind::Query(query) => StmtKind::ReturnQuery(query),
-                _ => return self.unsupported("RETURN QUERY of another statement than a query", position),
-            }
+            StmtKind::ReturnQuery(Box::new(self.within(end, Self::whole_statement)?))
         } else {
             StmtKind::Return(self.pl_optional_expr()?)
         };
