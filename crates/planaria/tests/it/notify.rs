@@ -82,7 +82,7 @@ fn whoever_is_told_finds_the_rows() {
 /// With the disk waited for, nobody is told before the commit is on it; and replay tells nobody.
 #[test]
 fn a_call_that_notifies_is_logged_as_a_call_and_replayed_in_silence() {
-    let schema = "CREATE TABLE t (id int PRIMARY KEY, v int);
+    let schema = "CREATE TABLE t (id int PRIMARY KEY, v int); CREATE SEQUENCE s;
         CREATE PROCEDURE put(p int) LANGUAGE plpgsql AS $$
         BEGIN
             INSERT INTO t VALUES (p, p * 2);
