@@ -51,7 +51,7 @@ impl OpKind {
                 f(Entity::Reg(message));
                 regs(fields.detail.iter_mut().chain(&mut fields.hint), f);
             }
-            OpKind::Notify { channel, payload } => regs([channel, payload].into_iter(), f),
+            OpKind::Notify { channel, payload } => regs([channel, payload], f),
             OpKind::Call { args, outs, .. } => regs(args.iter_mut().chain(outs), f),
             OpKind::Ask { dst, args, .. } => {
                 f(Entity::Reg(dst));
