@@ -112,6 +112,7 @@ impl Lowerer<'_> {
                 _ => query.offset = Some(bound),
             }
         }
+        query.ties = q.ties;
         self.depth -= 1;
         Ok(self.volatile_after_sorting(query))
     }
@@ -267,6 +268,7 @@ impl Lowerer<'_> {
             columns,
             order: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locks: Vec::new(),
         })
@@ -314,7 +316,15 @@ impl Lowerer<'_> {
         };
         let columns = left.columns.clone();
         let body = Body::SetOp(Box::new(BoundSetOp { op, all, left, right, more: bound.collect() }));
-        Ok(BoundQuery { body, columns, order: Vec::new(), limit: None, offset: None, locks: Vec::new() })
+        Ok(BoundQuery {
+            body,
+            columns,
+            order: Vec::new(),
+            limit: None,
+            ties: false,
+            offset: None,
+            locks: Vec::new(),
+        })
     }
 
     /// Converts one output column of a query.
@@ -350,6 +360,7 @@ impl Lowerer<'_> {
             columns: columns.clone(),
             order: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locks: Vec::new(),
         };
@@ -587,6 +598,7 @@ impl Lowerer<'_> {
             columns,
             order: orders,
             limit: None,
+            ties: false,
             offset: None,
             locks: Vec::new(),
         })

@@ -28,11 +28,12 @@ pub use rights::{
 };
 pub use routine::{CreateRoutine, RoutineParameter, RoutineReturns};
 pub use rows::{
-    Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, OnConflict, PUT, Update,
+    Assignment, ConflictTarget, ConflictUpdate, Delete, Insert, InsertSource, Merge, MergeAction, MergeWhen,
+    OnConflict, PUT, Update,
 };
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
-pub use window::{Frame, FrameEdge, FrameUnits, Window};
+pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
 
 use planaria_base::{Isolation, Type};
 
@@ -300,6 +301,8 @@ pub struct Query {
     pub order_by: Vec<OrderItem>,
     /// LIMIT / FETCH FIRST
     pub limit: Option<Expr>,
+    /// FETCH FIRST .. WITH TIES
+    pub ties: bool,
     /// OFFSET
     pub offset: Option<Expr>,
     /// FOR UPDATE and its like
@@ -317,6 +320,7 @@ impl Query {
             body,
             order_by: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locking: Vec::new(),
             position,
@@ -492,6 +496,8 @@ pub enum StatementKind {
     Update(Box<Update>),
     /// DELETE
     Delete(Box<Delete>),
+    /// MERGE
+    Merge(Box<Merge>),
     /// CALL
     Call { call: FunctionCall, position: Position },
     /// DO: the body between the quotes, and where it begins

@@ -376,7 +376,7 @@ impl Parser<'_> {
                 }
                 "fetch" => {
                     limited = true;
-                    query.limit = Some(self.fetch_first()?);
+                    (query.limit, query.ties) = self.fetch_first()?;
                 }
                 "offset" if skipped => return multiple(self, "OFFSET", at),
                 "offset" => {
@@ -390,9 +390,21 @@ impl Parser<'_> {
                 "for" => {
                     query.locking.extend(self.locking()?);
                 }
-                _ => return Ok(()),
+                _ => break,
             }
         }
+        if !query.ties {
+            return Ok(());
+        }
+        if query.order_by.is_empty() {
+            let message = "WITH TIES cannot be specified without ORDER BY clause";
+            return Err(self.syntax_error(message, self.position()));
+        }
+        if query.locking.iter().any(|l| l.wait == LockWait::SkipLocked) {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(self.syntax_error(message, self.position()));
+        }
+        Ok(())
     }
 
     /// `LIMIT n | ALL`
@@ -410,8 +422,8 @@ impl Parser<'_> {
         Ok((count.kind != ExprKind::Null).then_some(count))
     }
 
-    /// `FETCH FIRST [n] ROWS ONLY`
-    fn fetch_first(&mut self) -> Result<Expr> {
+    /// `FETCH FIRST [n] ROWS {ONLY | WITH TIES}`
+    fn fetch_first(&mut self) -> Result<(Option<Expr>, bool)> {
         let position = self.bump().start;
         if !self.eat_word("first") {
             self.expect_word("next")?;
@@ -423,11 +435,15 @@ impl Parser<'_> {
         if !self.eat_word("rows") {
             self.expect_word("row")?;
         }
-        if self.at_words(&["with", "ties"]) {
-            return self.unsupported("FETCH FIRST .. WITH TIES", position);
+        let ties = self.eat_words(&["with", "ties"]);
+        if !ties {
+            self.expect_word("only")?;
         }
-        self.expect_word("only")?;
-        Ok(count)
+        if ties && count.kind == ExprKind::Null {
+            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+            return Err(Error::new(SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, message).at(count.position));
+        }
+        Ok((Some(count), ties))
     }
 
     /// An operand or a signed number: no operator may stand before ROWS.
