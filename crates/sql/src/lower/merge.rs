@@ -8,7 +8,6 @@
 //! is given is computed when its turn comes, as PostgreSQL does. Expressions that read the table are computed for all rows
 //! before the first change: they see the table as it was.
 
-use super::bind_call::Clause;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::dml::Returning;
 use super::emit_join::Carried;
@@ -116,7 +115,8 @@ impl Lowerer<'_> {
         beside.sources.clone_from(&level.sources);
         level.sources.push(self.source_of(target, &alias));
         let mut on = Vec::new();
-        self.in_clause(Clause::On, |l| l.bind_condition(&level, &merge.on, "JOIN/ON"))?.conjuncts(&mut on);
+        let condition = |l: &mut Self| l.bind_condition(&level, &merge.on, "JOIN/ON");
+        self.outside("JOIN conditions", condition)?.conjuncts(&mut on);
         let mut items = source.clone();
         items.push(Item::Rel(target));
         self.per_row(&mut on, &items);
@@ -134,7 +134,6 @@ impl Lowerer<'_> {
         self.name_all_updated(table, target, &mut whens);
         // Uses of columns.
         filter.iter_mut().for_each(|e| self.count(e));
-        self.count_items(&items);
         for when in &mut whens {
             when.condition.iter_mut().for_each(|e| self.count(e));
             if let Action::Update { multiple, .. } = &mut when.action {
@@ -142,6 +141,7 @@ impl Lowerer<'_> {
             }
             when.action.expressions().into_iter().for_each(|e| self.count(e));
         }
+        self.count_items(&items);
         let mut needs = Vec::new();
         for when in &whens {
             match &when.action {

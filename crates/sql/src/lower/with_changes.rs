@@ -181,6 +181,7 @@ impl Lowerer<'_> {
                 counted: true,
                 list,
                 turn: None,
+                tracked: 0,
             });
             self.given.push((cte.name.clone(), self.ctes.len() - 1));
         }

@@ -18,6 +18,7 @@ mod trigger;
 mod user_type;
 pub mod visit;
 mod window;
+mod with;
 
 pub use comment::CommentTarget;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
@@ -34,6 +35,7 @@ pub use rows::{
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
+pub use with::{Cte, Cycle, Search};
 
 use planaria_base::{Isolation, Type};
 
@@ -328,17 +330,6 @@ impl Query {
     }
 }
 
-/// A common table expression.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Cte {
-    /// Name.
-    pub name: String,
-    /// Column names.
-    pub columns: Vec<String>,
-    /// Its statement (a query, or DML with RETURNING).
-    pub statement: Box<Statement>,
-}
-
 /// What a query is.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
@@ -426,6 +417,8 @@ pub enum TableRef {
         ordinality: bool,
         position: Position,
     },
+    /// `t TABLESAMPLE method (args) [REPEATABLE (seed)]`: a part of the rows of a Relation
+    Sample { table: Box<TableRef>, method: Name, args: Vec<Expr>, seed: Option<Box<Expr>> },
     /// Join.
     Join {
         kind: JoinKind,

@@ -219,6 +219,11 @@ impl Walk<'_, '_> {
             TableRef::Relation { name, .. } => self.relation(name),
             TableRef::Derived { query, .. } => self.query(query),
             TableRef::Function { call, .. } => self.call(call),
+            TableRef::Sample { table, args, seed, .. } => {
+                self.table(table);
+                self.exprs(args);
+                self.exprs(seed.as_deref());
+            }
             TableRef::Join { kind, left, right, condition, .. } => {
                 let nullable = |yes: bool| yes.then_some(Place::OuterJoin);
                 let (of_left, of_right) = match kind {

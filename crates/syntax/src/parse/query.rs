@@ -5,7 +5,9 @@ use planaria_base::{Error, Result, SqlState, Strength, limits};
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::locking::{LockWait, Locking};
-use crate::ast::{Cte, Expr, ExprKind, Position, Query, QueryBody, Select, SelectItem, SetOp, TableRef};
+use crate::ast::{
+    Cte, Cycle, Expr, ExprKind, Position, Query, QueryBody, Search, Select, SelectItem, SetOp, TableRef,
+};
 
 /// Words that end a select list without items.
 const BEHIND_LIST: &[&str] = &[
@@ -488,7 +490,15 @@ impl Parser<'_> {
             return Ok((Vec::new(), false));
         }
         let recursive = self.eat_word("recursive");
-        Ok((self.list(Self::cte)?, recursive))
+        let with = self.list(Self::cte)?;
+        for cte in &with {
+            let at = cte.search.as_ref().map(|s| s.position).or(cte.cycle.as_ref().map(|c| c.position));
+            let query = matches!(cte.statement.kind, crate::ast::StatementKind::Query(_));
+            if let Some(at) = at.filter(|_| !(recursive && query)) {
+                return Err(self.syntax_error("WITH query is not recursive", at));
+            }
+        }
+        Ok((with, recursive))
     }
 
     fn cte(&mut self) -> Result<Cte> {
@@ -505,9 +515,38 @@ impl Parser<'_> {
         self.expect(Kind::LeftParen)?;
         let statement = Box::new(self.nested(Self::preparable)?);
         self.expect(Kind::RightParen)?;
-        if self.at_any(&["search", "cycle"]) {
-            return self.unsupported("SEARCH or CYCLE of a recursive query", self.position());
+        let search = if self.at_word("search") { Some(self.search_clause()?) } else { None };
+        let cycle = if self.at_word("cycle") { Some(self.cycle_clause()?) } else { None };
+        Ok(Cte { name, columns, statement, search, cycle })
+    }
+
+    /// `SEARCH {DEPTH | BREADTH} FIRST BY a, b SET name`
+    fn search_clause(&mut self) -> Result<Search> {
+        let position = self.bump().start;
+        let breadth = self.eat_word("breadth");
+        if !breadth {
+            self.expect_word("depth")?;
         }
-        Ok(Cte { name, columns, statement })
+        self.expect_words(&["first", "by"])?;
+        let columns = self.list(Self::name)?;
+        self.expect_word("set")?;
+        Ok(Search { breadth, columns, sequence: self.name()?, position })
+    }
+
+    /// `CYCLE a, b SET mark [TO value DEFAULT value] USING path`
+    fn cycle_clause(&mut self) -> Result<Cycle> {
+        let position = self.bump().start;
+        let columns = self.list(Self::name)?;
+        self.expect_word("set")?;
+        let mark = self.name()?;
+        let truth = |value| Expr { position, kind: ExprKind::Bool(value) };
+        let (mut value, mut otherwise) = (truth(true), truth(false));
+        if self.eat_word("to") {
+            value = self.operand()?;
+            self.expect_word("default")?;
+            otherwise = self.operand()?;
+        }
+        self.expect_word("using")?;
+        Ok(Cycle { columns, mark, value, otherwise, path: self.name()?, position })
     }
 }
