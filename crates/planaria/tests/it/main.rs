@@ -46,6 +46,7 @@ mod log_view;
 mod logged;
 mod look_ahead;
 mod memory_back;
+mod merge;
 mod named;
 mod no_hang;
 mod notify;
