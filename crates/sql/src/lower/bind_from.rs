@@ -95,7 +95,7 @@ impl Lowerer<'_> {
             }
             TableRef::Sample { table, method, args, seed } => {
                 let mut part = self.bind_table(level, table, nullable)?;
-                let taken = self.bind_sample(level, &part.items, method, args, seed.as_deref())?;
+                let taken = self.bind_sample(level, table, &part.items, method, args, seed.as_deref())?;
                 part.filter.push(taken);
                 Ok(part)
             }

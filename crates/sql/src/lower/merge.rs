@@ -113,7 +113,9 @@ impl Lowerer<'_> {
         }
         let mut beside = Names::new(level.outer, level.scope, level.ctes.clone());
         beside.sources.clone_from(&level.sources);
-        level.sources.push(self.source_of(target, &alias));
+        let mut own = self.source_of(target, &alias);
+        own.relation = (alias != table.name).then(|| table.name.clone());
+        level.sources.push(own);
         let mut on = Vec::new();
         let condition = |l: &mut Self| l.bind_condition(&level, &merge.on, "JOIN/ON");
         self.outside("JOIN conditions", condition)?.conjuncts(&mut on);
@@ -184,6 +186,9 @@ impl Lowerer<'_> {
     // ---- binding ----
 
     fn require_actions(&mut self, table: &Table, merge: &Merge) {
+        if merge.whens.iter().all(|when| when.action == MergeAction::Nothing) {
+            self.require(Object::Table(table.id), Privileges::SELECT);
+        }
         for when in &merge.whens {
             let privilege = match when.action {
                 MergeAction::Nothing => continue,

@@ -9,24 +9,25 @@ use super::names::Names;
 use super::types::CastContext;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
-use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, FunctionCall, Name};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, FunctionCall, Name, TableRef};
 
 impl Lowerer<'_> {
     /// Whether a row of the table, which is all of `items`, is taken.
     pub(super) fn bind_sample(
         &mut self,
         names: &Names<'_>,
+        table: &TableRef,
         items: &[Item],
         method: &Name,
         args: &[Expr],
         seed: Option<&Expr>,
     ) -> Result<Bound> {
         let position = method.position;
-        let table = match items {
-            [Item::Rel(rel)] if matches!(self.rel(*rel).kind, RelKind::Table(_)) => Some(*rel),
+        let rel = match (table, items) {
+            (TableRef::Relation { name, .. }, [Item::Rel(rel)]) if self.is_table(names, name)? => Some(*rel),
             _ => None,
         };
-        let Some(rel) = table else {
+        let Some(rel) = rel else {
             let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
         };
@@ -59,6 +60,17 @@ impl Lowerer<'_> {
         self.per_row(&mut taken, items);
         let [taken] = taken;
         Ok(taken)
+    }
+
+    /// Whether the name is that of a table, not of a query that has become part of the one around.
+    fn is_table(&mut self, names: &Names<'_>, name: &Name) -> Result<bool> {
+        if matches!(&name.parts[..], [one] if names.cte(one).is_some())
+            || super::system::named(name).is_some()
+        {
+            return Ok(false);
+        }
+        let wanted = self.catalog.located(self.meant(name)?);
+        Ok(self.catalog.table(wanted).is_some())
     }
 
     fn sample_number(&mut self, names: &Names<'_>, e: &Expr, ty: &Type, what: &str) -> Result<Bound> {

@@ -48,6 +48,7 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         check_columns(cte, &query.columns)?;
+        check_apart(cte)?;
         if let QueryBody::SetOp { .. } = terms.first.body {
             return Err(side("left", terms.first.position));
         }
@@ -90,13 +91,14 @@ impl Lowerer<'_> {
         if types.len() == width {
             return Ok(());
         }
+        let own = self.ctes.last().map_or(&[][..], |c| &c.columns[..width]);
+        check_free(cte, own)?;
         for (i, ty) in types.iter().enumerate().take(width) {
             if self.common_type("UNION", &[(ty, 0), (&turn.columns[i].ty, 0)])? == *ty {
                 self.coerce_output(turn, i, ty)?;
             }
         }
-        self.add_tracks(cte, width, turn, Some(types))?;
-        check_names(cte, &turn.columns[..width])
+        self.add_tracks(cte, width, turn, Some(types))
     }
 
     /// Makes a term a derived table, and puts the added columns behind its own. `before`: the types of all, where the last
@@ -255,30 +257,35 @@ fn check_columns(cte: &Cte, own: &[Output]) -> Result<()> {
     Ok(())
 }
 
-/// 42601: added columns whose names are taken.
-fn check_names(cte: &Cte, own: &[Output]) -> Result<()> {
-    let wrong = |message: String, at| Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
-    let search = cte.search.iter().map(|s| ("search sequence", &s.sequence, s.position));
-    let cycle = cte.cycle.iter();
-    let cycle =
-        cycle.flat_map(|c| [("cycle mark", &c.mark, c.position), ("cycle path", &c.path, c.position)]);
-    let all: Vec<(&str, &String, u32)> = search.chain(cycle).collect();
-    for (what, name, at) in &all {
-        if own.iter().any(|c| c.name == **name) {
-            return wrong(
-                format!("{what} column name \"{name}\" already used in WITH query column list"),
-                *at,
-            );
+/// The added columns with what they are.
+fn named(cte: &Cte) -> Vec<(&'static str, &String, u32)> {
+    let mut all = Vec::new();
+    all.extend(cte.search.iter().map(|s| ("search sequence", &s.sequence, s.position)));
+    if let Some(c) = &cte.cycle {
+        all.extend([("cycle mark", &c.mark, c.position), ("cycle path", &c.path, c.position)]);
+    }
+    all
+}
+
+/// 42601: an added column whose name one of the query's own has.
+fn check_free(cte: &Cte, own: &[(String, Type)]) -> Result<()> {
+    for (what, name, at) in named(cte) {
+        if own.iter().any(|(n, _)| n == name) {
+            let message = format!("{what} column name \"{name}\" already used in WITH query column list");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
         }
     }
+    Ok(())
+}
+
+/// 42601: added columns with one name.
+fn check_apart(cte: &Cte) -> Result<()> {
+    let all = named(cte);
     // Those of CYCLE come first.
-    for (i, j) in [(1, 2), (0, 1), (0, 2)] {
-        let (i, j) = if cte.search.is_none() { (i.max(1) - 1, j - 1) } else { (i, j) };
-        if let (Some((one, a, at)), Some((other, b, _))) = (all.get(i), all.get(j))
-            && i != j
-            && a == b
-        {
-            return wrong(format!("{one} column name and {other} column name are the same"), *at);
+    for (i, (one, name, at)) in all.iter().enumerate().rev() {
+        if let Some((other, ..)) = all[i + 1..].iter().find(|(_, n, _)| n == name) {
+            let message = format!("{one} column name and {other} column name are the same");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(*at));
         }
     }
     Ok(())

@@ -705,6 +705,8 @@ fn merge() {
     assert_eq!(merge.whens[2].action, MergeAction::Nothing);
     let MergeAction::Insert(insert) = &merge.whens[3].action else { panic!("no INSERT") };
     assert_eq!((insert.columns.len(), insert.overriding), (2, Some(false)));
-    assert!(matches!(&insert.source, InsertSource::Values(rows) if rows[0].len() == 2 && rows[0][1].is_none()));
+    assert!(
+        matches!(&insert.source, InsertSource::Values(rows) if rows[0].len() == 2 && rows[0][1].is_none())
+    );
     assert!(matches!(&merge.whens[4].action, MergeAction::Insert(i) if i.source == InsertSource::Default));
 }
