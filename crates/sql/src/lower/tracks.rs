@@ -191,7 +191,7 @@ impl Lowerer<'_> {
         };
         self.bind_text_in(names, &text, search.position).map_err(|error| match error.sqlstate() {
             SqlState::DATATYPE_MISMATCH => Error::unsupported(
-                "SEARCH by columns of these types",
+                "SEARCH by columns of these types is not supported",
                 "Search depth first by columns of one type, or breadth first by numbers or by texts.",
             )
             .at(search.position),
