@@ -527,7 +527,7 @@ fn other_statements() {
     };
     assert_eq!(constraints("SET CONSTRAINTS ALL IMMEDIATE"), (None, false));
     assert_eq!(constraints("SET CONSTRAINTS a, b.c DEFERRED"), (Some(2), true));
-    assert_eq!(one("LISTEN t"), StatementKind::Unsupported("LISTEN".into()));
+    assert_eq!(one("LISTEN t"), StatementKind::Listen("t".into()));
     assert_eq!(
         one("CREATE MATERIALIZED VIEW v AS SELECT 1"),
         StatementKind::Unsupported("CREATE MATERIALIZED VIEW".into())
