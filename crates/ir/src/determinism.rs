@@ -97,9 +97,11 @@ impl Func {
             Version => Determinism::Machine,
             Int2Add | Int4Add | Int8Add | Int2Sub | Int4Sub | Int8Sub | Int2Mul | Int4Mul | Int8Mul
             | Int2Div | Int4Div | Int8Div | IntMod | Int2Neg | Int4Neg | Int8Neg | Int2Abs | Int4Abs
-            | Int8Abs | IntSign | Ntile | IntAnd | IntOr | IntXor | IntNot | Int4Gcd | Int8Gcd | Int4Lcm
-            | Int8Lcm | Int4ToHex | Int8ToHex | Int2Shl | Int4Shl | Int8Shl | Int2Shr | Int4Shr | Int8Shr
-            | IntEq | IntNe | IntLt | IntLe | IntGt | IntGe => Determinism::Deterministic,
+            | Int8Abs | IntSign | Ntile | SampleShare | SampleDraw | IntAnd | IntOr | IntXor | IntNot
+            | Int4Gcd | Int8Gcd | Int4Lcm | Int8Lcm | Int4ToHex | Int8ToHex | Int2Shl | Int4Shl | Int8Shl
+            | Int2Shr | Int4Shr | Int8Shr | IntEq | IntNe | IntLt | IntLe | IntGt | IntGe => {
+                Determinism::Deterministic
+            }
             NumAdd | NumSub | NumMul | NumDiv | NumMod | NumNeg | NumAbs | NumSign | NumCeil | NumFloor
             | NumRound | NumTrunc | NumSqrt | NumScale | NumDivTrunc | NumMinScale | NumTrimScale | NumEq
             | NumFactorial | NumWidthBucket | FltWidthBucket | SetByte | GetBit | SetBit | BitCount

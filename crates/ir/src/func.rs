@@ -110,6 +110,10 @@ funcs! {
     IntSign "int.sign" (I) -> I total;
     /// The bucket of a row: its number from 1, the number of rows, the number of buckets.
     Ntile "int.ntile" (I, I, I) -> I;
+    /// The share of rows that a percentage of TABLESAMPLE stands for; 2202H where it is not within 0 to 100, or NULL (`true`).
+    SampleShare "sample.share" (F, B) -> F;
+    /// A number from 0 to 1 that a seed of TABLESAMPLE gives a row's key; 2202G where the seed is NULL (`true`).
+    SampleDraw "sample.draw" (F, B, T) -> F;
     IntAnd "int.and" (I, I) -> I total; IntOr "int.or" (I, I) -> I total; IntXor "int.xor" (I, I) -> I total;
     IntNot "int.not" (I) -> I total;
     /// Greatest common divisor and least common multiple, 22003 beyond the width.

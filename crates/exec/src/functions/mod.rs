@@ -35,6 +35,7 @@ pub mod like;
 pub mod order;
 mod regex;
 mod regex_find;
+mod sample;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -135,6 +136,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Int4Abs => int(fast::int4(a[0].int().checked_abs())),
         Int8Abs => int(fast::int8(a[0].int().checked_abs())),
         Ntile => bucket::ntile(a[0].int(), a[1].int(), a[2].int()).map(Slot::Int),
+        SampleShare => sample::share(a[0].float(), a[1].bool()).map(Slot::Float),
+        SampleDraw => sample::draw(a[0].float(), a[1].bool(), heap.str(a[2].bytes())).map(Slot::Float),
         IntSign => Ok(Slot::Int(a[0].int().signum())),
         IntAnd => Ok(Slot::Int(a[0].int() & a[1].int())),
         IntOr => Ok(Slot::Int(a[0].int() | a[1].int())),

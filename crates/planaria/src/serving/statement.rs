@@ -59,6 +59,7 @@ impl StatementKind {
             | ast::StatementKind::Insert(_)
             | ast::StatementKind::Update(_)
             | ast::StatementKind::Delete(_)
+            | ast::StatementKind::Merge(_)
             | ast::StatementKind::Call { .. }
             | ast::StatementKind::Do { .. } => StatementKind::Program,
             _ if planaria_sql::ddl::is_ddl(statement) => StatementKind::Schema,
@@ -205,7 +206,7 @@ impl Done {
         out.extend_from_slice(self.tag.as_bytes());
         let zero: &[u8] = match &*self.tag {
             "INSERT" => b" 0 ",
-            "SELECT" | "UPDATE" | "DELETE" | "FETCH" | "MOVE" | "COPY" => b" ",
+            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" | "COPY" => b" ",
             _ => return,
         };
         out.extend_from_slice(zero);

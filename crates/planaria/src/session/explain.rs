@@ -187,6 +187,7 @@ impl SessionCore {
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
+            | StatementKind::Merge(_)
             | StatementKind::Call { .. } => planned,
             StatementKind::Unsupported(what) => {
                 let message = format!("{what} is not supported");
@@ -204,7 +205,8 @@ impl SessionCore {
         let (StatementKind::Query(_)
         | StatementKind::Insert(_)
         | StatementKind::Update(_)
-        | StatementKind::Delete(_)) = prepared.statement.kind
+        | StatementKind::Delete(_)
+        | StatementKind::Merge(_)) = prepared.statement.kind
         else {
             return Ok(None);
         };
@@ -305,7 +307,7 @@ impl SessionCore {
 /// 42601, as the grammar of PostgreSQL has it.
 fn no_plan(statement: &Statement) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, "this statement has no plan to be explained")
-        .with_hint("Queries, INSERT, UPDATE, DELETE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
+        .with_hint("Queries, INSERT, UPDATE, DELETE, MERGE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
         .at(statement.position)
 }
 

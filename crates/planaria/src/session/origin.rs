@@ -76,6 +76,7 @@ fn collect<'c>(
                 && collect(catalog, left, with, sources)
                 && collect(catalog, right, with, sources)
         }
+        TableRef::Sample { table, .. } => collect(catalog, table, with, sources),
         TableRef::Derived { .. } | TableRef::Function { .. } => false,
     }
 }

@@ -297,6 +297,7 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::Insert(_) => "INSERT",
         StatementKind::Update(_) => "UPDATE",
         StatementKind::Delete(_) => "DELETE",
+        StatementKind::Merge(_) => "MERGE",
         StatementKind::Query(query) => match query.locking.first()?.strength {
             Strength::Update => "SELECT FOR UPDATE",
             Strength::NoKeyUpdate => "SELECT FOR NO KEY UPDATE",

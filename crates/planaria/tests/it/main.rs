@@ -47,6 +47,7 @@ mod logged;
 mod look_ahead;
 mod many_values;
 mod memory_back;
+mod merge;
 mod named;
 mod no_hang;
 mod notify;

@@ -93,6 +93,12 @@ impl Lowerer<'_> {
                 }
                 self.bind_function(level, call, alias.as_ref(), *ordinality, *position)
             }
+            TableRef::Sample { table, method, args, seed } => {
+                let mut part = self.bind_table(level, table, nullable)?;
+                let taken = self.bind_sample(level, table, &part.items, method, args, seed.as_deref())?;
+                part.filter.push(taken);
+                Ok(part)
+            }
             TableRef::Join { kind, left, right, condition, position } => {
                 self.bind_join(level, *kind, left, right, condition, nullable, *position)
             }
@@ -120,6 +126,15 @@ impl Lowerer<'_> {
             }
             let rel = self.cte_rel(index, shown);
             level.turn |= matches!(self.rel(rel).kind, RelKind::Work(_));
+            let tracked = self.ctes[index].tracked;
+            if tracked > 0 && matches!(self.rel(rel).kind, RelKind::Work(_)) {
+                // What SEARCH and CYCLE add can be named, but is no part of `*`.
+                let mut source = self.source_of(rel, shown);
+                let added = source.columns.split_off(source.columns.len() - tracked);
+                let star = self.add_source(level, source, renamed, position)?;
+                level.sources.push(Source::computed(super::tracks::ADDED, added));
+                return Ok(FromClause { items: vec![Item::Rel(rel)], filter: Vec::new(), star });
+            }
             return self.add_rel(level, rel, shown, renamed, position);
         }
         if let Some(system) = super::system::named(name) {

@@ -32,6 +32,8 @@ pub(super) struct BoundCte {
     pub list: Option<planaria_ir::Coll>,
     /// WITH RECURSIVE: what each turn adds to the rows of `query`.
     pub turn: Option<Turn>,
+    /// How many of its last columns SEARCH and CYCLE add.
+    pub tracked: usize,
 }
 
 /// The recursive term of a recursive CTE.
@@ -112,6 +114,7 @@ impl Lowerer<'_> {
                 _ => query.offset = Some(bound),
             }
         }
+        query.ties = q.ties;
         self.depth -= 1;
         Ok(self.volatile_after_sorting(query))
     }
@@ -141,6 +144,7 @@ impl Lowerer<'_> {
                 level.ctes.push((cte.name.clone(), place));
                 continue;
             }
+            super::tracks::check_recursive(cte)?;
             if !recursive {
                 level.later = with[i..].iter().map(|cte| cte.name.clone()).collect();
             }
@@ -173,6 +177,7 @@ impl Lowerer<'_> {
             counted: false,
             list: None,
             turn: None,
+            tracked: 0,
         });
         self.ctes.len() - 1
     }
@@ -191,8 +196,12 @@ impl Lowerer<'_> {
         self.bind_with(&mut around, &q.with, q.recursive)?;
         let mut query = self.bind_query(&around, &terms.first)?;
         rename(&mut query.columns, &cte.columns, &cte.name, position)?;
+        let width = query.columns.len();
+        let tracking = self.track_first(cte, terms, &mut query)?;
+        let right = tracking.as_ref().unwrap_or(right);
         let types: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
         let place = self.add_cte(&cte.name, query);
+        self.ctes[place].tracked = types.len() - width;
         self.working.push(place);
         around.ctes.push((cte.name.clone(), place));
         let bound = self.bind_level(around.inner(), right, true);
@@ -202,6 +211,7 @@ impl Lowerer<'_> {
             let message = "each UNION query must have the same number of columns";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(first_item(right)));
         }
+        self.track_turn(cte, width, &types, &mut turn)?;
         for (i, ty) in types.iter().enumerate() {
             let overall = self.common_type("UNION", &[(ty, position), (&turn.columns[i].ty, position)])?;
             if overall != *ty {
@@ -267,6 +277,7 @@ impl Lowerer<'_> {
             columns,
             order: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locks: Vec::new(),
         })
@@ -314,7 +325,15 @@ impl Lowerer<'_> {
         };
         let columns = left.columns.clone();
         let body = Body::SetOp(Box::new(BoundSetOp { op, all, left, right, more: bound.collect() }));
-        Ok(BoundQuery { body, columns, order: Vec::new(), limit: None, offset: None, locks: Vec::new() })
+        Ok(BoundQuery {
+            body,
+            columns,
+            order: Vec::new(),
+            limit: None,
+            ties: false,
+            offset: None,
+            locks: Vec::new(),
+        })
     }
 
     /// Converts one output column of a query.
@@ -342,7 +361,7 @@ impl Lowerer<'_> {
     }
 
     /// Makes a query the derived table of one that gives its columns.
-    fn derive(&mut self, query: &mut BoundQuery) {
+    pub(super) fn derive(&mut self, query: &mut BoundQuery) {
         let columns = query.columns.clone();
         let of = columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
         let nothing = BoundQuery {
@@ -350,6 +369,7 @@ impl Lowerer<'_> {
             columns: columns.clone(),
             order: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locks: Vec::new(),
         };
@@ -587,6 +607,7 @@ impl Lowerer<'_> {
             columns,
             order: orders,
             limit: None,
+            ties: false,
             offset: None,
             locks: Vec::new(),
         })

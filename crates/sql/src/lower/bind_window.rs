@@ -8,7 +8,9 @@ use super::names::Names;
 use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
-use planaria_syntax::ast::{BinaryOp, Expr, Frame, FrameEdge, FrameUnits, FunctionCall, Name, Window};
+use planaria_syntax::ast::{
+    BinaryOp, Expr, Frame, FrameEdge, FrameExclusion, FrameUnits, FunctionCall, Name, Window,
+};
 
 impl Lowerer<'_> {
     pub(super) fn bind_window(
@@ -189,8 +191,8 @@ impl Lowerer<'_> {
             kind,
             WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue | WindowKind::Aggregate(_)
         );
-        let default =
-            WindowFrame { units: FrameUnits::Range, start: WindowEdge::Unbounded, end: WindowEdge::Current };
+        let (start, end, exclude) = (WindowEdge::Unbounded, WindowEdge::Current, FrameExclusion::Nothing);
+        let default = WindowFrame { units: FrameUnits::Range, start, end, exclude };
         let Some(frame) = frame else {
             return Ok((*kind == WindowKind::NthValue).then_some(default));
         };
@@ -233,7 +235,7 @@ impl Lowerer<'_> {
             });
         }
         args.extend(by_value);
-        let frame = WindowFrame { units: frame.units, start: ends[0], end: ends[1] };
+        let frame = WindowFrame { units: frame.units, start: ends[0], end: ends[1], exclude: frame.exclude };
         Ok((framed && (frame != default || *kind == WindowKind::NthValue)).then_some(frame))
     }
 

@@ -7,7 +7,7 @@
 
 use planaria_base::{Datum, ProcedureId, SequenceId, Strength, SystemId, TableId, Type, TypeId};
 use planaria_ir::{Draw, Func, IfClaimed, Output, Question, ReadMode, Reg};
-use planaria_syntax::ast::FrameUnits;
+use planaria_syntax::ast::{FrameExclusion, FrameUnits};
 
 /// A relation of a FROM clause, or a pseudo relation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -93,6 +93,8 @@ pub(super) struct BoundQuery {
     /// Sort keys, by output.
     pub order: Vec<Order>,
     pub limit: Option<Bound>,
+    /// Rows that are in no order with the last one of LIMIT are given too.
+    pub ties: bool,
     pub offset: Option<Bound>,
     /// Rows that are claimed before they are given.
     pub locks: Vec<Lock>,
@@ -270,6 +272,7 @@ pub(super) struct WindowFrame {
     pub units: FrameUnits,
     pub start: WindowEdge,
     pub end: WindowEdge,
+    pub exclude: FrameExclusion,
 }
 
 /// An edge of a frame. Two of the call's arguments belong to an offset: whether it is negative (NULL: it is NULL), and the

@@ -1,4 +1,4 @@
-//! What INSERT, UPDATE and DELETE share: their table, values for its columns, RETURNING.
+//! What INSERT, UPDATE, DELETE and MERGE share: their table, values for its columns, RETURNING.
 
 use super::bind_call::{Clause, Collector};
 use super::bind_from::missing_relation;
@@ -37,6 +37,7 @@ impl<'c> Lowerer<'c> {
             let verb = match verb {
                 "insert" => "insert into",
                 "delete" => "delete from",
+                "merge" => "merge into",
                 other => other,
             };
             return Err(super::system::read_only(system, Some(verb), name.position));
@@ -50,10 +51,18 @@ impl<'c> Lowerer<'c> {
             let privilege = match verb {
                 "insert" => Privileges::INSERT,
                 "delete" => Privileges::DELETE,
+                // What it needs depends on what it does.
+                "merge" => return Ok(table),
                 _ => Privileges::UPDATE,
             };
             self.require(Object::Table(table.id), privilege);
             return Ok(table);
+        }
+        if self.catalog.view(table).is_some() && verb == "merge" {
+            let message = format!("cannot execute MERGE on relation \"{table}\"");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_detail("This operation is not supported for views.")
+                .at(name.position));
         }
         if self.catalog.view(table).is_some() {
             let verb = match verb {

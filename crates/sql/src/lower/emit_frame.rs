@@ -1,13 +1,14 @@
 //! Window functions over a frame that is not the default one. When partitions and peers are numbered, and their first and
 //! last rows known, each row's frame is a range of the list: from it a function takes one row, or all for an aggregate.
-//! A frame that begins with its partition only grows, and an aggregate with it; another is gone through for each row.
+//! A frame that begins with its partition only grows, and an aggregate with it; another is gone through for each row. So is
+//! one that leaves rows out (EXCLUDE), by every function.
 
 use super::Lowerer;
 use super::bound::{BoundKind, WindowCall, WindowEdge, WindowFrame, WindowKind};
 use super::emit_group::State;
 use planaria_base::{Datum, Result, SqlState, Type};
 use planaria_ir::{Coll, ErrorFields, Func, OpKind, Reg};
-use planaria_syntax::ast::FrameUnits;
+use planaria_syntax::ast::{FrameExclusion, FrameUnits};
 
 /// First and last rows, by the number of a partition or a group of peers.
 pub(super) struct Edges {
@@ -27,6 +28,13 @@ pub(super) struct Framed {
     grown: Option<(Reg, Reg)>,
     /// Of RANGE: the partition, and where each edge was last.
     scanned: Option<(Reg, [Reg; 2])>,
+}
+
+/// What a row's frame leaves out: rows between these two, but for the row itself if it stays.
+struct LeftOut {
+    first: Reg,
+    last: Reg,
+    stays: Option<Reg>,
 }
 
 /// A row, while frames are computed.
@@ -63,7 +71,8 @@ impl Lowerer<'_> {
             WindowKind::Aggregate(a) => Some(a),
             _ => None,
         };
-        let grows = frame.start == WindowEdge::Unbounded && aggregate.is_some();
+        let whole = frame.exclude == FrameExclusion::Nothing;
+        let grows = frame.start == WindowEdge::Unbounded && whole && aggregate.is_some();
         let grown = grows.then(|| (from_zero(), from_zero()));
         let state = aggregate.map(|a| {
             let mut aggregate = a.clone();
@@ -98,6 +107,7 @@ impl Lowerer<'_> {
         let null = self.constant(Datum::Null, call.ty.clone());
         self.copy(value, null);
         let taken = self.taken(call);
+        let left_out = self.left_out(framed, edges, place);
         match &call.kind {
             WindowKind::Aggregate(a) => {
                 let Some(state) = &framed.state else { return Ok(value) };
@@ -134,8 +144,15 @@ impl Lowerer<'_> {
                     }
                 }
                 self.for_rows(at, last, &mut |l| {
-                    l.row_at(framed, at, &taken);
-                    l.update_state(frame, &aggregate, state, &[])
+                    let Some(out) = &left_out else {
+                        l.row_at(framed, at, &taken);
+                        return l.update_state(frame, &aggregate, state, &[]);
+                    };
+                    let out = l.is_left_out(out, at);
+                    l.unless(out, |l| {
+                        l.row_at(framed, at, &taken);
+                        l.update_state(frame, &aggregate, state, &[])
+                    })
                 })?;
                 let result = self.result(&aggregate, state)?;
                 self.copy(value, result);
@@ -143,9 +160,11 @@ impl Lowerer<'_> {
             _ => {
                 let at = self.temp(Type::Int8);
                 self.copy(at, if call.kind == WindowKind::LastValue { last } else { first });
+                let (zero, one) = (self.int8(0), self.int8(1));
+                let mut wanted = one;
                 if call.kind == WindowKind::NthValue {
                     let number = place.row[framed.inputs[1]];
-                    let (zero, one) = (self.int8(0), self.int8(1));
+                    wanted = number;
                     let wrong = self.apply(Func::IntLe, vec![number, zero], Type::Bool);
                     self.raising(wrong, |l| {
                         let message = "argument of nth_value must be greater than zero";
@@ -154,6 +173,43 @@ impl Lowerer<'_> {
                     })?;
                     let further = self.apply(Func::Int8Sub, vec![number, one], Type::Int8);
                     self.emit(OpKind::Apply { dst: at, func: Func::Int8Add, args: vec![first, further] });
+                }
+                if let Some(out) = &left_out {
+                    let back = call.kind == WindowKind::LastValue;
+                    self.copy(at, if back { last } else { first });
+                    let counted = self.temp(Type::Int8);
+                    self.copy(counted, zero);
+                    let label = self.label();
+                    let body = self.block(|l| {
+                        let from = l.apply(Func::IntGe, vec![at, first], Type::Bool);
+                        let to = l.apply(Func::IntLe, vec![at, last], Type::Bool);
+                        let within = l.apply(Func::And, vec![from, to], Type::Bool);
+                        l.unless(within, |l| {
+                            l.emit(OpKind::Exit { label });
+                            Ok(())
+                        })?;
+                        let out = l.is_left_out(out, at);
+                        l.unless(out, |l| {
+                            l.emit(OpKind::Apply {
+                                dst: counted,
+                                func: Func::Int8Add,
+                                args: vec![counted, one],
+                            });
+                            let is = l.apply(Func::IntEq, vec![counted, wanted], Type::Bool);
+                            l.when(is, |l| {
+                                l.row_at(framed, at, &taken);
+                                let found = l.exactly(taken[0], &call.ty);
+                                l.copy(value, found);
+                                l.emit(OpKind::Exit { label });
+                                Ok(())
+                            })
+                        })?;
+                        let func = if back { Func::Int8Sub } else { Func::Int8Add };
+                        l.emit(OpKind::Apply { dst: at, func, args: vec![at, one] });
+                        Ok(())
+                    })?;
+                    self.emit(OpKind::Loop { label, body });
+                    return Ok(value);
                 }
                 let from = self.apply(Func::IntGe, vec![at, first], Type::Bool);
                 let to = self.apply(Func::IntLe, vec![at, last], Type::Bool);
@@ -167,6 +223,30 @@ impl Lowerer<'_> {
             }
         }
         Ok(value)
+    }
+
+    /// EXCLUDE, of a row's frame.
+    fn left_out(&mut self, framed: &Framed, edges: &Edges, place: &Place<'_>) -> Option<LeftOut> {
+        let exclude = framed.frame.exclude;
+        let stays = (exclude == FrameExclusion::Ties).then_some(place.entry);
+        let [first, last] = match exclude {
+            FrameExclusion::Nothing => return None,
+            FrameExclusion::Row => [place.entry; 2],
+            FrameExclusion::Group | FrameExclusion::Ties => {
+                let zero = self.int8(0);
+                [0, 1].map(|side| self.edge_of(edges.peer[side], place.peer, zero))
+            }
+        };
+        Some(LeftOut { first, last, stays })
+    }
+
+    fn is_left_out(&mut self, out: &LeftOut, at: Reg) -> Reg {
+        let from = self.apply(Func::IntGe, vec![at, out.first], Type::Bool);
+        let to = self.apply(Func::IntLe, vec![at, out.last], Type::Bool);
+        let between = self.apply(Func::And, vec![from, to], Type::Bool);
+        let Some(row) = out.stays else { return between };
+        let other = self.apply(Func::Distinct, vec![at, row], Type::Bool);
+        self.apply(Func::And, vec![between, other], Type::Bool)
     }
 
     /// Registers for what is kept of a row.

@@ -26,14 +26,18 @@ pub(super) struct Frame {
 }
 
 /// LIMIT and OFFSET at work.
+#[derive(Clone)]
 struct Tail {
     label: Label,
     /// Leave once this many rows were given.
     limit: Option<(Reg, Count)>,
     /// How many rows were left out so far, of how many.
     offset: Option<(Reg, Reg)>,
+    /// WITH TIES: what the last row of LIMIT is sorted by, by output.
+    ties: Option<Vec<(usize, Reg)>>,
 }
 
+#[derive(Clone)]
 enum Count {
     /// The first row is the last.
     One,
@@ -132,6 +136,7 @@ impl Lowerer<'_> {
         let mut width = self.width(query);
         if !sorts
             && on.is_empty()
+            && !query.ties
             && let Body::Select(select) = &query.body
         {
             for hidden in &select.outputs[select.visible..] {
@@ -141,7 +146,8 @@ impl Lowerer<'_> {
             }
             width = select.visible;
         }
-        let one = matches!(query.limit.as_ref().and_then(Bound::as_const), Some(Datum::Int(0 | 1)));
+        let one =
+            !query.ties && matches!(query.limit.as_ref().and_then(Bound::as_const), Some(Datum::Int(0 | 1)));
         let before = std::mem::replace(&mut self.single_row, single || one || rows == Some(1));
         let bare = rows != Some(0) && query.limit.is_none() && query.offset.is_none();
         let certain = bare && self.gives_one_row(query);
@@ -152,11 +158,12 @@ impl Lowerer<'_> {
         if !query.locks.is_empty() {
             self.note("LockRows");
         }
-        let tail = self.tail(query, rows, single)?;
-        let done = self.with_tail(tail, sink, &mut |l, sink| {
+        // Whether rows tie is seen in outputs that only sort.
+        let shown = if query.ties { width } else { visible };
+        let mut body = |l: &mut Lowerer<'_>, sink: &mut Sink<'_>| {
             if !sorts {
                 return l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
-                    l.claimed(&query.locks, &mut |l| l.distinct_on(frame, &on, visible, row, sink))
+                    l.claimed(&query.locks, &mut |l| l.distinct_on(frame, &on, shown, row, sink))
                 });
             }
             l.note(&format!("Sort ({} keys)", query.order.len()));
@@ -176,9 +183,19 @@ impl Lowerer<'_> {
             let keys: Vec<SortKey> = query.order.iter().map(|o| o.key(o.output as u32)).collect();
             l.emit(OpKind::Sort { coll: list, keys });
             l.for_claimed(list, &types, &query.locks, &mut |l, row| {
-                l.distinct_on(frame, &on, visible, row, sink)
+                l.distinct_on(frame, &on, shown, row, sink)
             })
-        });
+        };
+        let done = if query.ties {
+            let outer = rows.map(|rows| self.first_rows(rows));
+            let tail = self.tail(query, None, false)?;
+            self.with_tail(outer, sink, &mut |l, sink| {
+                l.with_tail(tail.clone(), &mut |l, row| sink(l, &row[..visible]), &mut body)
+            })
+        } else {
+            let tail = self.tail(query, rows, single)?;
+            self.with_tail(tail, sink, &mut body)
+        };
         self.single_row = before;
         self.certain_row = certain;
         done
@@ -235,7 +252,7 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         let label = self.label();
-        let mut tail = Tail { label, limit: None, offset: None };
+        let mut tail = Tail { label, limit: None, offset: None, ties: None };
         if let Some(e) = &query.offset {
             let count = self.row_count(e, SqlState::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE, "OFFSET")?;
             let skipped = self.temp(Type::Int8);
@@ -262,7 +279,7 @@ impl Lowerer<'_> {
         if let Some(limit) = limit {
             let known =
                 if unlimited || query.limit.is_none() { wanted } else { own.map(|n| wanted.unwrap_or(n)) };
-            let count = if known == Some(1) {
+            let count = if known == Some(1) && !query.ties {
                 Count::One
             } else {
                 let counter = self.temp(Type::Int8);
@@ -272,7 +289,28 @@ impl Lowerer<'_> {
             };
             tail.limit = Some((limit, count));
         }
+        if query.ties && tail.limit.is_some() {
+            let types = output_types(query);
+            let mut keys = Vec::with_capacity(query.order.len());
+            for order in &query.order {
+                let ty = types[order.output].clone();
+                let (last, null) = (self.temp(ty.clone()), self.constant(Datum::Null, ty));
+                self.copy(last, null);
+                keys.push((order.output, last));
+            }
+            tail.ties = Some(keys);
+        }
         Ok(Some(tail))
+    }
+
+    /// No more than so many rows.
+    fn first_rows(&mut self, rows: u32) -> Tail {
+        let (label, limit) = (self.label(), self.int8(i64::from(rows)));
+        let count = match rows {
+            1 => Count::One,
+            _ => Count::Counter(self.counter()),
+        };
+        Tail { label, limit: Some((limit, count)), offset: None, ties: None }
     }
 
     /// The value of LIMIT or OFFSET; an error if it is negative.
@@ -297,7 +335,7 @@ impl Lowerer<'_> {
         sink: &mut Sink<'_>,
         rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Sink<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Some(Tail { label, limit, offset }) = tail else { return rows(self, sink) };
+        let Some(Tail { label, limit, offset, ties }) = tail else { return rows(self, sink) };
         let body = self.block(|l| {
             // LIMIT 0 runs nothing.
             if let Some((limit, Count::Counter(given))) = &limit {
@@ -309,6 +347,9 @@ impl Lowerer<'_> {
             }
             rows(l, &mut |l: &mut Lowerer<'_>, row: &[Typed]| {
                 let mut give = |l: &mut Lowerer<'_>| {
+                    if let (Some((limit, Count::Counter(given))), Some(ties)) = (&limit, &ties) {
+                        return l.give_ties(label, *limit, *given, ties, row, sink);
+                    }
                     sink(l, row)?;
                     match &limit {
                         None => {}
@@ -341,6 +382,41 @@ impl Lowerer<'_> {
         })?;
         self.emit(OpKind::Block { label, body });
         Ok(())
+    }
+
+    /// Gives a row, unless LIMIT has given its rows and this one does not tie with the last of them.
+    fn give_ties(
+        &mut self,
+        label: Label,
+        limit: Reg,
+        given: Reg,
+        ties: &[(usize, Reg)],
+        row: &[Typed],
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let full = self.apply(Func::IntGe, vec![given, limit], Type::Bool);
+        let behind = self.block(|l| {
+            for (output, last) in ties {
+                let value = l.exactly(row[*output].reg, &row[*output].ty);
+                let differs = l.apply(Func::Distinct, vec![*last, value], Type::Bool);
+                l.when(differs, |l| {
+                    l.emit(OpKind::Exit { label });
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })?;
+        let within = self.block(|l| {
+            for (output, last) in ties {
+                let value = l.exactly(row[*output].reg, &row[*output].ty);
+                l.copy(*last, value);
+            }
+            let one = l.int8(1);
+            l.emit(OpKind::Apply { dst: given, func: Func::Int8Add, args: vec![given, one] });
+            Ok(())
+        })?;
+        self.emit(OpKind::If { cond: full, then: behind, otherwise: within });
+        sink(self, row)
     }
 
     /// DISTINCT ON: passes the first row of each combination; drops the hidden outputs.

@@ -27,14 +27,14 @@ use std::borrow::Cow;
 const NOWHERE: usize = usize::MAX;
 
 /// Where the proposed rows come from; values are for the given columns, in their types.
-enum Rows {
+pub(super) enum Rows {
     One(Vec<Bound>),
     Several(Vec<Vec<Bound>>),
     Query(Box<BoundQuery>),
 }
 
 /// ON CONFLICT, bound.
-struct Conflict {
+pub(super) struct Conflict {
     arbiters: Vec<IndexId>,
     update: Option<ConflictSet>,
 }
@@ -220,7 +220,7 @@ impl Lowerer<'_> {
     }
 
     /// The columns that are given values, in the order of the list.
-    fn given_columns(&mut self, table: &Table, insert: &Insert) -> Result<Vec<usize>> {
+    pub(super) fn given_columns(&mut self, table: &Table, insert: &Insert) -> Result<Vec<usize>> {
         if insert.columns.is_empty() {
             return Ok(table.visible().map(|(id, _)| id.index()).collect());
         }
@@ -237,7 +237,7 @@ impl Lowerer<'_> {
     }
 
     /// Binds the rows; `given` loses the columns that every row leaves to their default.
-    fn bind_rows(
+    pub(super) fn bind_rows(
         &mut self,
         level: &Names<'_>,
         table: &Table,
@@ -431,8 +431,9 @@ impl Lowerer<'_> {
 
     // ---- one row ----
 
+    /// Stores a proposed row, with everything its constraints and triggers ask for.
     #[allow(clippy::too_many_arguments)]
-    fn store(
+    pub(super) fn store(
         &mut self,
         row: &Proposed<'_>,
         conflict: Option<&Conflict>,
@@ -715,15 +716,15 @@ fn spread<'r>(level: &Names<'_>, rows: &'r [Vec<Option<Expr>>]) -> Cow<'r, [Vec<
 }
 
 /// A row to be inserted.
-struct Proposed<'a> {
-    table: &'a Table,
+pub(super) struct Proposed<'a> {
+    pub table: &'a Table,
     /// Which columns `values` are for.
-    given: &'a [usize],
-    values: &'a [Typed],
+    pub given: &'a [usize],
+    pub values: &'a [Typed],
     /// The relation of the row as it is stored.
-    shadow: RelId,
+    pub shadow: RelId,
     /// It is the only one.
-    single: bool,
+    pub single: bool,
     /// ... and is stored, or the statement fails.
-    certain: bool,
+    pub certain: bool,
 }

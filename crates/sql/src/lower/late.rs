@@ -101,7 +101,11 @@ impl Lowerer<'_> {
         let shown = columns.iter().map(|(name, ty)| Output { name: name.clone(), ty: ty.clone() }).collect();
         let shown = std::mem::replace(&mut query.columns, shown);
         // Rows that OFFSET passes over are computed.
-        let (limit, offset) = (query.limit.take(), query.offset.take());
+        let (limit, offset) = match query.ties {
+            // Which rows tie is known where they are sorted.
+            true => (None, None),
+            false => (query.limit.take(), query.offset.take()),
+        };
         let kind = if kept {
             let index = self.add_cte("rows", query);
             // Whatever is read more than once has a list.
@@ -144,6 +148,7 @@ impl Lowerer<'_> {
             columns: shown,
             order: Vec::new(),
             limit,
+            ties: false,
             offset,
             locks: Vec::new(),
         }

@@ -52,6 +52,7 @@ mod json_records;
 pub(crate) mod known;
 mod late;
 mod locking;
+mod merge;
 mod names;
 mod operators;
 mod path;
@@ -63,12 +64,14 @@ mod recursion;
 mod referential;
 mod resolve;
 mod rights;
+mod sample;
 mod scope;
 mod statement;
 mod statistics;
 mod stored;
 pub(crate) mod system;
 mod templates;
+mod tracks;
 mod trigger;
 mod truncate;
 mod types;
@@ -539,6 +542,11 @@ impl<'c> Lowerer<'c> {
         self.statement(|l| {
             l.behind_changes(scope, delete, |l, delete| l.emit_delete(scope, delete, returning))
         })
+    }
+
+    /// Emits a MERGE.
+    pub fn merge(&mut self, scope: &Scope, merge: &ast::Merge) -> Result<Reg> {
+        self.statement(|l| l.behind_changes(scope, merge, |l, merge| l.emit_merge(scope, merge)))
     }
 
     /// Columns of a statement's answer (a query's, or those of RETURNING), without emitting anything.

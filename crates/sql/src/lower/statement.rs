@@ -7,7 +7,7 @@ use planaria_catalog::{Catalog, Mode, Requirement};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::{FunctionCall, Statement, StatementKind};
 
-/// Lowers a query, INSERT, UPDATE, DELETE, CALL or DO to a program of kind `Statement` that emits its rows.
+/// Lowers a query, INSERT, UPDATE, DELETE, MERGE, CALL or DO to a program of kind `Statement` that emits its rows.
 pub fn lower_statement(catalog: &Catalog, statement: &Statement, params: &ParamTypes) -> Result<Program> {
     lower_statement_rights(catalog, statement, params, None).map(|l| l.program)
 }
@@ -102,6 +102,9 @@ fn lower<'c>(
         StatementKind::Delete(delete) => {
             l.program.outputs = l.describe_statement(&scope, statement)?;
             l.program.row_count = Some(l.delete(&scope, delete, &mut emit)?);
+        }
+        StatementKind::Merge(merge) => {
+            l.program.row_count = Some(l.merge(&scope, merge)?);
         }
         StatementKind::Call { call, position } => {
             l.at(*position);

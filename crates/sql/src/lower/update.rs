@@ -29,7 +29,7 @@ pub(super) struct Multiple {
 
 impl Multiple {
     /// An expression that asks what the subquery asks.
-    fn probe(&self) -> Bound {
+    pub(super) fn probe(&self) -> Bound {
         Bound::new(BoundKind::Exists(Box::new(self.query.clone())), Type::Bool, 0)
     }
 }
@@ -227,6 +227,7 @@ impl Lowerer<'_> {
             columns: Vec::new(),
             order: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locks: Vec::new(),
         };

@@ -59,7 +59,7 @@ macro_rules! has_with {
     })* };
 }
 
-has_with! { ast::Insert ast::Update ast::Delete }
+has_with! { ast::Insert ast::Update ast::Delete ast::Merge }
 
 impl Lowerer<'_> {
     /// Runs `f` over a statement; if its WITH clause changes something, behind the parts of that, over the rest.
@@ -181,6 +181,7 @@ impl Lowerer<'_> {
                 counted: true,
                 list,
                 turn: None,
+                tracked: 0,
             });
             self.given.push((cte.name.clone(), self.ctes.len() - 1));
         }
@@ -192,6 +193,10 @@ impl Lowerer<'_> {
             StatementKind::Insert(insert) => l.describe_insert(scope, insert),
             StatementKind::Update(update) => l.describe_update(scope, update),
             StatementKind::Delete(delete) => l.describe_delete(scope, delete),
+            StatementKind::Merge(_) => {
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "MERGE not supported in WITH query")
+                    .at(statement.position))
+            }
             _ => Err(Error::unsupported(
                 "this statement in WITH is not supported",
                 "Use a query, INSERT, UPDATE or DELETE.",

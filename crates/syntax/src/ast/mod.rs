@@ -18,6 +18,7 @@ mod trigger;
 mod user_type;
 pub mod visit;
 mod window;
+mod with;
 
 pub use comment::CommentTarget;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
@@ -30,7 +31,8 @@ pub use routine::{CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturn
 pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
-pub use window::{Frame, FrameEdge, FrameUnits, Window};
+pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
+pub use with::{Cte, Cycle, Search};
 
 use planaria_base::{Isolation, Type};
 
@@ -298,6 +300,8 @@ pub struct Query {
     pub order_by: Vec<OrderItem>,
     /// LIMIT / FETCH FIRST
     pub limit: Option<Expr>,
+    /// FETCH FIRST .. WITH TIES
+    pub ties: bool,
     /// OFFSET
     pub offset: Option<Expr>,
     /// FOR UPDATE and its like
@@ -315,22 +319,12 @@ impl Query {
             body,
             order_by: Vec::new(),
             limit: None,
+            ties: false,
             offset: None,
             locking: Vec::new(),
             position,
         }
     }
-}
-
-/// A common table expression.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Cte {
-    /// Name.
-    pub name: String,
-    /// Column names.
-    pub columns: Vec<String>,
-    /// Its statement (a query, or DML with RETURNING).
-    pub statement: Box<Statement>,
 }
 
 /// What a query is.
@@ -420,6 +414,8 @@ pub enum TableRef {
         ordinality: bool,
         position: Position,
     },
+    /// `t TABLESAMPLE method (args) [REPEATABLE (seed)]`: a part of the rows of a Relation
+    Sample { table: Box<TableRef>, method: Name, args: Vec<Expr>, seed: Option<Box<Expr>> },
     /// Join.
     Join {
         kind: JoinKind,
@@ -490,6 +486,8 @@ pub enum StatementKind {
     Update(Box<Update>),
     /// DELETE
     Delete(Box<Delete>),
+    /// MERGE
+    Merge(Box<Merge>),
     /// CALL
     Call { call: FunctionCall, position: Position },
     /// DO: the body between the quotes, and where it begins

@@ -1,4 +1,4 @@
-//! INSERT, UPDATE and DELETE.
+//! INSERT, UPDATE, DELETE and MERGE.
 
 use super::{Cte, Expr, ExprKind, IndexItem, Into, Name, Position, Query, SelectItem, TableRef};
 
@@ -133,4 +133,45 @@ pub struct Delete {
     pub returning: Vec<SelectItem>,
     /// PL/pgSQL: INTO of RETURNING
     pub into: Option<Into>,
+}
+
+/// MERGE
+#[derive(Clone, PartialEq, Debug)]
+pub struct Merge {
+    /// WITH
+    pub with: Vec<Cte>,
+    /// Table.
+    pub table: Name,
+    /// AS alias
+    pub alias: Option<String>,
+    /// USING
+    pub source: TableRef,
+    /// ON
+    pub on: Expr,
+    /// What becomes of the rows, in the order in which that is tried.
+    pub whens: Vec<MergeWhen>,
+}
+
+/// WHEN [NOT] MATCHED [AND condition] THEN action
+#[derive(Clone, PartialEq, Debug)]
+pub struct MergeWhen {
+    /// Of rows that are in the table.
+    pub matched: bool,
+    /// AND
+    pub condition: Option<Expr>,
+    /// THEN
+    pub action: MergeAction,
+}
+
+/// What MERGE does with a row.
+#[derive(Clone, PartialEq, Debug)]
+pub enum MergeAction {
+    /// DO NOTHING
+    Nothing,
+    /// UPDATE SET
+    Update(Vec<Assignment>),
+    /// DELETE
+    Delete,
+    /// INSERT, of one row: VALUES or DEFAULT VALUES
+    Insert(Box<Insert>),
 }

@@ -2,9 +2,9 @@
 
 use super::Frame;
 use super::{
-    Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, JoinKind, Name, OrderItem,
-    Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, TableRef, TypeName, Update,
-    Window,
+    Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, JoinKind, Merge, MergeAction,
+    Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, TableRef,
+    TypeName, Update, Window,
 };
 
 /// What the walk meets.
@@ -219,6 +219,11 @@ impl Walk<'_, '_> {
             TableRef::Relation { name, .. } => self.relation(name),
             TableRef::Derived { query, .. } => self.query(query),
             TableRef::Function { call, .. } => self.call(call),
+            TableRef::Sample { table, args, seed, .. } => {
+                self.table(table);
+                self.exprs(args);
+                self.exprs(seed.as_deref());
+            }
             TableRef::Join { kind, left, right, condition, .. } => {
                 let nullable = |yes: bool| yes.then_some(Place::OuterJoin);
                 let (of_left, of_right) = match kind {
@@ -242,6 +247,7 @@ impl Walk<'_, '_> {
             StatementKind::Insert(i) => self.insert(i),
             StatementKind::Update(u) => self.update(u),
             StatementKind::Delete(d) => self.delete(d),
+            StatementKind::Merge(m) => self.merge(m),
             StatementKind::Call { call, .. } => self.call(call),
             _ => {}
         }
@@ -267,5 +273,18 @@ impl Walk<'_, '_> {
         d.using.iter().for_each(|t| self.table(t));
         self.exprs(&d.filter);
         self.items(&d.returning);
+    }
+    fn merge(&mut self, m: &Merge) {
+        self.relation(&m.table);
+        self.table(&m.source);
+        self.expr(&m.on);
+        for when in &m.whens {
+            self.exprs(&when.condition);
+            match &when.action {
+                MergeAction::Update(set) => self.exprs(set.iter().flat_map(|a| &a.value)),
+                MergeAction::Insert(insert) => self.insert(insert),
+                MergeAction::Delete | MergeAction::Nothing => {}
+            }
+        }
     }
 }

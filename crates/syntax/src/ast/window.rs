@@ -24,6 +24,8 @@ pub struct Frame {
     pub start: FrameEdge,
     /// Last.
     pub end: FrameEdge,
+    /// EXCLUDE
+    pub exclude: FrameExclusion,
     /// Where it stands.
     pub position: Position,
 }
@@ -37,6 +39,20 @@ pub enum FrameUnits {
     Range,
     /// GROUPS: of rows that the order does not tell apart.
     Groups,
+}
+
+/// What is left out of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FrameExclusion {
+    /// NO OTHERS
+    #[default]
+    Nothing,
+    /// CURRENT ROW
+    Row,
+    /// GROUP: the row, and those that the order does not tell from it.
+    Group,
+    /// TIES: these, but not the row.
+    Ties,
 }
 
 /// An edge of a frame.

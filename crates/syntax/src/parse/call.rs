@@ -5,7 +5,8 @@ use planaria_base::{Error, Result, SqlState};
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
-    Argument, Expr, ExprKind, Frame, FrameEdge, FrameUnits, FunctionCall, Name, OrderItem, Position, Window,
+    Argument, Expr, ExprKind, Frame, FrameEdge, FrameExclusion, FrameUnits, FunctionCall, Name, OrderItem,
+    Position, Window,
 };
 
 /// Functions with a syntax of their own; those of XML and JSON are refused.
@@ -158,11 +159,15 @@ impl Parser<'_> {
             }
             false => FrameEdge::Current,
         };
-        let at = self.position();
-        if self.eat_word("exclude") && !self.eat_words(&["no", "others"]) {
-            return self.unsupported("EXCLUDE of a window frame", at);
-        }
-        Ok(Frame { units, start, end, position })
+        let exclude = match () {
+            () if !self.eat_word("exclude") => FrameExclusion::Nothing,
+            () if self.eat_words(&["no", "others"]) => FrameExclusion::Nothing,
+            () if self.eat_words(&["current", "row"]) => FrameExclusion::Row,
+            () if self.eat_word("group") => FrameExclusion::Group,
+            () if self.eat_word("ties") => FrameExclusion::Ties,
+            () => return self.fail(),
+        };
+        Ok(Frame { units, start, end, exclude, position })
     }
 
     /// An edge of a frame, and whether it is FOLLOWING.

@@ -1,4 +1,4 @@
-//! INSERT, UPDATE, DELETE.
+//! INSERT, UPDATE, DELETE, MERGE.
 
 use planaria_base::{Error, Result, SqlState};
 
@@ -6,7 +6,7 @@ use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
     Argument, Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, FunctionCall, Insert,
-    InsertSource, Name, OnConflict, PUT, Position, SelectItem, Update,
+    InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, Position, SelectItem, Update,
 };
 
 /// Whether a call is an assignment to an element.
@@ -27,17 +27,7 @@ impl Parser<'_> {
             true => self.paren_list(Self::target_column)?,
             false => Vec::new(),
         };
-        let overriding = match self.eat_word("overriding") {
-            true => {
-                let system = self.eat_word("system");
-                if !system {
-                    self.expect_word("user")?;
-                }
-                self.expect_word("value")?;
-                Some(system)
-            }
-            false => None,
-        };
+        let overriding = self.overriding()?;
         let source = self.insert_source()?;
         let on_conflict = match self.at_words(&["on", "conflict"]) {
             true => {
@@ -59,6 +49,19 @@ impl Parser<'_> {
             into: None,
             copied: false,
         })
+    }
+
+    /// `[OVERRIDING {SYSTEM | USER} VALUE]`
+    fn overriding(&mut self) -> Result<Option<bool>> {
+        if !self.eat_word("overriding") {
+            return Ok(None);
+        }
+        let system = self.eat_word("system");
+        if !system {
+            self.expect_word("user")?;
+        }
+        self.expect_word("value")?;
+        Ok(Some(system))
     }
 
     fn insert_source(&mut self) -> Result<InsertSource> {
@@ -249,6 +252,73 @@ impl Parser<'_> {
         let filter = self.where_of_change()?;
         let returning = self.returning()?;
         Ok(Delete { with, table, alias, using, filter, returning, into: None })
+    }
+
+    /// `MERGE INTO ..`
+    pub(crate) fn merge(&mut self, with: Vec<Cte>) -> Result<Merge> {
+        self.expect_words(&["merge", "into"])?;
+        let table = self.relation_name()?;
+        let alias = self.target_alias()?;
+        self.expect_word("using")?;
+        let source = self.table_ref()?;
+        self.expect_word("on")?;
+        let on = self.expr()?;
+        let known = alias.as_ref().or(table.parts.last()).cloned().unwrap_or_default();
+        let mut whens = vec![self.merge_when(&table, &known)?];
+        while self.at_word("when") {
+            whens.push(self.merge_when(&table, &known)?);
+        }
+        Ok(Merge { with, table, alias, source, on, whens })
+    }
+
+    /// `WHEN [NOT] MATCHED ..`; `known`: the name that the table goes by.
+    fn merge_when(&mut self, table: &Name, known: &str) -> Result<MergeWhen> {
+        self.expect_word("when")?;
+        let matched = !self.eat_word("not");
+        self.expect_word("matched")?;
+        let condition = if self.eat_word("and") { Some(self.expr()?) } else { None };
+        self.expect_word("then")?;
+        let action = if self.eat_words(&["do", "nothing"]) {
+            MergeAction::Nothing
+        } else if !matched {
+            MergeAction::Insert(Box::new(self.merge_insert(table)?))
+        } else if self.eat_word("delete") {
+            MergeAction::Delete
+        } else {
+            self.expect_words(&["update", "set"])?;
+            MergeAction::Update(self.assignments(known)?)
+        };
+        Ok(MergeWhen { matched, condition, action })
+    }
+
+    /// The INSERT of a MERGE: of one row.
+    fn merge_insert(&mut self, table: &Name) -> Result<Insert> {
+        let position = self.position();
+        self.expect_word("insert")?;
+        let mut columns = Vec::new();
+        let mut overriding = None;
+        let mut source = InsertSource::Default;
+        if !self.eat_words(&["default", "values"]) {
+            if self.at_kind(Kind::LeftParen) {
+                columns = self.paren_list(Self::target_column)?;
+            }
+            overriding = self.overriding()?;
+            self.expect_word("values")?;
+            let row = self.paren_list(Self::value_or_default)?;
+            source = InsertSource::Values(vec![row.into_iter().map(Result::ok).collect()]);
+        }
+        Ok(Insert {
+            with: Vec::new(),
+            table: Name { parts: table.parts.clone(), position },
+            alias: None,
+            columns,
+            overriding,
+            source,
+            on_conflict: None,
+            returning: Vec::new(),
+            into: None,
+            copied: false,
+        })
     }
 
     fn returning(&mut self) -> Result<Vec<SelectItem>> {

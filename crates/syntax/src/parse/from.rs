@@ -91,10 +91,22 @@ impl Parser<'_> {
         }
         let name = self.relation_name()?;
         let alias = self.table_alias()?;
-        if self.at_word("tablesample") {
-            return self.unsupported("TABLESAMPLE", self.position());
+        let table = TableRef::Relation { name, alias };
+        if !self.eat_word("tablesample") {
+            return Ok(table);
         }
-        Ok(TableRef::Relation { name, alias })
+        let method = self.qualified_function()?;
+        let args = self.paren_list(Self::expr)?;
+        let seed = match self.eat_word("repeatable") {
+            true => {
+                self.expect(Kind::LeftParen)?;
+                let seed = self.expr()?;
+                self.expect(Kind::RightParen)?;
+                Some(Box::new(seed))
+            }
+            false => None,
+        };
+        Ok(TableRef::Sample { table: Box::new(table), method, args, seed })
     }
 
     /// Whether `name(` comes next, the name possibly qualified.

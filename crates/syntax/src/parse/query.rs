@@ -6,8 +6,8 @@ use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::locking::{LockWait, Locking};
 use crate::ast::{
-    Argument, CURRENT_OF, Cte, Expr, ExprKind, FunctionCall, Name, Position, Query, QueryBody, Select,
-    SelectItem, SetOp, TableRef,
+    Argument, CURRENT_OF, Cte, Cycle, Expr, ExprKind, FunctionCall, Name, Position, Query, QueryBody, Search,
+    Select, SelectItem, SetOp, TableRef,
 };
 
 /// Words that end a select list without items.
@@ -392,7 +392,7 @@ impl Parser<'_> {
                 }
                 "fetch" => {
                     limited = true;
-                    query.limit = Some(self.fetch_first()?);
+                    (query.limit, query.ties) = self.fetch_first()?;
                 }
                 "offset" if skipped => return multiple(self, "OFFSET", at),
                 "offset" => {
@@ -406,9 +406,21 @@ impl Parser<'_> {
                 "for" => {
                     query.locking.extend(self.locking()?);
                 }
-                _ => return Ok(()),
+                _ => break,
             }
         }
+        if !query.ties {
+            return Ok(());
+        }
+        if query.order_by.is_empty() {
+            let message = "WITH TIES cannot be specified without ORDER BY clause";
+            return Err(self.syntax_error(message, self.position()));
+        }
+        if query.locking.iter().any(|l| l.wait == LockWait::SkipLocked) {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(self.syntax_error(message, self.position()));
+        }
+        Ok(())
     }
 
     /// `LIMIT n | ALL`
@@ -426,8 +438,8 @@ impl Parser<'_> {
         Ok((count.kind != ExprKind::Null).then_some(count))
     }
 
-    /// `FETCH FIRST [n] ROWS ONLY`
-    fn fetch_first(&mut self) -> Result<Expr> {
+    /// `FETCH FIRST [n] ROWS {ONLY | WITH TIES}`
+    fn fetch_first(&mut self) -> Result<(Option<Expr>, bool)> {
         let position = self.bump().start;
         if !self.eat_word("first") {
             self.expect_word("next")?;
@@ -439,11 +451,15 @@ impl Parser<'_> {
         if !self.eat_word("rows") {
             self.expect_word("row")?;
         }
-        if self.at_words(&["with", "ties"]) {
-            return self.unsupported("FETCH FIRST .. WITH TIES", position);
+        let ties = self.eat_words(&["with", "ties"]);
+        if !ties {
+            self.expect_word("only")?;
         }
-        self.expect_word("only")?;
-        Ok(count)
+        if ties && count.kind == ExprKind::Null {
+            let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+            return Err(Error::new(SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, message).at(count.position));
+        }
+        Ok((Some(count), ties))
     }
 
     /// An operand or a signed number: no operator may stand before ROWS.
@@ -488,7 +504,15 @@ impl Parser<'_> {
             return Ok((Vec::new(), false));
         }
         let recursive = self.eat_word("recursive");
-        Ok((self.list(Self::cte)?, recursive))
+        let with = self.list(Self::cte)?;
+        for cte in &with {
+            let at = cte.search.as_ref().map(|s| s.position).or(cte.cycle.as_ref().map(|c| c.position));
+            let query = matches!(cte.statement.kind, crate::ast::StatementKind::Query(_));
+            if let Some(at) = at.filter(|_| !(recursive && query)) {
+                return Err(self.syntax_error("WITH query is not recursive", at));
+            }
+        }
+        Ok((with, recursive))
     }
 
     fn cte(&mut self) -> Result<Cte> {
@@ -505,9 +529,38 @@ impl Parser<'_> {
         self.expect(Kind::LeftParen)?;
         let statement = Box::new(self.nested(Self::preparable)?);
         self.expect(Kind::RightParen)?;
-        if self.at_any(&["search", "cycle"]) {
-            return self.unsupported("SEARCH or CYCLE of a recursive query", self.position());
+        let search = if self.at_word("search") { Some(self.search_clause()?) } else { None };
+        let cycle = if self.at_word("cycle") { Some(self.cycle_clause()?) } else { None };
+        Ok(Cte { name, columns, statement, search, cycle })
+    }
+
+    /// `SEARCH {DEPTH | BREADTH} FIRST BY a, b SET name`
+    fn search_clause(&mut self) -> Result<Search> {
+        let position = self.bump().start;
+        let breadth = self.eat_word("breadth");
+        if !breadth {
+            self.expect_word("depth")?;
         }
-        Ok(Cte { name, columns, statement })
+        self.expect_words(&["first", "by"])?;
+        let columns = self.list(Self::name)?;
+        self.expect_word("set")?;
+        Ok(Search { breadth, columns, sequence: self.name()?, position })
+    }
+
+    /// `CYCLE a, b SET mark [TO value DEFAULT value] USING path`
+    fn cycle_clause(&mut self) -> Result<Cycle> {
+        let position = self.bump().start;
+        let columns = self.list(Self::name)?;
+        self.expect_word("set")?;
+        let mark = self.name()?;
+        let truth = |value| Expr { position, kind: ExprKind::Bool(value) };
+        let (mut value, mut otherwise) = (truth(true), truth(false));
+        if self.eat_word("to") {
+            value = self.operand()?;
+            self.expect_word("default")?;
+            otherwise = self.operand()?;
+        }
+        self.expect_word("using")?;
+        Ok(Cycle { columns, mark, value, otherwise, path: self.name()?, position })
     }
 }

@@ -39,7 +39,7 @@ impl Parser<'_> {
         }
         let word = self.word();
         match word.as_str() {
-            "with" | "insert" | "update" | "delete" => self.data_statement(),
+            "with" | "insert" | "update" | "delete" | "merge" => self.data_statement(),
             "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
                 self.transaction()
             }
@@ -82,7 +82,7 @@ impl Parser<'_> {
             "fetch" => self.fetch(false),
             "move" => self.fetch(true),
             "close" => self.close_cursor(),
-            "merge" | "load" | "refresh" | "import" => {
+            "load" | "refresh" | "import" => {
                 let name = word.as_str().to_uppercase();
                 self.unsupported_statement(&name)
             }
@@ -114,12 +114,16 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// INSERT, UPDATE, DELETE or a query, with WITH in front or without.
+    /// INSERT, UPDATE, DELETE, MERGE or a query, with WITH in front or without.
     fn data_statement(&mut self) -> Result<StatementKind> {
         let position = self.position();
         let (with, recursive) = self.with()?;
         let word = self.word();
         let change = matches!(word.as_str(), "insert" | "update" | "delete");
+        if recursive && word.as_str() == "merge" {
+            let message = "WITH RECURSIVE is not supported for MERGE statement";
+            return Err(self.syntax_error(message, position));
+        }
         if change && recursive {
             let what = format!("WITH RECURSIVE in front of {}", word.as_str().to_uppercase());
             return self.unsupported(&what, position);
@@ -128,7 +132,7 @@ impl Parser<'_> {
             "insert" => StatementKind::Insert(Box::new(self.insert(with)?)),
             "update" => StatementKind::Update(Box::new(self.update(with)?)),
             "delete" => StatementKind::Delete(Box::new(self.delete(with)?)),
-            "merge" => return self.unsupported_statement("MERGE"),
+            "merge" => StatementKind::Merge(Box::new(self.merge(with)?)),
             _ => StatementKind::Query(Box::new(self.query_behind_with(with, recursive, position)?)),
         })
     }
@@ -136,10 +140,9 @@ impl Parser<'_> {
     /// A statement that WITH, PREPARE, EXPLAIN and cursors may hold.
     pub(crate) fn preparable(&mut self) -> Result<Statement> {
         let position = self.position();
-        let data = self.at_any(&["with", "insert", "update", "delete"]);
+        let data = self.at_any(&["with", "insert", "update", "delete", "merge"]);
         let kind = match data {
             true => self.data_statement()?,
-            false if self.at_word("merge") => return self.unsupported("MERGE", position),
             false => StatementKind::Query(Box::new(self.query()?)),
         };
         Ok(Statement { position, end: self.last_end(), kind })

@@ -527,14 +527,10 @@ fn other_statements() {
     };
     assert_eq!(constraints("SET CONSTRAINTS ALL IMMEDIATE"), (None, false));
     assert_eq!(constraints("SET CONSTRAINTS a, b.c DEFERRED"), (Some(2), true));
-    assert_eq!(one("LISTEN t"), StatementKind::Unsupported("LISTEN".into()));
+    assert_eq!(one("LISTEN t"), StatementKind::Listen("t".into()));
     assert_eq!(
         one("CREATE MATERIALIZED VIEW v AS SELECT 1"),
         StatementKind::Unsupported("CREATE MATERIALIZED VIEW".into())
-    );
-    assert_eq!(
-        one("MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE"),
-        StatementKind::Unsupported("MERGE".into())
     );
     assert_eq!(
         one("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
@@ -689,4 +685,28 @@ fn a_script_is_whole_when_all_that_it_opens_is_closed() {
     ] {
         assert!(!parse::is_whole(text), "{text}");
     }
+}
+
+#[test]
+fn merge() {
+    let text = "WITH w AS (SELECT 1 AS id) MERGE INTO ONLY s.t AS a USING w JOIN x USING (id) ON a.id = w.id AND true
+        WHEN MATCHED AND a.n > 1 THEN UPDATE SET n = n + 1, (b, c) = (1, DEFAULT)
+        WHEN MATCHED THEN DELETE
+        WHEN NOT MATCHED AND w.id IS NULL THEN DO NOTHING
+        WHEN NOT MATCHED THEN INSERT (id, n) OVERRIDING USER VALUE VALUES (w.id, DEFAULT)
+        WHEN NOT MATCHED THEN INSERT DEFAULT VALUES";
+    let StatementKind::Merge(merge) = one(text) else { panic!("no MERGE") };
+    assert_eq!((merge.with.len(), merge.table.parts.len(), merge.alias.as_deref()), (1, 2, Some("a")));
+    assert!(matches!(merge.source, TableRef::Join { .. }));
+    let shape: Vec<(bool, bool)> = merge.whens.iter().map(|w| (w.matched, w.condition.is_some())).collect();
+    assert_eq!(shape, [(true, true), (true, false), (false, true), (false, false), (false, false)]);
+    assert!(matches!(&merge.whens[0].action, MergeAction::Update(set) if set.len() == 3));
+    assert_eq!(merge.whens[1].action, MergeAction::Delete);
+    assert_eq!(merge.whens[2].action, MergeAction::Nothing);
+    let MergeAction::Insert(insert) = &merge.whens[3].action else { panic!("no INSERT") };
+    assert_eq!((insert.columns.len(), insert.overriding), (2, Some(false)));
+    assert!(
+        matches!(&insert.source, InsertSource::Values(rows) if rows[0].len() == 2 && rows[0][1].is_none())
+    );
+    assert!(matches!(&merge.whens[4].action, MergeAction::Insert(i) if i.source == InsertSource::Default));
 }

@@ -15,6 +15,7 @@ pub(crate) fn is_program(statement: &Statement) -> bool {
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
+            | StatementKind::Merge(_)
             | StatementKind::Call { .. }
             | StatementKind::Do { .. }
             | StatementKind::Notify { .. }
@@ -29,6 +30,7 @@ pub(crate) fn tag_name(statement: &Statement) -> &'static str {
         StatementKind::Insert(_) => "INSERT",
         StatementKind::Update(_) => "UPDATE",
         StatementKind::Delete(_) => "DELETE",
+        StatementKind::Merge(_) => "MERGE",
         StatementKind::Call { .. } => "CALL",
         StatementKind::Do { .. } => "DO",
         StatementKind::Notify { .. } => "NOTIFY",
@@ -40,7 +42,7 @@ pub(crate) fn tag_name(statement: &Statement) -> &'static str {
 pub(crate) fn tag(statement: &Statement, count: u64) -> String {
     match tag_name(statement) {
         "INSERT" => format!("INSERT 0 {count}"),
-        name @ ("SELECT" | "UPDATE" | "DELETE") => format!("{name} {count}"),
+        name @ ("SELECT" | "UPDATE" | "DELETE" | "MERGE") => format!("{name} {count}"),
         name => name.to_owned(),
     }
 }

@@ -372,7 +372,10 @@ impl Body<'_, '_> {
             StatementKind::Query(query) => {
                 self.l.query(&self.scope, query, &mut |_, _| Ok(()))?;
             }
-            StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => {
+            StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Merge(_) => {
                 self.change(statement, &mut |_, _| Ok(()))?;
             }
             _ => self.sql(statement)?,

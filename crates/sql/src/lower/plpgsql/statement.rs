@@ -136,6 +136,7 @@ impl Body<'_, '_> {
             StatementKind::Delete(delete) => {
                 self.dml(statement, delete.into.as_ref(), !delete.returning.is_empty())
             }
+            StatementKind::Merge(_) => self.dml(statement, None, false),
             StatementKind::Call { call, .. } => self.call(call),
             StatementKind::Notify { channel, payload } => {
                 self.l.emit_notify(channel, payload);
@@ -265,6 +266,7 @@ impl Body<'_, '_> {
             StatementKind::Insert(s) => self.l.insert(&self.scope, s, sink),
             StatementKind::Update(s) => self.l.update(&self.scope, s, sink),
             StatementKind::Delete(s) => self.l.delete(&self.scope, s, sink),
+            StatementKind::Merge(s) => self.l.merge(&self.scope, s),
             _ => Err(Error::internal("no change of rows")),
         }
     }

@@ -60,7 +60,7 @@ pub(crate) fn assigned(function: &Procedure) -> Assigned {
 
 /// Whether a trigger function may change rows, by its text: it has statements that do, or calls a routine of a user's.
 pub(crate) fn may_write(catalog: &Catalog, function: &Procedure) -> bool {
-    const WORDS: [&str; 6] = ["insert", "update", "delete", "call", "execute", "perform"];
+    const WORDS: [&str; 7] = ["insert", "update", "delete", "merge", "call", "execute", "perform"];
     // Those of comments and literals too: where a quote ends, only the parser knows.
     let mut words = function.body.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
     words.any(|word| {

@@ -47,6 +47,7 @@ fn suite_lowers(name: &str) {
                 | StatementKind::Insert(_)
                 | StatementKind::Update(_)
                 | StatementKind::Delete(_)
+                | StatementKind::Merge(_)
                 | StatementKind::Call { .. } => {
                     check(&catalog, &name, lower_statement(&catalog, statement, &ParamTypes::default()));
                 }

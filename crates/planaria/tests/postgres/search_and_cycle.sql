@@ -1,0 +1,44 @@
+-- SEARCH and CYCLE of recursive queries.
+CREATE TABLE graph (f int, t int, label text);
+INSERT INTO graph VALUES (1, 2, 'arc 1 -> 2'), (1, 3, 'arc 1 -> 3'), (2, 3, 'arc 2 -> 3'), (1, 4, 'arc 1 -> 4'), (4, 5, 'arc 4 -> 5');
+WITH RECURSIVE search_graph(f, t, label) AS (SELECT * FROM graph g UNION ALL SELECT g.* FROM graph g, search_graph sg WHERE g.f = sg.t) SEARCH DEPTH FIRST BY f, t SET seq SELECT f, t, label FROM search_graph ORDER BY seq;
+WITH RECURSIVE search_graph(f, t, label) AS (SELECT * FROM graph g UNION ALL SELECT g.* FROM graph g, search_graph sg WHERE g.f = sg.t) SEARCH BREADTH FIRST BY f, t SET seq SELECT f, t, label FROM search_graph ORDER BY seq;
+WITH RECURSIVE search_graph AS (SELECT f, t, label AS "the label" FROM graph g WHERE f = 1 UNION ALL SELECT g.* FROM graph g JOIN search_graph sg ON g.f = sg.t) SEARCH DEPTH FIRST BY "the label" SET "the seq" SELECT "the label" FROM search_graph ORDER BY "the seq";
+WITH RECURSIVE search_graph AS (SELECT f, t, label FROM graph g WHERE f = 1 UNION ALL SELECT g.* FROM graph g JOIN search_graph AS sg (a, b) ON g.f = b) SEARCH BREADTH FIRST BY label SET seq SELECT label FROM search_graph ORDER BY seq DESC;
+INSERT INTO graph VALUES (5, 1, 'arc 5 -> 1');
+WITH RECURSIVE search_graph(f, t, label) AS (SELECT * FROM graph g UNION ALL SELECT g.* FROM graph g, search_graph sg WHERE g.f = sg.t) CYCLE f, t SET is_cycle USING path SELECT * FROM search_graph ORDER BY path::text;
+WITH RECURSIVE search_graph(f, t, label) AS (SELECT * FROM graph g UNION DISTINCT SELECT g.* FROM graph g, search_graph sg WHERE g.f = sg.t) CYCLE f, t SET is_cycle TO 'Y' DEFAULT 'N' USING path SELECT is_cycle, path FROM search_graph ORDER BY path::text;
+WITH RECURSIVE search_graph(f, t, label) AS (SELECT * FROM graph g UNION ALL SELECT g.* FROM graph g, search_graph sg WHERE g.f = sg.t) SEARCH DEPTH FIRST BY f SET seq CYCLE f, t SET is_cycle USING path SELECT f, t, is_cycle, path FROM search_graph ORDER BY seq, path::text;
+WITH RECURSIVE search_graph(f, t, label) AS (SELECT * FROM graph g UNION ALL SELECT g.* FROM graph g, search_graph sg WHERE g.f = sg.t) SEARCH BREADTH FIRST BY f SET seq CYCLE f, t, label SET is_cycle TO 1 DEFAULT 0 USING path SELECT f, t, is_cycle FROM search_graph ORDER BY seq, path::text;
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT * FROM (SELECT 2) s (m), r WHERE false) SEARCH DEPTH FIRST BY n SET s SELECT n FROM r;
+WITH RECURSIVE r AS (SELECT 1 AS n, 0 AS m UNION ALL SELECT * FROM r WHERE false) SEARCH DEPTH FIRST BY n SET s CYCLE n SET c USING p SELECT n, m, c, p FROM r;
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5 AND NOT c) CYCLE n SET c USING p SELECT count(*), max(n), bool_or(c) FROM r;
+WITH RECURSIVE x AS (SELECT 1 AS a UNION ALL (VALUES (2))) SEARCH DEPTH FIRST BY a SET s SELECT 1;
+WITH RECURSIVE x AS (VALUES (1) UNION ALL SELECT column1 + 1 FROM x WHERE column1 < 3) SEARCH DEPTH FIRST BY column1 SET s SELECT column1 FROM x;
+WITH x AS (SELECT 1 AS a) SEARCH DEPTH FIRST BY a SET s SELECT 1;
+WITH RECURSIVE x AS (SELECT 1 AS a) SEARCH DEPTH FIRST BY a SET s SELECT 1;
+WITH RECURSIVE x AS (SELECT 1 AS a) CYCLE a SET c USING p SELECT 1;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) SEARCH DEPTH FIRST BY b SET s SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) SEARCH DEPTH FIRST BY a, a SET s SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) SEARCH DEPTH FIRST BY a SET a SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT 2 FROM x WHERE false) SEARCH DEPTH FIRST BY a SET a SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT 2 FROM x WHERE false) CYCLE a SET a USING p SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT 2 FROM x WHERE false) CYCLE a SET c USING a SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) CYCLE b SET c USING p SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) CYCLE a, a SET c USING p SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) CYCLE a SET c USING c SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) CYCLE a SET c TO 1 DEFAULT true USING p SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) SEARCH DEPTH FIRST BY a SET s CYCLE a SET s USING p SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) SEARCH DEPTH FIRST BY a SET s CYCLE a SET c USING s SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x WHERE a < 3) SEARCH DEPTH BY a SET s SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT 1 + a % 3 FROM x) CYCLE a SET c USING p SELECT * FROM x;
+WITH RECURSIVE x(a) AS (SELECT 1 UNION SELECT * FROM (SELECT 1 + a % 3 FROM x) q) CYCLE a SET c USING p SELECT * FROM x;
+CREATE VIEW cycles AS WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT 1 + a % 3 FROM x) CYCLE a SET c USING p SELECT a, c FROM x;
+SELECT * FROM cycles;
+DO $$
+DECLARE r record;
+BEGIN
+    FOR r IN WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT 1 + a % 3 FROM x) CYCLE a SET c USING p SELECT a, c FROM x LOOP
+        RAISE NOTICE '% %', r.a, r.c;
+    END LOOP;
+END $$;
