@@ -415,6 +415,15 @@ pub struct View {
     pub columns: Vec<String>,
     /// Its query, as text.
     pub query: String,
+    /// WITH CHECK OPTION
+    #[serde(default)]
+    pub check_option: Option<CheckOption>,
+    /// security_invoker: what is behind it is reached with the rights of whoever runs the statement.
+    #[serde(default)]
+    pub security_invoker: bool,
+    /// What columns without a value become in INSERT, as SQL text by name: where the table behind would say otherwise.
+    #[serde(default)]
+    pub defaults: BTreeMap<String, String>,
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
@@ -424,6 +433,25 @@ pub struct View {
     /// COMMENT ON COLUMN, by name.
     #[serde(default)]
     pub column_comments: BTreeMap<String, String>,
+}
+
+/// WITH CHECK OPTION: which conditions rows must meet that are written through a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckOption {
+    /// Its own, and those of views below that say so themselves.
+    Local,
+    /// Its own and those of all views below.
+    Cascaded,
+}
+
+impl CheckOption {
+    /// As options of relations have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckOption::Local => "local",
+            CheckOption::Cascaded => "cascaded",
+        }
+    }
 }
 
 /// Language of a routine's body.
@@ -759,6 +787,27 @@ impl Table {
 }
 
 impl View {
+    /// A view without options.
+    pub fn new(schema: SchemaId, name: String, columns: Vec<String>, query: String, rights: Rights) -> View {
+        View {
+            schema,
+            name,
+            columns,
+            query,
+            check_option: None,
+            security_invoker: false,
+            defaults: BTreeMap::new(),
+            rights,
+            comment: None,
+            column_comments: BTreeMap::new(),
+        }
+    }
+    /// Its options as `pg_class` has them.
+    pub fn options(&self) -> Vec<String> {
+        let invoker = self.security_invoker.then(|| "security_invoker=true".to_owned());
+        let check = self.check_option.map(|check| format!("check_option={}", check.name()));
+        invoker.into_iter().chain(check).collect()
+    }
     /// What it is found by among [`Catalog::views`].
     pub fn key(&self) -> String {
         key(self.schema, &self.name)

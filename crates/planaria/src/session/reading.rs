@@ -308,6 +308,7 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::CreateTableAs { .. } => "CREATE TABLE AS",
         StatementKind::CreateIndex(_) => "CREATE INDEX",
         StatementKind::CreateView { .. } => "CREATE VIEW",
+        StatementKind::AlterView { .. } => "ALTER VIEW",
         StatementKind::CreateSequence { .. } => "CREATE SEQUENCE",
         StatementKind::AlterSequence { .. } => "ALTER SEQUENCE",
         StatementKind::CreateRoutine(routine) if routine.procedure => "CREATE PROCEDURE",

@@ -176,6 +176,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::CreateTableAs { .. }
             | StatementKind::CreateIndex(_)
             | StatementKind::CreateView { .. }
+            | StatementKind::AlterView { .. }
             | StatementKind::CreateSequence { .. }
             | StatementKind::AlterSequence { .. }
             | StatementKind::CreateEnum { .. }
@@ -273,8 +274,11 @@ impl Change {
                 self.create_table_as(name, *if_not_exists, columns, query, (*with_data, *on_commit))
             }
             StatementKind::CreateIndex(create) => self.create_index(create),
-            StatementKind::CreateView { name, or_replace, columns, query, query_text } => {
-                self.create_view(name, *or_replace, columns, query, query_text)
+            StatementKind::CreateView { name, or_replace, columns, options, query, query_text } => {
+                self.create_view(name, *or_replace, columns, *options, (query, query_text))
+            }
+            StatementKind::AlterView { name, if_exists, action } => {
+                self.alter_view(name, *if_exists, action, "ALTER VIEW")
             }
             StatementKind::CreateSequence { name, if_not_exists, options } => {
                 self.create_sequence(name, *if_not_exists, options)

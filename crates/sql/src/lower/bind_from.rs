@@ -171,10 +171,10 @@ impl Lowerer<'_> {
             let scope = super::Scope::new();
             let collectors = std::mem::take(&mut self.collectors);
             let around = std::mem::take(&mut self.cte_reads);
-            let owner = view.rights.owner;
+            let role = super::updatable::role_behind(view);
             self.expanding.push(key.clone());
             let bound =
-                self.as_owner(owner, |l| l.at_home(|l| l.bind_level(Names::of(&scope), &query, false)));
+                self.in_name_of(role, |l| l.at_home(|l| l.bind_level(Names::of(&scope), &query, false)));
             self.expanding.pop();
             self.collectors = collectors;
             let mut bound = match bound {

@@ -72,6 +72,7 @@ mod templates;
 mod trigger;
 mod truncate;
 mod types;
+mod updatable;
 mod update;
 mod view_text;
 mod with_changes;
@@ -95,6 +96,7 @@ pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{table_of_type, unknown as unknown_type};
 pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
+pub(crate) use updatable::updatable;
 pub use with_changes::changes_in_with;
 
 use bind_call::Collector;

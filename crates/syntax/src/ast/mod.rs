@@ -16,6 +16,7 @@ mod routine;
 mod rows;
 mod trigger;
 mod user_type;
+mod view;
 pub mod visit;
 mod window;
 
@@ -32,6 +33,7 @@ pub use rows::{
 };
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
+pub use view::{AlterView, ViewOptions};
 pub use window::{Frame, FrameEdge, FrameUnits, Window};
 
 use planaria_base::{Isolation, Type};
@@ -512,7 +514,16 @@ pub enum StatementKind {
     /// CREATE [UNIQUE] INDEX
     CreateIndex(Box<CreateIndex>),
     /// CREATE [OR REPLACE] VIEW; `query_text` is its text
-    CreateView { name: Name, or_replace: bool, columns: Vec<String>, query: Box<Query>, query_text: String },
+    CreateView {
+        name: Name,
+        or_replace: bool,
+        columns: Vec<String>,
+        options: ViewOptions,
+        query: Box<Query>,
+        query_text: String,
+    },
+    /// ALTER VIEW, but for names and owners
+    AlterView { name: Name, if_exists: bool, action: AlterView },
     /// CREATE SEQUENCE
     CreateSequence { name: Name, if_not_exists: bool, options: SequenceOptions },
     /// ALTER SEQUENCE

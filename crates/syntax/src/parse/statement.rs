@@ -304,7 +304,7 @@ impl Parser<'_> {
             "domain" => self.alter_domain(),
             "trigger" => self.alter_trigger(),
             "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
-            "view" => self.alter_name(ObjectKind::View, "ALTER VIEW"),
+            "view" => self.alter_view(),
             "role" | "group" => self.alter_role(),
             "user" if !self.at_word_ahead(1, "mapping") => self.alter_role(),
             "function" => self.alter_routine(Some(false), "ALTER FUNCTION"),

@@ -105,10 +105,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
         StatementKind::CreateView { name, columns, query_text, .. } => {
             let name = name.parts.last().expect("a name").clone();
             let (query, rights) = (query_text.clone(), Rights::default());
-            let (comment, column_comments) = (None, Default::default());
-            let (name, columns) = (name.clone(), columns.clone());
-            let schema = Default::default();
-            let view = View { schema, name: name.clone(), columns, query, rights, comment, column_comments };
+            let view = View::new(Default::default(), name.clone(), columns.clone(), query, rights);
             catalog.views.insert(name, view);
         }
         StatementKind::CreateRoutine(create) => routine(catalog, create),
