@@ -424,6 +424,10 @@ pub struct View {
     /// What columns without a value become in INSERT, as SQL text by name: where the table behind would say otherwise.
     #[serde(default)]
     pub defaults: BTreeMap<String, String>,
+    /// Its rows as its triggers see them: a table of its columns, which has the triggers ([`View::ROWS`]); from its
+    /// first trigger on.
+    #[serde(default)]
+    pub rows: Option<Box<Table>>,
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
@@ -564,6 +568,9 @@ pub struct Procedure {
     /// It is the routine of a trigger of this table ([`Catalog::trigger_of`]).
     #[serde(default)]
     pub fires: Option<TableId>,
+    /// It is the routine of a trigger of this view, by its [`key`].
+    #[serde(default)]
+    pub fires_view: Option<String>,
     /// The domain that it was declared to answer with.
     #[serde(default)]
     pub returns_domain: Option<TypeId>,
@@ -797,16 +804,33 @@ impl View {
             check_option: None,
             security_invoker: false,
             defaults: BTreeMap::new(),
+            rows: None,
             rights,
             comment: None,
             column_comments: BTreeMap::new(),
         }
     }
+    /// The id of [`View::rows`]: no table has it.
+    pub const ROWS: TableId = TableId(u32::MAX);
+    /// The same under another name.
+    pub fn renamed(mut self, schema: SchemaId, name: &str) -> View {
+        self.schema = schema;
+        self.name = name.to_owned();
+        if let Some(rows) = &mut self.rows {
+            rows.schema = schema;
+            rows.name = name.to_owned();
+        }
+        self
+    }
+    /// Its triggers, in the order of their names.
+    pub fn triggers(&self) -> &[Trigger] {
+        self.rows.as_ref().map_or(&[], |rows| &rows.triggers)
+    }
     /// Its options as `pg_class` has them.
     pub fn options(&self) -> Vec<String> {
         let invoker = self.security_invoker.then(|| "security_invoker=true".to_owned());
         let check = self.check_option.map(|check| format!("check_option={}", check.name()));
-        invoker.into_iter().chain(check).collect()
+        check.into_iter().chain(invoker).collect()
     }
     /// What it is found by among [`Catalog::views`].
     pub fn key(&self) -> String {

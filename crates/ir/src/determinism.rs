@@ -163,7 +163,8 @@ impl Question {
         use Question::*;
         match self {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
-            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | RuleDef
+            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | Updatable
+            | RuleDef
             | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify => Determinism::Deterministic,
             ListeningChannels | NotificationUsage | TriggerDepth | HasPrivilege | HasRole | RelationSize

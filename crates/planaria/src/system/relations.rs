@@ -114,7 +114,12 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             in_schema(r, catalog, view.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(view.key())))
                 .set("relhasrules", true)
+                .set("relhastriggers", !view.triggers().is_empty())
                 .set("reltuples", 0.0);
+            let options = view.options();
+            if !options.is_empty() {
+                r.set("reloptions", options);
+            }
         });
     }
 }
@@ -196,7 +201,9 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
     for view in catalog.views.values() {
         let oid = catalog.view_oid(view);
         for (i, (name, ty)) in view_columns(catalog, view).iter().enumerate() {
-            add(oid, i, name, ty, &mut |_| {});
+            add(oid, i, name, ty, &mut |r| {
+                r.set("atthasdef", view.defaults.contains_key(name));
+            });
         }
     }
 }
@@ -230,6 +237,17 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("adrelid", catalog.table_oid(table.id))
                     .set("adnum", number(id))
                     .set("adbin", default_text(catalog, column));
+            });
+        }
+    }
+    for view in catalog.views.values().filter(|v| !v.defaults.is_empty()) {
+        for (at, (column, ty)) in view_columns(catalog, view).iter().enumerate() {
+            let Some(text) = view.defaults.get(column) else { continue };
+            rows.add(|r| {
+                r.set("oid", catalog.oids.of(&Object::ViewDefault(view.key(), column.clone())))
+                    .set("adrelid", catalog.view_oid(view))
+                    .set("adnum", number(ColumnId::from(at)))
+                    .set("adbin", definitions::view_default(catalog, text, ty));
             });
         }
     }

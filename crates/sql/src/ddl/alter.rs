@@ -15,7 +15,7 @@ use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Index, IndexKey, Object, Table};
 use planaria_syntax::ast::{
-    AlterTable, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
+    AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
 };
 use std::collections::BTreeSet;
 
@@ -68,6 +68,14 @@ impl Change {
             let owner = self.role_of(owner)?;
             self.change_owner(&object, owner)?;
             return Ok("ALTER TABLE");
+        }
+        if let [AlterTable::SetDefault { column, default }] = actions
+            && self.catalog.view(names::relation_wanted(&self.catalog, name)?).is_some()
+        {
+            // And a view here: so it stands in dumps.
+            let default = default.clone().map(|(e, text)| (Box::new(e), text));
+            let action = AlterView::Default { column: column.clone(), default };
+            return self.alter_view(name, if_exists, &action, "ALTER TABLE");
         }
         let table = match names::table(&self.catalog, name) {
             Ok(table) => table,

@@ -168,7 +168,7 @@ impl Change {
     pub(super) fn require_owner_of(&self, object: &Object) -> Result<()> {
         use planaria_catalog::Object as Owned;
         let owned = match object {
-            Object::View(name) => Owned::View(name.clone()),
+            Object::View(name) | Object::ViewTrigger(name, _) => Owned::View(name.clone()),
             Object::Sequence(id) => Owned::Sequence(*id),
             Object::Routine(id) => Owned::Routine(*id),
             Object::Type(id) => Owned::Type(*id),

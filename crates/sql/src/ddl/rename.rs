@@ -7,7 +7,7 @@ use super::{Change, names, reparse};
 use crate::lower::{Renamed, identifier, renamed, written_out};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, IndexKey, View, key, of_key};
+use planaria_catalog::{ColumnDefault, IndexKey, key, of_key};
 use planaria_ir::Output;
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind};
@@ -62,7 +62,8 @@ impl Change {
                 let mentioned = mention(&self.catalog, schema, name);
                 self.rename_in_views(&mentioned, &Renamed::Relation(schema, name), to, &message, |change| {
                     if let Some(view) = change.catalog.views.remove(&from) {
-                        change.catalog.views.insert(key(schema, to), View { name: to.to_owned(), ..view });
+                        change.view_moved(&from, &key(schema, to));
+                        change.catalog.views.insert(key(schema, to), view.renamed(schema, to));
                     }
                     Ok(())
                 })?;

@@ -8,7 +8,7 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
     Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Rights, Schema, TypeKind,
-    View, key, no_schema,
+    key, no_schema,
 };
 use planaria_syntax::ast::{Name, OwnedObject, RoleSpec};
 
@@ -256,7 +256,9 @@ impl Change {
                     return Err(already_there("relation", &view.name, to));
                 }
                 self.catalog.views.remove(from);
-                self.catalog.views.insert(key(to_id, &view.name), View { schema: to_id, ..view });
+                let name = view.name.clone();
+                self.view_moved(from, &key(to_id, &name));
+                self.catalog.views.insert(key(to_id, &name), view.renamed(to_id, &name));
             }
             Target::Sequence(id) => {
                 let name = schema.sequences[id.index()].as_ref().map_or(String::new(), |s| s.name.clone());

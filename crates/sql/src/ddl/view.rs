@@ -102,6 +102,9 @@ impl Change {
         view.check_option = options.check.flatten();
         view.security_invoker = options.security_invoker.unwrap_or(false);
         self.check_updatable(&view)?;
+        if view.rows.is_some() {
+            view.rows = Some(Box::new(self.rows_of_view(&view)?));
+        }
         self.catalog.views.insert(key, view);
         Ok("CREATE VIEW")
     }
@@ -170,6 +173,9 @@ impl Change {
                     }
                 }
             }
+        }
+        if new.rows.is_some() {
+            new.rows = Some(Box::new(self.rows_of_view(&new)?));
         }
         self.catalog.views.insert(view.key(), new);
         Ok(tag)

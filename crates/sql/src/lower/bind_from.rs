@@ -156,7 +156,9 @@ impl Lowerer<'_> {
                 e.fields_mut().position = Some(position);
                 e.context(format!("view \"{}\"", view.name))
             };
-            self.require_read(Object::View(key.clone()));
+            if !std::mem::take(&mut self.rights.unread) {
+                self.require_read(Object::View(key.clone()));
+            }
             self.note_relation(position, &name.parts, (view.schema, &view.name), alias.is_some());
             if self.expanding.contains(&key) {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);

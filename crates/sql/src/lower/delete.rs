@@ -3,6 +3,7 @@
 //! called row by row (`update::collected`).
 
 use super::bound::{Bound, Item};
+use super::instead::InsteadOf;
 use super::names::Names;
 use super::referential::Waiting;
 use super::update::once_each;
@@ -15,6 +16,9 @@ use planaria_syntax::ast::Delete;
 impl Lowerer<'_> {
     pub(super) fn describe_delete(&mut self, scope: &Scope, delete: &Delete) -> Result<Vec<Output>> {
         let changed = self.target(&delete.table, "delete")?;
+        if let Some(view) = changed.instead() {
+            return self.describe_instead(scope, view, &InsteadOf::delete(delete));
+        }
         let table = changed.table;
         let alias = delete.alias.as_deref().unwrap_or(changed.name());
         let mut level = Names::of(scope);
@@ -27,6 +31,9 @@ impl Lowerer<'_> {
 
     pub(super) fn emit_delete(&mut self, scope: &Scope, delete: &Delete, sink: &mut Sink<'_>) -> Result<Reg> {
         let changed = self.target(&delete.table, "delete")?;
+        if let Some(view) = changed.instead() {
+            return self.emit_instead(scope, view, &InsteadOf::delete(delete), sink);
+        }
         let table = changed.table;
         let alias = delete.alias.as_deref().unwrap_or(changed.name()).to_owned();
         let mut level = Names::of(scope);

@@ -252,14 +252,14 @@ impl Lowerer<'_> {
     }
 
     /// Whether each column can be given values, and is given one only.
-    fn check_given(&self, target: &Target<'_>, insert: &Insert, given: &[usize], is: &dyn Fn(usize) -> bool) -> Result<()> {
-        for i in (0..given.len()).filter(|i| is(*i)) {
+    fn check_given(&self, target: &Target<'_>, insert: &Insert, given: &[usize]) -> Result<()> {
+        for i in 0..given.len() {
             if given[i] == NOWHERE {
                 let columns = target.columns();
                 let name = insert.columns.get(i).map_or_else(|| columns[i].0, |(name, _)| name);
                 return Err(target.read_only(name));
             }
-            if (0..i).any(|other| is(other) && given[other] == given[i]) {
+            if given[..i].contains(&given[i]) {
                 let name = &target.table.columns[given[i]].name;
                 let message = format!("multiple assignments to same column \"{name}\"");
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message));
@@ -299,7 +299,7 @@ impl Lowerer<'_> {
             InsertSource::Query(query) => {
                 let mut bound = self.bind_level(level.inner(), query, true)?;
                 width(bound.columns.len(), given, query.position)?;
-                self.check_given(target, insert, given, &|_| true)?;
+                self.check_given(target, insert, given)?;
                 for (i, column) in given.iter().enumerate() {
                     let name = target.shown(*column);
                     let column = &table.columns[*column];
@@ -331,17 +331,15 @@ impl Lowerer<'_> {
         }
         let place = values.first().and_then(|r| r.get(given.len())).and_then(|e| e.as_ref());
         width(first, given, place.map_or(insert.table.position, |e| e.position))?;
+        self.check_given(target, insert, given)?;
         // Columns that are DEFAULT everywhere are as if they were not listed.
-        let identity = |c: usize| {
-            table.columns.get(c).is_some_and(|c| matches!(c.default, ColumnDefault::Identity { .. }))
-        };
+        let identity = |c: usize| matches!(table.columns[c].default, ColumnDefault::Identity { .. });
         let dropped: Vec<bool> = (0..first)
             .map(|i| {
                 values.iter().all(|r| r[i].is_none())
                     || insert.overriding == Some(false) && identity(given[i])
             })
             .collect();
-        self.check_given(target, insert, given, &|i| !dropped[i])?;
         let mut rows = Vec::with_capacity(values.len());
         for row in values {
             let mut bound = Vec::with_capacity(row.len());
@@ -507,6 +505,16 @@ impl Lowerer<'_> {
         let none: Values = vec![None; table.columns.len()];
         let proposed: Values = regs.iter().copied().map(Some).collect();
         let inserted = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &proposed };
+        if row.target.instead().is_some() {
+            return self.before_row(table, &inserted, &mut |l, new, _| {
+                l.rel_mut(row.shadow).regs = new.clone();
+                l.available.push(row.shadow);
+                l.count_row(count, row.single);
+                let done = l.give(returning, sink);
+                l.available.pop();
+                done
+            });
+        }
         self.before_row(table, &inserted, &mut |l, new, assigned| {
             let (mut regs, mut nullable) = (regs.clone(), nullable.clone());
             for column in assigned {
@@ -553,6 +561,7 @@ impl Lowerer<'_> {
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
+            l.check_views(table, row.checks, &mut |_| values.clone())?;
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
                 l.check_match(table, key, &parents)?;
@@ -569,7 +578,7 @@ impl Lowerer<'_> {
                     .collect();
                 l.check_parent(table, key, &parents, &maybe_null)?;
             }
-            l.check_views(table, row.checks, &mut |_| values.clone())
+            Ok(())
         };
         let none: Values = vec![None; table.columns.len()];
         let inserted = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &values };

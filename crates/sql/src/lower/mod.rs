@@ -47,6 +47,7 @@ mod functions;
 mod generated;
 mod immutable;
 mod insert;
+mod instead;
 mod json;
 mod json_records;
 pub(crate) mod known;
@@ -96,7 +97,7 @@ pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{table_of_type, unknown as unknown_type};
 pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
-pub(crate) use updatable::updatable;
+pub use updatable::updatable;
 pub use with_changes::changes_in_with;
 
 use bind_call::Collector;

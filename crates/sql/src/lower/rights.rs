@@ -47,6 +47,8 @@ pub(super) struct Rights<'c> {
     read: Vec<RelId>,
     /// FOR UPDATE is in force for the relations of FROM.
     pub locked: bool,
+    /// The next view of a FROM is one whose rows are changed: they are read where its columns are named.
+    pub unread: bool,
     /// A statement changes rows through a view: its columns are expressions.
     pub through_view: bool,
 }
@@ -58,6 +60,10 @@ impl Rights<'_> {
     }
     pub fn set_view_owner(&mut self, role: Option<RoleId>) {
         self.view_owner = role;
+    }
+    /// Whether columns of one of these were named.
+    pub fn reads_any(&self, rels: &[RelId]) -> bool {
+        rels.iter().any(|rel| self.read.contains(rel))
     }
     /// How many relations are known to be read.
     pub fn reads(&self) -> usize {

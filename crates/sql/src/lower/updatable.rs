@@ -18,7 +18,7 @@ use super::names::{Names, Source, SourceColumn};
 use super::types::CastContext;
 use super::{Lowerer, Scope};
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
-use planaria_catalog::{Catalog, CheckOption, Object, Privileges, Table, View};
+use planaria_catalog::{Catalog, CheckOption, Object, Privileges, Table, TriggerEvent, View};
 use planaria_ir::{ErrorFields, ProgramKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{ExprKind, Name, Query, QueryBody, Select, TableAlias, TableRef};
@@ -29,6 +29,8 @@ pub(super) struct Target<'c> {
     verb: Verb,
     /// The views, from the one that the statement names.
     layers: Vec<Layer<'c>>,
+    /// A view whose triggers do what is to be done: its rows are the table.
+    instead: Option<&'c View>,
 }
 
 /// A view between a statement and its table.
@@ -67,6 +69,13 @@ impl Verb {
             Verb::Insert => Privileges::INSERT,
             Verb::Update => Privileges::UPDATE,
             Verb::Delete => Privileges::DELETE,
+        }
+    }
+    fn event(self) -> TriggerEvent {
+        match self {
+            Verb::Insert => TriggerEvent::Insert,
+            Verb::Update => TriggerEvent::Update,
+            Verb::Delete => TriggerEvent::Delete,
         }
     }
     fn phrase(self) -> &'static str {
@@ -173,6 +182,10 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
             break table;
         }
         view = home.view(wanted).ok_or_else(|| verb.refused(all[all.len() - 1].view, NO_SINGLE))?;
+        if view.rows.as_deref().is_some_and(|rows| rows.fires_before(verb.event())) {
+            let what = format!("view \"{}\" has INSTEAD OF triggers, and is changed through another view", view.name);
+            return Err(Error::unsupported(what, "Change that view itself, or give this one triggers of its own."));
+        }
     };
     let mut l = Lowerer::new(catalog, "view", ProgramKind::Statement);
     let rel = l.table_rel(table.id, &table.name);
@@ -184,9 +197,9 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
     Ok((all, table))
 }
 
-/// Whether a view takes INSERT, and UPDATE and DELETE; the columns that it takes values for.
-pub(crate) fn updatable(catalog: &Catalog, view: &View) -> Result<Vec<bool>> {
-    let (layers, _) = layers(catalog, view, Verb::Update)?;
+/// Which columns of a view take values; 55000 for a view that nobody writes through.
+pub fn updatable(catalog: &Catalog, view: &View) -> Result<Vec<bool>> {
+    let (layers, _) = layers(catalog, view, Verb::Delete)?;
     Ok(layers[0].columns.iter().map(|c| c.column.is_ok()).collect())
 }
 
@@ -199,12 +212,17 @@ pub(super) struct ViewCheck {
 impl<'c> Target<'c> {
     /// A table that is named itself.
     pub fn table(table: &'c Table) -> Target<'c> {
-        Target { table, verb: Verb::Update, layers: Vec::new() }
+        Target { table, verb: Verb::Update, layers: Vec::new(), instead: None }
     }
 
     /// What the statement calls it.
     pub fn name(&self) -> &'c str {
         self.layers.first().map_or(&self.table.name, |layer| &layer.view.name)
+    }
+
+    /// The view whose triggers do what is to be done.
+    pub fn instead(&self) -> Option<&'c View> {
+        self.instead
     }
 
     /// Whether it is reached through views.
@@ -263,29 +281,32 @@ impl<'c> Target<'c> {
             layer.columns.iter().filter(of).find_map(|c| layer.view.defaults.get(&c.name))
         }).map(String::as_str)
     }
-
-    /// For ON CONFLICT DO UPDATE.
-    pub fn set_verb(&mut self, verb: Verb) {
-        self.verb = verb;
-    }
 }
 
 impl<'c> Lowerer<'c> {
     /// A view that a statement is to change: what it changes.
     pub(super) fn view_target(&mut self, view: &'c View, verb: &str, position: u32) -> Result<Target<'c>> {
         let verb = Verb::named(verb);
+        if let Some(rows) = view.rows.as_deref().filter(|rows| rows.fires_before(verb.event())) {
+            let target = Target { table: rows, verb, layers: Vec::new(), instead: Some(view) };
+            self.require_target(&target, verb.privilege());
+            return Ok(target);
+        }
         let foreign = |mut e: Error| {
             e.fields_mut().position = Some(position);
             e
         };
         let (layers, table) = layers(self.catalog, view, verb).map_err(foreign)?;
-        let target = Target { table, verb, layers };
+        let target = Target { table, verb, layers, instead: None };
         self.require_target(&target, verb.privilege());
         Ok(target)
     }
 
     /// Any of these privileges is needed on a target: on the view, and for its owner on what is behind it.
     pub(super) fn require_target(&mut self, target: &Target<'_>, any_of: Privileges) {
+        if let Some(view) = target.instead {
+            return self.require(Object::View(view.key()), any_of);
+        }
         let before = self.rights.view_owner();
         for layer in &target.layers {
             self.require(Object::View(layer.view.key()), any_of);
@@ -379,6 +400,15 @@ impl<'c> Lowerer<'c> {
                 self.coerce(e, &target.table.columns[column].ty, CastContext::Assignment)
             }
             None => self.default_value(target.table, column, position),
+        }
+    }
+
+    /// What SET .. = DEFAULT says: of a view without a default, NULL.
+    pub(super) fn update_default(&mut self, target: &Target<'_>, column: usize, position: u32) -> Result<Bound> {
+        let of_view = target.layers.first().map(|layer| layer.view.defaults.get(target.shown(column)));
+        match of_view {
+            Some(None) => Ok(Bound::null(target.table.columns[column].ty.clone(), position)),
+            _ => self.target_default(target, column, position),
         }
     }
 

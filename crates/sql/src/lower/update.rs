@@ -11,6 +11,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::constraint::Values;
+use super::instead::InsteadOf;
 use super::names::Names;
 use super::plan::{JoinPlan, Source};
 use super::referential::Waiting;
@@ -30,7 +31,7 @@ pub(super) struct Multiple {
 
 impl Multiple {
     /// An expression that asks what the subquery asks.
-    fn probe(&self) -> Bound {
+    pub(super) fn probe(&self) -> Bound {
         Bound::new(BoundKind::Exists(Box::new(self.query.clone())), Type::Bool, 0)
     }
 }
@@ -48,6 +49,9 @@ struct Found<'a> {
 impl Lowerer<'_> {
     pub(super) fn describe_update(&mut self, scope: &Scope, update: &Update) -> Result<Vec<Output>> {
         let changed = self.target(&update.table, "update")?;
+        if let Some(view) = changed.instead() {
+            return self.describe_instead(scope, view, &InsteadOf::update(update));
+        }
         let table = changed.table;
         let alias = update.alias.as_deref().unwrap_or(changed.name());
         let mut level = Names::of(scope);
@@ -60,6 +64,9 @@ impl Lowerer<'_> {
 
     pub(super) fn emit_update(&mut self, scope: &Scope, update: &Update, sink: &mut Sink<'_>) -> Result<Reg> {
         let changed = self.target(&update.table, "update")?;
+        if let Some(view) = changed.instead() {
+            return self.emit_instead(scope, view, &InsteadOf::update(update), sink);
+        }
         let table = changed.table;
         let alias = update.alias.as_deref().unwrap_or(changed.name()).to_owned();
         let mut level = Names::of(scope);
@@ -302,7 +309,7 @@ impl Lowerer<'_> {
             }
             let Some(value) = &assignment.value else {
                 for (column, position) in columns {
-                    set.push((column, self.target_default(target, column, position)?));
+                    set.push((column, self.update_default(target, column, position)?));
                 }
                 continue;
             };
