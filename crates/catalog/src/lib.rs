@@ -404,7 +404,7 @@ pub struct Sequence {
 }
 
 /// A view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// Its schema.
     #[serde(default)]

@@ -299,7 +299,9 @@ impl Catalog {
         let each = &mut |object| all.push(object);
         self.tables.iter().flatten().for_each(|t| of_table(t, each));
         self.sequences.iter().flatten().for_each(|s| of_sequence(s, each));
-        self.views.keys().for_each(|name| self.views.get(name).into_iter().for_each(|view| of_view(name, view, each)));
+        self.views
+            .keys()
+            .for_each(|name| self.views.get(name).into_iter().for_each(|view| of_view(name, view, each)));
         self.procedures.iter().for_each(|p| of_routine(p, each));
         self.types.iter().flatten().for_each(|t| of_type(t, each));
         self.roles.iter().flatten().for_each(|r| of_role(r, each));

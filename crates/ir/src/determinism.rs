@@ -164,8 +164,7 @@ impl Question {
         match self {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
             | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | Updatable
-            | RuleDef
-            | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
+            | RuleDef | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify => Determinism::Deterministic,
             ListeningChannels | NotificationUsage | TriggerDepth | HasPrivilege | HasRole | RelationSize
             | DatabaseSize | Setting | SetSetting | CancelClient | TerminateClient | ReloadSettings

@@ -9,7 +9,7 @@ use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, of_key, reg, system};
+use planaria_catalog::{Catalog, TriggerEvent, of_key, reg, system};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_ir::Question;

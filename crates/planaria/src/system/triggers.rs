@@ -35,7 +35,8 @@ fn arguments(trigger: &Trigger) -> Datum {
 /// `pg_trigger`: those of users. Foreign keys have none here.
 pub(super) fn triggers(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
-    let views = catalog.views.values().flat_map(|v| v.rows.as_deref().map(|rows| (catalog.view_oid(v), rows)));
+    let views =
+        catalog.views.values().flat_map(|v| v.rows.as_deref().map(|rows| (catalog.view_oid(v), rows)));
     let tables = catalog.tables.iter().flatten().map(|t| (catalog.table_oid(t.id), &**t));
     for (relation, table) in tables.chain(views) {
         for trigger in &table.triggers {

@@ -15,7 +15,8 @@ use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Index, IndexKey, Object, Table};
 use planaria_syntax::ast::{
-    AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
+    AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, SequenceOptions,
+    TypeName,
 };
 use std::collections::BTreeSet;
 

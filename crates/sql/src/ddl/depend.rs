@@ -1,8 +1,8 @@
 //! What depends on what. Dependencies are found by reading the definitions' text again; nothing is
 //! stored, so nothing can be stale. A routine's body is no dependency, as in PostgreSQL.
 
-use super::trigger::TriggersOf;
 use super::schema::mention;
+use super::trigger::TriggersOf;
 use super::{Change, reparse};
 use planaria_base::SchemaId;
 use planaria_base::oid::Oid;
@@ -394,10 +394,7 @@ impl Object {
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
             Object::Schema(id) => all = in_schema(catalog, *id, &own),
-            Object::Constraint(..)
-            | Object::Default(..)
-            | Object::Trigger(..)
-            | Object::ViewTrigger(..) => {}
+            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) | Object::ViewTrigger(..) => {}
         }
         all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)

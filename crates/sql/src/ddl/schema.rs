@@ -7,8 +7,8 @@ use super::{Change, names};
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
-    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Rights, Schema, TypeKind,
-    key, no_schema,
+    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Rights, Schema, TypeKind, key,
+    no_schema,
 };
 use planaria_syntax::ast::{Name, OwnedObject, RoleSpec};
 

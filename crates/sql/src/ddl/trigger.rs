@@ -8,8 +8,8 @@ use crate::lower::check_trigger_condition;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_catalog::oids::Object as Oid;
 use planaria_catalog::{
-    CheckTime, Column, ColumnDefault, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights, Table, Trigger,
-    TriggerEnabled, TriggerEvent, TriggerTime, View, Volatility,
+    CheckTime, Column, ColumnDefault, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights,
+    Table, Trigger, TriggerEnabled, TriggerEvent, TriggerTime, View, Volatility,
 };
 use planaria_syntax::ast::{CreateTrigger, Name, TriggerNames, TriggerTiming};
 
@@ -264,9 +264,9 @@ impl Change {
 
     pub(super) fn drop_trigger(&mut self, name: &str, table: &Name, if_exists: bool) -> Result<&'static str> {
         const TAG: &str = "DROP TRIGGER";
-        let found = self.triggers_of(table).map(|(on, relation, all)| {
-            (on, relation, all.iter().any(|t| t.name == name))
-        });
+        let found = self
+            .triggers_of(table)
+            .map(|(on, relation, all)| (on, relation, all.iter().any(|t| t.name == name)));
         let (on, relation, exists) = match found {
             Ok(found) => found,
             Err(error) if if_exists => {
@@ -297,7 +297,11 @@ impl Change {
     pub(super) fn rename_trigger(&mut self, name: &str, table: &Name, to: &str) -> Result<&'static str> {
         let (on, relation, all) = match self.triggers_of(table) {
             Ok(found) => found,
-            Err(_) => return Err(names::table(&self.catalog, table).err().unwrap_or_else(|| names::no_relation(table))),
+            Err(_) => {
+                return Err(names::table(&self.catalog, table)
+                    .err()
+                    .unwrap_or_else(|| names::no_relation(table)));
+            }
         };
         self.catalog.require_owner(self.actor.user, &on.object())?;
         if !all.iter().any(|t| t.name == name) {

@@ -158,8 +158,7 @@ impl Change {
             AlterView::Default { column, default } => {
                 let outputs = self.describe_kept(&super::reparse::query(&view.query)?)?;
                 let Some(at) = view.columns.iter().position(|c| c == column) else {
-                    let message =
-                        format!("column \"{column}\" of relation \"{}\" does not exist", view.name);
+                    let message = format!("column \"{column}\" of relation \"{}\" does not exist", view.name);
                     return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
                 };
                 match default {

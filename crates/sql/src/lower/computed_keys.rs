@@ -4,11 +4,11 @@
 //! key's expression is one over that column, in each row; with a condition of the index, in each row that meets it. So where a
 //! query demands that, whatever it says of the expression it says of the column.
 
-use super::updatable::Target;
 use super::Lowerer;
 use super::bound::{Bound, RelId, RelKind};
 use super::names::Names;
 use super::scope::Scope;
+use super::updatable::Target;
 use planaria_base::Result;
 use planaria_catalog::{IndexKey, Table};
 use planaria_syntax::ast::{Expr, IndexItem};
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
         for item in items {
             wanted.push(match item {
                 IndexItem::Column(name) => {
-                    let column = target.column(name, 0)?;
+                    let Some(column) = target.found(name, 0)? else { return Ok(false) };
                     self.column_of(rel, column)
                 }
                 IndexItem::Expression(expr, _) => self.outside("ON CONFLICT", |l| l.bind(&names, expr))?,

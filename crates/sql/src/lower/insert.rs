@@ -159,7 +159,8 @@ impl Lowerer<'_> {
         waiting.copied = insert.copied;
         let mut seen = None;
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
-            let row = Proposed { target: &target, checks: &checks, given: &given, values, shadow, single, certain };
+            let row =
+                Proposed { target: &target, checks: &checks, given: &given, values, shadow, single, certain };
             l.store(&row, conflict.as_ref(), &returning, count, &mut waiting, &mut seen, sink)
         };
         match &rows {
@@ -405,7 +406,7 @@ impl Lowerer<'_> {
             Some(ConflictTarget::Columns { items, predicate }) => {
                 for item in items {
                     if let IndexItem::Column(name) = item {
-                        target.column(name, on.position)?;
+                        target.found(name, on.position)?;
                     }
                 }
                 self.require_target(target, Privileges::SELECT);
@@ -466,7 +467,10 @@ impl Lowerer<'_> {
         }
         self.require_reads(target, existing);
         let checks = self.target_checks(target, existing)?;
-        Ok(Conflict { arbiters, update: Some(ConflictSet { existing, excluded, set, multiple, filter, checks }) })
+        Ok(Conflict {
+            arbiters,
+            update: Some(ConflictSet { existing, excluded, set, multiple, filter, checks }),
+        })
     }
 
     // ---- one row ----

@@ -166,7 +166,8 @@ impl Lowerer<'_> {
             l.emit(OpKind::Push { coll: list, values });
             Ok(())
         })?;
-        let mut columns: Vec<Reg> = kinds[..width].iter().map(|k| self.program.reg(k.clone(), None)).collect();
+        let mut columns: Vec<Reg> =
+            kinds[..width].iter().map(|k| self.program.reg(k.clone(), None)).collect();
         let was: Values = columns[..types.len()].iter().copied().map(Some).collect();
         let mut proposed = was.clone();
         for (column, reg) in named.iter().zip(&columns[types.len()..]) {

@@ -96,8 +96,8 @@ pub use statement::{explain_statement, lower_statement, lower_statement_rights};
 pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{table_of_type, unknown as unknown_type};
-pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
 pub use updatable::updatable;
+pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
 pub use with_changes::changes_in_with;
 
 use bind_call::Collector;

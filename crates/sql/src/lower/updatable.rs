@@ -183,8 +183,14 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
         }
         view = home.view(wanted).ok_or_else(|| verb.refused(all[all.len() - 1].view, NO_SINGLE))?;
         if view.rows.as_deref().is_some_and(|rows| rows.fires_before(verb.event())) {
-            let what = format!("view \"{}\" has INSTEAD OF triggers, and is changed through another view", view.name);
-            return Err(Error::unsupported(what, "Change that view itself, or give this one triggers of its own."));
+            let what = format!(
+                "view \"{}\" has INSTEAD OF triggers, and is changed through another view",
+                view.name
+            );
+            return Err(Error::unsupported(
+                what,
+                "Change that view itself, or give this one triggers of its own.",
+            ));
         }
     };
     let mut l = Lowerer::new(catalog, "view", ProgramKind::Statement);
@@ -276,10 +282,13 @@ impl<'c> Target<'c> {
 
     /// The default that a view has for a column of the table.
     fn default_text(&self, column: usize) -> Option<&str> {
-        self.layers.iter().find_map(|layer| {
-            let of = |c: &&ViewColumn| c.column == Ok(column);
-            layer.columns.iter().filter(of).find_map(|c| layer.view.defaults.get(&c.name))
-        }).map(String::as_str)
+        self.layers
+            .iter()
+            .find_map(|layer| {
+                let of = |c: &&ViewColumn| c.column == Ok(column);
+                layer.columns.iter().filter(of).find_map(|c| layer.view.defaults.get(&c.name))
+            })
+            .map(String::as_str)
     }
 }
 
@@ -393,7 +402,12 @@ impl<'c> Lowerer<'c> {
     }
 
     /// What a column of a target becomes when no value is given.
-    pub(super) fn target_default(&mut self, target: &Target<'_>, column: usize, position: u32) -> Result<Bound> {
+    pub(super) fn target_default(
+        &mut self,
+        target: &Target<'_>,
+        column: usize,
+        position: u32,
+    ) -> Result<Bound> {
         match target.default_text(column) {
             Some(text) => {
                 let e = self.bind_text(text, position)?;
@@ -404,7 +418,12 @@ impl<'c> Lowerer<'c> {
     }
 
     /// What SET .. = DEFAULT says: of a view without a default, NULL.
-    pub(super) fn update_default(&mut self, target: &Target<'_>, column: usize, position: u32) -> Result<Bound> {
+    pub(super) fn update_default(
+        &mut self,
+        target: &Target<'_>,
+        column: usize,
+        position: u32,
+    ) -> Result<Bound> {
         let of_view = target.layers.first().map(|layer| layer.view.defaults.get(target.shown(column)));
         match of_view {
             Some(None) => Ok(Bound::null(target.table.columns[column].ty.clone(), position)),
@@ -451,7 +470,12 @@ impl<'c> Lowerer<'c> {
         };
         let plain = |c: &SourceColumn| ViewColumn {
             name: c.name.clone(),
-            column: c.expr.as_column().filter(|(r, _)| *r == rel).map(|(_, i)| i).ok_or_else(Default::default),
+            column: c
+                .expr
+                .as_column()
+                .filter(|(r, _)| *r == rel)
+                .map(|(_, i)| i)
+                .ok_or_else(Default::default),
         };
         let mut known: Vec<ViewColumn> = source.columns.iter().map(plain).collect();
         let mut conditions = Vec::new();

@@ -142,7 +142,8 @@ impl Lowerer<'_> {
                         *reg = *new;
                     }
                 }
-                let done = l.check_changed(table, target, &checks, new).and_then(|()| l.give(&returning, sink));
+                let done =
+                    l.check_changed(table, target, &checks, new).and_then(|()| l.give(&returning, sink));
                 l.rel_mut(target).regs = old;
                 done
             })
@@ -302,6 +303,9 @@ impl Lowerer<'_> {
             for (name, position) in &assignment.columns {
                 let column = target.column(name, *position)?;
                 if set.iter().any(|(c, _)| *c == column) || columns.iter().any(|(c, _)| *c == column) {
+                    let again =
+                        assignments.iter().flat_map(|a| &a.columns).filter(|(n, _)| n == name).count() > 1;
+                    let name = if again { name } else { &table.columns[column].name };
                     let message = format!("multiple assignments to same column \"{name}\"");
                     return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(*position));
                 }

@@ -4,7 +4,8 @@ use planaria_base::Result;
 
 use super::parser::Parser;
 use crate::ast::{
-    AlterTable, ConstraintKind, DefaultsOf, Name, ObjectKind, OwnedObject, Position, SequenceOptions, StatementKind,
+    AlterTable, ConstraintKind, DefaultsOf, Name, ObjectKind, OwnedObject, Position, SequenceOptions,
+    StatementKind,
 };
 
 impl Parser<'_> {

@@ -71,8 +71,7 @@ impl Parser<'_> {
                         "local" => Some(CheckOption::Local),
                         "cascaded" => Some(CheckOption::Cascaded),
                         _ => {
-                            let message =
-                                format!("invalid value for enum option \"check_option\": {value}");
+                            let message = format!("invalid value for enum option \"check_option\": {value}");
                             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
                                 .with_detail("Valid values are \"local\" and \"cascaded\"."));
                         }

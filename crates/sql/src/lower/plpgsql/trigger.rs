@@ -199,7 +199,11 @@ pub(super) fn declare(
     let name = |t: &str| (Datum::Text(t.to_owned()), Type::NAME);
     let count = trigger.arguments.len() as i64;
     let relation = match table.id == View::ROWS {
-        true => l.catalog.views.get(&planaria_catalog::key(table.schema, &table.name)).map_or(0, |v| l.catalog.view_oid(v)),
+        true => l
+            .catalog
+            .views
+            .get(&planaria_catalog::key(table.schema, &table.name))
+            .map_or(0, |v| l.catalog.view_oid(v)),
         false => l.catalog.table_oid(table.id),
     };
     let relation = i64::from(relation);
