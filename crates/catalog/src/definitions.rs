@@ -360,6 +360,7 @@ mod tests {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             on_commit: Default::default(),
+            materialized: None,
             triggers: Vec::new(),
             generation: 0,
             rights: Rights::default(),

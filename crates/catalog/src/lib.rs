@@ -140,6 +140,9 @@ pub struct Table {
     /// Of a temporary table: what becomes of it when a transaction commits.
     #[serde(default)]
     pub on_commit: OnCommit,
+    /// Of a materialized view: whether it has been filled. Its query is in the view of the same name ([`View::stored`]).
+    #[serde(default)]
+    pub materialized: Option<bool>,
     /// Triggers, in the order of their names.
     #[serde(default)]
     pub triggers: Vec<Trigger>,
@@ -415,6 +418,9 @@ pub struct View {
     pub columns: Vec<String>,
     /// Its query, as text.
     pub query: String,
+    /// It is the query of a materialized view: its rows are those of the table of the same name, to which names lead.
+    #[serde(default)]
+    pub stored: bool,
     /// WITH CHECK OPTION
     #[serde(default)]
     pub check_option: Option<CheckOption>,
@@ -600,9 +606,20 @@ impl Catalog {
     pub fn view<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&View> {
         let Wanted { schema, local } = wanted.into();
         match schema {
-            Some(schema) => self.views.get(&key(schema, local)),
-            None => self.path().schemas().iter().find_map(|s| self.views.get(&key(*s, local))),
+            Some(schema) => self.views.get(&key(schema, local)).filter(|v| !v.stored),
+            None => {
+                let mut schemas = self.path().schemas().iter();
+                schemas.find_map(|s| self.views.get(&key(*s, local)).filter(|v| !v.stored))
+            }
         }
+    }
+    /// Views that are not materialized.
+    pub fn plain_views(&self) -> impl Iterator<Item = &View> {
+        self.views.values().filter(|v| !v.stored)
+    }
+    /// The query of a materialized view.
+    pub fn stored_view(&self, table: &Table) -> Option<&View> {
+        self.views.get(&key(table.schema, &table.name)).filter(|v| v.stored && table.materialized.is_some())
     }
     /// A sequence by name.
     pub fn sequence<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&Sequence> {
@@ -801,6 +818,7 @@ impl View {
             name,
             columns,
             query,
+            stored: false,
             check_option: None,
             security_invoker: false,
             defaults: BTreeMap::new(),

@@ -189,8 +189,11 @@ fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {
 }
 
 fn of_view(name: &str, view: &View, each: &mut dyn FnMut(Object)) {
-    each(Object::View(name.to_owned()));
     each(Object::Rule(name.to_owned()));
+    if view.stored {
+        return;
+    }
+    each(Object::View(name.to_owned()));
     each(Object::RowType(name.to_owned()));
     each(Object::RowTypeArray(name.to_owned()));
     view.triggers().iter().for_each(|t| each(Object::ViewTrigger(name.to_owned(), t.name.clone())));
@@ -328,7 +331,10 @@ impl Catalog {
     }
     /// The OID of a view.
     pub fn view_oid(&self, view: &View) -> Oid {
-        self.oids.of(&Object::View(view.key()))
+        match self.table((view.schema, view.name.as_str())).filter(|_| view.stored) {
+            Some(table) => self.table_oid(table.id),
+            None => self.oids.of(&Object::View(view.key())),
+        }
     }
     /// The OID of a sequence.
     pub fn sequence_oid(&self, id: SequenceId) -> Oid {

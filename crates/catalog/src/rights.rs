@@ -434,7 +434,7 @@ impl Catalog {
         all.extend(sequences().filter(|s| s.owner.is_none()).map(|s| Object::Sequence(s.id)));
         let routines = self.procedures.iter().filter(|p| p.current).map(|p| Object::Routine(p.id));
         all.extend(routines);
-        all.extend(self.views.keys().cloned().map(Object::View));
+        all.extend(self.plain_views().map(|v| Object::View(v.key())));
         all.extend(self.types.iter().flatten().map(|t| Object::Type(t.id)));
         all
     }

@@ -36,6 +36,13 @@ SELECT n.nspname AS schemaname, c.relname AS viewname, pg_get_userbyid(c.relowne
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'v';
 
+-- view pg_catalog.pg_matviews
+SELECT n.nspname AS schemaname, c.relname AS matviewname, pg_get_userbyid(c.relowner) AS matviewowner,
+       NULL AS tablespace, c.relhasindex AS hasindexes, c.relispopulated AS ispopulated,
+       pg_get_viewdef(c.oid) AS definition
+FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'm';
+
 -- view pg_catalog.pg_indexes
 SELECT n.nspname AS schemaname, c.relname AS tablename, i.relname AS indexname,
        pg_get_indexdef(i.oid) AS indexdef

@@ -293,6 +293,10 @@ fn view_definition(catalog: &Catalog, oid: Oid) -> Option<String> {
     }
     match catalog.oids.object(oid)? {
         Object::View(name) => catalog.views.get(name).map(|view| definitions::view(catalog, view)),
+        Object::Table(id) => {
+            let table = catalog.tables.get(id.index())?.as_deref()?;
+            catalog.stored_view(table).map(|view| definitions::view(catalog, view))
+        }
         _ => None,
     }
 }
@@ -303,6 +307,7 @@ fn updatable(catalog: &Catalog, oid: Oid, triggers: bool, (known, column): (bool
     const INSERT: i64 = 8;
     const DELETE: i64 = 16;
     let all = match catalog.oids.object(oid) {
+        Some(Object::Table(id)) if catalog.table_by_id(*id).materialized.is_some() => 0,
         Some(Object::Table(_)) => UPDATE | INSERT | DELETE,
         Some(Object::View(name)) => {
             let view = catalog.views.get(name)?;

@@ -74,7 +74,11 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         let amount = facts.stock.amount(table.id);
         let referenced = catalog.references_to(table.id).next().is_some();
         rows.add(|r| {
-            class(r, catalog.table_oid(table.id), &table.name, 'r', table.visible().count());
+            let kind = if table.materialized.is_some() { 'm' } else { 'r' };
+            class(r, catalog.table_oid(table.id), &table.name, kind, table.visible().count());
+            if let Some(populated) = table.materialized {
+                r.set("relispopulated", populated).set("relhasrules", true);
+            }
             owned(r, catalog, &table.rights);
             in_schema(r, catalog, table.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
@@ -107,7 +111,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             r.set("reltuples", 1.0).set("relpages", 1);
         });
     }
-    for view in catalog.views.values() {
+    for view in catalog.plain_views() {
         rows.add(|r| {
             class(r, catalog.view_oid(view), &view.name, 'v', view_columns(catalog, view).len());
             owned(r, catalog, &view.rights);
@@ -198,7 +202,7 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
             });
         }
     }
-    for view in catalog.views.values() {
+    for view in catalog.plain_views() {
         let oid = catalog.view_oid(view);
         for (i, (name, ty)) in view_columns(catalog, view).iter().enumerate() {
             add(oid, i, name, ty, &mut |r| {

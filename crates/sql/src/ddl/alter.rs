@@ -88,6 +88,7 @@ impl Change {
         };
         let id = table.id;
         self.catalog.require_owner(self.actor.user, &Object::Table(id))?;
+        actions.iter().try_for_each(|action| super::materialized::refuse_action(table, action))?;
         let mut rewrite = Rewrite::of(table);
         for action in actions {
             self.action(id, action, &mut rewrite)?;
@@ -561,7 +562,8 @@ impl Change {
             let refs = References::of_view(view)?;
             if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {
                 let message = "cannot alter type of a column used by a view or rule";
-                let detail = format!("rule _RETURN on view {} depends on column \"{name}\"", view.name);
+                let kind = if view.stored { "materialized view" } else { "view" };
+                let detail = format!("rule _RETURN on {kind} {} depends on column \"{name}\"", view.name);
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
             }
         }

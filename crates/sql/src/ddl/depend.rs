@@ -187,6 +187,9 @@ impl Object {
         };
         let column = |t: &TableId, c: &ColumnId| catalog.table_by_id(*t).columns[c.index()].name.clone();
         match self {
+            Object::Table(id) if catalog.table_by_id(*id).materialized.is_some() => {
+                format!("materialized view {}", table(id))
+            }
             Object::Table(id) => format!("table {}", table(id)),
             Object::View(key) => {
                 let (schema, name) = of_key(key);
@@ -346,7 +349,7 @@ impl Object {
                 }
                 for view in catalog.views.values() {
                     if References::of_view(view)?.functions.contains(name) {
-                        all.push((Object::View(view.key()), own.clone()));
+                        all.push((of_view(catalog, view), own.clone()));
                     }
                 }
                 for table in tables() {
@@ -480,7 +483,7 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
     }
     for view in catalog.views.values() {
         if References::of_view(view)?.types.contains(name) {
-            all.push((Object::View(view.key()), own.to_owned()));
+            all.push((of_view(catalog, view), own.to_owned()));
         }
     }
     all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
@@ -512,7 +515,7 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
 /// What is in a schema, but for what goes with something of it.
 fn in_schema(catalog: &Catalog, id: SchemaId, own: &str) -> Vec<(Object, String)> {
     let tables = catalog.tables.iter().flatten().filter(|t| t.schema == id).map(|t| Object::Table(t.id));
-    let views = catalog.views.values().filter(|v| v.schema == id).map(|v| Object::View(v.key()));
+    let views = catalog.plain_views().filter(|v| v.schema == id).map(|v| Object::View(v.key()));
     let sequences = catalog.sequences.iter().flatten().filter(|s| s.schema == id && s.owner.is_none());
     let sequences = sequences.filter(|s| !s.hidden).map(|s| Object::Sequence(s.id));
     let routines = catalog.procedures.iter().filter(|p| p.current && p.schema == id);
@@ -534,6 +537,14 @@ fn text_age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
     (of, 0)
 }
 
+/// A view as something that depends; a materialized one is its table.
+fn of_view(catalog: &Catalog, view: &View) -> Object {
+    match catalog.table((view.schema, view.name.as_str())).filter(|_| view.stored) {
+        Some(table) => Object::Table(table.id),
+        None => Object::View(view.key()),
+    }
+}
+
 /// Views whose query mentions a relation.
 fn views_on(
     catalog: &Catalog,
@@ -545,7 +556,7 @@ fn views_on(
     for view in catalog.views.values() {
         let refs = References::of_view(view)?;
         if refs.relations.contains(relation) && also(&refs) {
-            all.push((Object::View(view.key()), own.to_owned()));
+            all.push((of_view(catalog, view), own.to_owned()));
         }
     }
     Ok(())

@@ -30,6 +30,7 @@ impl Change {
             ObjectKind::Table => "ALTER TABLE",
             ObjectKind::Index => "ALTER INDEX",
             ObjectKind::View => "ALTER VIEW",
+            ObjectKind::MaterializedView => "ALTER MATERIALIZED VIEW",
             ObjectKind::Sequence => "ALTER SEQUENCE",
             ObjectKind::Schema => return Err(Error::internal("a schema is no relation")),
         };
@@ -93,6 +94,7 @@ impl Change {
         self.rename_in_views(&mentioned, &Renamed::Relation(schema, &from), to, &message, |change| {
             change.rewrite_checks(id, &What::Table(&from), to)?;
             change.table_mut(id).name = to.to_owned();
+            change.stored_view_moved(id, &key(schema, &from));
             Ok(())
         })
     }

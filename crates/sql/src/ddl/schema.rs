@@ -190,6 +190,7 @@ impl Change {
                 let tag = match kind {
                     Kind::Table => "ALTER TABLE",
                     Kind::View => "ALTER VIEW",
+                    Kind::MaterializedView => "ALTER MATERIALIZED VIEW",
                     Kind::Sequence => "ALTER SEQUENCE",
                     Kind::Index | Kind::Schema => {
                         let hint = "An index is in the schema of its table.";
@@ -241,6 +242,7 @@ impl Change {
                 let sequences: Vec<_> = schema.sequences_of(*id).map(|s| s.id).collect();
                 drop(all);
                 self.table_mut(*id).schema = to_id;
+                self.stored_view_moved(*id, &key(table.schema, &table.name));
                 for id in sequences {
                     if let Some(sequence) = &mut self.catalog.sequences[id.index()] {
                         sequence.schema = to_id;

@@ -108,6 +108,10 @@ impl Change {
                 .at(create.table.position))
         };
         if let Some(table) = self.catalog.table(local) {
+            if table.materialized.is_some() {
+                let message = format!("relation \"{}\" cannot have triggers", table.name);
+                return wrong(message, "This operation is not supported for materialized views.");
+            }
             if create.timing == TriggerTiming::InsteadOf {
                 let message = format!("\"{}\" is a table", table.name);
                 return wrong(message, "Tables cannot have INSTEAD OF triggers.");
@@ -156,6 +160,7 @@ impl Change {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             on_commit: planaria_catalog::OnCommit::PreserveRows,
+            materialized: None,
             triggers: view.triggers().to_vec(),
             generation: 0,
             rights: Rights::default(),

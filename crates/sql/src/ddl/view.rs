@@ -24,7 +24,7 @@ impl Change {
     }
 
     /// Whether a query names a temporary relation.
-    fn reads_temporary(&self, query: &Query) -> bool {
+    pub(super) fn reads_temporary(&self, query: &Query) -> bool {
         let mut found = false;
         visit::query(query, &mut |node| {
             if let Node::Relation(name) = node {
@@ -76,7 +76,7 @@ impl Change {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
             }
         }
-        if let Some(old) = self.catalog.views.get(&key) {
+        if let Some(old) = self.catalog.views.get(&key).filter(|v| !v.stored) {
             if !or_replace {
                 return Err(names::relation_exists(local));
             }
@@ -114,7 +114,7 @@ impl Change {
         if view.check_option.is_none() {
             return Ok(());
         }
-        match crate::lower::updatable(&self.catalog.ready(), view) {
+        match crate::lower::writable(&self.catalog.ready(), view) {
             Err(e) if e.sqlstate() == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
                 let message = "WITH CHECK OPTION is supported only on automatically updatable views";
                 let refused = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
@@ -123,7 +123,7 @@ impl Change {
                     None => refused,
                 })
             }
-            other => other.map(|_| ()),
+            other => other,
         }
     }
 
@@ -202,7 +202,7 @@ fn replaceable(old: &View, old_types: &[Output], new: &[String], outputs: &[Outp
 }
 
 /// `$1` and INTO have no place in a view.
-fn refuse_parameters(query: &Query) -> Result<()> {
+pub(super) fn refuse_parameters(query: &Query) -> Result<()> {
     if let QueryBody::Select(select) = &query.body
         && let Some(into) = &select.into
     {

@@ -36,6 +36,10 @@ impl<'c> Lowerer<'c> {
         };
         let table = self.catalog.located(self.meant(name).map_err(no_schema)?);
         if let Some(table) = self.catalog.table(table) {
+            if table.materialized.is_some() {
+                let message = format!("cannot change materialized view \"{}\"", table.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
             let privilege = match verb {
                 "insert" => Privileges::INSERT,
                 "delete" => Privileges::DELETE,

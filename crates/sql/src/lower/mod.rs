@@ -97,6 +97,7 @@ pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{table_of_type, unknown as unknown_type};
 pub use updatable::updatable;
+pub(crate) use updatable::writable;
 pub(crate) use view_text::{Renamed, identifier, renamed, written_out};
 pub use with_changes::changes_in_with;
 

@@ -209,6 +209,11 @@ pub fn updatable(catalog: &Catalog, view: &View) -> Result<Vec<bool>> {
     Ok(layers[0].columns.iter().map(|c| c.column.is_ok()).collect())
 }
 
+/// 55000 for a view that rows cannot be stored through.
+pub(crate) fn writable(catalog: &Catalog, view: &View) -> Result<()> {
+    layers(catalog, view, Verb::Insert).map(|_| ())
+}
+
 /// Conditions that a stored row must meet: a view's.
 pub(super) struct ViewCheck {
     view: String,

@@ -522,6 +522,17 @@ pub enum StatementKind {
         query: Box<Query>,
         query_text: String,
     },
+    /// CREATE MATERIALIZED VIEW; `query_text` is the query's text
+    CreateMaterialized {
+        name: Name,
+        if_not_exists: bool,
+        columns: Vec<String>,
+        query: Box<Query>,
+        query_text: String,
+        with_data: bool,
+    },
+    /// REFRESH MATERIALIZED VIEW
+    Refresh { name: Name, concurrently: bool, with_data: bool },
     /// ALTER VIEW, but for names and owners
     AlterView { name: Name, if_exists: bool, action: AlterView },
     /// CREATE SEQUENCE
@@ -677,6 +688,8 @@ pub enum ObjectKind {
     Index,
     /// VIEW
     View,
+    /// MATERIALIZED VIEW
+    MaterializedView,
     /// SEQUENCE
     Sequence,
     /// SCHEMA

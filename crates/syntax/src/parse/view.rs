@@ -39,6 +39,48 @@ impl Parser<'_> {
         Ok(StatementKind::CreateView { name, or_replace, columns, options, query, query_text })
     }
 
+    /// `CREATE MATERIALIZED VIEW ..`, from MATERIALIZED on
+    pub(crate) fn create_materialized(&mut self) -> Result<StatementKind> {
+        self.expect_words(&["materialized", "view"])?;
+        let if_not_exists = self.eat_words(&["if", "not", "exists"]);
+        let name = self.new_relation(false)?;
+        let columns = match self.at_kind(Kind::LeftParen) {
+            true => self.paren_names()?,
+            false => Vec::new(),
+        };
+        if self.at_word("with") {
+            self.storage_parameters()?;
+        }
+        if self.at_any(&["using", "tablespace"]) {
+            let what = format!("{} in CREATE MATERIALIZED VIEW", self.word().as_str().to_uppercase());
+            return self.unsupported(&what, self.position());
+        }
+        self.expect_word("as")?;
+        let start = self.position();
+        let query = Box::new(self.query()?);
+        let query_text = self.text_since(start).to_owned();
+        let with_data = self.with_data();
+        Ok(StatementKind::CreateMaterialized { name, if_not_exists, columns, query, query_text, with_data })
+    }
+
+    /// `[WITH [NO] DATA]`
+    fn with_data(&mut self) -> bool {
+        let without = self.eat_words(&["with", "no", "data"]);
+        if !without {
+            self.eat_words(&["with", "data"]);
+        }
+        !without
+    }
+
+    /// `REFRESH MATERIALIZED VIEW ..`
+    pub(crate) fn refresh(&mut self) -> Result<StatementKind> {
+        self.expect_words(&["refresh", "materialized", "view"])?;
+        let concurrently = self.eat_word("concurrently");
+        let name = self.qualified_name()?;
+        let with_data = self.with_data();
+        Ok(StatementKind::Refresh { name, concurrently, with_data })
+    }
+
     /// `(name [= value], ..)`; `set`: with values.
     fn view_options(&mut self, set: bool) -> Result<ViewOptions> {
         let mut options = ViewOptions::default();

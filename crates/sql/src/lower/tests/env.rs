@@ -52,6 +52,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                 id,
                 schema: Default::default(),
                 on_commit: Default::default(),
+                materialized: None,
                 name: name.clone(),
                 columns: Vec::new(),
                 indexes: Vec::new(),
