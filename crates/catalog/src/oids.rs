@@ -189,11 +189,14 @@ fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {
 }
 
 fn of_view(name: &str, view: &View, each: &mut dyn FnMut(Object)) {
+    if !view.stored {
+        each(Object::View(name.to_owned()));
+    }
     each(Object::Rule(name.to_owned()));
+    // Names lead to its table.
     if view.stored {
         return;
     }
-    each(Object::View(name.to_owned()));
     each(Object::RowType(name.to_owned()));
     each(Object::RowTypeArray(name.to_owned()));
     view.triggers().iter().for_each(|t| each(Object::ViewTrigger(name.to_owned(), t.name.clone())));

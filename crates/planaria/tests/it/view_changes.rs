@@ -6,6 +6,8 @@ use planaria::{LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 
 const SCHEMA: &str = "
+    CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
+    CREATE SEQUENCE s;
     CREATE TABLE account (id int PRIMARY KEY, owner text NOT NULL, balance int NOT NULL DEFAULT 5, open bool NOT NULL DEFAULT true);
     CREATE VIEW opened AS SELECT id, owner, balance, balance * 2 AS twice FROM account WHERE open;
     CREATE VIEW rich AS SELECT id, balance AS b FROM opened WHERE balance >= 0 WITH CHECK OPTION;
@@ -79,6 +81,44 @@ fn every_scheme_changes_the_same_rows() {
         for scheme in Scheme::ALL.iter().copied() {
             let db = open(scheme);
             assert_eq!(db.digests().expect("reads"), digests, "{kind:?}, {scheme:?}");
+            db.check().expect("rows and indexes agree");
+        }
+    }
+}
+
+#[test]
+fn materialized_views_come_back_as_they_were() {
+    for kind in [LogKind::Command, LogKind::Logical] {
+        let disk = SimDisk::new(13);
+        let open = |scheme: Scheme| {
+            let options = Options::new().log(kind).recovery(scheme).recovery_threads(2);
+            options.open_device(disk.device()).unwrap_or_else(|e| panic!("{kind:?}, {scheme:?}: {e:?}"))
+        };
+        let script = "
+            CREATE TABLE sale (id int PRIMARY KEY, shop int NOT NULL, amount int NOT NULL);
+            CREATE PROCEDURE sell(p_id int, p_shop int, p_amount int) LANGUAGE plpgsql AS $$
+            BEGIN INSERT INTO sale VALUES (p_id, p_shop, p_amount); END $$;
+            CREATE MATERIALIZED VIEW totals AS SELECT shop, sum(amount) AS total FROM sale GROUP BY shop;
+            CREATE UNIQUE INDEX totals_shop ON totals (shop);
+            CREATE MATERIALIZED VIEW unfilled AS SELECT * FROM totals WITH NO DATA;";
+        let db = open(Scheme::Clr);
+        db.execute_script(script).expect("runs");
+        for id in 0..30 {
+            db.call("sell", (id, id % 4, id * 10)).expect("sells");
+            if id % 10 == 5 {
+                db.execute("REFRESH MATERIALIZED VIEW totals", ()).expect("refreshes");
+            }
+        }
+        let text = "SELECT string_agg(shop || ':' || total, ' ' ORDER BY shop) FROM totals";
+        let totals = db.query(text, ()).expect("rows")[0].get::<String>(0).expect("a text");
+        assert_eq!(totals, "0:840 1:910 2:720 3:780");
+        let digests = db.digests().expect("reads");
+        db.close().expect("closes");
+        for scheme in Scheme::ALL.iter().copied() {
+            let db = open(scheme);
+            assert_eq!(db.digests().expect("reads"), digests, "{kind:?}, {scheme:?}");
+            let error = db.query("SELECT * FROM unfilled", ()).expect_err("has no rows");
+            assert_eq!(error.sqlstate().as_str(), "55000");
             db.check().expect("rows and indexes agree");
         }
     }

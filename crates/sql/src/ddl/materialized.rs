@@ -101,19 +101,17 @@ impl Change {
         let Some((table, populated)) = table.and_then(|t| t.materialized.map(|populated| (t, populated)))
         else {
             if self.catalog.relation_exists(local) {
-                let is_table = self.catalog.table(local).is_some();
-                let what = if is_table { "a materialized view" } else { "a table or materialized view" };
-                let message = format!("\"{local}\" is not {what}");
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                let (state, what) = match self.catalog.table(local).is_some() {
+                    true => (SqlState::FEATURE_NOT_SUPPORTED, "a materialized view"),
+                    false => (SqlState::WRONG_OBJECT_TYPE, "a table or materialized view"),
+                };
+                return Err(Error::new(state, format!("\"{local}\" is not {what}")));
             }
             let mut missing = names::no_relation(name);
             missing.fields_mut().position = None;
             return Err(missing);
         };
-        if !self.catalog.owns(self.actor.user, &Object::Table(table.id)) {
-            let message = format!("must be owner of materialized view {}", table.name);
-            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
-        }
+        self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
         if concurrently && !populated {
             let message = "CONCURRENTLY cannot be used when the materialized view is not populated";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));

@@ -39,7 +39,11 @@ impl Change {
             // An index of a constraint may be renamed; its constraint follows.
             ObjectKind::Index => self.catalog.index(local).map(|(t, i)| Object::Index(t.id, i)),
             ObjectKind::Sequence => self.catalog.sequence(local).map(|s| Object::Sequence(s.id)),
-            _ => self.find(object, local, name)?,
+            _ => self.find(object, local, name).map_err(|mut error| {
+                // Nothing is dropped here.
+                error.fields_mut().hint = None;
+                error
+            })?,
         };
         let Some(found) = found else {
             let missing = names::no_relation(name);
