@@ -236,6 +236,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         current: true,
         returns_domain: None,
         fires: None,
+        fires_view: None,
         security_definer: false,
         rights: Rights::default(),
         comment: None,
