@@ -143,7 +143,7 @@ fn class(row: &mut Row<'_>, oid: Oid, name: &str, kind: char, columns: usize) {
         .set("relkind", kind)
         .set("relnatts", columns)
         .set("relfilenode", if matches!(kind, 'v') { 0 } else { oid })
-        .set("relreplident", if matches!(kind, 'r') { 'd' } else { 'n' });
+        .set("relreplident", if matches!(kind, 'r' | 'm') { 'd' } else { 'n' });
 }
 
 /// `pg_attribute`
