@@ -157,6 +157,7 @@ sqlstates! {
     OUT_OF_MEMORY "53200" "out_of_memory";
     TOO_MANY_CONNECTIONS "53300" "too_many_connections";
     PROGRAM_LIMIT_EXCEEDED "54000" "program_limit_exceeded";
+    WITH_CHECK_OPTION_VIOLATION "44000" "with_check_option_violation";
     STATEMENT_TOO_COMPLEX "54001" "statement_too_complex";
     TOO_MANY_COLUMNS "54011" "too_many_columns";
     TOO_MANY_ARGUMENTS "54023" "too_many_arguments";

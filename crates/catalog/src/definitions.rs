@@ -360,6 +360,7 @@ mod tests {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             on_commit: Default::default(),
+            materialized: None,
             triggers: Vec::new(),
             generation: 0,
             rights: Rights::default(),
@@ -437,15 +438,8 @@ mod tests {
         let oid = |catalog: &Catalog, name: &str| catalog.relation_oid(name);
         let (a, key) = (oid(&catalog, "a"), oid(&catalog, "a_pkey"));
         assert!(a.is_some() && key.is_some() && a != key);
-        let view = View {
-            schema: Default::default(),
-            name: "v".to_owned(),
-            columns: Vec::new(),
-            query: "SELECT 1".to_owned(),
-            rights: Rights::default(),
-            comment: None,
-            column_comments: Default::default(),
-        };
+        let (schema, query) = (Default::default(), "SELECT 1".to_owned());
+        let view = View::new(schema, "v".to_owned(), Vec::new(), query, Rights::default());
         catalog.views.insert("v".to_owned(), view);
         catalog.tables[1] = None;
         let b = oid(&catalog, "b");

@@ -140,6 +140,9 @@ pub struct Table {
     /// Of a temporary table: what becomes of it when a transaction commits.
     #[serde(default)]
     pub on_commit: OnCommit,
+    /// Of a materialized view: whether it has been filled. Its query is in the view of the same name ([`View::stored`]).
+    #[serde(default)]
+    pub materialized: Option<bool>,
     /// Triggers, in the order of their names.
     #[serde(default)]
     pub triggers: Vec<Trigger>,
@@ -404,7 +407,7 @@ pub struct Sequence {
 }
 
 /// A view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// Its schema.
     #[serde(default)]
@@ -415,6 +418,22 @@ pub struct View {
     pub columns: Vec<String>,
     /// Its query, as text.
     pub query: String,
+    /// It is the query of a materialized view: its rows are those of the table of the same name, to which names lead.
+    #[serde(default)]
+    pub stored: bool,
+    /// WITH CHECK OPTION
+    #[serde(default)]
+    pub check_option: Option<CheckOption>,
+    /// security_invoker: what is behind it is reached with the rights of whoever runs the statement.
+    #[serde(default)]
+    pub security_invoker: bool,
+    /// What columns without a value become in INSERT, as SQL text by name: where the table behind would say otherwise.
+    #[serde(default)]
+    pub defaults: BTreeMap<String, String>,
+    /// Its rows as its triggers see them: a table of its columns, which has the triggers ([`View::ROWS`]); from its
+    /// first trigger on.
+    #[serde(default)]
+    pub rows: Option<Box<Table>>,
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
@@ -424,6 +443,25 @@ pub struct View {
     /// COMMENT ON COLUMN, by name.
     #[serde(default)]
     pub column_comments: BTreeMap<String, String>,
+}
+
+/// WITH CHECK OPTION: which conditions rows must meet that are written through a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckOption {
+    /// Its own, and those of views below that say so themselves.
+    Local,
+    /// Its own and those of all views below.
+    Cascaded,
+}
+
+impl CheckOption {
+    /// As options of relations have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckOption::Local => "local",
+            CheckOption::Cascaded => "cascaded",
+        }
+    }
 }
 
 /// Language of a routine's body.
@@ -536,6 +574,9 @@ pub struct Procedure {
     /// It is the routine of a trigger of this table ([`Catalog::trigger_of`]).
     #[serde(default)]
     pub fires: Option<TableId>,
+    /// It is the routine of a trigger of this view, by its [`key`].
+    #[serde(default)]
+    pub fires_view: Option<String>,
     /// The domain that it was declared to answer with.
     #[serde(default)]
     pub returns_domain: Option<TypeId>,
@@ -565,9 +606,20 @@ impl Catalog {
     pub fn view<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&View> {
         let Wanted { schema, local } = wanted.into();
         match schema {
-            Some(schema) => self.views.get(&key(schema, local)),
-            None => self.path().schemas().iter().find_map(|s| self.views.get(&key(*s, local))),
+            Some(schema) => self.views.get(&key(schema, local)).filter(|v| !v.stored),
+            None => {
+                let mut schemas = self.path().schemas().iter();
+                schemas.find_map(|s| self.views.get(&key(*s, local)).filter(|v| !v.stored))
+            }
         }
+    }
+    /// Views that are not materialized.
+    pub fn plain_views(&self) -> impl Iterator<Item = &View> {
+        self.views.values().filter(|v| !v.stored)
+    }
+    /// The query of a materialized view.
+    pub fn stored_view(&self, table: &Table) -> Option<&View> {
+        self.views.get(&key(table.schema, &table.name)).filter(|v| v.stored && table.materialized.is_some())
     }
     /// A sequence by name.
     pub fn sequence<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&Sequence> {
@@ -759,6 +811,45 @@ impl Table {
 }
 
 impl View {
+    /// A view without options.
+    pub fn new(schema: SchemaId, name: String, columns: Vec<String>, query: String, rights: Rights) -> View {
+        View {
+            schema,
+            name,
+            columns,
+            query,
+            stored: false,
+            check_option: None,
+            security_invoker: false,
+            defaults: BTreeMap::new(),
+            rows: None,
+            rights,
+            comment: None,
+            column_comments: BTreeMap::new(),
+        }
+    }
+    /// The id of [`View::rows`]: no table has it.
+    pub const ROWS: TableId = TableId(u32::MAX);
+    /// The same under another name.
+    pub fn renamed(mut self, schema: SchemaId, name: &str) -> View {
+        self.schema = schema;
+        self.name = name.to_owned();
+        if let Some(rows) = &mut self.rows {
+            rows.schema = schema;
+            rows.name = name.to_owned();
+        }
+        self
+    }
+    /// Its triggers, in the order of their names.
+    pub fn triggers(&self) -> &[Trigger] {
+        self.rows.as_ref().map_or(&[], |rows| &rows.triggers)
+    }
+    /// Its options as `pg_class` has them.
+    pub fn options(&self) -> Vec<String> {
+        let invoker = self.security_invoker.then(|| "security_invoker=true".to_owned());
+        let check = self.check_option.map(|check| format!("check_option={}", check.name()));
+        check.into_iter().chain(invoker).collect()
+    }
     /// What it is found by among [`Catalog::views`].
     pub fn key(&self) -> String {
         key(self.schema, &self.name)

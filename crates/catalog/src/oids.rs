@@ -57,6 +57,10 @@ pub enum Object {
     Schema(SchemaId),
     /// A trigger of a table, by name.
     Trigger(TableId, String),
+    /// The default of a view's column: the view by its [`key`](crate::key), the column by name.
+    ViewDefault(String, String),
+    /// A trigger of a view: the view by its [`key`](crate::key), the trigger by name.
+    ViewTrigger(String, String),
 }
 
 /// The OIDs given out.
@@ -184,11 +188,19 @@ fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {
     }
 }
 
-fn of_view(name: &str, each: &mut dyn FnMut(Object)) {
-    each(Object::View(name.to_owned()));
+fn of_view(name: &str, view: &View, each: &mut dyn FnMut(Object)) {
+    if !view.stored {
+        each(Object::View(name.to_owned()));
+    }
     each(Object::Rule(name.to_owned()));
+    // Names lead to its table.
+    if view.stored {
+        return;
+    }
     each(Object::RowType(name.to_owned()));
     each(Object::RowTypeArray(name.to_owned()));
+    view.triggers().iter().for_each(|t| each(Object::ViewTrigger(name.to_owned(), t.name.clone())));
+    view.defaults.keys().for_each(|column| each(Object::ViewDefault(name.to_owned(), column.clone())));
 }
 
 fn of_routine(procedure: &Procedure, each: &mut dyn FnMut(Object)) {
@@ -252,8 +264,8 @@ impl Catalog {
             self.sequences[*id as usize].iter().for_each(|s| of_sequence(s, &mut |o| now.push(o)));
         }
         for (name, was) in &views {
-            was.iter().for_each(|_| of_view(name, &mut |o| before.extend([o])));
-            self.views.get(name).iter().for_each(|_| of_view(name, &mut |o| now.push(o)));
+            was.iter().for_each(|v| of_view(name, v, &mut |o| before.extend([o])));
+            self.views.get(name).iter().for_each(|v| of_view(name, v, &mut |o| now.push(o)));
         }
         for (id, was) in &procedures {
             was.iter().for_each(|p| of_routine(p, &mut |o| before.extend([o])));
@@ -293,7 +305,9 @@ impl Catalog {
         let each = &mut |object| all.push(object);
         self.tables.iter().flatten().for_each(|t| of_table(t, each));
         self.sequences.iter().flatten().for_each(|s| of_sequence(s, each));
-        self.views.keys().for_each(|name| of_view(name, each));
+        self.views
+            .keys()
+            .for_each(|name| self.views.get(name).into_iter().for_each(|view| of_view(name, view, each)));
         self.procedures.iter().for_each(|p| of_routine(p, each));
         self.types.iter().flatten().for_each(|t| of_type(t, each));
         self.roles.iter().flatten().for_each(|r| of_role(r, each));
@@ -320,7 +334,10 @@ impl Catalog {
     }
     /// The OID of a view.
     pub fn view_oid(&self, view: &View) -> Oid {
-        self.oids.of(&Object::View(view.key()))
+        match self.table((view.schema, view.name.as_str())).filter(|_| view.stored) {
+            Some(table) => self.table_oid(table.id),
+            None => self.oids.of(&Object::View(view.key())),
+        }
     }
     /// The OID of a sequence.
     pub fn sequence_oid(&self, id: SequenceId) -> Oid {

@@ -434,7 +434,7 @@ impl Catalog {
         all.extend(sequences().filter(|s| s.owner.is_none()).map(|s| Object::Sequence(s.id)));
         let routines = self.procedures.iter().filter(|p| p.current).map(|p| Object::Routine(p.id));
         all.extend(routines);
-        all.extend(self.views.keys().cloned().map(Object::View));
+        all.extend(self.plain_views().map(|v| Object::View(v.key())));
         all.extend(self.types.iter().flatten().map(|t| Object::Type(t.id)));
         all
     }
@@ -491,7 +491,7 @@ impl Catalog {
         if self.owns(role, object) {
             return Ok(());
         }
-        let (kind, name) = (self.object_kind(object).word(), self.object_name(object));
+        let (kind, name) = (self.kind_word(object), self.object_name(object));
         Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be owner of {kind} {name}")))
     }
 
@@ -563,8 +563,15 @@ impl Catalog {
 
     /// 42501
     pub fn denied(&self, object: &Object) -> Error {
-        let (kind, name) = (self.object_kind(object).word(), self.object_name(object));
+        let (kind, name) = (self.kind_word(object), self.object_name(object));
         Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {kind} {name}"))
+    }
+
+    fn kind_word(&self, object: &Object) -> &'static str {
+        match object {
+            Object::Table(id) if self.table_by_id(*id).materialized.is_some() => "materialized view",
+            _ => self.object_kind(object).word(),
+        }
     }
 
     /// The roles a catalog begins with.

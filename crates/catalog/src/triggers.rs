@@ -6,7 +6,7 @@
 //! program sees what the trigger does. The entry itself says nothing but whose it is: body, owner and rights are those of
 //! the function ([`Catalog::behind`]).
 
-use crate::{Catalog, CheckTime, Procedure, Table};
+use crate::{Catalog, CheckTime, Procedure, Table, View};
 use planaria_base::{ColumnId, ProcedureId, TableId};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,19 @@ pub enum TriggerTime {
     Before,
     /// When the statement has changed all its rows.
     After,
+    /// In the place of a change of a view's row.
+    InsteadOf,
+}
+
+impl TriggerTime {
+    /// As `TG_WHEN` has it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            TriggerTime::Before => "BEFORE",
+            TriggerTime::After => "AFTER",
+            TriggerTime::InsteadOf => "INSTEAD OF",
+        }
+    }
 }
 
 /// What fires a trigger.
@@ -95,7 +108,7 @@ pub struct Trigger {
     pub name: String,
     /// The function, by its current version.
     pub function: ProcedureId,
-    /// BEFORE or AFTER.
+    /// BEFORE, AFTER or INSTEAD OF.
     pub time: TriggerTime,
     /// FOR EACH ROW, not STATEMENT.
     pub each_row: bool,
@@ -136,9 +149,13 @@ impl Table {
             t.enabled.fires() && t.time == time && t.each_row == each_row && t.routine(event).is_some()
         })
     }
+    /// When triggers fire that are asked about a row: before it is changed, of a view in place of that.
+    pub fn asks(&self) -> TriggerTime {
+        if self.id == View::ROWS { TriggerTime::InsteadOf } else { TriggerTime::Before }
+    }
     /// Whether anything fires at a row before it is changed so.
     pub fn fires_before(&self, event: TriggerEvent) -> bool {
-        self.fired(event, TriggerTime::Before, true).next().is_some()
+        self.fired(event, self.asks(), true).next().is_some()
     }
     /// A trigger by name.
     pub fn trigger(&self, name: &str) -> Option<&Trigger> {
@@ -150,7 +167,10 @@ impl Catalog {
     /// The trigger that a routine is of, with its table and the event that fires it; `None` where it is no trigger's, or
     /// the trigger is gone.
     pub fn trigger_of(&self, routine: &Procedure) -> Option<(&Table, &Trigger, TriggerEvent)> {
-        let table = self.tables.get(routine.fires?.index())?.as_deref()?;
+        let table = match &routine.fires_view {
+            Some(view) => self.views.get(view)?.rows.as_deref()?,
+            None => self.tables.get(routine.fires?.index())?.as_deref()?,
+        };
         table.triggers.iter().find_map(|trigger| {
             let firing = trigger.firings.iter().find(|f| f.routine == routine.id)?;
             Some((table, trigger, firing.event))
@@ -167,6 +187,13 @@ impl Catalog {
             Some((_, trigger, _)) => self.procedure(trigger.function),
             None => routine,
         }
+    }
+    /// Views with a trigger that calls a function, by their keys.
+    pub fn views_firing(&self, function: ProcedureId) -> impl Iterator<Item = (String, &Trigger)> {
+        self.views.values().flat_map(move |view| {
+            let calls = view.triggers().iter().filter(move |t| t.function == function);
+            calls.map(|trigger| (view.key(), trigger))
+        })
     }
     /// Tables with a trigger that calls a function.
     pub fn tables_firing(&self, function: ProcedureId) -> impl Iterator<Item = (TableId, &Trigger)> {

@@ -165,8 +165,8 @@ impl Question {
         use Question::*;
         match self {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
-            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | RuleDef
-            | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
+            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | Updatable
+            | RuleDef | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | HasPrivilege | HasRole
             | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient | TerminateClient
             | ReloadSettings | ForgetStatements | SettingsTime | Sleep | SessionId | User | StartTime => {

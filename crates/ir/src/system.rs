@@ -69,6 +69,8 @@ questions! {
     ArgumentDefault "argument.default" (I, I) -> T;
     /// Query of a view.
     ViewDef "view.def" (I) -> T;
+    /// What can be done to a relation, or to its n-th column: 4 UPDATE, 8 INSERT, 16 DELETE.
+    Updatable "updatable" (I, I, B) -> I;
     /// The rule that makes a view.
     RuleDef "rule.def" (I) -> T;
     /// Whether an object is found by its bare name; the second argument says which catalog it is in.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Tables and views, a line each.
 pub(crate) fn tables(catalog: &Catalog) -> String {
     let tables = catalog.tables.iter().flatten().map(|t| (t.schema, &t.name, "table"));
-    let views = catalog.views.values().map(|v| (v.schema, &v.name, "view"));
+    let views = catalog.plain_views().map(|v| (v.schema, &v.name, "view"));
     let mut names: Vec<(String, &str)> = tables
         .chain(views)
         .map(|(schema, name, kind)| match schema {

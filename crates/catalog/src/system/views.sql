@@ -36,6 +36,13 @@ SELECT n.nspname AS schemaname, c.relname AS viewname, pg_get_userbyid(c.relowne
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'v';
 
+-- view pg_catalog.pg_matviews
+SELECT n.nspname AS schemaname, c.relname AS matviewname, pg_get_userbyid(c.relowner) AS matviewowner,
+       NULL AS tablespace, c.relhasindex AS hasindexes, c.relispopulated AS ispopulated,
+       pg_get_viewdef(c.oid) AS definition
+FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'm';
+
 -- view pg_catalog.pg_indexes
 SELECT n.nspname AS schemaname, c.relname AS tablename, i.relname AS indexname,
        pg_get_indexdef(i.oid) AS indexdef
@@ -132,16 +139,25 @@ WHERE has_schema_privilege(n.oid, 'CREATE, USAGE');
 -- view information_schema.tables
 SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
        CASE c.relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'VIEW' END AS table_type,
-       CASE c.relkind WHEN 'r' THEN 'YES' ELSE 'NO' END AS is_insertable_into, 'NO' AS is_typed
+       CASE WHEN c.relkind = 'r' OR c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 8 = 8
+            THEN 'YES' ELSE 'NO' END AS is_insertable_into, 'NO' AS is_typed
 FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'v', 'f', 'p')
   AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
 
 -- view information_schema.views
 SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
-       pg_get_viewdef(c.oid) AS view_definition, 'NONE' AS check_option, 'NO' AS is_updatable,
-       'NO' AS is_insertable_into, 'NO' AS is_trigger_updatable, 'NO' AS is_trigger_deletable,
-       'NO' AS is_trigger_insertable_into
+       pg_get_viewdef(c.oid) AS view_definition,
+       CASE WHEN 'check_option=cascaded' = ANY (c.reloptions) THEN 'CASCADED'
+            WHEN 'check_option=local' = ANY (c.reloptions) THEN 'LOCAL' ELSE 'NONE' END AS check_option,
+       CASE WHEN pg_relation_is_updatable(c.oid, false) & 20 = 20 THEN 'YES' ELSE 'NO' END AS is_updatable,
+       CASE WHEN pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END AS is_insertable_into,
+       CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 81 = 81)
+            THEN 'YES' ELSE 'NO' END AS is_trigger_updatable,
+       CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 73 = 73)
+            THEN 'YES' ELSE 'NO' END AS is_trigger_deletable,
+       CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 69 = 69)
+            THEN 'YES' ELSE 'NO' END AS is_trigger_insertable_into
 FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace
 WHERE c.relkind = 'v' AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE');
 
@@ -179,7 +195,8 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        s.seqmax::text AS identity_maximum, s.seqmin::text AS identity_minimum,
        CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle, CASE WHEN a.attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END AS is_generated,
        CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END AS generation_expression,
-       CASE c.relkind WHEN 'r' THEN 'YES' ELSE 'NO' END AS is_updatable
+       CASE WHEN c.relkind = 'r' OR c.relkind = 'v' AND pg_column_is_updatable(c.oid, a.attnum, false)
+            THEN 'YES' ELSE 'NO' END AS is_updatable
 FROM (SELECT x.attrelid, x.attname, x.attnum, x.attnotnull, x.attidentity, x.attgenerated, x.attisdropped,
              y.oid AS typid,
              CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END AS baseid,

@@ -173,6 +173,7 @@ fn text(options: &Options, source: &mut Source, selection: &Selection, out: &mut
         section(out, "Indexes", &keys.indexes)?;
         section(out, "Checks that were not validated, foreign keys", &keys.foreign)?;
         section(out, "Views", &behind.iter().map(|o| o.text()).collect::<Vec<_>>())?;
+        section(out, "Indexes of materialized views", &keys.of_views)?;
         section(out, "Triggers", &parts::triggers(source, &relations)?)?;
         section(out, "Comments", &parts::comments(source, &objects)?)?;
         if !options.no_privileges {

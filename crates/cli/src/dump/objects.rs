@@ -225,7 +225,7 @@ impl Objects {
                             a.attgenerated, pg_get_expr(d.adbin, d.adrelid)
                      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
                      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-                     WHERE c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum";
+                     WHERE (c.relkind = 'r' OR c.relkind = 'v' AND a.atthasdef) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum";
         for row in source.rows(query)? {
             columns.entry(row.oid(0)).or_default().push(row);
         }
@@ -240,17 +240,28 @@ impl Objects {
             "SELECT c.oid, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(c.relname),
                     quote_ident(pg_get_userbyid(c.relowner)), c.relkind, c.relpersistence,
                     array_to_string(c.reloptions, ', '), c.relacl::text,
-                    CASE WHEN c.relkind = 'v' THEN pg_get_viewdef(c.oid) END
+                    CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END, c.relispopulated
              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-             WHERE c.relkind IN ('r', 'v') AND c.relpersistence <> 't' AND {USERS}"
+             WHERE c.relkind IN ('r', 'v', 'm') AND c.relpersistence <> 't' AND {USERS}"
         );
         for row in source.rows(&query)?.iter().filter(|r| selection.has_relation(r.oid(0), r.text(1))) {
             let (oid, name) = (row.oid(0), row.text(2));
-            if row.text(4) == "v" {
-                let label = format!("VIEW {name}");
+            if row.text(4) != "r" {
+                let stored = row.text(4) == "m";
+                let kind = if stored { "MATERIALIZED VIEW" } else { "VIEW" };
+                let label = format!("{kind} {name}");
                 let options = row.get(6).map_or(String::new(), |options| format!(" WITH ({options})"));
                 let query = row.text(8).trim_end().trim_end_matches(';');
-                let create = format!("CREATE VIEW {name}{options} AS\n{query};");
+                // Its rows are those that the query has where it is loaded.
+                let filled = if stored && row.text(9) == "f" { "\nWITH NO DATA" } else { "" };
+                let mut create = format!("CREATE {kind} {name}{options} AS\n{query}{filled};");
+                for column in columns.remove(&oid).unwrap_or_default() {
+                    create.push_str(&format!(
+                        "\nALTER VIEW {name} ALTER COLUMN {} SET DEFAULT {};",
+                        column.text(1),
+                        column.text(5)
+                    ));
+                }
                 let alter = owner(&label, row.text(3), owners);
                 self.add(Kind::View, oid, name, label, row.text(3), row.get(7), create, alter);
                 continue;

@@ -10,6 +10,8 @@ use std::collections::{HashMap, HashSet};
 pub struct Keys {
     pub keys: Vec<String>,
     pub indexes: Vec<String>,
+    /// Those of materialized views, which come behind them.
+    pub of_views: Vec<String>,
     pub foreign: Vec<String>,
 }
 
@@ -28,12 +30,14 @@ pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Key
             _ => keys.foreign.push(statement),
         }
     }
-    let query = "SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true)
+    let query = "SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true),
+                        (SELECT r.relkind FROM pg_class r WHERE r.oid = i.indrelid)
                  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
                  ORDER BY n.nspname, c.relname";
     for row in source.rows(query)?.iter().filter(|row| relations.contains_key(&row.oid(0))) {
-        keys.indexes.push(format!("{};", row.text(1)));
+        let list = if row.text(2) == "m" { &mut keys.of_views } else { &mut keys.indexes };
+        list.push(format!("{};", row.text(1)));
     }
     Ok(keys)
 }

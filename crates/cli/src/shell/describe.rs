@@ -89,7 +89,7 @@ pub fn relations(client: &mut Client, kinds: &str, pattern: &str) -> Result<Opti
     };
     let table = client.query(&format!(
         "SELECT n.nspname AS \"Schema\", c.relname AS \"Name\",
-            CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table' WHEN 'v' THEN 'view'
+            CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view'
                 WHEN 'i' THEN 'index' WHEN 'S' THEN 'sequence' END AS \"Type\",
             pg_catalog.pg_get_userbyid(c.relowner) AS \"Owner\"{of_index}
          FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace {joins}
@@ -203,6 +203,7 @@ pub fn relation(client: &mut Client, pattern: &str) -> Result<Vec<Listing>, Fail
             "S" => sequence(client, oid, &named)?,
             "i" => index(client, oid, &named)?,
             "v" => columns(client, oid, format!("View {named}"), false)?,
+            "m" => columns(client, oid, format!("Materialized view {named}"), true)?,
             _ => columns(client, oid, format!("Table {named}"), true)?,
         });
     }

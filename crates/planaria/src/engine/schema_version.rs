@@ -447,7 +447,8 @@ impl CompileEnv for Env<'_> {
         self.guarded
     }
     fn is_trigger(&self) -> bool {
-        self.routine.is_some_and(|id| self.schema.catalog.procedure(id).fires.is_some())
+        let of_trigger = |p: &Procedure| p.fires.is_some() || p.fires_view.is_some();
+        self.routine.is_some_and(|id| of_trigger(self.schema.catalog.procedure(id)))
     }
     fn source_of(&self, procedure: ProcedureId) -> Option<Source> {
         Some(self.schema.source(procedure))

@@ -309,6 +309,9 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::CreateTableAs { .. } => "CREATE TABLE AS",
         StatementKind::CreateIndex(_) => "CREATE INDEX",
         StatementKind::CreateView { .. } => "CREATE VIEW",
+        StatementKind::AlterView { .. } => "ALTER VIEW",
+        StatementKind::CreateMaterialized { .. } => "CREATE MATERIALIZED VIEW",
+        StatementKind::Refresh { .. } => "REFRESH MATERIALIZED VIEW",
         StatementKind::CreateSequence { .. } => "CREATE SEQUENCE",
         StatementKind::AlterSequence { .. } => "ALTER SEQUENCE",
         StatementKind::CreateRoutine(routine) if routine.procedure => "CREATE PROCEDURE",
@@ -362,6 +365,7 @@ fn of_object(object: ObjectKind) -> (&'static str, &'static str) {
         ObjectKind::Table => ("DROP TABLE", "ALTER TABLE"),
         ObjectKind::Index => ("DROP INDEX", "ALTER INDEX"),
         ObjectKind::View => ("DROP VIEW", "ALTER VIEW"),
+        ObjectKind::MaterializedView => ("DROP MATERIALIZED VIEW", "ALTER MATERIALIZED VIEW"),
         ObjectKind::Sequence => ("DROP SEQUENCE", "ALTER SEQUENCE"),
         ObjectKind::Schema => ("DROP SCHEMA", "ALTER SCHEMA"),
     }

@@ -16,7 +16,7 @@ use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::Wanted;
+use planaria_catalog::{Catalog, TriggerEvent, Wanted};
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::{Copy, CopySource};
 use planaria_syntax::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
@@ -97,6 +97,14 @@ fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> State
     Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }
 }
 
+/// A relation by the name that a COPY gives it.
+fn wanted<'n>(catalog: &Catalog, name: &'n ast::Name) -> Option<Wanted<'n>> {
+    match &name.parts[..] {
+        [schema, local] => catalog.schema(schema).map(|id| (id, local.as_str()).into()),
+        parts => parts.last().map(Wanted::from),
+    }
+}
+
 impl SessionCore {
     pub(crate) fn prepare_statement(
         &mut self,
@@ -147,6 +155,9 @@ impl SessionCore {
             CopySource::Statement(statement) => (**statement).clone(),
             CopySource::Table(table, columns) => {
                 // All columns but the generated ones, if none are named.
+                if copy.from {
+                    self.refuse_copied(table)?;
+                }
                 let columns = self.copied_columns(table, columns);
                 if copy.from {
                     insert_of_row(copy.position, table, columns)
@@ -182,13 +193,30 @@ impl SessionCore {
             return named.to_vec();
         }
         let catalog = self.newest_catalog();
-        let in_schema = match &table.parts[..] {
-            [schema, local] => catalog.schema(schema).map(|id| (id, local.as_str()).into()),
-            parts => parts.last().map(Wanted::from),
-        };
-        let Some(found) = in_schema.and_then(|wanted| catalog.table(wanted)) else { return Vec::new() };
+        let Some(wanted) = wanted(&catalog, table) else { return Vec::new() };
+        let rows = catalog.view(wanted).and_then(|view| view.rows.as_deref());
+        let Some(found) = catalog.table(wanted).or(rows) else { return Vec::new() };
         let given = found.visible().map(|(_, c)| c).filter(|c| c.generated().is_none());
         given.map(|c| (c.name.clone(), table.position)).collect()
+    }
+
+    /// 42809 for COPY into a view, unless a trigger of it takes the rows.
+    fn refuse_copied(&mut self, table: &ast::Name) -> Result<()> {
+        let catalog = self.newest_catalog();
+        let Some(wanted) = wanted(&catalog, table) else { return Ok(()) };
+        let refused = |message| Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        if let Some(table) = catalog.table(wanted) {
+            return match table.materialized {
+                Some(_) => refused(format!("cannot copy to materialized view \"{}\"", table.name)),
+                None => Ok(()),
+            };
+        }
+        let Some(view) = catalog.view(wanted) else { return Ok(()) };
+        if view.rows.as_deref().is_some_and(|rows| rows.fires_before(TriggerEvent::Insert)) {
+            return Ok(());
+        }
+        let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";
+        refused(format!("cannot copy to view \"{}\"", view.name)).map_err(|e: Error| e.with_hint(hint))
     }
 
     /// DISCARD

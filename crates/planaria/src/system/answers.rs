@@ -9,7 +9,7 @@ use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, of_key, reg, system};
+use planaria_catalog::{Catalog, TriggerEvent, of_key, reg, system};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_ir::Question;
@@ -105,6 +105,12 @@ pub(crate) fn answer(
             text(heap, found.and_then(|p| definitions::argument_default(catalog, p, args[1].int())))
         }
         Question::ViewDef => text(heap, view_definition(catalog, oid_of(args[0]))),
+        Question::Updatable => {
+            let column = usize::try_from(args[1].int()).unwrap_or(0);
+            let column = (args[1].int() >= 0, column);
+            let events = updatable(catalog, oid_of(args[0]), args[2].bool(), column);
+            Ok(events.map_or(Slot::Null, Slot::Int))
+        }
         Question::RuleDef => text(heap, definitions::rule(catalog, oid_of(args[0]))),
         Question::IsVisible => {
             let visible = is_visible(catalog, oid_of(args[0]), args[1].int() as Oid);
@@ -287,8 +293,52 @@ fn view_definition(catalog: &Catalog, oid: Oid) -> Option<String> {
     }
     match catalog.oids.object(oid)? {
         Object::View(name) => catalog.views.get(name).map(|view| definitions::view(catalog, view)),
+        Object::Table(id) => {
+            let table = catalog.tables.get(id.index())?.as_deref()?;
+            catalog.stored_view(table).map(|view| definitions::view(catalog, view))
+        }
         _ => None,
     }
+}
+
+/// What can be done to a relation; `column`: to that one of its columns, without INSERT.
+fn updatable(catalog: &Catalog, oid: Oid, triggers: bool, (known, column): (bool, usize)) -> Option<i64> {
+    const UPDATE: i64 = 4;
+    const INSERT: i64 = 8;
+    const DELETE: i64 = 16;
+    let all = match catalog.oids.object(oid) {
+        Some(Object::Table(id)) if catalog.table_by_id(*id).materialized.is_some() => 0,
+        Some(Object::Table(_)) => UPDATE | INSERT | DELETE,
+        Some(Object::View(name)) => {
+            let view = catalog.views.get(name)?;
+            let fires = |event| view.rows.as_deref().is_some_and(|rows| triggers && rows.fires_before(event));
+            let instead = [
+                (TriggerEvent::Update, UPDATE),
+                (TriggerEvent::Insert, INSERT),
+                (TriggerEvent::Delete, DELETE),
+            ];
+            let instead: i64 = instead.into_iter().filter(|(e, _)| fires(*e)).map(|(_, bit)| bit).sum();
+            let columns = planaria_sql::lower::updatable(catalog, view).unwrap_or_default();
+            let takes = match column {
+                0 => columns.contains(&true),
+                n => columns.get(n - 1).copied().unwrap_or(false),
+            };
+            instead
+                | match (columns.is_empty(), takes) {
+                    (true, _) => 0,
+                    (false, true) => UPDATE | INSERT | DELETE,
+                    (false, false) => DELETE,
+                }
+        }
+        Some(_) => 0,
+        None if system_relation(oid).is_some_and(|r| r.query.is_none()) => UPDATE | INSERT | DELETE,
+        None => return (oid != 0).then_some(0),
+    };
+    Some(match (known, column) {
+        (false, _) => 0,
+        (_, 0) => all,
+        _ => all & (UPDATE | DELETE),
+    })
 }
 
 /// Whether an object is found by its bare name. `class` is the catalog it is in; 0: one of the system's.

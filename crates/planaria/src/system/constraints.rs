@@ -232,6 +232,12 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
     for view in catalog.views.values() {
         let rule = catalog.oids.of(&Object::Rule(view.key()));
         add((PG_CLASS, catalog.view_oid(view), 0), (PG_REWRITE, rule, 0), 'i');
+        for trigger in view.triggers() {
+            let oid = catalog.oids.of(&Object::ViewTrigger(view.key(), trigger.name.clone()));
+            let function = catalog.routine_oid(catalog.procedure(trigger.function));
+            add((PG_PROC, function, 0), (PG_TRIGGER, oid, 0), 'n');
+            add((PG_CLASS, catalog.view_oid(view), 0), (PG_TRIGGER, oid, 0), 'a');
+        }
         let named = ddl::named_by_view(catalog, view);
         each(&named, &mut |on| add(on, (PG_REWRITE, rule, 0), 'n'));
     }

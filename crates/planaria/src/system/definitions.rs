@@ -9,7 +9,7 @@ use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
     Catalog, Check, CheckTime, Column, ColumnDefault, Firing, Index, Language, Mode, Parameter, Procedure,
-    ReferentialAction, Returns, Table, TriggerEvent, TriggerTime, View, Volatility, reg,
+    ReferentialAction, Returns, Table, TriggerEvent, View, Volatility, reg,
 };
 use planaria_sql::lower::{shown_expression, shown_query};
 use planaria_syntax::ast::{Argument, Expr, ExprKind};
@@ -72,6 +72,11 @@ pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String>
         }
         ColumnDefault::None | ColumnDefault::Identity { .. } => None,
     }
+}
+
+/// The same of a view's column.
+pub(super) fn view_default(catalog: &Catalog, text: &str, ty: &Type) -> String {
+    typed(&shown_expression(catalog, text), ty)
 }
 
 /// The table and index of an OID.
@@ -313,14 +318,14 @@ fn literal(text: &str) -> String {
 
 /// `pg_get_triggerdef`
 pub(super) fn trigger(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<String> {
-    let Object::Trigger(table, name) = catalog.oids.object(oid)? else { return None };
-    let table = catalog.tables.get(table.index())?.as_deref()?;
+    let (table, name) = match catalog.oids.object(oid)? {
+        Object::Trigger(table, name) => (catalog.tables.get(table.index())?.as_deref()?, name),
+        Object::ViewTrigger(view, name) => (catalog.views.get(view)?.rows.as_deref()?, name),
+        _ => return None,
+    };
     let trigger = table.trigger(name)?;
     let constraint = if trigger.constraint.is_some() { "CONSTRAINT " } else { "" };
-    let time = match trigger.time {
-        TriggerTime::Before => "BEFORE",
-        TriggerTime::After => "AFTER",
-    };
+    let time = trigger.time.word();
     let event = |firing: &Firing| match firing.event {
         TriggerEvent::Update if !trigger.columns.is_empty() => {
             format!("UPDATE OF {}", names(table, &trigger.columns))

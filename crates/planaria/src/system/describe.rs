@@ -35,7 +35,9 @@ pub(super) fn describe(catalog: &Catalog, class: Oid, object: Oid, column: i64) 
         2618 => match known? {
             Object::Rule(key) => {
                 let (schema, view) = planaria_catalog::of_key(key);
-                Some(format!("rule _RETURN on view {}", catalog.shown_relation(schema, view)))
+                let stored = catalog.views.get(key).is_some_and(|v| v.stored);
+                let kind = if stored { "materialized view" } else { "view" };
+                Some(format!("rule _RETURN on {kind} {}", catalog.shown_relation(schema, view)))
             }
             _ => None,
         },

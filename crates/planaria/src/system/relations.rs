@@ -74,7 +74,11 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         let amount = facts.stock.amount(table.id);
         let referenced = catalog.references_to(table.id).next().is_some();
         rows.add(|r| {
-            class(r, catalog.table_oid(table.id), &table.name, 'r', table.visible().count());
+            let kind = if table.materialized.is_some() { 'm' } else { 'r' };
+            class(r, catalog.table_oid(table.id), &table.name, kind, table.visible().count());
+            if let Some(populated) = table.materialized {
+                r.set("relispopulated", populated).set("relhasrules", true);
+            }
             owned(r, catalog, &table.rights);
             in_schema(r, catalog, table.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
@@ -107,14 +111,19 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             r.set("reltuples", 1.0).set("relpages", 1);
         });
     }
-    for view in catalog.views.values() {
+    for view in catalog.plain_views() {
         rows.add(|r| {
             class(r, catalog.view_oid(view), &view.name, 'v', view_columns(catalog, view).len());
             owned(r, catalog, &view.rights);
             in_schema(r, catalog, view.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(view.key())))
                 .set("relhasrules", true)
+                .set("relhastriggers", !view.triggers().is_empty())
                 .set("reltuples", 0.0);
+            let options = view.options();
+            if !options.is_empty() {
+                r.set("reloptions", options);
+            }
         });
     }
 }
@@ -134,7 +143,7 @@ fn class(row: &mut Row<'_>, oid: Oid, name: &str, kind: char, columns: usize) {
         .set("relkind", kind)
         .set("relnatts", columns)
         .set("relfilenode", if matches!(kind, 'v') { 0 } else { oid })
-        .set("relreplident", if matches!(kind, 'r') { 'd' } else { 'n' });
+        .set("relreplident", if matches!(kind, 'r' | 'm') { 'd' } else { 'n' });
 }
 
 /// `pg_attribute`
@@ -193,10 +202,12 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
             });
         }
     }
-    for view in catalog.views.values() {
+    for view in catalog.plain_views() {
         let oid = catalog.view_oid(view);
         for (i, (name, ty)) in view_columns(catalog, view).iter().enumerate() {
-            add(oid, i, name, ty, &mut |_| {});
+            add(oid, i, name, ty, &mut |r| {
+                r.set("atthasdef", view.defaults.contains_key(name));
+            });
         }
     }
 }
@@ -230,6 +241,17 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("adrelid", catalog.table_oid(table.id))
                     .set("adnum", number(id))
                     .set("adbin", default_text(catalog, column));
+            });
+        }
+    }
+    for view in catalog.views.values().filter(|v| !v.defaults.is_empty()) {
+        for (at, (column, ty)) in view_columns(catalog, view).iter().enumerate() {
+            let Some(text) = view.defaults.get(column) else { continue };
+            rows.add(|r| {
+                r.set("oid", catalog.oids.of(&Object::ViewDefault(view.key(), column.clone())))
+                    .set("adrelid", catalog.view_oid(view))
+                    .set("adnum", number(ColumnId::from(at)))
+                    .set("adbin", definitions::view_default(catalog, text, ty));
             });
         }
     }

@@ -5,14 +5,16 @@ use super::relations::number;
 use super::rows::Rows;
 use planaria_base::Datum;
 use planaria_catalog::oids::Object;
-use planaria_catalog::{CheckTime, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
+use planaria_catalog::{CheckTime, Trigger, TriggerEnabled, TriggerEvent, TriggerTime, View};
 
 /// `tgtype`: bits, as PostgreSQL has them.
 fn kind(trigger: &Trigger) -> i16 {
     let mut bits = i16::from(trigger.each_row);
-    if trigger.time == TriggerTime::Before {
-        bits |= 1 << 1;
-    }
+    bits |= match trigger.time {
+        TriggerTime::Before => 1 << 1,
+        TriggerTime::After => 0,
+        TriggerTime::InsteadOf => 1 << 6,
+    };
     for firing in &trigger.firings {
         bits |= match firing.event {
             TriggerEvent::Insert => 1 << 2,
@@ -33,12 +35,22 @@ fn arguments(trigger: &Trigger) -> Datum {
 /// `pg_trigger`: those of users. Foreign keys have none here.
 pub(super) fn triggers(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
-    for table in catalog.tables.iter().flatten() {
+    let views =
+        catalog.views.values().flat_map(|v| v.rows.as_deref().map(|rows| (catalog.view_oid(v), rows)));
+    let tables = catalog.tables.iter().flatten().map(|t| (catalog.table_oid(t.id), &**t));
+    for (relation, table) in tables.chain(views) {
         for trigger in &table.triggers {
             let constraint = catalog.oids.of(&Object::Constraint(table.id, trigger.name.clone()));
+            let oid = match table.id == View::ROWS {
+                true => catalog.oids.of(&Object::ViewTrigger(
+                    planaria_catalog::key(table.schema, &table.name),
+                    trigger.name.clone(),
+                )),
+                false => catalog.trigger_oid(table.id, &trigger.name),
+            };
             rows.add(|r| {
-                r.set("oid", catalog.trigger_oid(table.id, &trigger.name))
-                    .set("tgrelid", catalog.table_oid(table.id))
+                r.set("oid", oid)
+                    .set("tgrelid", relation)
                     .set("tgname", &trigger.name)
                     .set("tgfoid", catalog.routine_oid(catalog.procedure(trigger.function)))
                     .set("tgtype", kind(trigger))

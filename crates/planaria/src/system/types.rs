@@ -43,7 +43,7 @@ pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
     let tables = catalog.tables.iter().flatten();
     let tables = tables.map(|t| (t.schema, &t.name, catalog.table_oid(t.id), t.rights.owner));
-    let views = catalog.views.values().map(|v| (v.schema, &v.name, catalog.view_oid(v), v.rights.owner));
+    let views = catalog.plain_views().map(|v| (v.schema, &v.name, catalog.view_oid(v), v.rights.owner));
     for (schema, name, relation, owner) in tables.chain(views) {
         let row_type = catalog.oids.of(&Object::RowType(key(schema, name)));
         let array = catalog.oids.of(&Object::RowTypeArray(key(schema, name)));

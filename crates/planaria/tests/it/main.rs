@@ -72,6 +72,7 @@ mod system;
 mod table_locks;
 mod time_limits;
 mod trigger_calls;
+mod view_changes;
 mod with_changes;
 
 /// Runs on a thread with a stack of so many bytes.

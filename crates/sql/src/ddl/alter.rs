@@ -15,7 +15,8 @@ use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Index, IndexKey, Object, Table};
 use planaria_syntax::ast::{
-    AlterTable, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, SequenceOptions, TypeName,
+    AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, SequenceOptions,
+    TypeName,
 };
 use std::collections::BTreeSet;
 
@@ -69,6 +70,14 @@ impl Change {
             self.change_owner(&object, owner)?;
             return Ok("ALTER TABLE");
         }
+        if let [AlterTable::SetDefault { column, default }] = actions
+            && self.catalog.view(names::relation_wanted(&self.catalog, name)?).is_some()
+        {
+            // And a view here: so it stands in dumps.
+            let default = default.clone().map(|(e, text)| (Box::new(e), text));
+            let action = AlterView::Default { column: column.clone(), default };
+            return self.alter_view(name, if_exists, &action, "ALTER TABLE");
+        }
         let table = match names::table(&self.catalog, name) {
             Ok(table) => table,
             Err(e) if if_exists && e.sqlstate() == SqlState::UNDEFINED_TABLE => {
@@ -79,6 +88,7 @@ impl Change {
         };
         let id = table.id;
         self.catalog.require_owner(self.actor.user, &Object::Table(id))?;
+        actions.iter().try_for_each(|action| super::materialized::refuse_action(table, action))?;
         let mut rewrite = Rewrite::of(table);
         for action in actions {
             self.action(id, action, &mut rewrite)?;
@@ -552,7 +562,8 @@ impl Change {
             let refs = References::of_view(view)?;
             if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {
                 let message = "cannot alter type of a column used by a view or rule";
-                let detail = format!("rule _RETURN on view {} depends on column \"{name}\"", view.name);
+                let kind = if view.stored { "materialized view" } else { "view" };
+                let detail = format!("rule _RETURN on {kind} {} depends on column \"{name}\"", view.name);
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
             }
         }

@@ -266,12 +266,12 @@ impl Change {
     fn parent(&self, name: &Name) -> Result<&Table> {
         let local = names::own_relation(&self.catalog, name)?;
         match self.catalog.table(local) {
-            Some(table) => Ok(table),
-            None if self.catalog.relation_exists(local) => {
+            Some(table) if table.materialized.is_none() => Ok(table),
+            _ if self.catalog.relation_exists(local) => {
                 let message = format!("referenced relation \"{local}\" is not a table");
                 Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position))
             }
-            None => Err(names::no_relation(name)),
+            _ => Err(names::no_relation(name)),
         }
     }
 }

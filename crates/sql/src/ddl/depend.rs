@@ -2,6 +2,7 @@
 //! stored, so nothing can be stale. A routine's body is no dependency, as in PostgreSQL.
 
 use super::schema::mention;
+use super::trigger::TriggersOf;
 use super::{Change, reparse};
 use planaria_base::SchemaId;
 use planaria_base::oid::Oid;
@@ -35,6 +36,8 @@ pub(super) enum Object {
     Schema(SchemaId),
     /// A trigger, by name.
     Trigger(TableId, String),
+    /// A trigger of a view, both by name.
+    ViewTrigger(String, String),
 }
 
 /// Names that a definition mentions. What is kept as text names the schema of what is not in `public`: such names are
@@ -149,7 +152,11 @@ impl References {
         all
     }
     pub(super) fn of_view(view: &View) -> Result<References> {
-        reparse::query(&view.query).map(|q| References::of_query(&q))
+        let mut all = References::of_query(&reparse::query(&view.query)?);
+        for text in view.defaults.values() {
+            visit::expr(&reparse::expression(text)?, &mut |node| all.note(node));
+        }
+        Ok(all)
     }
     pub(super) fn of_text(text: &str) -> Result<References> {
         reparse::expression(text).map(|e| References::of_expr(&e))
@@ -180,6 +187,9 @@ impl Object {
         };
         let column = |t: &TableId, c: &ColumnId| catalog.table_by_id(*t).columns[c.index()].name.clone();
         match self {
+            Object::Table(id) if catalog.table_by_id(*id).materialized.is_some() => {
+                format!("materialized view {}", table(id))
+            }
             Object::Table(id) => format!("table {}", table(id)),
             Object::View(key) => {
                 let (schema, name) = of_key(key);
@@ -207,6 +217,10 @@ impl Object {
             Object::Type(id) => format!("type {}", catalog.shown_user_type(*id)),
             Object::Schema(id) => format!("schema {}", quote_ident(catalog.schema_name(*id))),
             Object::Trigger(t, name) => format!("trigger {name} on table {}", table(t)),
+            Object::ViewTrigger(key, name) => {
+                let (schema, view) = of_key(key);
+                format!("trigger {name} on view {}", catalog.shown_relation(schema, view))
+            }
             Object::Default(t, c) => {
                 format!("default value for column {} of table {}", column(t, c), table(t))
             }
@@ -216,7 +230,7 @@ impl Object {
     /// The schema that it is in, or its table.
     fn schema(&self, catalog: &Catalog) -> Option<SchemaId> {
         match self {
-            Object::View(key) => Some(of_key(key).0),
+            Object::View(key) | Object::ViewTrigger(key, _) => Some(of_key(key).0),
             Object::Sequence(id) => catalog.sequences[id.index()].as_ref().map(|s| s.schema),
             Object::Routine(id) => Some(catalog.procedure(*id).schema),
             Object::Type(id) => Some(catalog.type_by_id(*id).schema),
@@ -324,6 +338,9 @@ impl Object {
                 for (table, trigger) in catalog.tables_firing(*id) {
                     all.push((Object::Trigger(table, trigger.name.clone()), own.clone()));
                 }
+                for (view, trigger) in catalog.views_firing(*id) {
+                    all.push((Object::ViewTrigger(view, trigger.name.clone()), own.clone()));
+                }
                 let of = catalog.procedure(*id);
                 let name = &mention(catalog, of.schema, &of.name);
                 // An overload that stays may be the one meant: only the last of a name is needed for sure.
@@ -332,7 +349,7 @@ impl Object {
                 }
                 for view in catalog.views.values() {
                     if References::of_view(view)?.functions.contains(name) {
-                        all.push((Object::View(view.key()), own.clone()));
+                        all.push((of_view(catalog, view), own.clone()));
                     }
                 }
                 for table in tables() {
@@ -380,7 +397,7 @@ impl Object {
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
             Object::Schema(id) => all = in_schema(catalog, *id, &own),
-            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) => {}
+            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) | Object::ViewTrigger(..) => {}
         }
         all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)
@@ -466,7 +483,7 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
     }
     for view in catalog.views.values() {
         if References::of_view(view)?.types.contains(name) {
-            all.push((Object::View(view.key()), own.to_owned()));
+            all.push((of_view(catalog, view), own.to_owned()));
         }
     }
     all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
@@ -488,6 +505,9 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         Object::Sequence(id) => (catalog.sequence_oid(*id), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
         Object::Trigger(table, name) => (catalog.trigger_oid(*table, name), 0),
+        Object::ViewTrigger(view, name) => {
+            (catalog.oids.of(&planaria_catalog::oids::Object::ViewTrigger(view.clone(), name.clone())), 0)
+        }
         _ => (0, 0),
     }
 }
@@ -495,7 +515,7 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
 /// What is in a schema, but for what goes with something of it.
 fn in_schema(catalog: &Catalog, id: SchemaId, own: &str) -> Vec<(Object, String)> {
     let tables = catalog.tables.iter().flatten().filter(|t| t.schema == id).map(|t| Object::Table(t.id));
-    let views = catalog.views.values().filter(|v| v.schema == id).map(|v| Object::View(v.key()));
+    let views = catalog.plain_views().filter(|v| v.schema == id).map(|v| Object::View(v.key()));
     let sequences = catalog.sequences.iter().flatten().filter(|s| s.schema == id && s.owner.is_none());
     let sequences = sequences.filter(|s| !s.hidden).map(|s| Object::Sequence(s.id));
     let routines = catalog.procedures.iter().filter(|p| p.current && p.schema == id);
@@ -517,6 +537,14 @@ fn text_age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
     (of, 0)
 }
 
+/// A view as something that depends; a materialized one is its table.
+fn of_view(catalog: &Catalog, view: &View) -> Object {
+    match catalog.table((view.schema, view.name.as_str())).filter(|_| view.stored) {
+        Some(table) => Object::Table(table.id),
+        None => Object::View(view.key()),
+    }
+}
+
 /// Views whose query mentions a relation.
 fn views_on(
     catalog: &Catalog,
@@ -528,7 +556,7 @@ fn views_on(
     for view in catalog.views.values() {
         let refs = References::of_view(view)?;
         if refs.relations.contains(relation) && also(&refs) {
-            all.push((Object::View(view.key()), own.to_owned()));
+            all.push((of_view(catalog, view), own.to_owned()));
         }
     }
     Ok(())
@@ -637,7 +665,10 @@ impl Change {
             Object::Default(table, column) if is_there(self, table) => {
                 self.table_mut(table).columns[column.index()].default = ColumnDefault::None;
             }
-            Object::Trigger(table, name) if is_there(self, table) => self.remove_trigger(table, &name),
+            Object::Trigger(table, name) if is_there(self, table) => {
+                self.remove_trigger(&TriggersOf::Table(table), &name);
+            }
+            Object::ViewTrigger(view, name) => self.remove_trigger(&TriggersOf::View(view), &name),
             Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) => {}
             Object::Type(id) => self.catalog.types[id.index()] = None,
             Object::Table(id) => self.remove_table(id),

@@ -13,6 +13,7 @@ fn word(object: ObjectKind) -> &'static str {
         ObjectKind::Table => "table",
         ObjectKind::Index => "index",
         ObjectKind::View => "view",
+        ObjectKind::MaterializedView => "materialized view",
         ObjectKind::Sequence => "sequence",
         ObjectKind::Schema => "schema",
     }
@@ -69,6 +70,7 @@ impl Change {
             ObjectKind::Table => "DROP TABLE",
             ObjectKind::Index => "DROP INDEX",
             ObjectKind::View => "DROP VIEW",
+            ObjectKind::MaterializedView => "DROP MATERIALIZED VIEW",
             ObjectKind::Sequence => "DROP SEQUENCE",
             ObjectKind::Schema => "DROP SCHEMA",
         })
@@ -102,7 +104,10 @@ impl Change {
     pub(super) fn find(&self, object: ObjectKind, local: Wanted<'_>, name: &Name) -> Result<Option<Object>> {
         let catalog = &self.catalog;
         let found = match object {
-            ObjectKind::Table => catalog.table(local).map(|t| Object::Table(t.id)),
+            ObjectKind::Table | ObjectKind::MaterializedView => catalog
+                .table(local)
+                .filter(|t| t.materialized.is_some() == (object == ObjectKind::MaterializedView))
+                .map(|t| Object::Table(t.id)),
             ObjectKind::View => catalog.view(local).map(|v| Object::View(v.key())),
             ObjectKind::Sequence => {
                 let sequence = catalog.sequence(local).filter(|s| !s.hidden);
@@ -134,7 +139,9 @@ impl Change {
             };
             let message = format!("\"{local}\" is not {a} {}", word(object));
             let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position);
-            let hint = if catalog.table(local).is_some() {
+            let hint = if catalog.table(local).is_some_and(|t| t.materialized.is_some()) {
+                "Use DROP MATERIALIZED VIEW to remove a materialized view."
+            } else if catalog.table(local).is_some() {
                 "Use DROP TABLE to remove a table."
             } else if catalog.view(local).is_some() {
                 "Use DROP VIEW to remove a view."
@@ -168,7 +175,7 @@ impl Change {
     pub(super) fn require_owner_of(&self, object: &Object) -> Result<()> {
         use planaria_catalog::Object as Owned;
         let owned = match object {
-            Object::View(name) => Owned::View(name.clone()),
+            Object::View(name) | Object::ViewTrigger(name, _) => Owned::View(name.clone()),
             Object::Sequence(id) => Owned::Sequence(*id),
             Object::Routine(id) => Owned::Routine(*id),
             Object::Type(id) => Owned::Type(*id),
@@ -197,7 +204,10 @@ impl Change {
 
     /// A table goes with its indexes, constraints and the sequences it owns.
     pub(super) fn remove_table(&mut self, id: TableId) {
-        self.catalog.tables[id.index()] = None;
+        let Some(table) = self.catalog.tables[id.index()].take() else { return };
+        if table.materialized.is_some() {
+            self.catalog.views.remove(&planaria_catalog::key(table.schema, &table.name));
+        }
         let owned: Vec<SequenceId> = self
             .catalog
             .sequences

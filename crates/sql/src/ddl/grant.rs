@@ -63,7 +63,7 @@ impl Change {
             GrantTarget::AllTables(schemas) => {
                 self.schemas(schemas)?;
                 let tables = catalog.tables.iter().flatten().map(|t| Object::Table(t.id));
-                Ok(tables.chain(catalog.views.keys().cloned().map(Object::View)).collect())
+                Ok(tables.chain(catalog.plain_views().map(|v| Object::View(v.key()))).collect())
             }
             GrantTarget::AllSequences(schemas) => {
                 self.schemas(schemas)?;

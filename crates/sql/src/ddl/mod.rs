@@ -43,6 +43,7 @@ mod index;
 mod like;
 pub mod lock;
 mod lowering;
+mod materialized;
 mod names;
 mod owner;
 mod rename;
@@ -177,6 +178,9 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::CreateTableAs { .. }
             | StatementKind::CreateIndex(_)
             | StatementKind::CreateView { .. }
+            | StatementKind::AlterView { .. }
+            | StatementKind::CreateMaterialized { .. }
+            | StatementKind::Refresh { .. }
             | StatementKind::CreateSequence { .. }
             | StatementKind::AlterSequence { .. }
             | StatementKind::CreateEnum { .. }
@@ -275,8 +279,22 @@ impl Change {
                 self.create_table_as(name, *if_not_exists, columns, query, (*with_data, *on_commit))
             }
             StatementKind::CreateIndex(create) => self.create_index(create),
-            StatementKind::CreateView { name, or_replace, columns, query, query_text } => {
-                self.create_view(name, *or_replace, columns, query, query_text)
+            StatementKind::CreateView { name, or_replace, columns, options, query, query_text } => {
+                self.create_view(name, *or_replace, columns, *options, (query, query_text))
+            }
+            StatementKind::CreateMaterialized {
+                name,
+                if_not_exists,
+                columns,
+                query,
+                query_text,
+                with_data,
+            } => self.create_materialized(name, *if_not_exists, columns, (query, query_text), *with_data),
+            StatementKind::Refresh { name, concurrently, with_data } => {
+                self.refresh(name, *concurrently, *with_data)
+            }
+            StatementKind::AlterView { name, if_exists, action } => {
+                self.alter_view(name, *if_exists, action, "ALTER VIEW")
             }
             StatementKind::CreateSequence { name, if_not_exists, options } => {
                 self.create_sequence(name, *if_not_exists, options)

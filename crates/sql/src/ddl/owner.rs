@@ -70,6 +70,7 @@ impl Change {
         let tag = match kind {
             Kind::Index => "ALTER INDEX",
             Kind::View => "ALTER VIEW",
+            Kind::MaterializedView => "ALTER MATERIALIZED VIEW",
             _ => "ALTER SEQUENCE",
         };
         let local = names::relation_wanted(&self.catalog, name)?;
@@ -83,6 +84,9 @@ impl Change {
             }
             Kind::Sequence if self.catalog.sequence(local).is_some_and(|s| !s.hidden) => {
                 self.catalog.sequence(local).map(|s| Object::Sequence(s.id))
+            }
+            Kind::MaterializedView if self.catalog.table(local).is_some_and(|t| t.materialized.is_some()) => {
+                self.catalog.table(local).map(|table| Object::Table(table.id))
             }
             Kind::View if self.catalog.view(local).is_some() => {
                 self.catalog.view(local).map(|view| Object::View(view.key()))
@@ -142,6 +146,13 @@ impl Change {
             rights.change_owner(owner);
         }
         if let Object::Table(id) = object {
+            let table = self.catalog.table_by_id(*id);
+            let view = planaria_catalog::key(table.schema, &table.name);
+            if table.materialized.is_some()
+                && let Some(view) = self.catalog.views.get_mut(&view)
+            {
+                view.rights.change_owner(owner);
+            }
             let owned: Vec<SequenceId> = self.catalog.sequences_of(*id).map(|s| s.id).collect();
             for sequence in owned.into_iter().map(Object::Sequence) {
                 if let Some(rights) = self.catalog.rights_mut(&sequence) {

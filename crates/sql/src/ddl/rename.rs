@@ -7,7 +7,7 @@ use super::{Change, names, reparse};
 use crate::lower::{Renamed, identifier, renamed, written_out};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, IndexKey, View, key, of_key};
+use planaria_catalog::{ColumnDefault, IndexKey, key, of_key};
 use planaria_ir::Output;
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind};
@@ -30,6 +30,7 @@ impl Change {
             ObjectKind::Table => "ALTER TABLE",
             ObjectKind::Index => "ALTER INDEX",
             ObjectKind::View => "ALTER VIEW",
+            ObjectKind::MaterializedView => "ALTER MATERIALIZED VIEW",
             ObjectKind::Sequence => "ALTER SEQUENCE",
             ObjectKind::Schema => return Err(Error::internal("a schema is no relation")),
         };
@@ -38,7 +39,11 @@ impl Change {
             // An index of a constraint may be renamed; its constraint follows.
             ObjectKind::Index => self.catalog.index(local).map(|(t, i)| Object::Index(t.id, i)),
             ObjectKind::Sequence => self.catalog.sequence(local).map(|s| Object::Sequence(s.id)),
-            _ => self.find(object, local, name)?,
+            _ => self.find(object, local, name).map_err(|mut error| {
+                // Nothing is dropped here.
+                error.fields_mut().hint = None;
+                error
+            })?,
         };
         let Some(found) = found else {
             let missing = names::no_relation(name);
@@ -62,7 +67,8 @@ impl Change {
                 let mentioned = mention(&self.catalog, schema, name);
                 self.rename_in_views(&mentioned, &Renamed::Relation(schema, name), to, &message, |change| {
                     if let Some(view) = change.catalog.views.remove(&from) {
-                        change.catalog.views.insert(key(schema, to), View { name: to.to_owned(), ..view });
+                        change.view_moved(&from, &key(schema, to));
+                        change.catalog.views.insert(key(schema, to), view.renamed(schema, to));
                     }
                     Ok(())
                 })?;
@@ -92,6 +98,7 @@ impl Change {
         self.rename_in_views(&mentioned, &Renamed::Relation(schema, &from), to, &message, |change| {
             change.rewrite_checks(id, &What::Table(&from), to)?;
             change.table_mut(id).name = to.to_owned();
+            change.stored_view_moved(id, &key(schema, &from));
             Ok(())
         })
     }

@@ -132,6 +132,7 @@ impl Change {
             returns,
             returns_domain,
             fires: None,
+            fires_view: None,
             language: language(create)?,
             volatility: create.volatility.unwrap_or(Volatility::Volatile),
             strict: create.strict,

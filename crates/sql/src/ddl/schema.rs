@@ -7,8 +7,8 @@ use super::{Change, names};
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
-    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Rights, Schema, TypeKind,
-    View, key, no_schema,
+    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Rights, Schema, TypeKind, key,
+    no_schema,
 };
 use planaria_syntax::ast::{Name, OwnedObject, RoleSpec};
 
@@ -190,6 +190,7 @@ impl Change {
                 let tag = match kind {
                     Kind::Table => "ALTER TABLE",
                     Kind::View => "ALTER VIEW",
+                    Kind::MaterializedView => "ALTER MATERIALIZED VIEW",
                     Kind::Sequence => "ALTER SEQUENCE",
                     Kind::Index | Kind::Schema => {
                         let hint = "An index is in the schema of its table.";
@@ -241,6 +242,7 @@ impl Change {
                 let sequences: Vec<_> = schema.sequences_of(*id).map(|s| s.id).collect();
                 drop(all);
                 self.table_mut(*id).schema = to_id;
+                self.stored_view_moved(*id, &key(table.schema, &table.name));
                 for id in sequences {
                     if let Some(sequence) = &mut self.catalog.sequences[id.index()] {
                         sequence.schema = to_id;
@@ -256,7 +258,9 @@ impl Change {
                     return Err(already_there("relation", &view.name, to));
                 }
                 self.catalog.views.remove(from);
-                self.catalog.views.insert(key(to_id, &view.name), View { schema: to_id, ..view });
+                let name = view.name.clone();
+                self.view_moved(from, &key(to_id, &name));
+                self.catalog.views.insert(key(to_id, &name), view.renamed(to_id, &name));
             }
             Target::Sequence(id) => {
                 let name = schema.sequences[id.index()].as_ref().map_or(String::new(), |s| s.name.clone());

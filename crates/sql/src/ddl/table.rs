@@ -173,6 +173,7 @@ impl Change {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             on_commit: OnCommit::PreserveRows,
+            materialized: None,
             triggers: Vec::new(),
             generation: 0,
             rights: Rights::of(self.actor.user),

@@ -3,7 +3,7 @@
 use super::table::check_columns;
 use super::{Change, Work, names};
 use crate::lower::{self, ParamTypes};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Error, Result, SchemaId, SqlState, TableId, Type};
 use planaria_catalog::{Column, ColumnDefault, OnCommit};
 use planaria_syntax::ast::{Insert, InsertSource, Name, Query, Statement, StatementKind};
 
@@ -25,25 +25,41 @@ impl Change {
             self.skip_existing(&exists);
             return Ok("CREATE TABLE AS");
         }
+        let id = self.table_of_query((schema, local), name.position, columns, query)?;
+        self.table_mut(id).on_commit = on_commit;
+        if !with_data {
+            return Ok("CREATE TABLE AS");
+        }
+        self.fill(id, query, name.position, false)?;
+        Ok("SELECT")
+    }
+
+    /// An empty table with the columns of a query.
+    pub(super) fn table_of_query(
+        &mut self,
+        (schema, local): (SchemaId, &str),
+        position: u32,
+        columns: &[String],
+        query: &Query,
+    ) -> Result<TableId> {
         let outputs = self.describe(query)?;
         if columns.len() > outputs.len() {
             let message = "too many column names were specified";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
         }
-        check_columns(outputs.len()).map_err(|e| e.at(name.position))?;
+        check_columns(outputs.len()).map_err(|e| e.at(position))?;
         let id = self.new_table(schema, local);
-        self.table_mut(id).on_commit = on_commit;
         for (i, output) in outputs.into_iter().enumerate() {
             let column = columns.get(i).cloned().unwrap_or(output.name);
             if self.table_mut(id).column(&column).is_some() {
                 let message = format!("column \"{column}\" specified more than once");
-                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(position));
             }
             let ty = match output.ty {
                 Type::Unknown => Type::Text,
                 Type::Record(_) | Type::Void => {
                     let message = format!("column \"{column}\" would have the type {}", output.ty);
-                    return Err(Error::unsupported(message, "Leave the column out.").at(name.position));
+                    return Err(Error::unsupported(message, "Leave the column out.").at(position));
                 }
                 ty => self.kept(ty),
             };
@@ -53,14 +69,18 @@ impl Change {
             self.table_mut(id).columns.push(column);
         }
         self.finish_table(id, Vec::new())?;
-        if !with_data {
-            return Ok("CREATE TABLE AS");
-        }
+        Ok(id)
+    }
+
+    /// Fills a table with the rows of a query, which `kept`: is bound from home, as what is kept as text.
+    pub(super) fn fill(&mut self, id: TableId, query: &Query, position: u32, kept: bool) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        let owner = table.rights.owner;
         // Another of that name may stand before it on the path.
-        let parts = vec![self.catalog.schema_name(schema).to_owned(), local.to_owned()];
+        let parts = vec![self.catalog.schema_name(table.schema).to_owned(), table.name.clone()];
         let insert = Insert {
             with: Vec::new(),
-            table: Name { parts, position: name.position },
+            table: Name { parts, position },
             alias: None,
             columns: Vec::new(),
             copied: false,
@@ -71,11 +91,14 @@ impl Change {
             into: None,
         };
         let statement = Statement { position: 0, end: 0, kind: StatementKind::Insert(Box::new(insert)) };
-        let catalog = self.catalog.ready();
+        let catalog = if kept { self.catalog.at_home() } else { self.catalog.ready() };
         let lowered = lower::lower_statement_rights(&catalog, &statement, &ParamTypes::default(), None)?;
-        lowered.requirements.iter().try_for_each(|r| self.require(r))?;
+        // Its owner may be another than who refreshes it.
+        for requirement in &lowered.requirements {
+            self.catalog.require(owner, requirement)?;
+        }
         let program = lowered.program;
         self.out.work.push(Work::Fill(id, Box::new(program)));
-        Ok("SELECT")
+        Ok(())
     }
 }

@@ -8,8 +8,8 @@ use crate::lower::check_trigger_condition;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_catalog::oids::Object as Oid;
 use planaria_catalog::{
-    CheckTime, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights, Table, Trigger,
-    TriggerEnabled, TriggerEvent, TriggerTime, Volatility,
+    CheckTime, Column, ColumnDefault, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights,
+    Table, Trigger, TriggerEnabled, TriggerEvent, TriggerTime, View, Volatility,
 };
 use planaria_syntax::ast::{CreateTrigger, Name, TriggerNames, TriggerTiming};
 
@@ -20,7 +20,8 @@ fn undefined(name: &str, table: &str) -> Error {
 impl Change {
     pub(super) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<&'static str> {
         let table = self.trigger_table(create)?;
-        self.require(&Requirement::new(Object::Table(table.id), Privileges::TRIGGER))?;
+        let on = TriggersOf::of(&table);
+        self.require(&Requirement::new(on.object(), Privileges::TRIGGER))?;
         refuse_missing(create)?;
         if let Some((expr, _)) = &create.condition {
             lowering::restrict(expr, lowering::Place::TriggerCondition)?;
@@ -63,7 +64,7 @@ impl Change {
         }
         let events = TriggerEvent::ALL.into_iter().filter(|e| create.events.contains(e));
         let firings =
-            events.map(|event| Firing { event, routine: self.trigger_routine(table.id, function) }).collect();
+            events.map(|event| Firing { event, routine: self.trigger_routine(&on, function) }).collect();
         let condition = create
             .condition
             .as_ref()
@@ -73,7 +74,8 @@ impl Change {
             function,
             time: match create.timing {
                 TriggerTiming::Before => TriggerTime::Before,
-                _ => TriggerTime::After,
+                TriggerTiming::After => TriggerTime::After,
+                TriggerTiming::InsteadOf => TriggerTime::InsteadOf,
             },
             each_row: create.each_row,
             firings,
@@ -84,7 +86,13 @@ impl Change {
             enabled: TriggerEnabled::default(),
             comment: old.and_then(|old| old.comment.clone()),
         };
-        self.change_triggers(table.id, |all| {
+        if let TriggersOf::View(view) = &on
+            && let Some(view) = self.catalog.views.get_mut(view)
+            && view.rows.is_none()
+        {
+            view.rows = Some(Box::new(table));
+        }
+        self.change_triggers(&on, |all| {
             all.retain(|t| t.name != trigger.name);
             all.push(trigger);
         });
@@ -100,28 +108,74 @@ impl Change {
                 .at(create.table.position))
         };
         if let Some(table) = self.catalog.table(local) {
+            if table.materialized.is_some() {
+                let message = format!("relation \"{}\" cannot have triggers", table.name);
+                return wrong(message, "This operation is not supported for materialized views.");
+            }
             if create.timing == TriggerTiming::InsteadOf {
                 let message = format!("\"{}\" is a table", table.name);
                 return wrong(message, "Tables cannot have INSTEAD OF triggers.");
             }
             return Ok(table.clone());
         }
-        if self.catalog.view(local).is_some() {
-            let message = format!("\"{local}\" is a view");
+        if let Some(view) = self.catalog.view(local) {
+            let message = format!("\"{}\" is a view", view.name);
             if create.timing != TriggerTiming::InsteadOf && create.each_row {
                 return wrong(message, "Views cannot have row-level BEFORE or AFTER triggers.");
             }
             if create.events.contains(&TriggerEvent::Truncate) {
                 return wrong(message, "Views cannot have TRUNCATE triggers.");
             }
-            let what = "triggers of views are not supported";
-            return Err(Error::unsupported(what, "Change the tables behind the view.").at(create.position));
+            return self.rows_of_view(view);
         }
         if self.catalog.relation_exists(local) {
             let message = format!("relation \"{local}\" cannot have triggers");
             return wrong(message, "This operation is not supported for sequences and indexes.");
         }
         Err(names::no_relation(&create.table))
+    }
+
+    /// A view as its triggers see it.
+    pub(super) fn rows_of_view(&self, view: &View) -> Result<Table> {
+        let outputs = self.describe_kept(&super::reparse::query(&view.query)?)?;
+        let column = |(name, output): (&String, &planaria_ir::Output)| Column {
+            name: name.clone(),
+            ty: output.ty.clone(),
+            not_null: false,
+            default: match view.defaults.get(name) {
+                Some(text) => ColumnDefault::Expression(text.clone()),
+                None => ColumnDefault::None,
+            },
+            domain: None,
+            hidden: false,
+            comment: None,
+        };
+        Ok(Table {
+            id: View::ROWS,
+            schema: view.schema,
+            name: view.name.clone(),
+            columns: view.columns.iter().zip(&outputs).map(column).collect(),
+            indexes: Vec::new(),
+            has_primary_key: false,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            on_commit: planaria_catalog::OnCommit::PreserveRows,
+            materialized: None,
+            triggers: view.triggers().to_vec(),
+            generation: 0,
+            rights: Rights::default(),
+            comment: None,
+        })
+    }
+
+    /// A view got another name: the routines of its triggers know it.
+    pub(super) fn view_moved(&mut self, from: &str, to: &str) {
+        let of = |p: &Procedure| p.fires_view.as_deref() == Some(from);
+        for id in 0..self.catalog.procedures.len() {
+            if of(&self.catalog.procedures[id]) {
+                self.catalog.procedures[id].fires_view = Some(to.to_owned());
+            }
+        }
     }
 
     /// The function of that name without parameters.
@@ -136,7 +190,7 @@ impl Change {
     }
 
     /// A routine for an event of a trigger: see `planaria_catalog::Catalog::behind`.
-    fn trigger_routine(&mut self, table: TableId, function: ProcedureId) -> ProcedureId {
+    fn trigger_routine(&mut self, on: &TriggersOf, function: ProcedureId) -> ProcedureId {
         let id = ProcedureId::from(self.catalog.procedures.len());
         let function = self.catalog.procedure(function);
         let routine = Procedure {
@@ -151,7 +205,14 @@ impl Change {
             body: String::new(),
             body_position: 0,
             current: false,
-            fires: Some(table),
+            fires: match on {
+                TriggersOf::Table(id) => Some(*id),
+                TriggersOf::View(_) => None,
+            },
+            fires_view: match on {
+                TriggersOf::Table(_) => None,
+                TriggersOf::View(key) => Some(key.clone()),
+            },
             returns_domain: None,
             security_definer: false,
             rights: Rights::of(function.rights.owner),
@@ -161,9 +222,16 @@ impl Change {
         id
     }
 
-    /// Changes the triggers of a table, which stay in the order of their names.
-    fn change_triggers(&mut self, table: TableId, change: impl FnOnce(&mut Vec<Trigger>)) {
-        let triggers = &mut self.table_mut(table).triggers;
+    /// Changes the triggers of a relation, which stay in the order of their names.
+    fn change_triggers(&mut self, on: &TriggersOf, change: impl FnOnce(&mut Vec<Trigger>)) {
+        let triggers = match on {
+            TriggersOf::Table(id) => &mut self.table_mut(*id).triggers,
+            TriggersOf::View(key) => {
+                let rows = self.catalog.views.get_mut(key).and_then(|v| v.rows.as_mut());
+                let Some(rows) = rows else { return };
+                &mut rows.triggers
+            }
+        };
         change(triggers);
         triggers.sort_by(|a, b| a.name.cmp(&b.name));
     }
@@ -177,19 +245,34 @@ impl Change {
                 trigger.function = new;
             }
         }
+        let views: Vec<String> = self.catalog.views_firing(old).map(|(view, _)| view).collect();
+        for view in views {
+            self.change_triggers(&TriggersOf::View(view), |all| {
+                all.iter_mut().filter(|t| t.function == old).for_each(|t| t.function = new);
+            });
+        }
     }
 
-    pub(super) fn remove_trigger(&mut self, table: TableId, name: &str) {
-        self.change_triggers(table, |all| all.retain(|t| t.name != name));
+    pub(super) fn remove_trigger(&mut self, on: &TriggersOf, name: &str) {
+        self.change_triggers(on, |all| all.retain(|t| t.name != name));
+    }
+
+    /// The relation of that name that has triggers, and those.
+    fn triggers_of(&self, name: &Name) -> Result<(TriggersOf, String, &[Trigger])> {
+        let local = names::own_relation(&self.catalog, name)?;
+        if let Some(view) = self.catalog.view(local) {
+            return Ok((TriggersOf::View(view.key()), view.name.clone(), view.triggers()));
+        }
+        let table = self.catalog.table(local).ok_or_else(|| names::no_relation(name))?;
+        Ok((TriggersOf::Table(table.id), table.name.clone(), &table.triggers))
     }
 
     pub(super) fn drop_trigger(&mut self, name: &str, table: &Name, if_exists: bool) -> Result<&'static str> {
         const TAG: &str = "DROP TRIGGER";
-        let found = names::own_relation(&self.catalog, table).and_then(|local| {
-            let table = self.catalog.table(local).ok_or_else(|| names::no_relation(table))?;
-            Ok((table.id, table.name.clone(), table.trigger(name).is_some()))
-        });
-        let (id, relation, exists) = match found {
+        let found = self
+            .triggers_of(table)
+            .map(|(on, relation, all)| (on, relation, all.iter().any(|t| t.name == name)));
+        let (on, relation, exists) = match found {
             Ok(found) => found,
             Err(error) if if_exists => {
                 self.skip_missing(&error);
@@ -208,29 +291,43 @@ impl Change {
             self.skip_missing(&Error::new(SqlState::UNDEFINED_OBJECT, message));
             return Ok(TAG);
         }
-        if !self.catalog.owns(self.actor.user, &Object::Table(id)) {
+        if !self.catalog.owns(self.actor.user, &on.object()) {
             let message = format!("must be owner of relation {relation}");
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
-        self.remove_trigger(id, name);
+        self.remove_trigger(&on, name);
         Ok(TAG)
     }
 
     pub(super) fn rename_trigger(&mut self, name: &str, table: &Name, to: &str) -> Result<&'static str> {
-        let table = names::table(&self.catalog, table)?;
-        self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
-        if table.trigger(name).is_none() {
-            return Err(undefined(name, &table.name));
+        let (on, relation, all) = match self.triggers_of(table) {
+            Ok(found) => found,
+            Err(_) => {
+                return Err(names::table(&self.catalog, table)
+                    .err()
+                    .unwrap_or_else(|| names::no_relation(table)));
+            }
+        };
+        self.catalog.require_owner(self.actor.user, &on.object())?;
+        if !all.iter().any(|t| t.name == name) {
+            return Err(undefined(name, &relation));
         }
-        if table.trigger(to).is_some() {
-            let message = format!("trigger \"{to}\" for relation \"{}\" already exists", table.name);
+        if all.iter().any(|t| t.name == to) {
+            let message = format!("trigger \"{to}\" for relation \"{relation}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
         }
-        let id = table.id;
-        for object in [Oid::Trigger, Oid::Constraint] {
-            self.catalog.oids.rename(&object(id, name.to_owned()), object(id, to.to_owned()));
+        match &on {
+            TriggersOf::Table(id) => {
+                for object in [Oid::Trigger, Oid::Constraint] {
+                    self.catalog.oids.rename(&object(*id, name.to_owned()), object(*id, to.to_owned()));
+                }
+            }
+            TriggersOf::View(key) => {
+                let object = |name: &str| Oid::ViewTrigger(key.clone(), name.to_owned());
+                self.catalog.oids.rename(&object(name), object(to));
+            }
         }
-        self.change_triggers(id, |all| {
+        self.change_triggers(&on, |all| {
             for trigger in all.iter_mut().filter(|t| t.name == name) {
                 trigger.name = to.to_owned();
             }
@@ -283,11 +380,47 @@ impl Change {
     }
 }
 
+/// What has triggers.
+pub(super) enum TriggersOf {
+    Table(TableId),
+    /// By its key.
+    View(String),
+}
+
+impl TriggersOf {
+    fn of(table: &Table) -> TriggersOf {
+        match table.id == View::ROWS {
+            true => TriggersOf::View(planaria_catalog::key(table.schema, &table.name)),
+            false => TriggersOf::Table(table.id),
+        }
+    }
+    fn object(&self) -> Object {
+        match self {
+            TriggersOf::Table(id) => Object::Table(*id),
+            TriggersOf::View(key) => Object::View(key.clone()),
+        }
+    }
+}
+
 /// What is wrong with a trigger whatever its table is, or is not there yet.
 fn refuse_missing(create: &CreateTrigger) -> Result<()> {
     let unsupported = |message: &str| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
     if create.each_row && create.events.contains(&TriggerEvent::Truncate) {
         return Err(unsupported("TRUNCATE FOR EACH ROW triggers are not supported"));
+    }
+    if create.timing == TriggerTiming::InsteadOf {
+        let refused = if !create.each_row {
+            "INSTEAD OF triggers must be FOR EACH ROW"
+        } else if create.condition.is_some() {
+            "INSTEAD OF triggers cannot have WHEN conditions"
+        } else if !create.columns.is_empty() {
+            "INSTEAD OF triggers cannot have column lists"
+        } else {
+            ""
+        };
+        if !refused.is_empty() {
+            return Err(unsupported(refused));
+        }
     }
     if let Some(position) = create.transition_tables {
         if create.timing != TriggerTiming::After {

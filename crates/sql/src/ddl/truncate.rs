@@ -14,7 +14,12 @@ impl Change {
     ) -> Result<&'static str> {
         let mut all: Vec<TableId> = Vec::new();
         for name in tables {
-            let id = names::table(&self.catalog, name)?.id;
+            let table = names::table(&self.catalog, name)?;
+            if table.materialized.is_some() {
+                let message = format!("\"{}\" is not a table", table.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            let id = table.id;
             self.require_truncate(id)?;
             if !all.contains(&id) {
                 all.push(id);

@@ -6,8 +6,7 @@ use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::{Object, Rights, View, key};
 use planaria_ir::{Output, ProgramKind};
 use planaria_syntax::ast::visit::{self, Node};
-use planaria_syntax::ast::{ExprKind, Name, Query, QueryBody};
-use std::collections::BTreeMap;
+use planaria_syntax::ast::{AlterView, ExprKind, Name, Query, QueryBody, ViewOptions};
 
 fn invalid(message: String) -> Error {
     Error::new(SqlState::INVALID_TABLE_DEFINITION, message)
@@ -25,7 +24,7 @@ impl Change {
     }
 
     /// Whether a query names a temporary relation.
-    fn reads_temporary(&self, query: &Query) -> bool {
+    pub(super) fn reads_temporary(&self, query: &Query) -> bool {
         let mut found = false;
         visit::query(query, &mut |node| {
             if let Node::Relation(name) = node {
@@ -42,8 +41,8 @@ impl Change {
         name: &Name,
         or_replace: bool,
         columns: &[String],
-        query: &Query,
-        query_text: &str,
+        options: ViewOptions,
+        (query, query_text): (&Query, &str),
     ) -> Result<&'static str> {
         if crate::lower::changes_in_with(query) {
             let message = "views must not contain data-modifying statements in WITH";
@@ -77,7 +76,7 @@ impl Change {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
             }
         }
-        if let Some(old) = self.catalog.views.get(&key) {
+        if let Some(old) = self.catalog.views.get(&key).filter(|v| !v.stored) {
             if !or_replace {
                 return Err(names::relation_exists(local));
             }
@@ -95,20 +94,90 @@ impl Change {
                 names::relation_exists(local)
             });
         }
-        let new = || View {
-            schema,
-            name: local.to_owned(),
-            columns: Vec::new(),
-            query: String::new(),
-            rights: Rights::of(self.actor.user),
-            comment: None,
-            column_comments: BTreeMap::new(),
-        };
+        let rights = Rights::of(self.actor.user);
+        let new = || View::new(schema, local.to_owned(), Vec::new(), String::new(), rights);
         // Rights and comments stay with the name.
         let kept = self.catalog.views.get(&key).cloned().unwrap_or_else(new);
-        let view = View { columns: all, query: written, ..kept };
+        let mut view = View { columns: all, query: written, ..kept };
+        view.check_option = options.check.flatten();
+        view.security_invoker = options.security_invoker.unwrap_or(false);
+        self.check_updatable(&view)?;
+        if view.rows.is_some() {
+            view.rows = Some(Box::new(self.rows_of_view(&view)?));
+        }
         self.catalog.views.insert(key, view);
         Ok("CREATE VIEW")
+    }
+
+    /// 0A000 for CHECK OPTION of a view that nobody writes through.
+    fn check_updatable(&self, view: &View) -> Result<()> {
+        if view.check_option.is_none() {
+            return Ok(());
+        }
+        match crate::lower::writable(&self.catalog.ready(), view) {
+            Err(e) if e.sqlstate() == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
+                let message = "WITH CHECK OPTION is supported only on automatically updatable views";
+                let refused = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                Err(match e.detail() {
+                    Some(reason) => refused.with_hint(reason),
+                    None => refused,
+                })
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn alter_view(
+        &mut self,
+        name: &Name,
+        if_exists: bool,
+        action: &AlterView,
+        tag: &'static str,
+    ) -> Result<&'static str> {
+        let local = names::relation_wanted(&self.catalog, name)?;
+        let Some(view) = self.catalog.view(local).cloned() else {
+            if self.catalog.relation_exists(local) {
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{local}\" is not a view")));
+            }
+            let mut missing = names::no_relation(name);
+            missing.fields_mut().position = None;
+            if if_exists {
+                self.skip_missing(&missing);
+                return Ok(tag);
+            }
+            return Err(missing);
+        };
+        self.catalog.require_owner(self.actor.user, &Object::View(view.key()))?;
+        let mut new = view.clone();
+        match action {
+            AlterView::Options(options) => {
+                new.check_option = options.check.unwrap_or(view.check_option);
+                new.security_invoker = options.security_invoker.unwrap_or(view.security_invoker);
+                self.check_updatable(&new)?;
+            }
+            AlterView::Default { column, default } => {
+                let outputs = self.describe_kept(&super::reparse::query(&view.query)?)?;
+                let Some(at) = view.columns.iter().position(|c| c == column) else {
+                    let message = format!("column \"{column}\" of relation \"{}\" does not exist", view.name);
+                    return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+                };
+                match default {
+                    Some((e, text)) => {
+                        super::lowering::check_default(&self.catalog, column, &outputs[at].ty, e)?;
+                        let text = crate::lower::qualified_expression(&self.catalog, text)?;
+                        new.defaults.insert(column.clone(), text);
+                    }
+                    None => {
+                        new.defaults.remove(column);
+                    }
+                }
+            }
+        }
+        if new.rows.is_some() {
+            new.rows = Some(Box::new(self.rows_of_view(&new)?));
+        }
+        self.catalog.views.insert(view.key(), new);
+        Ok(tag)
     }
 }
 
@@ -133,7 +202,7 @@ fn replaceable(old: &View, old_types: &[Output], new: &[String], outputs: &[Outp
 }
 
 /// `$1` and INTO have no place in a view.
-fn refuse_parameters(query: &Query) -> Result<()> {
+pub(super) fn refuse_parameters(query: &Query) -> Result<()> {
     if let QueryBody::Select(select) = &query.body
         && let Some(into) = &select.into
     {

@@ -149,6 +149,9 @@ impl Lowerer<'_> {
         if let Some(table) = catalog.table(wanted) {
             self.require_read(Object::Table(table.id));
             self.note_relation(position, &name.parts, (table.schema, &table.name), alias.is_some());
+            if table.materialized == Some(false) {
+                self.not_populated(&table.name)?;
+            }
             let rel = self.table_rel(table.id, shown);
             let part = self.add_rel(level, rel, shown, renamed, position)?;
             if shown != table.name
@@ -171,7 +174,9 @@ impl Lowerer<'_> {
                 e.fields_mut().position = Some(position);
                 e.context(format!("view \"{}\"", view.name))
             };
-            self.require_read(Object::View(key.clone()));
+            if !std::mem::take(&mut self.rights.unread) {
+                self.require_read(Object::View(key.clone()));
+            }
             self.note_relation(position, &name.parts, (view.schema, &view.name), alias.is_some());
             if self.expanding.contains(&key) {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
@@ -186,10 +191,10 @@ impl Lowerer<'_> {
             let scope = super::Scope::new();
             let collectors = std::mem::take(&mut self.collectors);
             let around = std::mem::take(&mut self.cte_reads);
-            let owner = view.rights.owner;
+            let role = super::updatable::role_behind(view);
             self.expanding.push(key.clone());
             let bound =
-                self.as_owner(owner, |l| l.at_home(|l| l.bind_level(Names::of(&scope), &query, false)));
+                self.in_name_of(role, |l| l.at_home(|l| l.bind_level(Names::of(&scope), &query, false)));
             self.expanding.pop();
             self.collectors = collectors;
             let mut bound = match bound {
@@ -220,6 +225,19 @@ impl Lowerer<'_> {
                 "There is a WITH item named \"{table}\", but it cannot be referenced from this part of the query."
             ))
             .with_hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
+    }
+
+    /// 55000 where a materialized view is read that has not been filled.
+    fn not_populated(&mut self, name: &str) -> Result<()> {
+        let is = self.truth(true);
+        self.raising(is, |l| {
+            let message = format!("materialized view \"{name}\" has not been populated");
+            let hint = "Use the REFRESH MATERIALIZED VIEW command.";
+            let hint = l.constant(planaria_base::Datum::Text(hint.to_owned()), Type::Text);
+            let fields = planaria_ir::ErrorFields { hint: Some(hint), ..Default::default() };
+            l.raise(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message, fields);
+            Ok(())
+        })
     }
 
     /// Counts a reference to a view. Whether it has so many in the query being bound that the further ones are to

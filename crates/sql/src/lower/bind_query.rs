@@ -63,11 +63,13 @@ impl Lowerer<'_> {
         if self.views.is_some() {
             return self.bind_level_here(level, q, keep_unknown);
         }
-        // The outermost query: what its parts share is made in front of it.
+        // The outermost query: what its parts share is made in front of it. It may be a part of views that a statement
+        // changes rows through.
         self.views = Some(Default::default());
+        let known = self.expanding.len();
         let (bound, expanding) = (self.bind_level_here(level, q, keep_unknown), self.expanding.len());
         self.views = None;
-        debug_assert!(bound.is_err() || expanding == 0);
+        debug_assert!(bound.is_err() || expanding == known);
         bound
     }
 

@@ -8,6 +8,7 @@ use super::Lowerer;
 use super::bound::{Bound, RelId, RelKind};
 use super::names::Names;
 use super::scope::Scope;
+use super::updatable::Target;
 use planaria_base::Result;
 use planaria_catalog::{IndexKey, Table};
 use planaria_syntax::ast::{Expr, IndexItem};
@@ -76,22 +77,23 @@ impl Lowerer<'_> {
     /// condition that says as much.
     pub(super) fn is_target(
         &mut self,
-        table: &Table,
+        target: &Target<'_>,
         index: usize,
         items: &[IndexItem],
         predicate: Option<&Expr>,
         alias: &str,
     ) -> Result<bool> {
+        let table = target.table;
         let index = &table.indexes[index];
         let rel = self.table_rel(table.id, alias);
         let scope = Scope::new();
         let mut names = Names::of(&scope);
-        names.sources.push(self.source_of(rel, alias));
+        names.sources.push(self.target_source(target, rel, alias)?.0);
         let mut wanted = Vec::new();
         for item in items {
             wanted.push(match item {
                 IndexItem::Column(name) => {
-                    let column = self.target_column(table, name, 0)?;
+                    let Some(column) = target.found(name, 0)? else { return Ok(false) };
                     self.column_of(rel, column)
                 }
                 IndexItem::Expression(expr, _) => self.outside("ON CONFLICT", |l| l.bind(&names, expr))?,

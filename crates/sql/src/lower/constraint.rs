@@ -57,7 +57,7 @@ impl<'c> Lowerer<'c> {
     }
 
     /// `Failing row contains (1, null, abc).`
-    fn failing_row(&mut self, table: &Table, values: &Values) -> Result<Reg> {
+    pub(super) fn failing_row(&mut self, table: &Table, values: &Values) -> Result<Reg> {
         let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, 0);
         let mut parts = vec![text("Failing row contains (")];
         let mut first = true;

@@ -3,6 +3,7 @@
 //! called row by row (`update::collected`).
 
 use super::bound::{Bound, Item};
+use super::instead::InsteadOf;
 use super::names::Names;
 use super::referential::Waiting;
 use super::update::once_each;
@@ -14,28 +15,39 @@ use planaria_syntax::ast::Delete;
 
 impl Lowerer<'_> {
     pub(super) fn describe_delete(&mut self, scope: &Scope, delete: &Delete) -> Result<Vec<Output>> {
-        let table = self.target(&delete.table, "delete")?;
-        let alias = delete.alias.as_deref().unwrap_or(&table.name);
+        let changed = self.target(&delete.table, "delete")?;
+        if let Some(view) = changed.instead() {
+            return self.describe_instead(scope, view, &InsteadOf::delete(delete));
+        }
+        let table = changed.table;
+        let alias = delete.alias.as_deref().unwrap_or(changed.name());
         let mut level = Names::of(scope);
         self.bind_with(&mut level, &delete.with, false)?;
         let target = self.table_rel(table.id, alias);
-        level.sources.push(self.source_of(target, alias));
+        level.sources.push(self.target_source(&changed, target, alias)?.0);
         self.outside("USING", |l| l.bind_from(&mut level, &delete.using))?;
         Ok(self.bind_returning(&level, &delete.returning)?.outputs)
     }
 
     pub(super) fn emit_delete(&mut self, scope: &Scope, delete: &Delete, sink: &mut Sink<'_>) -> Result<Reg> {
-        let table = self.target(&delete.table, "delete")?;
-        let alias = delete.alias.as_deref().unwrap_or(&table.name).to_owned();
+        let changed = self.target(&delete.table, "delete")?;
+        if let Some(view) = changed.instead() {
+            return self.emit_instead(scope, view, &InsteadOf::delete(delete), sink);
+        }
+        let table = changed.table;
+        let alias = delete.alias.as_deref().unwrap_or(changed.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
         self.bind_with(&mut level, &delete.with, false)?;
         let target = self.table_rel(table.id, &alias);
         self.rel_mut(target).row_used = true;
-        level.sources.push(self.source_of(target, &alias));
+        let (source, mut seen) = self.target_source(&changed, target, &alias)?;
+        level.sources.push(source);
         let (using, mut filter, _) = self.outside("USING", |l| l.bind_from(&mut level, &delete.using))?;
         let mut items = vec![Item::Rel(target)];
         items.extend(using);
+        self.per_row(&mut seen, &items);
+        filter.extend(seen);
         if let Some(e) = &delete.filter {
             super::dml::refuse_current_of(e)?;
             let mut conditions = Vec::new();
@@ -45,7 +57,7 @@ impl Lowerer<'_> {
         }
         self.push_down(&items, &mut filter)?;
         let mut returning = self.bind_returning(&level, &delete.returning)?;
-        self.require_reads(table, target);
+        self.require_reads(&changed, target);
         filter.iter_mut().for_each(|e| self.count(e));
         self.count_items(&items);
         self.count_returning(&mut returning);

@@ -6,6 +6,7 @@ use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::closest::relation_hinted;
 use super::names::{Names, Source};
 use super::types::CastContext;
+use super::updatable::Target;
 use super::{Lowerer, Typed};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
@@ -31,8 +32,8 @@ pub(super) fn refuse_current_of(condition: &planaria_syntax::ast::Expr) -> Resul
 }
 
 impl<'c> Lowerer<'c> {
-    /// The table a statement changes.
-    pub(super) fn target(&mut self, name: &Name, verb: &str) -> Result<&'c Table> {
+    /// What a statement changes.
+    pub(super) fn target(&mut self, name: &Name, verb: &str) -> Result<Target<'c>> {
         if let Some(system) = super::system::named(name) {
             let verb = match verb {
                 "insert" => "insert into",
@@ -48,15 +49,19 @@ impl<'c> Lowerer<'c> {
         };
         let table = self.catalog.located(self.meant(name).map_err(no_schema)?);
         if let Some(table) = self.catalog.table(table) {
+            if table.materialized.is_some() {
+                let message = format!("cannot change materialized view \"{}\"", table.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
             let privilege = match verb {
                 "insert" => Privileges::INSERT,
                 "delete" => Privileges::DELETE,
                 // What it needs depends on what it does.
-                "merge" => return Ok(table),
+                "merge" => return Ok(Target::table(table)),
                 _ => Privileges::UPDATE,
             };
             self.require(Object::Table(table.id), privilege);
-            return Ok(table);
+            return Ok(Target::table(table));
         }
         if self.catalog.view(table).is_some() && verb == "merge" {
             let message = format!("cannot execute MERGE on relation \"{table}\"");
@@ -64,14 +69,8 @@ impl<'c> Lowerer<'c> {
                 .with_detail("This operation is not supported for views.")
                 .at(name.position));
         }
-        if self.catalog.view(table).is_some() {
-            let verb = match verb {
-                "insert" => "insert into",
-                "delete" => "delete from",
-                other => other,
-            };
-            let what = format!("cannot {verb} view \"{table}\"");
-            return Err(Error::unsupported(what, "change the tables behind it").at(name.position));
+        if let Some(view) = self.catalog.view(table) {
+            return self.view_target(view, verb, name.position);
         }
         if self.catalog.sequence(table).is_some_and(|s| !s.hidden) {
             let message = format!("cannot change sequence \"{table}\"");
@@ -105,12 +104,12 @@ impl<'c> Lowerer<'c> {
     }
 
     /// A value for a column: converted as by assignment, 42804 where that cannot be.
-    pub(super) fn assign(&mut self, e: Bound, table: &Table, column: usize) -> Result<Bound> {
-        let column = &table.columns[column];
+    pub(super) fn assign(&mut self, e: Bound, target: &Target<'_>, column: usize) -> Result<Bound> {
+        let ty = &target.table.columns[column].ty;
         let (from, position) = (e.ty.clone(), e.position);
-        self.coerce(e, &column.ty, CastContext::Assignment).map_err(|error| {
+        self.coerce(e, ty, CastContext::Assignment).map_err(|error| {
             if error.sqlstate() == SqlState::CANNOT_COERCE {
-                mismatch(&column.name, &column.ty, &from, position)
+                mismatch(target.shown(column), ty, &from, position)
             } else {
                 error
             }
@@ -145,14 +144,6 @@ impl<'c> Lowerer<'c> {
                 self.coerce(next, &ty, CastContext::Assignment)
             }
         }
-    }
-
-    /// A column of the target by name.
-    pub(super) fn target_column(&self, table: &Table, name: &str, position: u32) -> Result<usize> {
-        table.column(name).map(|(id, _)| id.index()).ok_or_else(|| {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            Error::new(SqlState::UNDEFINED_COLUMN, message).at(position)
-        })
     }
 
     /// A relation whose columns are those of the table and whose registers are set by hand.

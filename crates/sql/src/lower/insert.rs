@@ -15,10 +15,11 @@ use super::names::{Names, Source};
 use super::referential::Waiting;
 use super::trigger::ChangedRow;
 use super::types::CastContext;
+use super::updatable::{Target, ViewCheck};
 use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
-use planaria_catalog::{ColumnDefault, Object, Privileges, Table, TriggerEvent, TriggerTime};
+use planaria_catalog::{ColumnDefault, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::{ConflictTarget, Expr, ExprKind, IndexItem, Insert, InsertSource, OnConflict};
 use std::borrow::Cow;
@@ -48,41 +49,50 @@ struct ConflictSet {
     /// Subqueries that give several of these values.
     multiple: Vec<Multiple>,
     filter: Vec<Bound>,
+    /// What views ask of the row that was updated.
+    checks: Vec<ViewCheck>,
 }
 
 impl Lowerer<'_> {
     /// The names that RETURNING sees, with the relation behind them.
-    fn returned_names<'a>(&mut self, level: &Names<'a>, table: &Table, alias: &str) -> (Names<'a>, RelId) {
-        let rel = self.shadow_rel(table, alias);
+    fn returned_names<'a>(
+        &mut self,
+        level: &Names<'a>,
+        target: &Target<'_>,
+        alias: &str,
+    ) -> Result<(Names<'a>, RelId)> {
+        let rel = self.shadow_rel(target.table, alias);
         let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
-        names.sources.push(self.shadow_source(table, rel, alias));
-        (names, rel)
+        names.sources.push(self.target_source(target, rel, alias)?.0);
+        Ok((names, rel))
     }
 
     pub(super) fn describe_insert(&mut self, scope: &Scope, insert: &Insert) -> Result<Vec<Output>> {
-        let table = self.target(&insert.table, "insert")?;
-        let alias = insert.alias.as_deref().unwrap_or(&table.name);
+        let target = self.target(&insert.table, "insert")?;
+        let alias = insert.alias.as_deref().unwrap_or(target.name());
         let mut level = Names::of(scope);
         self.bind_with(&mut level, &insert.with, false)?;
-        let (names, _) = self.returned_names(&level, table, alias);
+        let (names, _) = self.returned_names(&level, &target, alias)?;
         Ok(self.bind_returning(&names, &insert.returning)?.outputs)
     }
 
     pub(super) fn emit_insert(&mut self, scope: &Scope, insert: &Insert, sink: &mut Sink<'_>) -> Result<Reg> {
-        let table = self.target(&insert.table, "insert")?;
-        let alias = insert.alias.as_deref().unwrap_or(&table.name).to_owned();
+        let target = self.target(&insert.table, "insert")?;
+        let table = target.table;
+        let alias = insert.alias.as_deref().unwrap_or(target.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
         self.bind_with(&mut level, &insert.with, false)?;
-        let mut given = self.given_columns(table, insert)?;
-        let mut rows = self.bind_rows(&level, table, insert, &mut given)?;
-        let (names, shadow) = self.returned_names(&level, table, &alias);
+        let mut given = self.given_columns(&target, insert)?;
+        let mut rows = self.bind_rows(&level, &target, insert, &mut given)?;
+        let (names, shadow) = self.returned_names(&level, &target, &alias)?;
         let mut returning = self.bind_returning(&names, &insert.returning)?;
-        self.require_reads(table, shadow);
+        self.require_reads(&target, shadow);
         let mut conflict = match &insert.on_conflict {
-            Some(on) => Some(self.bind_conflict(&level, table, &alias, on)?),
+            Some(on) => Some(self.bind_conflict(&level, &target, &alias, on)?),
             None => None,
         };
+        let checks = self.target_checks(&target, shadow)?;
         let fires = self.fires_before(table, TriggerEvent::Insert, &[]);
         // What the query found before the first row is stored.
         let mut collects = false;
@@ -149,7 +159,8 @@ impl Lowerer<'_> {
         waiting.copied = insert.copied;
         let mut seen = None;
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
-            let row = Proposed { table, given: &given, values, shadow, single, certain };
+            let row =
+                Proposed { target: &target, checks: &checks, given: &given, values, shadow, single, certain };
             l.store(&row, conflict.as_ref(), &returning, count, &mut waiting, &mut seen, sink)
         };
         match &rows {
@@ -220,14 +231,14 @@ impl Lowerer<'_> {
     }
 
     /// The columns that are given values, in the order of the list.
-    pub(super) fn given_columns(&mut self, table: &Table, insert: &Insert) -> Result<Vec<usize>> {
+    pub(super) fn given_columns(&mut self, target: &Target<'_>, insert: &Insert) -> Result<Vec<usize>> {
         if insert.columns.is_empty() {
-            return Ok(table.visible().map(|(id, _)| id.index()).collect());
+            return Ok(target.columns().into_iter().map(|(_, column)| column.unwrap_or(NOWHERE)).collect());
         }
         let mut given = Vec::with_capacity(insert.columns.len());
-        for (name, position) in &insert.columns {
-            let column = self.target_column(table, name, *position)?;
-            if given.contains(&column) {
+        for (i, (name, position)) in insert.columns.iter().enumerate() {
+            let column = target.found(name, *position)?.unwrap_or(NOWHERE);
+            if insert.columns[..i].iter().any(|(other, _)| other == name) {
                 let message = format!("column \"{name}\" specified more than once");
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(*position));
             }
@@ -236,14 +247,32 @@ impl Lowerer<'_> {
         Ok(given)
     }
 
+    /// Whether each column can be given values, and is given one only.
+    fn check_given(&self, target: &Target<'_>, insert: &Insert, given: &[usize]) -> Result<()> {
+        for i in 0..given.len() {
+            if given[i] == NOWHERE {
+                let columns = target.columns();
+                let name = insert.columns.get(i).map_or_else(|| columns[i].0, |(name, _)| name);
+                return Err(target.read_only(name));
+            }
+            if given[..i].contains(&given[i]) {
+                let name = &target.table.columns[given[i]].name;
+                let message = format!("multiple assignments to same column \"{name}\"");
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+        }
+        Ok(())
+    }
+
     /// Binds the rows; `given` loses the columns that every row leaves to their default.
     pub(super) fn bind_rows(
         &mut self,
         level: &Names<'_>,
-        table: &Table,
+        target: &Target<'_>,
         insert: &Insert,
         given: &mut Vec<usize>,
     ) -> Result<Rows> {
+        let table = target.table;
         let listed = !insert.columns.is_empty();
         let width = |n: usize, given: &mut Vec<usize>, position: u32| -> Result<()> {
             if n > given.len() {
@@ -266,11 +295,13 @@ impl Lowerer<'_> {
             InsertSource::Query(query) => {
                 let mut bound = self.bind_level(level.inner(), query, true)?;
                 width(bound.columns.len(), given, query.position)?;
+                self.check_given(target, insert, given)?;
                 for (i, column) in given.iter().enumerate() {
+                    let name = target.shown(*column);
                     let column = &table.columns[*column];
                     let from = bound.columns[i].ty.clone();
                     if !super::types::cast_allowed(&from, &column.ty, CastContext::Assignment) {
-                        return Err(mismatch(&column.name, &column.ty, &from, query.position));
+                        return Err(mismatch(name, &column.ty, &from, query.position));
                     }
                     self.coerce_output(&mut bound, i, &column.ty)?;
                 }
@@ -296,6 +327,7 @@ impl Lowerer<'_> {
         }
         let place = values.first().and_then(|r| r.get(given.len())).and_then(|e| e.as_ref());
         width(first, given, place.map_or(insert.table.position, |e| e.position))?;
+        self.check_given(target, insert, given)?;
         // Columns that are DEFAULT everywhere are as if they were not listed.
         let identity = |c: usize| matches!(table.columns[c].default, ColumnDefault::Identity { .. });
         let dropped: Vec<bool> = (0..first)
@@ -310,11 +342,11 @@ impl Lowerer<'_> {
             for (i, e) in row.iter().enumerate().filter(|(i, _)| !dropped[*i]) {
                 let column = given[i];
                 bound.push(match e {
-                    None => self.default_value(table, column, insert.table.position)?,
+                    None => self.target_default(target, column, insert.table.position)?,
                     Some(e) => {
                         self.check_identity(table, column, insert, e.position)?;
                         let value = self.outside("VALUES", |l| l.bind(level, e))?;
-                        self.assign(value, table, column)?
+                        self.assign(value, target, column)?
                     }
                 });
             }
@@ -350,10 +382,11 @@ impl Lowerer<'_> {
     fn bind_conflict(
         &mut self,
         level: &Names<'_>,
-        table: &Table,
+        target: &Target<'_>,
         alias: &str,
         on: &OnConflict,
     ) -> Result<Conflict> {
+        let table = target.table;
         let unique = |i: &usize| table.indexes[*i].unique;
         let arbiters: Vec<usize> = match &on.target {
             None => {
@@ -368,13 +401,13 @@ impl Lowerer<'_> {
             Some(ConflictTarget::Columns { items, predicate }) => {
                 for item in items {
                     if let IndexItem::Column(name) = item {
-                        self.target_column(table, name, on.position)?;
+                        target.found(name, on.position)?;
                     }
                 }
-                self.require(Object::Table(table.id), Privileges::SELECT);
+                self.require_target(target, Privileges::SELECT);
                 let mut found: Vec<usize> = Vec::new();
                 for i in (0..table.indexes.len()).filter(unique) {
-                    if found.is_empty() && self.is_target(table, i, items, predicate.as_deref(), alias)? {
+                    if found.is_empty() && self.is_target(target, i, items, predicate.as_deref(), alias)? {
                         found.push(i);
                     }
                 }
@@ -387,12 +420,14 @@ impl Lowerer<'_> {
             }
             Some(ConflictTarget::Constraint(name)) => {
                 let found = (0..table.indexes.len())
-                    .filter(|i| table.indexes[*i].unique && table.indexes[*i].name == *name)
+                    .filter(|i| {
+                        !target.is_view() && table.indexes[*i].unique && table.indexes[*i].name == *name
+                    })
                     .take(1)
                     .collect::<Vec<_>>();
                 if found.is_empty() {
                     let message =
-                        format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
+                        format!("constraint \"{name}\" for table \"{}\" does not exist", target.name());
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(on.position));
                 }
                 found
@@ -412,21 +447,25 @@ impl Lowerer<'_> {
         self.rel_mut(existing).row_used = true;
         let excluded = self.shadow_rel(table, "excluded");
         let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
-        names.sources.push(self.source_of(existing, alias));
-        let mut proposed: Source = self.shadow_source(table, excluded, "excluded");
+        names.sources.push(self.target_source(target, existing, alias)?.0);
+        let mut proposed: Source = self.target_source(target, excluded, "excluded")?.0;
         // An unqualified name means the row that is there.
         for column in &mut proposed.columns {
             column.merged = true;
         }
         names.sources.push(proposed);
-        self.require(Object::Table(table.id), Privileges::UPDATE);
-        let (set, multiple) = self.bind_set(&names, table, &update.set)?;
+        self.require_target(target, Privileges::UPDATE);
+        let (set, multiple) = self.bind_set(&names, target, &update.set)?;
         let mut filter = Vec::new();
         if let Some(e) = &update.filter {
             self.outside("WHERE", |l| l.bind_condition(&names, e, "WHERE"))?.conjuncts(&mut filter);
         }
-        self.require_reads(table, existing);
-        Ok(Conflict { arbiters, update: Some(ConflictSet { existing, excluded, set, multiple, filter }) })
+        self.require_reads(target, existing);
+        let checks = self.target_checks(target, existing)?;
+        Ok(Conflict {
+            arbiters,
+            update: Some(ConflictSet { existing, excluded, set, multiple, filter, checks }),
+        })
     }
 
     // ---- one row ----
@@ -443,7 +482,7 @@ impl Lowerer<'_> {
         seen: &mut Option<planaria_ir::Coll>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        let table = row.table;
+        let table = row.target.table;
         let mut regs: Vec<Reg> = Vec::with_capacity(table.columns.len());
         let mut nullable: Vec<(usize, Reg)> = Vec::new();
         for (i, column) in table.columns.iter().enumerate() {
@@ -454,7 +493,7 @@ impl Lowerer<'_> {
                     (self.exactly(value.reg, &column.ty), self.is_constant_value(value.reg))
                 }
                 None => {
-                    let e = self.default_value(table, i, self.position)?;
+                    let e = self.target_default(row.target, i, self.position)?;
                     (self.exact(&e)?, self.never_null(&e))
                 }
             };
@@ -466,6 +505,16 @@ impl Lowerer<'_> {
         let none: Values = vec![None; table.columns.len()];
         let proposed: Values = regs.iter().copied().map(Some).collect();
         let inserted = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &proposed };
+        if row.target.instead().is_some() {
+            return self.before_row(table, &inserted, &mut |l, new, _| {
+                l.rel_mut(row.shadow).regs = new.clone();
+                l.available.push(row.shadow);
+                l.count_row(count, row.single);
+                let done = l.give(returning, sink);
+                l.available.pop();
+                done
+            });
+        }
         self.before_row(table, &inserted, &mut |l, new, assigned| {
             let (mut regs, mut nullable) = (regs.clone(), nullable.clone());
             for column in assigned {
@@ -493,7 +542,7 @@ impl Lowerer<'_> {
         seen: &mut Option<planaria_ir::Coll>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        let (table, shadow) = (row.table, row.shadow);
+        let (table, shadow) = (row.target.table, row.shadow);
         let mut values: Values = regs.iter().copied().map(Some).collect();
         let all: Vec<usize> = (0..table.columns.len()).collect();
         self.generate_row(table, &mut values, &all)?;
@@ -512,6 +561,7 @@ impl Lowerer<'_> {
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
+            l.check_views(table, row.checks, &mut |_| values.clone())?;
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
                 l.check_match(table, key, &parents)?;
@@ -599,7 +649,7 @@ impl Lowerer<'_> {
         insert: &mut dyn FnMut(&mut Lowerer<'_>, &mut Waiting) -> Result<()>,
         done: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (table, shadow) = (proposed.table, proposed.shadow);
+        let (table, shadow) = (proposed.target.table, proposed.shadow);
         let existing = update.existing;
         let key: Vec<Reg> = table.indexes[arbiter.index()].columns.iter().map(|c| regs[c.index()]).collect();
         // What the update reads besides what was asked for: referenced and checked columns.
@@ -679,6 +729,15 @@ impl Lowerer<'_> {
                     let set = l.new_values(&update.set, &update.multiple)?;
                     l.change_row(table, existing, &set, waiting, &mut |l, new| {
                         mark(l);
+                        if !update.checks.is_empty() {
+                            let old = l.rel(existing).regs.clone();
+                            for (reg, new) in l.rel_mut(existing).regs.iter_mut().zip(new) {
+                                *reg = new.or(*reg);
+                            }
+                            let done = l.check_changed(table, existing, &update.checks, new);
+                            l.rel_mut(existing).regs = old;
+                            done?;
+                        }
                         for (column, reg) in &results {
                             let src = match new[*column] {
                                 Some(new) => new,
@@ -717,7 +776,9 @@ fn spread<'r>(level: &Names<'_>, rows: &'r [Vec<Option<Expr>>]) -> Cow<'r, [Vec<
 
 /// A row to be inserted.
 pub(super) struct Proposed<'a> {
-    pub table: &'a Table,
+    pub target: &'a Target<'a>,
+    /// What views ask of it.
+    pub checks: &'a [ViewCheck],
     /// Which columns `values` are for.
     pub given: &'a [usize],
     pub values: &'a [Typed],

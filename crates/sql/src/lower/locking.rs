@@ -90,6 +90,11 @@ impl Lowerer<'_> {
                     }
                     _ => return refuse("a function"),
                 };
+                let known = self.catalog.table_by_id(table);
+                if known.materialized.is_some() {
+                    let message = format!("cannot lock rows in materialized view \"{}\"", known.name);
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
                 self.lock(&mut locks, locking, rel, table);
             }
         }

@@ -15,6 +15,7 @@ use super::insert::{Proposed, Rows};
 use super::names::Names;
 use super::plan::{JoinPlan, Source, is_single};
 use super::referential::Waiting;
+use super::updatable::Target;
 use super::update::Multiple;
 use super::{Lowerer, Scope, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -95,7 +96,8 @@ struct Choice {
 impl Lowerer<'_> {
     pub(super) fn emit_merge(&mut self, scope: &Scope, merge: &Merge) -> Result<Reg> {
         check_reached(merge)?;
-        let table = self.target(&merge.table, "merge")?;
+        let place = self.target(&merge.table, "merge")?;
+        let table = place.table;
         let alias = merge.alias.as_deref().unwrap_or(&table.name).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
@@ -132,7 +134,7 @@ impl Lowerer<'_> {
         }
         self.push_down(&items, &mut filter)?;
         let mut whens = self.bind_whens(&level, &beside, table, &alias, merge)?;
-        self.require_reads(table, target);
+        self.require_reads(&place, target);
         self.name_all_updated(table, target, &mut whens);
         // Uses of columns.
         filter.iter_mut().for_each(|e| self.count(e));
@@ -221,12 +223,12 @@ impl Lowerer<'_> {
                     MergeAction::Nothing => Action::Nothing,
                     MergeAction::Delete => Action::Delete,
                     MergeAction::Update(set) => {
-                        let (set, multiple) = self.bind_set(names, table, set)?;
+                        let (set, multiple) = self.bind_set(names, &Target::table(table), set)?;
                         Action::Update { set, multiple }
                     }
                     MergeAction::Insert(insert) => {
-                        let mut given = self.given_columns(table, insert)?;
-                        match self.bind_rows(names, table, insert, &mut given)? {
+                        let mut given = self.given_columns(&Target::table(table), insert)?;
+                        match self.bind_rows(names, &Target::table(table), insert, &mut given)? {
                             Rows::One(values) => Action::Insert { given, values },
                             _ => return Err(Error::internal("MERGE inserts one row")),
                         }
@@ -487,7 +489,8 @@ impl Lowerer<'_> {
                     .map(|(column, reg)| Typed { reg: *reg, ty: table.columns[*column].ty.clone() });
                 let values: Vec<Typed> = typed.collect();
                 let (shadow, certain) = (merging.shadow, false);
-                let row = Proposed { table, given, values: &values, shadow, single, certain };
+                let target = &Target::table(table);
+                let row = Proposed { target, checks: &[], given, values: &values, shadow, single, certain };
                 let none = Returning { outputs: Vec::new(), values: Vec::new() };
                 self.store(&row, None, &none, count, waiting, &mut None, &mut |_, _| Ok(()))
             }

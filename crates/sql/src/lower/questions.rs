@@ -224,6 +224,25 @@ impl Lowerer<'_> {
                 let args = vec![relation, text("pg_class", position), column];
                 return Ok(Some(ask(Question::Comment, args, Text, position)));
             }
+            ("pg_relation_is_updatable", [relation, triggers])
+            | ("pg_column_is_updatable", [relation, _, triggers]) => {
+                let class = Type::System(SystemType::RegClass);
+                let relation = self.coerce(relation.clone(), &class, CastContext::Implicit)?;
+                let triggers = self.operand(triggers.clone(), &Bool)?;
+                let column = match args {
+                    [_, column, _] => Some(self.operand(column.clone(), &Type::Int2)?),
+                    _ => None,
+                };
+                let of_column = column.is_some();
+                let column = column.unwrap_or_else(|| Bound::constant(Datum::Int(0), Int4, position));
+                let events = ask(Question::Updatable, vec![relation, column, triggers], Int4, position);
+                if !of_column {
+                    return Ok(Some(events));
+                }
+                // UPDATE and DELETE.
+                let both = Bound::constant(Datum::Int(20), Int4, position);
+                return Ok(Some(Bound::apply(Func::IntEq, vec![events, both], Bool, position)));
+            }
             ("pg_get_viewdef", [view, _]) => {
                 let view =
                     self.coerce(view.clone(), &Type::System(SystemType::RegClass), CastContext::Implicit)?;

@@ -14,8 +14,9 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId};
+use super::updatable::Target;
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
-use planaria_catalog::{Object, Privileges, Requirement, Table};
+use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_ir::{Draw, ErrorFields, OpKind, Program, StateSource};
 
 /// A program and what it needs rights for, in the order in which that stands in its text.
@@ -46,6 +47,32 @@ pub(super) struct Rights<'c> {
     read: Vec<RelId>,
     /// FOR UPDATE is in force for the relations of FROM.
     pub locked: bool,
+    /// The next view of a FROM is one whose rows are changed: they are read where its columns are named.
+    pub unread: bool,
+    /// A statement changes rows through a view: its columns are expressions.
+    pub through_view: bool,
+}
+
+impl Rights<'_> {
+    /// Who reads what is behind the view being expanded.
+    pub fn view_owner(&self) -> Option<RoleId> {
+        self.view_owner
+    }
+    pub fn set_view_owner(&mut self, role: Option<RoleId>) {
+        self.view_owner = role;
+    }
+    /// Whether columns of one of these were named.
+    pub fn reads_any(&self, rels: &[RelId]) -> bool {
+        rels.iter().any(|rel| self.read.contains(rel))
+    }
+    /// How many relations are known to be read.
+    pub fn reads(&self) -> usize {
+        self.read.len()
+    }
+    /// Forgets those that came to be known since.
+    pub fn forget_reads(&mut self, known: usize) {
+        self.read.truncate(known);
+    }
 }
 
 impl<'c> Lowerer<'c> {
@@ -106,9 +133,9 @@ impl<'c> Lowerer<'c> {
         self.require(Object::Sequence(sequence), Privileges::USAGE.with(Privileges::UPDATE));
     }
 
-    /// Within a view's query: its owner's rights count for tables.
-    pub(super) fn as_owner<R>(&mut self, owner: RoleId, f: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.rights.view_owner.replace(owner);
+    /// Within a view's query: the rights of this role count for tables, or, with none, those of whoever runs the statement.
+    pub(super) fn in_name_of<R>(&mut self, role: Option<RoleId>, f: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.rights.view_owner, role);
         let result = f(self);
         self.rights.view_owner = before;
         result
@@ -118,13 +145,16 @@ impl<'c> Lowerer<'c> {
     pub(super) fn note_read(&mut self, column: &Bound) {
         if let BoundKind::Column(rel, _) = column.kind {
             self.rights.read.push(rel);
+        } else if self.rights.through_view {
+            let rels = self.columns_of(column);
+            self.rights.read.extend(rels.into_iter().map(|(rel, _)| rel));
         }
     }
 
     /// Changing rows whose columns are named needs SELECT too.
-    pub(super) fn require_reads(&mut self, table: &Table, rel: RelId) {
+    pub(super) fn require_reads(&mut self, target: &Target<'_>, rel: RelId) {
         if self.rights.read.contains(&rel) {
-            self.require(Object::Table(table.id), Privileges::SELECT);
+            self.require_target(target, Privileges::SELECT);
         }
     }
 

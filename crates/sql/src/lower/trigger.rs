@@ -38,7 +38,7 @@ pub(super) fn shape(table: &Table, trigger: &Trigger, event: TriggerEvent) -> (V
     let rows = usize::from(event.has_new()) + usize::from(event.has_old());
     let inputs = (0..rows).flat_map(|_| row()).collect();
     let mut outputs = Vec::new();
-    if trigger.time == TriggerTime::Before {
+    if trigger.time != TriggerTime::After {
         outputs.push(Type::Bool);
         if event.has_new() {
             outputs.extend(row());
@@ -113,7 +113,7 @@ impl Lowerer<'_> {
 
     /// Whether anything fires before a row is changed so.
     pub(super) fn fires_before(&self, table: &Table, event: TriggerEvent, named: &[usize]) -> bool {
-        !self.fired(table, event, named, TriggerTime::Before, true).is_empty()
+        !self.fired(table, event, named, table.asks(), true).is_empty()
     }
 
     /// Whether triggers look at rows that are changed so: then all their columns are needed.
@@ -125,7 +125,7 @@ impl Lowerer<'_> {
     /// The columns that an UPDATE may change: those that it names and those that triggers may set.
     pub(super) fn with_assigned(&self, table: &Table, named: &[usize]) -> Vec<usize> {
         let mut all = named.to_vec();
-        for trigger in self.fired(table, TriggerEvent::Update, named, TriggerTime::Before, true) {
+        for trigger in self.fired(table, TriggerEvent::Update, named, table.asks(), true) {
             let more = self.assigned_by(table, &trigger);
             all.extend(more.into_iter().filter(|c| !named.contains(c)));
         }
@@ -210,7 +210,7 @@ impl Lowerer<'_> {
         Ok(truth)
     }
 
-    /// BEFORE ROW triggers; then, unless one of them has said that the row is to be left alone, `then` with the row as they
+    /// BEFORE ROW triggers, or INSTEAD OF triggers of a view; then, unless one of them has said that the row is to be left alone, `then` with the row as they
     /// leave it and the columns that they may have set.
     pub(super) fn before_row(
         &mut self,
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
         row: &ChangedRow<'_>,
         then: &mut dyn FnMut(&mut Lowerer<'_>, &Values, &[usize]) -> Result<()>,
     ) -> Result<()> {
-        let triggers = self.fired(table, row.event, row.named, TriggerTime::Before, true);
+        let triggers = self.fired(table, row.event, row.named, table.asks(), true);
         let mut new = row.new.clone();
         let mut set: Vec<usize> = Vec::new();
         for trigger in triggers.iter().filter(|_| row.event.has_new()) {

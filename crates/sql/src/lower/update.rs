@@ -11,10 +11,12 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::constraint::Values;
+use super::instead::InsteadOf;
 use super::names::Names;
 use super::plan::{JoinPlan, Source};
 use super::referential::Waiting;
 use super::trigger::{ChangedRow, seen_by_triggers};
+use super::updatable::{Target, ViewCheck};
 use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{ColumnDefault, Table, TriggerEvent, TriggerTime};
@@ -46,28 +48,39 @@ struct Found<'a> {
 
 impl Lowerer<'_> {
     pub(super) fn describe_update(&mut self, scope: &Scope, update: &Update) -> Result<Vec<Output>> {
-        let table = self.target(&update.table, "update")?;
-        let alias = update.alias.as_deref().unwrap_or(&table.name);
+        let changed = self.target(&update.table, "update")?;
+        if let Some(view) = changed.instead() {
+            return self.describe_instead(scope, view, &InsteadOf::update(update));
+        }
+        let table = changed.table;
+        let alias = update.alias.as_deref().unwrap_or(changed.name());
         let mut level = Names::of(scope);
         self.bind_with(&mut level, &update.with, false)?;
         let target = self.table_rel(table.id, alias);
-        level.sources.push(self.source_of(target, alias));
+        level.sources.push(self.target_source(&changed, target, alias)?.0);
         self.outside("FROM", |l| l.bind_from(&mut level, &update.from))?;
         Ok(self.bind_returning(&level, &update.returning)?.outputs)
     }
 
     pub(super) fn emit_update(&mut self, scope: &Scope, update: &Update, sink: &mut Sink<'_>) -> Result<Reg> {
-        let table = self.target(&update.table, "update")?;
-        let alias = update.alias.as_deref().unwrap_or(&table.name).to_owned();
+        let changed = self.target(&update.table, "update")?;
+        if let Some(view) = changed.instead() {
+            return self.emit_instead(scope, view, &InsteadOf::update(update), sink);
+        }
+        let table = changed.table;
+        let alias = update.alias.as_deref().unwrap_or(changed.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
         self.bind_with(&mut level, &update.with, false)?;
         let target = self.table_rel(table.id, &alias);
         self.rel_mut(target).row_used = true;
-        level.sources.push(self.source_of(target, &alias));
+        let (source, mut seen) = self.target_source(&changed, target, &alias)?;
+        level.sources.push(source);
         let (from, mut filter, _) = self.outside("FROM", |l| l.bind_from(&mut level, &update.from))?;
         let mut items = vec![Item::Rel(target)];
         items.extend(from);
+        self.per_row(&mut seen, &items);
+        filter.extend(seen);
         if let Some(e) = &update.filter {
             super::dml::refuse_current_of(e)?;
             let mut conditions = Vec::new();
@@ -76,9 +89,10 @@ impl Lowerer<'_> {
             filter.extend(conditions);
         }
         self.push_down(&items, &mut filter)?;
-        let (mut set, mut multiple) = self.bind_set(&level, table, &update.set)?;
+        let (mut set, mut multiple) = self.bind_set(&level, &changed, &update.set)?;
         let mut returning = self.bind_returning(&level, &update.returning)?;
-        self.require_reads(table, target);
+        self.require_reads(&changed, target);
+        let checks = self.target_checks(&changed, target)?;
         // Uses of columns.
         filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
         multiple.iter_mut().for_each(|m| self.count_multiple(m));
@@ -119,17 +133,18 @@ impl Lowerer<'_> {
         let mut apply = |l: &mut Lowerer<'_>, set: &[(usize, Reg, bool)]| {
             l.change_row(table, target, set, &mut waiting, &mut |l, new| {
                 l.count_row(count, plan.single);
-                if returning.values.is_empty() {
+                if returning.values.is_empty() && checks.is_empty() {
                     return Ok(());
                 }
-                // RETURNING sees the new values.
+                // RETURNING and CHECK OPTION see the new values.
                 let old = l.rel(target).regs.clone();
                 for (reg, new) in l.rel_mut(target).regs.iter_mut().zip(new) {
                     if new.is_some() {
                         *reg = *new;
                     }
                 }
-                let done = l.give(&returning, sink);
+                let done =
+                    l.check_changed(table, target, &checks, new).and_then(|()| l.give(&returning, sink));
                 l.rel_mut(target).regs = old;
                 done
             })
@@ -279,16 +294,20 @@ impl Lowerer<'_> {
     pub(super) fn bind_set(
         &mut self,
         names: &Names<'_>,
-        table: &Table,
+        target: &Target<'_>,
         assignments: &[Assignment],
     ) -> Result<(Vec<(usize, Bound)>, Vec<Multiple>)> {
+        let table = target.table;
         let mut set: Vec<(usize, Bound)> = Vec::new();
         let mut multiple = Vec::new();
         for assignment in assignments {
             let mut columns = Vec::with_capacity(assignment.columns.len());
             for (name, position) in &assignment.columns {
-                let column = self.target_column(table, name, *position)?;
+                let column = target.column(name, *position)?;
                 if set.iter().any(|(c, _)| *c == column) || columns.iter().any(|(c, _)| *c == column) {
+                    let again =
+                        assignments.iter().flat_map(|a| &a.columns).filter(|(n, _)| n == name).count() > 1;
+                    let name = if again { name } else { &table.columns[column].name };
                     let message = format!("multiple assignments to same column \"{name}\"");
                     return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(*position));
                 }
@@ -296,7 +315,7 @@ impl Lowerer<'_> {
             }
             let Some(value) = &assignment.value else {
                 for (column, position) in columns {
-                    set.push((column, self.default_value(table, column, position)?));
+                    set.push((column, self.update_default(target, column, position)?));
                 }
                 continue;
             };
@@ -347,10 +366,24 @@ impl Lowerer<'_> {
                         ))
                         .at(position));
                 }
-                set.push((column, self.assign(value, table, column)?));
+                set.push((column, self.assign(value, target, column)?));
             }
         }
         Ok((set, multiple))
+    }
+
+    /// CHECK OPTION over the row of `target` as it is now; the columns in `new` were set.
+    pub(super) fn check_changed(
+        &mut self,
+        table: &Table,
+        target: RelId,
+        checks: &[ViewCheck],
+        new: &Values,
+    ) -> Result<()> {
+        let row = self.row_reg(target);
+        let set: Vec<(ColumnId, Reg)> =
+            new.iter().enumerate().filter_map(|(c, r)| r.map(|r| (ColumnId::from(c), r))).collect();
+        self.check_views(table, checks, &mut |l| l.loaded_row(table, row, &set))
     }
 
     /// Counts the uses of columns in a subquery that gives several values.

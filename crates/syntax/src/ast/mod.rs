@@ -4,9 +4,11 @@
 //! error can point at carries its byte position in the text. Names are folded
 //! already: lower case unless they were quoted.
 
+mod alter;
 mod comment;
 pub mod copy;
 pub mod cursor;
+mod index;
 mod lock;
 pub mod locking;
 mod operator;
@@ -16,11 +18,14 @@ mod routine;
 mod rows;
 mod trigger;
 mod user_type;
+mod view;
 pub mod visit;
 mod window;
 mod with;
 
+pub use alter::AlterTable;
 pub use comment::CommentTarget;
+pub use index::CreateIndex;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use operator::{BinaryOp, JsonOp, UnaryOp};
 pub use rights::{
@@ -31,6 +36,7 @@ pub use routine::{CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturn
 pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
+pub use view::{AlterView, ViewOptions};
 pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
 pub use with::{Cte, Cycle, Search};
 
@@ -508,7 +514,27 @@ pub enum StatementKind {
     /// CREATE [UNIQUE] INDEX
     CreateIndex(Box<CreateIndex>),
     /// CREATE [OR REPLACE] VIEW; `query_text` is its text
-    CreateView { name: Name, or_replace: bool, columns: Vec<String>, query: Box<Query>, query_text: String },
+    CreateView {
+        name: Name,
+        or_replace: bool,
+        columns: Vec<String>,
+        options: ViewOptions,
+        query: Box<Query>,
+        query_text: String,
+    },
+    /// CREATE MATERIALIZED VIEW; `query_text` is the query's text
+    CreateMaterialized {
+        name: Name,
+        if_not_exists: bool,
+        columns: Vec<String>,
+        query: Box<Query>,
+        query_text: String,
+        with_data: bool,
+    },
+    /// REFRESH MATERIALIZED VIEW
+    Refresh { name: Name, concurrently: bool, with_data: bool },
+    /// ALTER VIEW, but for names and owners
+    AlterView { name: Name, if_exists: bool, action: AlterView },
     /// CREATE SEQUENCE
     CreateSequence { name: Name, if_not_exists: bool, options: SequenceOptions },
     /// ALTER SEQUENCE
@@ -664,6 +690,8 @@ pub enum ObjectKind {
     Index,
     /// VIEW
     View,
+    /// MATERIALIZED VIEW
+    MaterializedView,
     /// SEQUENCE
     Sequence,
     /// SCHEMA
@@ -847,75 +875,4 @@ pub enum IndexItem {
     Column(String),
     /// An expression; text as written, without parentheses around it
     Expression(Box<Expr>, String),
-}
-
-/// CREATE INDEX
-#[derive(Clone, PartialEq, Debug)]
-pub struct CreateIndex {
-    /// Name, made up if missing.
-    pub name: Option<String>,
-    /// UNIQUE
-    pub unique: bool,
-    /// IF NOT EXISTS
-    pub if_not_exists: bool,
-    /// Table.
-    pub table: Name,
-    /// What is indexed.
-    pub columns: Vec<(IndexItem, Position)>,
-    /// How each of them is ordered.
-    pub orders: Vec<planaria_catalog::KeyOrder>,
-    /// INCLUDE
-    pub included: Vec<String>,
-    /// WHERE; text as written
-    pub predicate: Option<(Expr, String)>,
-    /// NULLS NOT DISTINCT
-    pub equal_nulls: bool,
-    /// `USING gin`: no such index is made.
-    pub gin: bool,
-    /// Other methods ...: what is not supported, by name and place
-    pub unsupported: Option<(String, Position)>,
-}
-
-/// ALTER TABLE actions.
-#[derive(Clone, PartialEq, Debug)]
-#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
-pub enum AlterTable {
-    /// ADD [COLUMN]
-    AddColumn { column: ColumnDef, if_not_exists: bool },
-    /// DROP [COLUMN]
-    DropColumn { name: String, if_exists: bool, cascade: bool },
-    /// ADD constraint
-    AddConstraint(Constraint),
-    /// DROP CONSTRAINT
-    DropConstraint { name: String, if_exists: bool, cascade: bool },
-    /// ALTER COLUMN c SET DEFAULT (`None`: DROP DEFAULT)
-    SetDefault { column: String, default: Option<(Expr, String)> },
-    /// ALTER COLUMN c ADD GENERATED .. AS IDENTITY
-    AddIdentity { column: String, always: bool, options: SequenceOptions, position: Position },
-    /// ALTER COLUMN c SET GENERATED .. | SET option | RESTART ..
-    SetIdentity { column: String, always: Option<bool>, options: SequenceOptions },
-    /// ALTER COLUMN c DROP IDENTITY [IF EXISTS]
-    DropIdentity { column: String, if_exists: bool },
-    /// VALIDATE CONSTRAINT
-    ValidateConstraint(String),
-    /// ALTER COLUMN c DROP EXPRESSION [IF EXISTS]
-    DropExpression { column: String, if_exists: bool },
-    /// ALTER COLUMN c SET / DROP NOT NULL
-    SetNotNull { column: String, not_null: bool },
-    /// ALTER COLUMN c TYPE t [USING e]
-    SetType { column: String, ty: TypeName, using: Option<(Expr, String)> },
-    /// RENAME TO
-    RenameTable(String),
-    /// RENAME [COLUMN] a TO b
-    RenameColumn { from: String, to: String },
-    /// RENAME CONSTRAINT a TO b
-    RenameConstraint { from: String, to: String },
-    /// ENABLE TRIGGER, DISABLE TRIGGER
-    EnableTrigger { names: TriggerNames, enabled: planaria_catalog::TriggerEnabled },
-    /// OWNER TO
-    OwnerTo(RoleSpec),
-    /// Storage parameters and the like: accepted, nothing to do
-    Ignored(String),
-    /// The rest
-    Unsupported(String, Position),
 }

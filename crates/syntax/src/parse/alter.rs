@@ -5,7 +5,7 @@ use planaria_catalog::Volatility;
 
 use super::parser::Parser;
 use crate::ast::{
-    AlterTable, ConstraintKind, DefaultsOf, ObjectKind, OwnedObject, Position, RoutineOptions,
+    AlterTable, ConstraintKind, DefaultsOf, Name, ObjectKind, OwnedObject, Position, RoutineOptions,
     SequenceOptions, StatementKind,
 };
 
@@ -234,7 +234,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `ALTER INDEX | VIEW .. RENAME TO`
+    /// `ALTER INDEX .. RENAME TO`
     pub(crate) fn alter_name(&mut self, object: ObjectKind, tag: &str) -> Result<StatementKind> {
         self.bump();
         if self.at_words(&["all", "in", "tablespace"]) {
@@ -242,6 +242,17 @@ impl Parser<'_> {
         }
         let if_exists = self.eat_words(&["if", "exists"]);
         let name = self.qualified_name()?;
+        self.alter_named(object, tag, if_exists, name)
+    }
+
+    /// What is done to an index or view, behind its name.
+    pub(crate) fn alter_named(
+        &mut self,
+        object: ObjectKind,
+        tag: &str,
+        if_exists: bool,
+        name: Name,
+    ) -> Result<StatementKind> {
         if self.eat_words(&["rename", "to"]) {
             return Ok(StatementKind::Rename { object, name, to: self.name()?, if_exists });
         }

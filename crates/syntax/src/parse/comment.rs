@@ -15,6 +15,10 @@ impl Parser<'_> {
             "table" => Some(ObjectKind::Table),
             "index" => Some(ObjectKind::Index),
             "view" => Some(ObjectKind::View),
+            "materialized" if self.at_word_ahead(1, "view") => {
+                self.bump();
+                Some(ObjectKind::MaterializedView)
+            }
             "sequence" => Some(ObjectKind::Sequence),
             _ => None,
         };

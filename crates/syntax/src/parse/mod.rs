@@ -45,6 +45,7 @@ mod table;
 mod trigger;
 mod types;
 mod user_type;
+mod view;
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Indexes, views, sequences, schemas; DROP and TRUNCATE.
+//! Indexes, sequences, schemas; DROP and TRUNCATE.
 
 use planaria_base::{Result, Type};
 use planaria_catalog::KeyOrder;
@@ -113,27 +113,6 @@ impl Parser<'_> {
         let descending = !self.eat_word("asc") && self.eat_word("desc");
         let nulls_first = self.nulls_order()?.unwrap_or(descending);
         Ok((column, position, KeyOrder { class, descending, nulls_first }))
-    }
-
-    /// `CREATE [OR REPLACE] VIEW ..`
-    pub(crate) fn create_view(&mut self, or_replace: bool, temporary: bool) -> Result<StatementKind> {
-        self.bump();
-        let name = self.new_relation(temporary)?;
-        let columns = match self.at_kind(Kind::LeftParen) {
-            true => self.paren_names()?,
-            false => Vec::new(),
-        };
-        if self.at_word("with") {
-            return self.unsupported("options of a view", self.position());
-        }
-        self.expect_word("as")?;
-        let start = self.position();
-        let query = Box::new(self.query()?);
-        let query_text = self.text_since(start).to_owned();
-        if self.at_word("with") {
-            return self.unsupported("WITH CHECK OPTION", self.position());
-        }
-        Ok(StatementKind::CreateView { name, or_replace, columns, query, query_text })
     }
 
     /// `CREATE SEQUENCE ..`

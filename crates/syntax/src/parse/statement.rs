@@ -82,6 +82,7 @@ impl Parser<'_> {
             "fetch" => self.fetch(false),
             "move" => self.fetch(true),
             "close" => self.close_cursor(),
+            "refresh" if self.at_word_ahead(1, "materialized") => self.refresh(),
             "load" | "refresh" | "import" => {
                 let name = word.as_str().to_uppercase();
                 self.unsupported_statement(&name)
@@ -228,7 +229,7 @@ impl Parser<'_> {
             "extension" => return self.create_extension(),
             "role" | "group" => return self.create_role(),
             "user" if !self.at_word_ahead(1, "mapping") => return self.create_role(),
-            "materialized" => "materialized view",
+            "materialized" => return self.create_materialized(),
             "foreign" if self.at_word_ahead(1, "table") => "foreign table",
             "foreign" => "foreign data wrapper",
             "event" => "event trigger",
@@ -265,6 +266,10 @@ impl Parser<'_> {
             "table" => ObjectKind::Table,
             "index" => ObjectKind::Index,
             "view" => ObjectKind::View,
+            "materialized" if self.at_word_ahead(1, "view") => {
+                self.bump();
+                ObjectKind::MaterializedView
+            }
             "sequence" => ObjectKind::Sequence,
             "schema" => ObjectKind::Schema,
             "function" => return self.drop_routine(Some(false)),
@@ -307,7 +312,11 @@ impl Parser<'_> {
             "domain" => self.alter_domain(),
             "trigger" => self.alter_trigger(),
             "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
-            "view" => self.alter_name(ObjectKind::View, "ALTER VIEW"),
+            "view" => self.alter_view(),
+            "materialized" if self.at_word_ahead(1, "view") => {
+                self.bump();
+                self.alter_name(ObjectKind::MaterializedView, "ALTER MATERIALIZED VIEW")
+            }
             "role" | "group" => self.alter_role(),
             "user" if !self.at_word_ahead(1, "mapping") => self.alter_role(),
             "function" => self.alter_routine(Some(false)),

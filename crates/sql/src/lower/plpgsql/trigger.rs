@@ -6,14 +6,14 @@
 //!
 //! What a trigger returns, by when it fires:
 //!
-//! - before a row: NULL leaves the row alone, as does NEW of a DELETE or OLD of an INSERT; any other row is stored;
+//! - before a row, and in place of a change of a view's row: NULL leaves the row alone, as does NEW of a DELETE or OLD of an INSERT; any other row is stored;
 //! - else: nothing that matters.
 
 use super::Body;
 use crate::lower::{Found, Lowerer, Scope, Typed, Variable};
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
+use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime, View};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{DeclarationKind, PlBlock, Stmt, StmtKind};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Into, QueryBody, StatementKind, UnaryOp};
@@ -164,14 +164,6 @@ fn returns_new(e: &Expr) -> bool {
     matches!(&e.kind, ExprKind::Column(name) if name.parts.last().is_some_and(|n| n == "new"))
 }
 
-/// The name of a trigger's time as `TG_WHEN` has it.
-fn time_word(time: TriggerTime) -> &'static str {
-    match time {
-        TriggerTime::Before => "BEFORE",
-        TriggerTime::After => "AFTER",
-    }
-}
-
 /// Declares what a trigger's routine knows, and how it answers.
 pub(super) fn declare(
     l: &mut Lowerer<'_>,
@@ -208,13 +200,21 @@ pub(super) fn declare(
     let text = |t: &str| (Datum::Text(t.to_owned()), Type::Text);
     let name = |t: &str| (Datum::Text(t.to_owned()), Type::NAME);
     let count = trigger.arguments.len() as i64;
-    let relation = i64::from(l.catalog.table_oid(table.id));
+    let relation = match table.id == View::ROWS {
+        true => l
+            .catalog
+            .views
+            .get(&planaria_catalog::key(table.schema, &table.name))
+            .map_or(0, |v| l.catalog.view_oid(v)),
+        false => l.catalog.table_oid(table.id),
+    };
+    let relation = i64::from(relation);
     let arguments = match count {
         0 => Datum::Null,
         _ => Datum::Array(trigger.arguments.iter().map(|a| Datum::Text(a.clone())).collect()),
     };
     let level = if trigger.each_row { "ROW" } else { "STATEMENT" };
-    let words = [("tg_when", time_word(trigger.time)), ("tg_level", level), ("tg_op", event.word())];
+    let words = [("tg_when", trigger.time.word()), ("tg_level", level), ("tg_op", event.word())];
     for (name, word) in words {
         let (value, ty) = text(word);
         let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
@@ -239,7 +239,7 @@ pub(super) fn declare(
         }
         scope.declare(name, Variable::Scalar(Typed { reg, ty }));
     }
-    if !trigger.each_row || trigger.time != TriggerTime::Before {
+    if !trigger.each_row || trigger.time == TriggerTime::After {
         return of;
     }
     let goes_on = l.program.value(Type::Bool);

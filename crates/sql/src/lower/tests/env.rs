@@ -52,6 +52,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                 id,
                 schema: Default::default(),
                 on_commit: Default::default(),
+                materialized: None,
                 name: name.clone(),
                 columns: Vec::new(),
                 indexes: Vec::new(),
@@ -105,10 +106,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
         StatementKind::CreateView { name, columns, query_text, .. } => {
             let name = name.parts.last().expect("a name").clone();
             let (query, rights) = (query_text.clone(), Rights::default());
-            let (comment, column_comments) = (None, Default::default());
-            let (name, columns) = (name.clone(), columns.clone());
-            let schema = Default::default();
-            let view = View { schema, name: name.clone(), columns, query, rights, comment, column_comments };
+            let view = View::new(Default::default(), name.clone(), columns.clone(), query, rights);
             catalog.views.insert(name, view);
         }
         StatementKind::CreateRoutine(create) => routine(catalog, create),
@@ -238,6 +236,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         current: true,
         returns_domain: None,
         fires: None,
+        fires_view: None,
         security_definer: false,
         rights: Rights::default(),
         comment: None,

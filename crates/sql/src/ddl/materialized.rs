@@ -1,0 +1,158 @@
+//! Materialized views.
+//!
+//! One is a table that nobody changes, and beside it, under the same name, a view with its query
+//! (`planaria_catalog::View::stored`): what the query depends on depends on it as on that of another view, and names lead
+//! to the table. CREATE and REFRESH fill it as CREATE TABLE AS does: the rows are logged, the query is not run again.
+
+use super::{Change, Work, names};
+use planaria_base::{Error, Result, SqlState, TableId};
+use planaria_catalog::{Object, OnCommit, Rights, Table, View, key};
+use planaria_syntax::ast::{AlterTable, Name, Query};
+
+/// 42809 for what a materialized view does not have.
+fn refused(action: &str, table: &Table) -> Error {
+    let message = format!("ALTER action {action} cannot be performed on relation \"{}\"", table.name);
+    Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+        .with_detail("This operation is not supported for materialized views.")
+}
+
+/// What of ALTER TABLE is not for materialized views.
+pub(super) fn refuse_action(table: &Table, action: &AlterTable) -> Result<()> {
+    if table.materialized.is_none() {
+        return Ok(());
+    }
+    Err(refused(
+        match action {
+            AlterTable::RenameTable(_)
+            | AlterTable::RenameColumn { .. }
+            | AlterTable::OwnerTo(_)
+            | AlterTable::Ignored(_) => return Ok(()),
+            AlterTable::AddColumn { .. } => "ADD COLUMN",
+            AlterTable::DropColumn { .. } => "DROP COLUMN",
+            AlterTable::AddConstraint(_) => "ADD CONSTRAINT",
+            AlterTable::DropConstraint { .. } => "DROP CONSTRAINT",
+            AlterTable::SetDefault { .. } => "ALTER COLUMN ... SET DEFAULT",
+            AlterTable::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
+            AlterTable::SetIdentity { .. } => "ALTER COLUMN ... SET",
+            AlterTable::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
+            AlterTable::ValidateConstraint(_) => "VALIDATE CONSTRAINT",
+            AlterTable::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
+            AlterTable::SetNotNull { not_null: true, .. } => "ALTER COLUMN ... SET NOT NULL",
+            AlterTable::SetNotNull { .. } => "ALTER COLUMN ... DROP NOT NULL",
+            AlterTable::SetType { .. } => "ALTER COLUMN ... SET DATA TYPE",
+            AlterTable::RenameConstraint { .. } => "RENAME CONSTRAINT",
+            AlterTable::EnableTrigger { .. } => "ENABLE TRIGGER",
+            AlterTable::Unsupported(what, _) => what,
+        },
+        table,
+    ))
+}
+
+impl Change {
+    pub(super) fn create_materialized(
+        &mut self,
+        name: &Name,
+        if_not_exists: bool,
+        columns: &[String],
+        (query, query_text): (&Query, &str),
+        with_data: bool,
+    ) -> Result<&'static str> {
+        const TAG: &str = "CREATE MATERIALIZED VIEW";
+        let refuse = |message: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        if crate::lower::changes_in_with(query) {
+            return refuse("materialized views must not use data-modifying statements in WITH");
+        }
+        if self.reads_temporary(query) {
+            return refuse("materialized views must not use temporary tables or views");
+        }
+        super::view::refuse_parameters(query)?;
+        let (schema, local) = self.new_name(name)?;
+        if self.catalog.relation_exists((schema, local)) {
+            let exists = names::relation_exists(local);
+            if !if_not_exists {
+                return Err(exists);
+            }
+            self.skip_existing(&exists);
+            return Ok(TAG);
+        }
+        let (_, written) = crate::lower::written_out(&self.catalog.ready(), query_text)?;
+        let written = crate::lower::qualified_query(&self.catalog, &written)?;
+        let id = self.table_of_query((schema, local), name.position, columns, query)?;
+        self.table_mut(id).on_commit = OnCommit::PreserveRows;
+        if with_data {
+            self.fill(id, query, name.position, false)?;
+        }
+        self.table_mut(id).materialized = Some(with_data);
+        let all = self.catalog.table_by_id(id).visible().map(|(_, c)| c.name.clone()).collect();
+        let mut view = View::new(schema, local.to_owned(), all, written, Rights::of(self.actor.user));
+        view.stored = true;
+        self.catalog.views.insert(key(schema, local), view);
+        Ok(if with_data { "SELECT" } else { TAG })
+    }
+
+    pub(super) fn refresh(
+        &mut self,
+        name: &Name,
+        concurrently: bool,
+        with_data: bool,
+    ) -> Result<&'static str> {
+        let local = names::own_relation(&self.catalog, name)?;
+        let table = self.catalog.table(local).cloned();
+        let Some((table, populated)) = table.and_then(|t| t.materialized.map(|populated| (t, populated)))
+        else {
+            if self.catalog.relation_exists(local) {
+                let (state, what) = match self.catalog.table(local).is_some() {
+                    true => (SqlState::FEATURE_NOT_SUPPORTED, "a materialized view"),
+                    false => (SqlState::WRONG_OBJECT_TYPE, "a table or materialized view"),
+                };
+                return Err(Error::new(state, format!("\"{local}\" is not {what}")));
+            }
+            let mut missing = names::no_relation(name);
+            missing.fields_mut().position = None;
+            return Err(missing);
+        };
+        self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
+        if concurrently && !populated {
+            let message = "CONCURRENTLY cannot be used when the materialized view is not populated";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        if concurrently && !with_data {
+            let message = "CONCURRENTLY and WITH NO DATA options cannot be used together";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        }
+        let whole = |i: &planaria_catalog::Index| i.unique && i.definition.is_none();
+        if concurrently && !table.shown_indexes().any(whole) {
+            let shown = self.catalog.shown(table.schema, &table.name, None);
+            let message = format!("cannot refresh materialized view \"{shown}\" concurrently");
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(
+                "Create a unique index with no WHERE clause on one or more columns of the materialized view.",
+            ));
+        }
+        let view = self.catalog.stored_view(&table);
+        let query = view.map(|v| v.query.clone()).ok_or_else(|| Error::internal("no query of a view"))?;
+        let id = table.id;
+        self.table_mut(id).generation += 1;
+        self.out.work.push(Work::Truncate(id));
+        if with_data {
+            // To this statement alone it is a table as others are.
+            self.table_mut(id).materialized = None;
+            self.fill(id, &super::reparse::query(&query)?, name.position, true)?;
+        }
+        self.table_mut(id).materialized = Some(with_data);
+        Ok("REFRESH MATERIALIZED VIEW")
+    }
+
+    /// The query of a materialized view goes where its table went.
+    pub(super) fn stored_view_moved(&mut self, id: TableId, from: &str) {
+        let table = self.catalog.table_by_id(id);
+        if table.materialized.is_none() {
+            return;
+        }
+        let (schema, name) = (table.schema, table.name.clone());
+        let columns = table.visible().map(|(_, c)| c.name.clone()).collect();
+        if let Some(view) = self.catalog.views.remove(from) {
+            let view = View { columns, ..view.renamed(schema, &name) };
+            self.catalog.views.insert(key(schema, &name), view);
+        }
+    }
+}

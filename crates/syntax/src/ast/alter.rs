@@ -1,0 +1,47 @@
+//! ALTER TABLE.
+
+use super::{ColumnDef, Constraint, Expr, Position, RoleSpec, SequenceOptions, TriggerNames, TypeName};
+
+/// ALTER TABLE actions.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
+pub enum AlterTable {
+    /// ADD [COLUMN]
+    AddColumn { column: ColumnDef, if_not_exists: bool },
+    /// DROP [COLUMN]
+    DropColumn { name: String, if_exists: bool, cascade: bool },
+    /// ADD constraint
+    AddConstraint(Constraint),
+    /// DROP CONSTRAINT
+    DropConstraint { name: String, if_exists: bool, cascade: bool },
+    /// ALTER COLUMN c SET DEFAULT (`None`: DROP DEFAULT)
+    SetDefault { column: String, default: Option<(Expr, String)> },
+    /// ALTER COLUMN c ADD GENERATED .. AS IDENTITY
+    AddIdentity { column: String, always: bool, options: SequenceOptions, position: Position },
+    /// ALTER COLUMN c SET GENERATED .. | SET option | RESTART ..
+    SetIdentity { column: String, always: Option<bool>, options: SequenceOptions },
+    /// ALTER COLUMN c DROP IDENTITY [IF EXISTS]
+    DropIdentity { column: String, if_exists: bool },
+    /// VALIDATE CONSTRAINT
+    ValidateConstraint(String),
+    /// ALTER COLUMN c DROP EXPRESSION [IF EXISTS]
+    DropExpression { column: String, if_exists: bool },
+    /// ALTER COLUMN c SET / DROP NOT NULL
+    SetNotNull { column: String, not_null: bool },
+    /// ALTER COLUMN c TYPE t [USING e]
+    SetType { column: String, ty: TypeName, using: Option<(Expr, String)> },
+    /// RENAME TO
+    RenameTable(String),
+    /// RENAME [COLUMN] a TO b
+    RenameColumn { from: String, to: String },
+    /// RENAME CONSTRAINT a TO b
+    RenameConstraint { from: String, to: String },
+    /// ENABLE TRIGGER, DISABLE TRIGGER
+    EnableTrigger { names: TriggerNames, enabled: planaria_catalog::TriggerEnabled },
+    /// OWNER TO
+    OwnerTo(RoleSpec),
+    /// Storage parameters and the like: accepted, nothing to do
+    Ignored(String),
+    /// The rest
+    Unsupported(String, Position),
+}
