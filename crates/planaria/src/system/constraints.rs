@@ -232,6 +232,11 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
     for view in catalog.views.values() {
         let rule = catalog.oids.of(&Object::Rule(view.key()));
         add((PG_CLASS, catalog.view_oid(view), 0), (PG_REWRITE, rule, 0), 'i');
+        for (at, column) in view.columns.iter().enumerate().filter(|(_, c)| view.defaults.contains_key(*c)) {
+            let default = catalog.oids.of(&Object::ViewDefault(view.key(), column.clone()));
+            let number = number(ColumnId::from(at));
+            add((PG_CLASS, catalog.view_oid(view), number), (PG_ATTRDEF, default, 0), 'a');
+        }
         for trigger in view.triggers() {
             let oid = catalog.oids.of(&Object::ViewTrigger(view.key(), trigger.name.clone()));
             let function = catalog.routine_oid(catalog.procedure(trigger.function));
