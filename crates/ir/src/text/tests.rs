@@ -4,7 +4,7 @@ use super::parse;
 use crate::{
     Block, Bound, Catch, Coll, CollDecl, CollKind, Diagnostic, Draw, ErrorFields, Func, Handler, IfClaimed,
     Inlined, Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range,
-    ReadMode, Reg, RegKind, SortKey, StateSource,
+    ReadMode, Reg, RegKind, Run, SortKey, StateSource, Step,
 };
 use planaria_base::{
     ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, SequenceId, SqlState, Strength, SystemId, TableId,
@@ -194,6 +194,16 @@ impl Choice {
                 OpKind::CallSet { procedure: ProcedureId(self.id()), args: self.some(Self::reg), into: coll }
             }
             18 => OpKind::Execute {
+                run: match self.below(4) {
+                    0 => Run::Open {
+                        name: self.reg(),
+                        columns: self.maybe(|c| c.some(Self::text)),
+                        forward_only: self.coin(),
+                    },
+                    1 => Run::Fetch(Step::ALL[self.below(Step::ALL.len())].0),
+                    2 => Run::Close,
+                    _ => Run::Statement,
+                },
                 text: self.reg(),
                 args: self.some(Self::reg),
                 rows: self.maybe(|c| Coll(c.id())),
