@@ -14,7 +14,7 @@ use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, RelKind};
 use super::emit_join::Then;
 use super::plan::JoinPlan;
 use planaria_base::{ProcedureId, Result, TableId, Type};
-use planaria_catalog::{Catalog, Procedure, Volatility};
+use planaria_catalog::{Catalog, Procedure, Table, Volatility};
 use planaria_ir::{CollKind, OpKind, Reg, RegKind};
 use std::collections::BTreeSet;
 
@@ -40,38 +40,87 @@ impl Changed {
 
     /// Adds what a function may change, itself or through what it leads to.
     pub(super) fn add_function(&mut self, catalog: &Catalog, function: ProcedureId) {
+        let mut reached = Reached::new(catalog);
+        reached.functions.push(catalog.behind(function));
+        reached.follow();
+        if reached.changes {
+            self.any |= reached.any;
+            self.tables.extend(reached.tables);
+        }
+    }
+}
+
+/// What a function leads to, by the words of its text.
+struct Reached<'c> {
+    catalog: &'c Catalog,
+    functions: Vec<&'c Procedure>,
+    seen: BTreeSet<ProcedureId>,
+    tables: BTreeSet<TableId>,
+    views: BTreeSet<&'c str>,
+    /// It has statements that change something, and such as are made when they run.
+    changes: bool,
+    any: bool,
+}
+
+impl<'c> Reached<'c> {
+    fn new(catalog: &'c Catalog) -> Reached<'c> {
+        Reached {
+            catalog,
+            functions: Vec::new(),
+            seen: BTreeSet::new(),
+            tables: BTreeSet::new(),
+            views: BTreeSet::new(),
+            changes: false,
+            any: false,
+        }
+    }
+
+    fn follow(&mut self) {
+        while let Some(function) = self.functions.pop() {
+            if self.seen.insert(function.id) {
+                self.words(&function.body);
+            }
+        }
+    }
+
+    /// Those of comments and literals, too: where a quote ends, only the parser knows.
+    fn words(&mut self, text: &'c str) {
         const CHANGES: [&str; 7] = ["insert", "update", "delete", "merge", "truncate", "copy", "execute"];
-        let mut seen = BTreeSet::new();
-        let mut tables = BTreeSet::new();
-        let (mut changes, mut any) = (false, false);
-        let mut functions: Vec<&Procedure> = vec![catalog.behind(function)];
-        let mut next: Vec<TableId> = Vec::new();
-        while let Some(function) = functions.pop() {
-            if !seen.insert(function.id) {
-                continue;
-            }
-            // Words of comments and literals, too: where a quote ends, only the parser knows.
-            for word in function.body.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')) {
+        let mut texts = vec![text];
+        while let Some(text) = texts.pop() {
+            for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')) {
                 let lower = word.to_lowercase();
-                changes |= CHANGES.contains(&lower.as_str());
-                any |= lower == "execute";
+                self.changes |= CHANGES.contains(&lower.as_str());
+                self.any |= lower == "execute";
                 for name in [Some(lower.as_str()), (lower != word).then_some(word)].into_iter().flatten() {
-                    functions.extend(catalog.routines_called(name));
-                    next.extend(catalog.tables_called(name).map(|t| t.id));
-                }
-            }
-            while let Some(table) = next.pop() {
-                if tables.insert(table) {
-                    next.extend(catalog.references_to(table).map(|(child, _)| child.id));
-                    let triggers = &catalog.table_by_id(table).triggers;
-                    functions.extend(triggers.iter().map(|t| catalog.procedure(t.function)));
+                    self.functions.extend(self.catalog.routines_called(name));
+                    let tables: Vec<&Table> = self.catalog.tables_called(name).collect();
+                    tables.into_iter().for_each(|table| self.table(table));
+                    // A change of a view is one of the tables behind it.
+                    for view in self.catalog.views.values().filter(|view| view.name == name) {
+                        if self.views.insert(&view.query) {
+                            texts.push(&view.query);
+                            self.triggers(view.rows.as_deref());
+                        }
+                    }
                 }
             }
         }
-        if changes {
-            self.any |= any;
-            self.tables.extend(tables);
+    }
+
+    fn table(&mut self, table: &'c Table) {
+        let mut next = vec![table];
+        while let Some(table) = next.pop() {
+            if self.tables.insert(table.id) {
+                next.extend(self.catalog.references_to(table.id).map(|(child, _)| child));
+                self.triggers(Some(table));
+            }
         }
+    }
+
+    fn triggers(&mut self, table: Option<&'c Table>) {
+        let triggers = table.into_iter().flat_map(|table| &table.triggers);
+        self.functions.extend(triggers.map(|t| self.catalog.procedure(t.function)));
     }
 }
 
