@@ -58,14 +58,15 @@ struct Inbox {
 }
 
 impl Mailbox {
-    fn put(&self, notification: Notification) {
+    /// Answers with who is to be woken.
+    fn put(&self, notification: Notification) -> Option<Waker> {
         let mut inbox = self.inbox.lock();
         inbox.bytes += notification.bytes();
         inbox.came.push_back(notification);
         let waker = inbox.waker.take();
         drop(inbox);
         self.came.notify_all();
-        waker.into_iter().for_each(Waker::wake);
+        waker
     }
 
     /// The next, if there is one.
@@ -117,13 +118,13 @@ impl Mailbox {
         }
     }
 
-    fn close(&self) {
+    fn close(&self) -> Option<Waker> {
         let mut inbox = self.inbox.lock();
         inbox.closed = true;
         let waker = inbox.waker.take();
         drop(inbox);
         self.came.notify_all();
-        waker.into_iter().for_each(Waker::wake);
+        waker
     }
 
     fn bytes(&self) -> usize {
@@ -329,6 +330,8 @@ impl Channels {
 
     /// Gives to those that listen what was said up to the end of an epoch; without one, all of it.
     pub(crate) fn deliver(&self, durable: Option<Epoch>) {
+        // Those who are woken may do anything, such as to listen no more: not while the list is locked.
+        let mut wakers = Vec::new();
         // One after the other, so that all hear the same order.
         let mut state = self.state.lock();
         while let Some(first) = state.line.first_entry() {
@@ -338,10 +341,12 @@ impl Channels {
             }
             for notification in first.remove().notifications {
                 for mailbox in state.listeners.get(&notification.channel).into_iter().flatten() {
-                    mailbox.put(notification.clone());
+                    wakers.extend(mailbox.put(notification.clone()));
                 }
             }
         }
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Listens to a channel, outside of any transaction.
@@ -357,7 +362,9 @@ impl Channels {
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
-        state.listeners.values().flatten().for_each(|mailbox| mailbox.close());
+        let wakers: Vec<Waker> = state.listeners.values().flatten().filter_map(|m| m.close()).collect();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn count(&self, state: &State) {

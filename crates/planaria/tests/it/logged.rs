@@ -653,3 +653,27 @@ fn equal_nulls_elements_and_diagnostics_come_back() {
         }
     }
 }
+
+/// Runs a script and then `run`, under a log of calls and one of rows; every scheme brings the same rows back, and `check` is
+/// asked of each.
+pub(crate) fn replayed_by_all(script: &str, run: &dyn Fn(&Database), check: &dyn Fn(&Database)) {
+    for kind in [LogKind::Command, LogKind::Logical] {
+        let disk = SimDisk::new(7);
+        let open = |scheme: Scheme| {
+            let options = Options::new().log(kind).recovery(scheme).recovery_threads(2);
+            options.open_device(disk.device()).unwrap_or_else(|e| panic!("{kind:?}, {scheme:?}: {e:?}"))
+        };
+        let db = open(Scheme::Clr);
+        db.execute_script(script).expect("runs");
+        run(&db);
+        check(&db);
+        let digests = db.digests().expect("reads");
+        db.close().expect("closes");
+        for scheme in Scheme::ALL.iter().copied() {
+            let db = open(scheme);
+            assert_eq!(db.digests().expect("reads"), digests, "{kind:?}, {scheme:?}");
+            db.check().expect("rows and indexes agree");
+            check(&db);
+        }
+    }
+}

@@ -1,8 +1,7 @@
 //! VALUES of more rows than a program has registers.
 
-use planaria::lab::LabOptions;
-use planaria::{Database, Options, Scheme};
-use planaria_sim::disk::SimDisk;
+use crate::logged::replayed_by_all;
+use planaria::Database;
 use std::fmt::Write;
 
 fn values(n: usize) -> String {
@@ -36,27 +35,24 @@ fn a_hundred_thousand_rows_are_inserted_by_one_statement() {
 /// In a procedure, whose calls are logged, too.
 #[test]
 fn every_scheme_replays_a_call_with_a_long_list() {
-    let disk = SimDisk::new(7);
-    let open = |scheme: Scheme| {
-        let options = Options::new().recovery(scheme).recovery_threads(2);
-        options.open_device(disk.device()).unwrap_or_else(|e| panic!("{scheme:?}: {e:?}"))
-    };
-    let db = open(Scheme::Clr);
-    db.execute_script(&format!(
+    let script = format!(
         "CREATE TABLE t (at int, id int, name text, n numeric(6, 2), d date, PRIMARY KEY (at, id));
          CREATE PROCEDURE put(p_at int) LANGUAGE plpgsql AS $$
          BEGIN
              INSERT INTO t SELECT p_at, v.* FROM (VALUES {}) AS v WHERE column1 % p_at = 0;
          END $$;",
         values(300).replace("NULL", "NULL::date")
-    ))
-    .expect("runs");
-    for at in [1, 2, 7] {
-        db.call("put", (at,)).expect("puts");
-    }
-    let digests = db.digests().expect("reads");
-    db.close().expect("closes");
-    for scheme in Scheme::ALL.iter().copied() {
-        assert_eq!(open(scheme).digests().expect("reads"), digests, "{scheme:?}");
-    }
+    );
+    replayed_by_all(
+        &script,
+        &|db| {
+            for at in [1, 2, 7] {
+                db.call("put", (at,)).expect("puts");
+            }
+        },
+        &|db| {
+            let rows = db.query("SELECT count(*) FROM t", ()).expect("counts")[0].get::<i64>(0);
+            assert_eq!(rows.expect("a number"), 300 + 150 + 43);
+        },
+    );
 }

@@ -1,9 +1,7 @@
 //! MERGE in procedures: how their calls are logged, and what every scheme makes of that; EXPLAIN and the command tag.
 
-use crate::logged::logged;
-use planaria::lab::LabOptions;
-use planaria::{Database, LogKind, Options, Scheme};
-use planaria_sim::disk::SimDisk;
+use crate::logged::{logged, replayed_by_all};
+use planaria::Database;
 
 const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
@@ -35,32 +33,23 @@ fn a_call_is_logged_as_a_call() {
 
 #[test]
 fn every_scheme_makes_the_same_rows() {
-    for kind in [LogKind::Command, LogKind::Logical] {
-        let disk = SimDisk::new(7);
-        let open = |scheme: Scheme| {
-            let options = Options::new().log(kind).recovery(scheme).recovery_threads(2);
-            options.open_device(disk.device()).unwrap_or_else(|e| panic!("{kind:?}, {scheme:?}: {e:?}"))
-        };
-        let db = open(Scheme::Clr);
-        db.execute_script(SCHEMA).expect("runs");
-        for (id, n) in [(3, Some(5)), (30, Some(7)), (4, None), (40, None), (30, Some(1)), (3, None)] {
-            db.call("put", (id, n)).expect("puts");
-        }
-        db.call("pour", (77,)).expect("pours");
-        db.call("pour", (78,)).expect("pours");
-        let digests = db.digests().expect("reads");
-        let rows = db.query("SELECT string_agg(id || ' ' || v, ', ' ORDER BY id) FROM t", ()).expect("rows");
-        assert_eq!(
-            rows[0].get::<String>(0).expect("a text"),
-            "1 10, 2 20, 5 50, 6 60, 7 70, 8 110, 11 78, 12 78, 13 95, 14 95, 15 95, 16 95, 17 95, 18 95, 19 95, 20 95, 30 8"
-        );
-        db.close().expect("closes");
-        for scheme in Scheme::ALL.iter().copied() {
-            let db = open(scheme);
-            assert_eq!(db.digests().expect("reads"), digests, "{kind:?}, {scheme:?}");
-            db.check().expect("rows and indexes agree");
-        }
-    }
+    replayed_by_all(
+        SCHEMA,
+        &|db| {
+            for (id, n) in [(3, Some(5)), (30, Some(7)), (4, None), (40, None), (30, Some(1)), (3, None)] {
+                db.call("put", (id, n)).expect("puts");
+            }
+            db.call("pour", (77,)).expect("pours");
+            db.call("pour", (78,)).expect("pours");
+        },
+        &|db| {
+            let text = "SELECT string_agg(id || ' ' || v, ', ' ORDER BY id) FROM t";
+            let rows = db.query(text, ()).expect("rows")[0].get::<String>(0).expect("a text");
+            let expected = "1 10, 2 20, 5 50, 6 60, 7 70, 8 110, 11 78, 12 78, 13 95, 14 95, 15 95, 16 95, 17 95, \
+                18 95, 19 95, 20 95, 30 8";
+            assert_eq!(rows, expected);
+        },
+    );
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! Procedures that change views: how their calls are logged, and what every scheme makes of that.
 
-use crate::logged::logged;
-use planaria::lab::LabOptions;
-use planaria::{LogKind, Options, Scheme};
-use planaria_sim::disk::SimDisk;
+use crate::logged::{logged, replayed_by_all};
 
 const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
@@ -59,71 +56,54 @@ fn a_call_that_changes_views_is_logged_as_a_call() {
 
 #[test]
 fn every_scheme_changes_the_same_rows() {
-    for kind in [LogKind::Command, LogKind::Logical] {
-        let disk = SimDisk::new(11);
-        let open = |scheme: Scheme| {
-            let options = Options::new().log(kind).recovery(scheme).recovery_threads(2);
-            options.open_device(disk.device()).unwrap_or_else(|e| panic!("{kind:?}, {scheme:?}: {e:?}"))
-        };
-        let db = open(Scheme::Clr);
-        db.execute_script(SCHEMA).expect("runs");
-        for id in 1..20 {
-            db.call("enter", (id, format!("owner {}", id % 3))).expect("enters");
-        }
-        for id in [2, 4, 4, 9, 77] {
-            db.call("pay", (id, id * 3)).expect("pays");
-        }
-        db.call("pay_or_empty", (5, -1000)).expect("pays nothing");
-        for id in [3, 19, 20] {
-            db.call("leave", (id,)).expect("leaves");
-        }
-        let text = "SELECT string_agg(id || ':' || b, ' ' ORDER BY id) FROM rich WHERE id IN (2, 3, 4, 5)";
-        let rows = db.query(text, ()).expect("rows");
-        assert_eq!(rows[0].get::<String>(0).expect("a text"), "2:11 4:29 5:0");
-        let digests = db.digests().expect("reads");
-        db.close().expect("closes");
-        for scheme in Scheme::ALL.iter().copied() {
-            let db = open(scheme);
-            assert_eq!(db.digests().expect("reads"), digests, "{kind:?}, {scheme:?}");
-            db.check().expect("rows and indexes agree");
-        }
-    }
+    replayed_by_all(
+        SCHEMA,
+        &|db| {
+            for id in 1..20 {
+                db.call("enter", (id, format!("owner {}", id % 3))).expect("enters");
+            }
+            for id in [2, 4, 4, 9, 77] {
+                db.call("pay", (id, id * 3)).expect("pays");
+            }
+            db.call("pay_or_empty", (5, -1000)).expect("pays nothing");
+            for id in [3, 19, 20] {
+                db.call("leave", (id,)).expect("leaves");
+            }
+        },
+        &|db| {
+            let text =
+                "SELECT string_agg(id || ':' || b, ' ' ORDER BY id) FROM rich WHERE id IN (2, 3, 4, 5)";
+            let rows = db.query(text, ()).expect("rows");
+            assert_eq!(rows[0].get::<String>(0).expect("a text"), "2:11 4:29 5:0");
+        },
+    );
 }
 
 #[test]
 fn materialized_views_come_back_as_they_were() {
-    for kind in [LogKind::Command, LogKind::Logical] {
-        let disk = SimDisk::new(13);
-        let open = |scheme: Scheme| {
-            let options = Options::new().log(kind).recovery(scheme).recovery_threads(2);
-            options.open_device(disk.device()).unwrap_or_else(|e| panic!("{kind:?}, {scheme:?}: {e:?}"))
-        };
-        let script = "
-            CREATE TABLE sale (id int PRIMARY KEY, shop int NOT NULL, amount int NOT NULL);
-            CREATE PROCEDURE sell(p_id int, p_shop int, p_amount int) LANGUAGE plpgsql AS $$
-            BEGIN INSERT INTO sale VALUES (p_id, p_shop, p_amount); END $$;
-            CREATE MATERIALIZED VIEW totals AS SELECT shop, sum(amount) AS total FROM sale GROUP BY shop;
-            CREATE UNIQUE INDEX totals_shop ON totals (shop);
-            CREATE MATERIALIZED VIEW unfilled AS SELECT * FROM totals WITH NO DATA;";
-        let db = open(Scheme::Clr);
-        db.execute_script(script).expect("runs");
-        for id in 0..30 {
-            db.call("sell", (id, id % 4, id * 10)).expect("sells");
-            if id % 10 == 5 {
-                db.execute("REFRESH MATERIALIZED VIEW totals", ()).expect("refreshes");
+    let script = "
+        CREATE TABLE sale (id int PRIMARY KEY, shop int NOT NULL, amount int NOT NULL);
+        CREATE PROCEDURE sell(p_id int, p_shop int, p_amount int) LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO sale VALUES (p_id, p_shop, p_amount); END $$;
+        CREATE MATERIALIZED VIEW totals AS SELECT shop, sum(amount) AS total FROM sale GROUP BY shop;
+        CREATE UNIQUE INDEX totals_shop ON totals (shop);
+        CREATE MATERIALIZED VIEW unfilled AS SELECT * FROM totals WITH NO DATA;";
+    replayed_by_all(
+        script,
+        &|db| {
+            for id in 0..30 {
+                db.call("sell", (id, id % 4, id * 10)).expect("sells");
+                if id % 10 == 5 {
+                    db.execute("REFRESH MATERIALIZED VIEW totals", ()).expect("refreshes");
+                }
             }
-        }
-        let text = "SELECT string_agg(shop || ':' || total, ' ' ORDER BY shop) FROM totals";
-        let totals = db.query(text, ()).expect("rows")[0].get::<String>(0).expect("a text");
-        assert_eq!(totals, "0:840 1:910 2:720 3:780");
-        let digests = db.digests().expect("reads");
-        db.close().expect("closes");
-        for scheme in Scheme::ALL.iter().copied() {
-            let db = open(scheme);
-            assert_eq!(db.digests().expect("reads"), digests, "{kind:?}, {scheme:?}");
+        },
+        &|db| {
+            let text = "SELECT string_agg(shop || ':' || total, ' ' ORDER BY shop) FROM totals";
+            let totals = db.query(text, ()).expect("rows")[0].get::<String>(0).expect("a text");
+            assert_eq!(totals, "0:840 1:910 2:720 3:780");
             let error = db.query("SELECT * FROM unfilled", ()).expect_err("has no rows");
             assert_eq!(error.sqlstate().as_str(), "55000");
-            db.check().expect("rows and indexes agree");
-        }
-    }
+        },
+    );
 }

@@ -1,9 +1,6 @@
 //! Changes in WITH within procedures: how their calls are logged, and what every scheme makes of that.
 
-use crate::logged::logged;
-use planaria::lab::LabOptions;
-use planaria::{LogKind, Options, Scheme};
-use planaria_sim::disk::SimDisk;
+use crate::logged::{logged, replayed_by_all};
 
 const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
@@ -25,26 +22,17 @@ fn a_call_is_logged_as_a_call() {
 
 #[test]
 fn every_scheme_moves_the_same_rows() {
-    for kind in [LogKind::Command, LogKind::Logical] {
-        let disk = SimDisk::new(7);
-        let open = |scheme: Scheme| {
-            let options = Options::new().log(kind).recovery(scheme).recovery_threads(2);
-            options.open_device(disk.device()).unwrap_or_else(|e| panic!("{kind:?}, {scheme:?}: {e:?}"))
-        };
-        let db = open(Scheme::Clr);
-        db.execute_script(SCHEMA).expect("runs");
-        for id in [3, 5, 3, 20, 77] {
-            db.call("move", (id,)).expect("moves");
-        }
-        let digests = db.digests().expect("reads");
-        let moved =
-            db.query("SELECT string_agg(id || ' ' || n, ', ' ORDER BY at) FROM moved", ()).expect("rows");
-        assert_eq!(moved[0].get::<String>(0).expect("a text"), "3 31, 5 51, 20 201");
-        db.close().expect("closes");
-        for scheme in Scheme::ALL.iter().copied() {
-            let db = open(scheme);
-            assert_eq!(db.digests().expect("reads"), digests, "{kind:?}, {scheme:?}");
-            db.check().expect("rows and indexes agree");
-        }
-    }
+    replayed_by_all(
+        SCHEMA,
+        &|db| {
+            for id in [3, 5, 3, 20, 77] {
+                db.call("move", (id,)).expect("moves");
+            }
+        },
+        &|db| {
+            let text = "SELECT string_agg(id || ' ' || n, ', ' ORDER BY at) FROM moved";
+            let moved = db.query(text, ()).expect("rows")[0].get::<String>(0).expect("a text");
+            assert_eq!(moved, "3 31, 5 51, 20 201");
+        },
+    );
 }
