@@ -93,7 +93,7 @@ fn blocks_and_declarations() {
             "g integer[] false false true",
             "h alias $1",
             "i alias a",
-            "j a cursor",
+            "j cursor None 1",
             "type text false false false",
         ]
     );

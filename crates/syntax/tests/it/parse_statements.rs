@@ -528,10 +528,12 @@ fn other_statements() {
     assert_eq!(constraints("SET CONSTRAINTS ALL IMMEDIATE"), (None, false));
     assert_eq!(constraints("SET CONSTRAINTS a, b.c DEFERRED"), (Some(2), true));
     assert_eq!(one("LISTEN t"), StatementKind::Listen("t".into()));
-    assert_eq!(
-        one("CREATE MATERIALIZED VIEW v AS SELECT 1"),
-        StatementKind::Unsupported("CREATE MATERIALIZED VIEW".into())
-    );
+    match one("CREATE MATERIALIZED VIEW IF NOT EXISTS s.v (a) AS SELECT 1 WITH NO DATA") {
+        StatementKind::CreateMaterialized { name, if_not_exists, columns, .. } => {
+            assert_eq!((name.parts.len(), if_not_exists, columns.len()), (2, true, 1));
+        }
+        other => panic!("{other:?}"),
+    }
     assert_eq!(
         one("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
         StatementKind::SetModes {
