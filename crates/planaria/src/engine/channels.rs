@@ -2,8 +2,8 @@
 //!
 //! 1. What a transaction says is kept with its session ([`Said`]) until it commits; what is rolled back, or tried again,
 //!    is forgotten.
-//! 2. As it commits, and before others can see what it wrote, it is put in the line here by its commit timestamp
-//!    ([`Channels::put_in_line`]). So those that come after it in the serial order stand behind it.
+//! 2. As it commits, it is put in the line here by its commit timestamp ([`Channels::put_in_line`]). So those that come after it in
+//!    the serial order stand behind it; and they wait for commits that are under way and may come before them.
 //! 3. From there it goes to the [mailboxes](Mailbox) of those that listen once the commit is complete, and on disk where commits
 //!    wait for that ([`Channels::deliver`]): nobody is told of what a crash could take back.
 //!
@@ -11,7 +11,7 @@
 
 use planaria_base::sync::{Condvar, Instant, Mutex};
 use planaria_base::{CommitTs, Epoch, Error, Result, SqlState};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
@@ -230,16 +230,13 @@ impl Drop for Hearing {
 /// Place in the line: by commit, then as they came.
 pub(crate) type Place = (CommitTs, u64);
 
-struct Waiting {
-    notifications: Vec<Notification>,
-    /// The commit is complete.
-    committed: bool,
-}
-
 #[derive(Default)]
 struct State {
     listeners: HashMap<String, Vec<Arc<Mailbox>>>,
-    line: BTreeMap<Place, Waiting>,
+    line: BTreeMap<Place, Vec<Notification>>,
+    /// Commits under way of those that have something to say, by a time that theirs is not before. What comes after it waits: the
+    /// protocol may let others go on before it says where a commit stands.
+    under_way: BTreeSet<Place>,
     came: u64,
     closed: bool,
 }
@@ -312,20 +309,26 @@ impl Channels {
         }
         state.came += 1;
         let place = (ts, state.came);
-        state.line.insert(place, Waiting { notifications, committed: false });
+        state.line.insert(place, notifications);
         Some(place)
     }
 
-    /// The commit of what stands there is complete.
-    pub(crate) fn committed(&self, place: Place) {
-        if let Some(waiting) = self.state.lock().line.get_mut(&place) {
-            waiting.committed = true;
-        }
+    /// A transaction that has something to say is about to commit.
+    pub(crate) fn begin_commit(&self, now: CommitTs) -> Place {
+        let mut state = self.state.lock();
+        state.came += 1;
+        let place = (now, state.came);
+        state.under_way.insert(place);
+        place
     }
 
-    /// The commit came to nothing.
-    pub(crate) fn forget(&self, place: Place) {
-        self.state.lock().line.remove(&place);
+    /// It has, or its commit came to nothing and so does what stands in the line.
+    pub(crate) fn end_commit(&self, began: Place, in_line: Option<Place>, committed: bool) {
+        let mut state = self.state.lock();
+        state.under_way.remove(&began);
+        if let Some(place) = in_line.filter(|_| !committed) {
+            state.line.remove(&place);
+        }
     }
 
     /// Gives to those that listen what was said up to the end of an epoch; without one, all of it.
@@ -334,12 +337,14 @@ impl Channels {
         let mut wakers = Vec::new();
         // One after the other, so that all hear the same order.
         let mut state = self.state.lock();
+        let under_way = state.under_way.first().map(|(from, _)| *from);
         while let Some(first) = state.line.first_entry() {
-            let (ts, _) = first.key();
-            if !first.get().committed || durable.is_some_and(|durable| ts.epoch() > durable) {
+            let (ts, _) = *first.key();
+            if under_way.is_some_and(|from| ts >= from) || durable.is_some_and(|durable| ts.epoch() > durable)
+            {
                 break;
             }
-            for notification in first.remove().notifications {
+            for notification in first.remove() {
                 for mailbox in state.listeners.get(&notification.channel).into_iter().flatten() {
                     wakers.extend(mailbox.put(notification.clone()));
                 }
@@ -434,12 +439,12 @@ mod tests {
         let (channels, mut ears) = (Arc::<Channels>::default(), Ears::default());
         channels.listen("c", &mut ears).expect("a name");
         let (one, two) = (CommitTs(Epoch(1).first_ts().0 + 1), Epoch(2).first_ts());
-        let later = say(&channels, two.0, "later");
-        channels.committed(later);
-        let first = say(&channels, one.0, "first");
+        let began = channels.begin_commit(one);
+        say(&channels, two.0, "later");
         channels.deliver(None);
-        assert!(heard(&ears).is_empty(), "the first has not committed yet");
-        channels.committed(first);
+        assert!(heard(&ears).is_empty(), "one before it has not committed yet");
+        let first = say(&channels, one.0, "first");
+        channels.end_commit(began, Some(first), true);
         channels.deliver(Some(Epoch(1)));
         assert_eq!(heard(&ears), ["first"], "each once, and the later one is not on disk");
         channels.deliver(Some(Epoch(2)));

@@ -22,14 +22,19 @@ impl SessionCore {
     pub(crate) fn told<E>(
         &mut self,
         outcome: Result<CommitTs, E>,
+        began: Option<Place>,
         place: Option<Place>,
     ) -> Result<CommitTs, E> {
+        let Some(began) = began else { return outcome };
+        self.engine.channels.end_commit(began, place, outcome.is_ok());
         match (&outcome, place) {
             (Ok(_), Some(place)) => self.tell(place),
-            // A transaction that only read.
-            (Ok(ts), None) if !self.said.is_empty() => self.speak(*ts),
-            (Err(_), Some(place)) => self.engine.channels.forget(place),
-            _ => {}
+            // A transaction that only read. What others said may have waited for this one, too.
+            (Ok(ts), None) => {
+                self.speak(*ts);
+                self.tell((*ts, 0));
+            }
+            (Err(_), _) => self.tell((self.engine.clock.now(), 0)),
         }
         outcome
     }
@@ -46,7 +51,6 @@ impl SessionCore {
 
     fn tell(&self, place: Place) {
         let channels = self.engine.channels.clone();
-        channels.committed(place);
         match &self.session_log {
             Some(log) if self.engine.waits_for_disk => {
                 let log = log.0.clone();

@@ -701,6 +701,7 @@ impl SessionCore {
         // A log of calls does not say in which time zone they ran.
         self.inputs.unlogged |= self.machine.heap_mut().used_zone();
         let speaks = !self.said.is_empty();
+        let began = speaks.then(|| engine.channels.begin_commit(engine.clock.now()));
         let process = self.process();
         let (said, ears, mut place) = (&mut self.said, &mut self.ears, None);
         let Some(log) = self.log.as_mut().filter(|_| !(read_only && self.effects.is_empty())) else {
@@ -710,7 +711,7 @@ impl SessionCore {
                 }
             };
             let outcome = self.txn.commit(&schema.tables, &mut put);
-            let ts = self.told(outcome, place)?;
+            let ts = self.told(outcome, began, place)?;
             self.last_commit = Some((ts, !read_only));
             return Ok((ts, false));
         };
@@ -726,7 +727,13 @@ impl SessionCore {
             }
             LogKind::Off | LogKind::Command | LogKind::Adaptive => log_as,
         };
-        let commit = log.enter()?;
+        let commit = match log.enter() {
+            Ok(commit) => commit,
+            Err(error) => {
+                began.into_iter().for_each(|began| engine.channels.end_commit(began, None, false));
+                return Err(error.into());
+            }
+        };
         engine.counters.committing(self.worker);
         let (inputs, effects) = (&self.inputs.drawn, &self.effects);
         let (args, heap) = (&self.kept_args, &self.kept_heap);
@@ -759,7 +766,7 @@ impl SessionCore {
         };
         let outcome = self.txn.commit(&schema.tables, &mut once(append));
         engine.counters.committed(self.worker, log.newest());
-        let ts = self.told(outcome, place)?;
+        let ts = self.told(outcome, began, place)?;
         self.last_commit = Some((ts, !read_only));
         Ok((drawn.get().unwrap_or(ts), true))
     }
