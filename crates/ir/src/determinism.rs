@@ -7,7 +7,7 @@
 //! else, without a case for "all others": what is new does not compile before somebody has thought about it.
 //! `docs/design/determinism.md` says who asks.
 
-use crate::{Draw, Func, IfClaimed, OpKind, Program, Question};
+use crate::{Draw, Func, IfClaimed, OpKind, Program, Question, Run};
 use planaria_base::ProcedureId;
 
 /// See the module's head.
@@ -71,7 +71,7 @@ impl Determinism {
             }
             Determinism::Catalog => "It reads the system catalogs, which are not logged with it.",
             Determinism::Session => {
-                "It asks who calls it, or what is set in the session, which a log of calls does not say."
+                "It asks who calls it, what is set in the session, or for cursors that are the session's, which a log of calls does not say."
             }
             Determinism::Others => "It depends on what others have locked.",
             Determinism::Text => {
@@ -249,13 +249,17 @@ impl OpKind {
     }
 
     fn determinism(&self) -> Own {
-        use Determinism::{Catalog, Deterministic, Draws, Others, Text};
+        use Determinism::{Catalog, Deterministic, Draws, Others, Session, Text};
         Own::Level(match self {
             OpKind::Apply { func, .. } => func.determinism(),
             OpKind::Draw { input, .. } => input.determinism(),
             OpKind::Ask { question, .. } => question.determinism(),
             OpKind::SystemRows { .. } => Catalog,
             OpKind::NextValue { .. } | OpKind::CurrentValue { .. } => Draws,
+            // The session's cursors, for rows that are there already.
+            OpKind::Execute {
+                run: Run::Open { columns: Some(_), .. } | Run::Fetch(_) | Run::Close, ..
+            } => Session,
             OpKind::Execute { .. } => Text,
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 return Own::Callee(*procedure);

@@ -28,13 +28,13 @@ impl SessionCore {
         let Some(began) = began else { return outcome };
         self.engine.channels.end_commit(began, place, outcome.is_ok());
         match (&outcome, place) {
-            (Ok(_), Some(place)) => self.tell(place),
+            (Ok(_), Some((ts, _))) => self.tell(ts),
             // A transaction that only read. What others said may have waited for this one, too.
             (Ok(ts), None) => {
                 self.speak(*ts);
-                self.tell((*ts, 0));
+                self.tell(*ts);
             }
-            (Err(_), _) => self.tell((self.engine.clock.now(), 0)),
+            (Err(_), _) => self.tell(self.engine.clock.now()),
         }
         outcome
     }
@@ -45,11 +45,12 @@ impl SessionCore {
         if !self.said.is_empty() {
             let process = self.process();
             let place = self.engine.channels.put_in_line(ts, process, &mut self.said, &mut self.ears);
-            place.into_iter().for_each(|place| self.tell(place));
+            place.into_iter().for_each(|(ts, _)| self.tell(ts));
         }
     }
 
-    fn tell(&self, place: Place) {
+    /// Those that listen are told of what is said up to a commit, when that is on disk.
+    fn tell(&self, ts: CommitTs) {
         let channels = self.engine.channels.clone();
         match &self.session_log {
             Some(log) if self.engine.waits_for_disk => {
@@ -62,7 +63,7 @@ impl SessionCore {
                         }
                     }
                 };
-                log.on_durable(place.0.epoch(), deliver);
+                log.on_durable(ts.epoch(), deliver);
             }
             _ => channels.deliver(None),
         }

@@ -131,8 +131,6 @@ pub(super) struct Apart {
     called: Vec<Bound>,
     /// What reads such tables, with the registers that hold it by then.
     early: Vec<(Bound, Reg)>,
-    /// Whether rows are kept; without, there is nothing but what is computed early.
-    keeps: bool,
 }
 
 impl Lowerer<'_> {
@@ -160,18 +158,14 @@ impl Lowerer<'_> {
 
     /// The query with what its functions could change read first; `None` where they change nothing that it reads.
     pub(super) fn apart_from_calls(&mut self, query: &BoundQuery) -> Option<BoundQuery> {
+        if !self.meets_volatile {
+            return None;
+        }
         let Body::Select(select) = &query.body else { return None };
-        let mut calls = false;
         let of_groups = select.grouping.iter().flat_map(|g| &g.aggregates).flat_map(|a| &a.args);
         let of_windows = select.windows.iter().flat_map(|w| &w.calls).flat_map(|c| &c.args);
         let all: Vec<&Bound> =
             select.outputs.iter().chain(&select.filter).chain(of_groups).chain(of_windows).collect();
-        for e in &all {
-            calls |= self.calls_volatile(e);
-        }
-        if !calls {
-            return None;
-        }
         let mut changed = Changed::default();
         for e in &all {
             self.changed_by(e, &mut changed);
@@ -196,8 +190,7 @@ impl Lowerer<'_> {
         for e in of_rows.iter_mut().chain(&mut called) {
             self.take_early(e, &changed, &read, &mut early);
         }
-        let keeps = !select.from.is_empty();
-        select.apart = Some(Box::new(Apart { called, early, keeps }));
+        select.apart = Some(Box::new(Apart { called, early }));
         Some(BoundQuery { body: Body::Select(Box::new(select)), ..query.clone() })
     }
 
@@ -261,7 +254,7 @@ impl Lowerer<'_> {
             }
             Ok(())
         };
-        if !apart.keeps || plan.single {
+        if plan.single {
             return self.emit_rows_at(frame, plan, &mut |l| {
                 early(l)?;
                 l.filtered(&apart.called, then)

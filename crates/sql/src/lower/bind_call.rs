@@ -695,6 +695,8 @@ impl Lowerer<'_> {
                 }
             },
         };
+        self.meets_volatile |=
+            self.catalog.procedure(id).volatility == planaria_catalog::Volatility::Volatile;
         Ok(Bound::new(BoundKind::Call(id, args), ty, position))
     }
 

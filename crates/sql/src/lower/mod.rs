@@ -189,6 +189,8 @@ pub struct Lowerer<'c> {
     counted_from_zero: Option<Reg>,
     /// Found in statements that raise them when they are reached.
     errors: Vec<Error>,
+    /// Something so far calls a volatile function of a user's.
+    meets_volatile: bool,
 }
 
 /// What the rows of a query are given to; called once, inside the innermost loop, with the output
@@ -248,6 +250,7 @@ impl<'c> Lowerer<'c> {
             rights: rights::Rights::default(),
             counted_from_zero: None,
             errors: Vec::new(),
+            meets_volatile: false,
         }
     }
 
