@@ -167,7 +167,7 @@ impl Lowerer<'_> {
         let count = self.counter();
         self.fire_merge(table, &whens, TriggerTime::Before)?;
         let before = std::mem::replace(&mut self.single_row, single);
-        let seen = (!single).then(|| self.changed_keys(table));
+        let seen = if single { None } else { Some(self.changed_keys(table)?) };
         let shadow = self.shadow_rel(table, &alias);
         let merging = Merging { table, target, shadow, whens: &whens, single, count, seen };
         let mut waiting = Waiting::default();
@@ -297,16 +297,15 @@ impl Lowerer<'_> {
     }
 
     /// The map of keys of changed rows, emptied where the statement begins.
-    fn changed_keys(&mut self, table: &Table) -> Coll {
+    fn changed_keys(&mut self, table: &Table) -> Result<Coll> {
         let kind = |c: &planaria_base::ColumnId| RegKind::Value(table.columns[c.index()].ty.clone());
         let keys = table.indexes[0].columns.iter().map(kind).collect();
         let seen = self.program.coll(CollDecl { kind: CollKind::Map, keys, values: Vec::new() });
-        let cleared = self.at_frame(0, |l| {
+        self.at_frame(0, |l| {
             l.emit(OpKind::Clear { coll: seen });
             Ok(())
-        });
-        debug_assert!(cleared.is_ok());
-        seen
+        })?;
+        Ok(seen)
     }
 
     /// Finds all rows, then changes them; `early`: computes all that they are given between.

@@ -486,16 +486,7 @@ impl Body<'_, '_> {
         let (then, otherwise) =
             (self.sub_block(|s| s.store_all(targets, row))?, self.sub_block(|s| s.store_nulls(targets))?);
         self.l.emit(OpKind::If { cond: got, then, otherwise });
-        self.copy(self.found, got);
-        if self.row_count.is_some() {
-            let (zero, one) = (self.int8(0), self.int8(1));
-            self.set_row_count(zero);
-            self.when(got, |s| {
-                s.set_row_count(one);
-                Ok(())
-            })?;
-        }
-        Ok(())
+        self.found_one(got)
     }
 
     /// The row that a cursor is at: whether there is one, its columns, its key.

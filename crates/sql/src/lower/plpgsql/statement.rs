@@ -83,6 +83,20 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// FOUND and ROW_COUNT of a statement that has met a row, or none.
+    pub(super) fn found_one(&mut self, got: Reg) -> Result<()> {
+        self.copy(self.found, got);
+        if self.row_count.is_some() {
+            let (one, zero) = (self.int8(1), self.int8(0));
+            self.set_row_count(zero);
+            self.when(got, |s| {
+                s.set_row_count(one);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
     /// Registers where a row waits until it is known to be the only one. They have names because
     /// they are read where the verifier cannot see that a row has come.
     fn aside(&mut self, columns: &[Output]) -> Vec<Typed> {
@@ -194,15 +208,7 @@ impl Body<'_, '_> {
             Ok(())
         })?;
         self.unless(got, |s| s.store_nulls(&targets))?;
-        self.copy(self.found, got);
-        if self.row_count.is_some() {
-            let (one, zero) = (self.int8(1), self.int8(0));
-            self.set_row_count(zero);
-            self.when(got, |s| {
-                s.set_row_count(one);
-                Ok(())
-            })?;
-        }
+        self.found_one(got)?;
         Ok(())
     }
 
