@@ -5,7 +5,7 @@
 # what cannot be had is named, each in a line that begins with "skipped: ", which ./test counts.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-planaria=${PLANARIA:-$here/../../target/release/planaria}
+planaria=$(realpath "${PLANARIA:-$here/../../target/release/planaria}")
 work=$(mktemp -d)
 servers=()
 trap 'kill "${servers[@]}" 2>/dev/null; wait "${servers[@]}" 2>/dev/null; rm -rf "$work"' EXIT
@@ -88,7 +88,11 @@ if command -v npm >/dev/null && (cd "$work" && npm install --silent pg pg-cursor
 else
     skipped+=(node-postgres)
 fi
-jar=$(ls /usr/share/java/postgresql.jar 2>/dev/null)
+jar=/usr/share/java/postgresql.jar
+if [ ! -f $jar ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    (apt-get install -y libpostgresql-jdbc-java || (apt-get update && apt-get install -y libpostgresql-jdbc-java)) >/dev/null 2>&1
+fi
+[ -f $jar ] || jar=
 if command -v java >/dev/null && [ -n "$jar" ]; then
     run JDBC java -cp "$jar" "$here/JdbcClient.java" "jdbc:postgresql://127.0.0.1:$main/test"
 else

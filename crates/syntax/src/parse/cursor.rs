@@ -34,7 +34,14 @@ impl Parser<'_> {
             self.expect_word("hold")?;
         }
         self.expect_word("for")?;
+        if self.at_any(&["insert", "update", "delete", "merge"]) {
+            return self.fail();
+        }
+        let position = self.position();
         let query = Box::new(self.preparable()?);
+        if !matches!(query.kind, StatementKind::Query(_)) {
+            return self.unsupported("DECLARE CURSOR for a statement that changes rows", position);
+        }
         Ok(StatementKind::DeclareCursor(DeclareCursor { name, scroll, hold, query }))
     }
 
