@@ -168,7 +168,7 @@ impl Datum {
             (Datum::Array(items), Type::Record(fields)) => {
                 out.push(b'(');
                 let mut text = Vec::new();
-                for (i, (item, (_, ty))) in items.iter().zip(fields).enumerate() {
+                for (i, (item, (_, ty))) in items.iter().zip(fields.iter()).enumerate() {
                     if i > 0 {
                         out.push(b',');
                     }

@@ -147,7 +147,7 @@ impl Func {
             | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
             | ToCharTimestamp | ToCharNumeric | ToCharInterval | ToCharFloat | ToCharReal | ToCharInt
             | ToDate | ToNumber | MakeDate | MakeTimestamp | ToTimestampFloat => Determinism::Deterministic,
-            ArrayMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower | ArrayUpper
+            ArrayMake | RowMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower | ArrayUpper
             | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement | ArrayPosition
             | ArrayRemove | ArrayPositions | ArrayPut | ArrayReplace | ArrayEq | ArrayNe | ArrayToString
             | ArrayToStringOr | StringToArray | ArrayContains | ArrayOverlaps | ArrayCompare | ArrayStore

@@ -329,7 +329,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Array(array), Type::Record(fields)) => {
             out.push(b'(');
             let mut text = Vec::new();
-            for (i, (field, (_, ty))) in heap.elements(array).iter().zip(fields).enumerate() {
+            for (i, (field, (_, ty))) in heap.elements(array).iter().zip(fields.iter()).enumerate() {
                 if i > 0 {
                     out.push(b',');
                 }
@@ -388,7 +388,7 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         }
         (Slot::Array(array), Type::Record(fields)) => {
             out.push(b'{');
-            for (i, (field, (name, ty))) in heap.elements(array).iter().zip(fields).enumerate() {
+            for (i, (field, (name, ty))) in heap.elements(array).iter().zip(fields.iter()).enumerate() {
                 if i > 0 {
                     out.push(b',');
                 }

@@ -75,11 +75,12 @@ impl Body<'_, '_> {
                 return Ok(());
             }
             _ => {
-                return Err(Error::unsupported(
-                    "assignment of this expression to a row variable is not supported",
-                    "Use SELECT ... INTO.",
-                )
-                .at(value.position));
+                let computed = self.value(value)?;
+                let Type::Record(row) = &computed.ty else {
+                    let message = "cannot assign non-composite value to a record variable";
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(value.position));
+                };
+                self.l.unpacked(computed.reg, row, None)
             }
         };
         let outputs: Vec<Output> =
