@@ -261,7 +261,10 @@ pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> R
     change.out.tag = change.statement(statement)?;
     if matches!(
         statement.kind,
-        StatementKind::AlterTable { .. } | StatementKind::Rename { .. } | StatementKind::SetSchema { .. } | StatementKind::RenameSchema { .. }
+        StatementKind::AlterTable { .. }
+            | StatementKind::Rename { .. }
+            | StatementKind::SetSchema { .. }
+            | StatementKind::RenameSchema { .. }
     ) {
         change.keep_row_types();
     }

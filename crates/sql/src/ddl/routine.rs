@@ -5,7 +5,9 @@
 //! is left; so a routine may be made before its tables.
 
 use super::{Change, lowering, names};
-use crate::lower::{self, CastContext, Declared, Lowerer, Scope, qualified_expression, row_type, table_of_type};
+use crate::lower::{
+    self, CastContext, Declared, Lowerer, Scope, qualified_expression, row_type, table_of_type,
+};
 use planaria_base::types::RowType;
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
 use planaria_catalog::{Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility};

@@ -11,9 +11,7 @@ use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
 use planaria_ir::{Func, ReadMode};
-use planaria_syntax::ast::{
-    Argument, Expr, ExprKind, FunctionCall, Name, Window,
-};
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Window};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -653,6 +651,7 @@ impl Lowerer<'_> {
                 continue;
             }
             let ty = parameter.ty.clone();
+            let value = self.row_argument(value);
             values.push(self.coerce(value, &ty, CastContext::Implicit).or_else(|e| {
                 // A default is converted as by assignment.
                 if e.sqlstate() == SqlState::CANNOT_COERCE && parameter.default.is_some() {

@@ -1,9 +1,9 @@
 //! Expressions: syntax tree -> bound tree.
 
 use super::Lowerer;
+use super::Variable;
 use super::bound::{Bound, BoundKind};
 use super::functions::DATABASE;
-use super::Variable;
 use super::names::Names;
 use super::operators::comparison;
 use super::types::{CastContext, unmodified};
@@ -70,7 +70,11 @@ impl Lowerer<'_> {
     }
 
     /// Evaluates `e` once for a body that uses it several times.
-    pub(super) fn with_let(&mut self, e: Bound, body: impl FnOnce(&mut Self, Bound) -> Result<Bound>) -> Result<Bound> {
+    pub(super) fn with_let(
+        &mut self,
+        e: Bound,
+        body: impl FnOnce(&mut Self, Bound) -> Result<Bound>,
+    ) -> Result<Bound> {
         if e.is_simple() {
             return body(self, e);
         }
@@ -377,8 +381,9 @@ impl Lowerer<'_> {
                 })
             }
             ExprKind::Field(inner, field) => {
+                // Of a row that is named: its column or field, or a function of it.
                 if let ExprKind::Column(name) = &inner.kind
-                    && !self.bind_name(names, name).is_ok_and(|b| matches!(b.ty, Type::Record(_)))
+                    && self.bind_name(names, name).map_or(true, |b| b.ty == Type::Void)
                 {
                     let mut name = name.clone();
                     name.parts.push(field.clone());

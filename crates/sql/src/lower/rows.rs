@@ -13,6 +13,7 @@ use planaria_base::{Datum, Error, Result, SchemaId, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Returns, Table};
 use planaria_ir::{Func, OpKind, Reg, RegKind};
 use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, SelectItem};
+use std::cmp::Ordering;
 
 /// The type of a table's rows.
 pub(crate) fn row_type(catalog: &Catalog, table: &Table) -> RowType {
@@ -93,14 +94,11 @@ impl Lowerer<'_> {
         match table {
             Some(table) => {
                 let ty = Type::Record(self.row_type_of(*table));
-                Ok(Bound::apply(Func::RowMake, values, ty, position))
+                Ok(Bound::apply(Func::ArrayMake, values, ty, position))
             }
             None => {
                 let known = fields.iter().map(|(name, _)| name.clone()).collect();
-                let record = self.record(values, known, position)?;
-                // It is no row that is written out: it becomes no other.
-                let ty = record.ty.clone();
-                Ok(Bound::new(BoundKind::Relabel(Box::new(record)), ty, position))
+                self.record(values, known, position)
             }
         }
     }
@@ -108,10 +106,8 @@ impl Lowerer<'_> {
     /// A field of a row, by its name.
     pub(super) fn field_of(&mut self, row: Bound, field: &str, position: u32) -> Result<Bound> {
         let Type::Record(ty) = &row.ty else {
-            let message = format!(
-                "column notation .{field} applied to type {}, which is not a composite type",
-                row.ty
-            );
+            let message =
+                format!("column notation .{field} applied to type {}, which is not a composite type", row.ty);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
         };
         let Some(at) = ty.iter().position(|(name, _)| name == field) else {
@@ -140,9 +136,10 @@ impl Lowerer<'_> {
             ExprKind::Column(name) if names.has_row(name) => names.column_names(&name.parts),
             _ => {
                 // It is looked at for its type: what that leaves behind counts for nothing.
-                let before = self.collectors.last().map(|c| {
-                    (c.aggregates.len(), c.windows.len(), c.sets.len(), c.set_calls)
-                });
+                let before = self
+                    .collectors
+                    .last()
+                    .map(|c| (c.aggregates.len(), c.windows.len(), c.sets.len(), c.set_calls));
                 let bound = self.bind(names, inner)?;
                 if let (Some(collector), Some((aggregates, windows, sets, calls))) =
                     (self.collectors.last_mut(), before)
@@ -217,14 +214,15 @@ impl Lowerer<'_> {
         else {
             return Err(wrong(None));
         };
-        if fields.len() != to.len() {
-            let detail = if fields.len() < to.len() { "few" } else { "many" };
-            return Err(wrong(Some(format!("Input has too {detail} columns."))));
-        }
+        let given = fields.len();
         let domains: Vec<_> =
             self.catalog.table_by_id(of.table).visible().map(|(_, column)| column.domain).collect();
         let mut converted = Vec::with_capacity(fields.len());
         for (i, ((field, (_, ty)), domain)) in fields.into_iter().zip(to.iter()).zip(domains).enumerate() {
+            // A literal takes the type of its column.
+            let literal = field.ty == Type::Text
+                && matches!(field.kind, BoundKind::Const(Datum::Text(_) | Datum::Null));
+            let field = if literal { Bound { ty: Type::Unknown, ..field } } else { field };
             let is = field.ty.clone();
             let field = self.coerce(field, ty, context).map_err(|error| match error.sqlstate() {
                 SqlState::CANNOT_COERCE => {
@@ -234,7 +232,34 @@ impl Lowerer<'_> {
             })?;
             converted.push(self.in_domain(field, domain));
         }
-        Ok(Bound::apply(func, converted, ty, position))
+        match given.cmp(&to.len()) {
+            Ordering::Equal => Ok(Bound::apply(func, converted, ty, position)),
+            Ordering::Less => Err(wrong(Some("Input has too few columns.".to_owned()))),
+            Ordering::Greater => Err(wrong(Some("Input has too many columns.".to_owned()))),
+        }
+    }
+
+    /// A row variable that is NULL is passed as NULL, not as a row of them.
+    pub(super) fn row_argument(&self, value: Bound) -> Bound {
+        match value.kind {
+            BoundKind::Apply(Func::ArrayMake, fields)
+                if matches!(&value.ty, Type::Record(row) if row.of.is_some())
+                    && fields.iter().all(|f| matches!(f.kind, BoundKind::Reg(_))) =>
+            {
+                Bound { kind: BoundKind::Apply(Func::RowMake, fields), ..value }
+            }
+            _ => value,
+        }
+    }
+
+    /// 0A000 for a text that is to be a row of a table that has columns of domains, whose conditions are not looked at.
+    pub(super) fn check_row_of_text(&self, to: &RowType, position: u32) -> Result<()> {
+        let table = to.of.as_ref().map(|of| self.catalog.table_by_id(of.table));
+        if table.is_none_or(|t| t.visible().all(|(_, c)| c.domain.is_none())) {
+            return Ok(());
+        }
+        let message = format!("a text as a row of {to}, which has columns of domains, is not supported");
+        Err(Error::unsupported(message, "Write the row as ROW(..).").at(position))
     }
 
     /// `row IS [NOT] NULL`: all its fields are, or none is.
@@ -272,9 +297,7 @@ impl Lowerer<'_> {
         for (i, (field, ty)) in ty.iter().enumerate() {
             let index = self.constant(Datum::Int(i as i64 + 1), Type::Int4);
             let reg = match name {
-                Some(name) => {
-                    self.program.reg(RegKind::Value(ty.clone()), Some(format!("{name}.{field}")))
-                }
+                Some(name) => self.program.reg(RegKind::Value(ty.clone()), Some(format!("{name}.{field}"))),
                 None => self.temp(ty.clone()),
             };
             self.emit(OpKind::Apply { dst: reg, func: Func::ArrayGet, args: vec![row, index] });

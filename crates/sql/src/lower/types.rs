@@ -241,6 +241,11 @@ impl Lowerer<'_> {
         if let Some(done) = self.coerce_reg(&e, ty, context)? {
             return Ok(done);
         }
+        if let (Type::Unknown | Type::Text, Type::Record(to)) = (&e.ty, ty)
+            && !matches!(e.kind, BoundKind::Const(Datum::Null) | BoundKind::Param(_))
+        {
+            self.check_row_of_text(to, position)?;
+        }
         if e.ty == Type::Unknown {
             match &e.kind {
                 BoundKind::Param(n) => return self.infer_param(*n, ty, position),

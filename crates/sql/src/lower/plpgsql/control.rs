@@ -516,8 +516,7 @@ impl Body<'_, '_> {
             _ => {
                 let value = self.value(e)?;
                 let Type::Record(row) = &value.ty else {
-                    let message =
-                        "cannot return non-composite value from function returning composite type";
+                    let message = "cannot return non-composite value from function returning composite type";
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
                 };
                 let fields = self.l.unpacked(value.reg, row, None);
