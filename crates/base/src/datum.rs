@@ -85,6 +85,14 @@ impl Datum {
                 Datum::Array(texts.into_iter().map(element).collect::<Result<_>>()?)
             }
             Type::System(system) => return Datum::parse_system(*system, text),
+            Type::Record(row) if row.of.is_some() => {
+                let texts = text_io::parse_record(text, row.len())?;
+                let field = |(text, (_, ty)): (Option<String>, &(String, Type))| match text {
+                    Some(text) => Datum::parse(ty, &text),
+                    None => Ok(Datum::Null),
+                };
+                Datum::Array(texts.into_iter().zip(row.iter()).map(field).collect::<Result<_>>()?)
+            }
             Type::Record(_) => {
                 return Err(Error::new(
                     SqlState::FEATURE_NOT_SUPPORTED,
@@ -168,7 +176,7 @@ impl Datum {
             (Datum::Array(items), Type::Record(fields)) => {
                 out.push(b'(');
                 let mut text = Vec::new();
-                for (i, (item, (_, ty))) in items.iter().zip(fields).enumerate() {
+                for (i, (item, (_, ty))) in items.iter().zip(fields.iter()).enumerate() {
                     if i > 0 {
                         out.push(b',');
                     }

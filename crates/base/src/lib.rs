@@ -19,6 +19,7 @@ pub mod limits;
 pub mod numeric;
 pub mod oid;
 pub mod pattern;
+mod row_type;
 pub mod sequence;
 pub mod stack;
 mod strength;

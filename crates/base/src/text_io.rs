@@ -8,10 +8,12 @@
 mod array;
 mod float;
 mod ident;
+mod record;
 
 pub use array::{parse_array, write_array_element};
 pub use float::{parse_float, parse_real, to_real, write_float, write_real};
 pub use ident::{quote_ident, write_doubled, write_ident};
+pub use record::parse_record;
 
 use crate::error::{Error, Result, SqlState};
 use crate::types::{SystemType, Type};

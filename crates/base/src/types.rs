@@ -2,6 +2,7 @@
 
 pub use crate::cast::{CastContext, cast_allowed, needs_cast};
 use crate::enumeration::Enum;
+pub use crate::row_type::{RowOf, RowType};
 use serde::{Deserialize, Serialize};
 
 /// A SQL type, with its modifier where it has one.
@@ -62,7 +63,7 @@ pub enum Type {
     /// A type of the system catalogs
     System(SystemType),
     /// A row of named fields, as a value
-    Record(Vec<(String, Type)>),
+    Record(RowType),
 }
 
 /// Types with seconds, of which [`Type::Rounded`] has so many digits.
@@ -375,7 +376,7 @@ impl std::fmt::Display for Type {
             Type::Unknown => f.write_str("unknown"),
             Type::Void => f.write_str("void"),
             Type::System(system) => f.write_str(system.name()),
-            Type::Record(_) => f.write_str("record"),
+            Type::Record(row) => row.fmt(f),
         }
     }
 }

@@ -147,11 +147,11 @@ impl Func {
             | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
             | ToCharTimestamp | ToCharNumeric | ToCharInterval | ToCharFloat | ToCharReal | ToCharInt
             | ToDate | ToNumber | MakeDate | MakeTimestamp | ToTimestampFloat => Determinism::Deterministic,
-            ArrayMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower | ArrayUpper
-            | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement | ArrayPosition
-            | ArrayRemove | ArrayPositions | ArrayPut | ArrayReplace | ArrayEq | ArrayNe | ArrayToString
-            | ArrayToStringOr | StringToArray | ArrayContains | ArrayOverlaps | ArrayCompare | ArrayStore
-            | ArrayLoad => Determinism::Deterministic,
+            ArrayMake | RowMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower
+            | ArrayUpper | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement
+            | ArrayPosition | ArrayRemove | ArrayPositions | ArrayPut | ArrayReplace | ArrayEq | ArrayNe
+            | ArrayToString | ArrayToStringOr | StringToArray | ArrayContains | ArrayOverlaps
+            | ArrayCompare | ArrayStore | ArrayLoad => Determinism::Deterministic,
             NumSpread | FltSpread | Regression | BitFold | PercentileDisc | PercentileCont
             | PercentileInterval | ModeOf => Determinism::Deterministic,
             Greatest | Least | Min | Max | Compare | Hash | PgColumnSize => Determinism::Deterministic,

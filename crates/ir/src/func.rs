@@ -317,7 +317,10 @@ funcs! {
     MakeDate "date.make" (I, I, I) -> D; MakeTimestamp "timestamp.make" (I, I, I, I, I, F) -> S; ToTimestampFloat "timestamp.fromepoch" (F) -> S;
 
     // ---- arrays: one-dimensional, 1-based ----
-    ArrayMake "array.make" (; X) -> A nullable; ArrayGet "array.get" (A, I) -> X total; ArraySlice "array.slice" (A, I, I) -> A total;
+    ArrayMake "array.make" (; X) -> A nullable;
+    /// A row; NULL where all its fields are.
+    RowMake "row.make" (; X) -> A nullable;
+    ArrayGet "array.get" (A, I) -> X total; ArraySlice "array.slice" (A, I, I) -> A total;
     ArrayLength "array.length" (A, I) -> I total; Cardinality "array.cardinality" (A) -> I total;
     ArrayLower "array.lower" (A, I) -> I total; ArrayUpper "array.upper" (A, I) -> I total;
     ArrayAppend "array.append" (A, X) -> A nullable; ArrayPrepend "array.prepend" (X, A) -> A nullable; ArrayConcat "array.concat" (A, A) -> A nullable;

@@ -123,7 +123,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         (ValueRef::Reg(oid, _), _) => out.extend_from_slice(&oid.to_be_bytes()),
         (ValueRef::Array(items), Type::Record(fields)) => {
             out.extend_from_slice(&(items.len() as i32).to_be_bytes());
-            for (item, (_, ty)) in items.iter().zip(fields) {
+            for (item, (_, ty)) in items.iter().zip(fields.iter()) {
                 out.extend_from_slice(&oid::of(ty).to_be_bytes());
                 field(out, &ValueRef::from(item), ty, Format::Binary, None);
             }

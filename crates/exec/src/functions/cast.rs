@@ -276,6 +276,19 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
             }
             heap.array(&elements)?
         }
+        Type::Record(row) if row.of.is_some() => {
+            let mut fields = Vec::with_capacity(row.len());
+            for (text, (_, ty)) in text_io::parse_record(text, row.len())?.into_iter().zip(row.iter()) {
+                fields.push(match text {
+                    Some(text) => {
+                        let at = heap.arena.push_bytes(text.as_bytes())?;
+                        parse_as(at, ty, explicit, heap)?
+                    }
+                    None => Slot::Null,
+                });
+            }
+            heap.array(&fields)?
+        }
         Type::System(system) if matches!(to.class(), TypeClass::Text) => {
             if *system == SystemType::Json {
                 planaria_base::json::check(text)?;
@@ -329,7 +342,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Array(array), Type::Record(fields)) => {
             out.push(b'(');
             let mut text = Vec::new();
-            for (i, (field, (_, ty))) in heap.elements(array).iter().zip(fields).enumerate() {
+            for (i, (field, (_, ty))) in heap.elements(array).iter().zip(fields.iter()).enumerate() {
                 if i > 0 {
                     out.push(b',');
                 }
@@ -388,7 +401,7 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         }
         (Slot::Array(array), Type::Record(fields)) => {
             out.push(b'{');
-            for (i, (field, (name, ty))) in heap.elements(array).iter().zip(fields).enumerate() {
+            for (i, (field, (name, ty))) in heap.elements(array).iter().zip(fields.iter()).enumerate() {
                 if i > 0 {
                     out.push(b',');
                 }

@@ -522,7 +522,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         // ---- arrays ----
         ArrayStore => array::store(heap, a[0].array()),
         ArrayLoad => array::load(heap, a[0].bytes()),
-        ArrayMake => heap.array(a),
+        RowMake if a.iter().all(|field| field.is_null()) => Ok(Slot::Null),
+        ArrayMake | RowMake => heap.array(a),
         ArrayGet => Ok(array::get(heap, a[0].array(), a[1].int())),
         ArraySlice => Ok(array::slice(heap, a[0].array(), a[1].int(), a[2].int())),
         ArrayLength | ArrayUpper => Ok(array::length(a[0].array(), a[1].int())),

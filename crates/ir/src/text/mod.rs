@@ -92,10 +92,15 @@ pub fn type_name(ty: &Type) -> String {
         Type::Void => "void".into(),
         Type::System(SystemType::Char) => "catalog_char".into(),
         Type::System(system) => system.name().into(),
-        Type::Record(fields) => {
+        Type::Record(row) => {
             let fields: Vec<String> =
-                fields.iter().map(|(name, ty)| format!("{} {}", print::quote(name), type_name(ty))).collect();
-            format!("record({})", fields.join(", "))
+                row.iter().map(|(name, ty)| format!("{} {}", print::quote(name), type_name(ty))).collect();
+            match &row.of {
+                Some(of) => {
+                    format!("row({} {}: {})", print::quote(&of.name), of.table.0, fields.join(", "))
+                }
+                None => format!("record({})", fields.join(", ")),
+            }
         }
     }
 }

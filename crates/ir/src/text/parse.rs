@@ -16,7 +16,7 @@ use planaria_base::{
 };
 use planaria_base::{
     Level,
-    types::{Clock, SystemType},
+    types::{Clock, RowOf, RowType, SystemType},
 };
 use std::collections::HashMap;
 
@@ -318,8 +318,14 @@ impl Parser {
                 }
                 Type::Enum(Enum::from_parts(oid, array, &name, labels))
             }
-            "record" => {
+            "record" | "row" => {
                 self.sign("(")?;
+                let mut of = None;
+                if word == "row" {
+                    let name = self.quoted()?;
+                    of = Some(RowOf { name, table: TableId(self.number()?) });
+                    self.sign(":")?;
+                }
                 let mut fields = Vec::new();
                 while !self.sign_if(")") {
                     if !fields.is_empty() {
@@ -327,7 +333,7 @@ impl Parser {
                     }
                     fields.push((self.quoted()?, self.ty()?));
                 }
-                Type::Record(fields)
+                Type::Record(RowType { of, fields })
             }
             _ => {
                 let system = SystemType::ALL.iter().copied().map(Type::System);

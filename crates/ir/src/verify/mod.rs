@@ -165,6 +165,9 @@ pub fn holds(to: &Type, from: &Type) -> bool {
             Type::Text,
             Type::System(SystemType::Name | SystemType::Char | SystemType::NodeTree | SystemType::RefCursor),
         ) => true,
+        (Type::Record(to), Type::Record(from)) => {
+            to.len() == from.len() && to.iter().zip(from.iter()).all(|((_, to), (_, from))| holds(to, from))
+        }
         (Type::Array(to), Type::System(from)) => from.element().as_ref() == Some(&**to),
         _ => false,
     }

@@ -631,7 +631,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
                 None => false,
             },
             Type::Record(fields) => {
-                fields.len() == of.len() && of.iter().zip(fields).all(|(d, (_, ty))| datum_fits(d, ty))
+                fields.len() == of.len() && of.iter().zip(fields.iter()).all(|(d, (_, ty))| datum_fits(d, ty))
             }
             _ => false,
         },

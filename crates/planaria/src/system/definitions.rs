@@ -245,7 +245,7 @@ pub(super) fn routine(catalog: &Catalog, oid: Oid) -> Option<&Procedure> {
 /// A type as a definition names it: a domain by its own name.
 fn declared(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> String {
     let oid = super::types::declared_oid(catalog, ty, domain);
-    match domain.is_some() || matches!(ty, Type::Enum(_)) {
+    match domain.is_some() || matches!(ty, Type::Enum(_) | Type::Record(_)) {
         true => reg::type_name(catalog, oid).unwrap_or_default(),
         false => ty.to_string(),
     }

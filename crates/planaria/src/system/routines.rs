@@ -4,6 +4,7 @@ use super::rows::{Rows, fixed};
 use super::types::declared_oid;
 use super::{Facts, definitions};
 use planaria_base::oid::{self, Oid};
+use planaria_base::types::RowType;
 use planaria_base::{Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, Volatility};
@@ -24,7 +25,7 @@ fn result(catalog: &Catalog, p: &Procedure) -> Oid {
         let outputs: Vec<&Parameter> = p.outputs().collect();
         match outputs[..] {
             [one] if !p.is_procedure() => oid::of(&one.ty),
-            _ => oid::of(&Type::Record(Vec::new())),
+            _ => oid::of(&Type::Record(RowType::default())),
         }
     };
     if let Some(domain) = p.returns_domain {

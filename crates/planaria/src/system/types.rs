@@ -3,6 +3,7 @@
 use super::Facts;
 use super::rows::{Row, Rows, fixed};
 use planaria_base::oid::{self, Oid};
+use planaria_base::types::RowType;
 use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Domain, TypeKind, UserType, key};
@@ -81,7 +82,14 @@ const DOMAIN_IN: [Oid; 2] = [2597, 2598];
 
 /// The OID of a type, or of the domain that stands for it.
 pub(super) fn declared_oid(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> Oid {
-    domain.map_or_else(|| oid::of(ty), |id| catalog.type_oid(id))
+    match (domain, ty) {
+        (Some(id), _) => catalog.type_oid(id),
+        (None, Type::Record(RowType { of: Some(of), .. })) => {
+            let table = catalog.table_by_id(of.table);
+            catalog.oids.of(&Object::RowType(key(table.schema, &table.name)))
+        }
+        (None, ty) => oid::of(ty),
+    }
 }
 
 /// A type of the user's, and its arrays.

@@ -4,6 +4,7 @@
 use super::schema::mention;
 use super::trigger::TriggersOf;
 use super::{Change, reparse};
+use crate::lower;
 use planaria_base::SchemaId;
 use planaria_base::oid::Oid;
 use planaria_base::text_io::quote_ident;
@@ -274,7 +275,9 @@ impl Object {
                 views_on(catalog, &mention(catalog, of.schema, &of.name), &own, |_| true, &mut all)?;
                 on_owned_sequences(catalog, *id, |_| true, &mut all)?;
                 for p in catalog.procedures.iter().filter(|p| p.current) {
-                    if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == *id) {
+                    if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == *id)
+                        || p.parameters.iter().any(|q| lower::of_row_type(&q.ty, *id))
+                    {
                         all.push((Object::Routine(p.id), format!("type {name}")));
                     }
                 }

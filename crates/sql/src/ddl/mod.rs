@@ -64,6 +64,8 @@ pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
 pub use sequence::check_last;
 
+use crate::lower;
+use planaria_base::types::RowType;
 use planaria_base::{
     ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, Type,
 };
@@ -257,6 +259,15 @@ pub fn apply(catalog: &mut Catalog, statement: &Statement) -> Result<DdlOutcome>
 pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> Result<DdlOutcome> {
     let mut change = Change { catalog: catalog.clone(), actor, out: DdlOutcome::default() };
     change.out.tag = change.statement(statement)?;
+    if matches!(
+        statement.kind,
+        StatementKind::AlterTable { .. }
+            | StatementKind::Rename { .. }
+            | StatementKind::SetSchema { .. }
+            | StatementKind::RenameSchema { .. }
+    ) {
+        change.keep_row_types();
+    }
     change.catalog.version += 1;
     change.out.touched = change.catalog.settle();
     *catalog = change.catalog;
@@ -359,6 +370,29 @@ impl Change {
             StatementKind::DropOwned { roles, cascade } => self.drop_owned(roles, *cascade),
             _ => Err(Error::internal("not a schema change")),
         }
+    }
+
+    /// Parameters of row types have the columns and the name that the table has now.
+    fn keep_row_types(&mut self) {
+        let catalog = self.catalog.clone();
+        let now = |ty: &Type| match ty {
+            Type::Record(RowType { of: Some(of), .. }) => {
+                let table = catalog.tables[of.table.index()].as_ref()?;
+                let now = Type::Record(lower::row_type(&catalog, table));
+                (now != *ty).then_some(now)
+            }
+            _ => None,
+        };
+        self.catalog.procedures.change_where(
+            |p| p.parameters.iter().any(|q| now(&q.ty).is_some()),
+            |p| {
+                for q in &mut p.parameters {
+                    if let Some(now) = now(&q.ty) {
+                        q.ty = now;
+                    }
+                }
+            },
+        );
     }
 
     fn table_mut(&mut self, id: TableId) -> &mut Table {

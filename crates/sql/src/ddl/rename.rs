@@ -173,10 +173,11 @@ impl Change {
 
     /// 0A000 where a view is not any more what it was.
     pub(super) fn refuse_changed_views(
-        &self,
+        &mut self,
         before: Vec<(String, Vec<Output>)>,
         message: &str,
     ) -> Result<()> {
+        self.keep_row_types();
         for (name, before) in before {
             let view = self.catalog.views.get(&name);
             let query = view.map(|view| reparse::query(&view.query)).transpose()?;

@@ -5,7 +5,10 @@
 //! is left; so a routine may be made before its tables.
 
 use super::{Change, lowering, names};
-use crate::lower::{self, CastContext, Declared, Lowerer, Scope, qualified_expression, table_of_type};
+use crate::lower::{
+    self, CastContext, Declared, Lowerer, Scope, qualified_expression, row_type, table_of_type,
+};
+use planaria_base::types::RowType;
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
 use planaria_catalog::{Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility};
 use planaria_ir::ProgramKind;
@@ -100,9 +103,8 @@ fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
             let hint = "Declare OUT parameters or RETURNS TABLE.";
             Err(Error::unsupported("record as a parameter or result is not supported", hint).at(ty.position))
         }
-        TypeNameKind::Named(path) | TypeNameKind::RowOf(path) if table_of_type(catalog, path).is_some() => {
-            let hint = "Pass the columns one by one.";
-            Err(Error::unsupported("a row type as a parameter is not supported", hint).at(ty.position))
+        TypeNameKind::Named(path) if let Some(table) = table_of_type(catalog, path) => {
+            Ok(Type::Record(row_type(catalog, table)).into())
         }
         TypeNameKind::Named(_)
         | TypeNameKind::NamedArray(_)
@@ -183,6 +185,9 @@ impl Change {
             if ty == Type::Void {
                 return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
             }
+            if let Type::Record(row) = &ty {
+                self.check_row_parameter(row, p)?;
+            }
             let clash = |other: &&Parameter| {
                 // An input and a result column share a name only by mistake.
                 !p.name.is_empty() && other.name == p.name
@@ -214,6 +219,21 @@ impl Change {
             return Err(Error::new(SqlState::TOO_MANY_ARGUMENTS, message).at(create.name.position));
         }
         Ok(all)
+    }
+
+    /// 0A000 for what a parameter of a row type cannot be.
+    fn check_row_parameter(&self, row: &RowType, p: &RoutineParameter) -> Result<()> {
+        let refused = |what: &str, hint| Err(Error::unsupported(what, hint).at(p.ty.position));
+        if p.mode != Mode::In {
+            let hint = "Declare its columns one by one, or RETURNS with the row type.";
+            return refused("a row type as an OUT, INOUT or VARIADIC parameter is not supported", hint);
+        }
+        let table = row.of.as_ref().map(|of| self.catalog.table_by_id(of.table));
+        if table.is_some_and(|t| self.catalog.path().temporary() == Some(t.schema)) {
+            let hint = "Pass the columns one by one.";
+            return refused("the row type of a temporary table as a parameter is not supported", hint);
+        }
+        Ok(())
     }
 
     fn parameter_default(&self, p: &RoutineParameter, ty: &Type) -> Result<Option<String>> {

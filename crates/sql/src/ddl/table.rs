@@ -62,6 +62,12 @@ pub(super) fn column_type(catalog: &Catalog, name: &str, ty: &TypeName) -> Resul
             let lowerer = Lowerer::new(catalog, "type", ProgramKind::Statement);
             Ok((lowerer.declared(ty)?, false))
         }
+        TypeNameKind::Named(path) | TypeNameKind::NamedArray(path)
+            if crate::lower::table_of_type(catalog, path).is_some() =>
+        {
+            let hint = "Make a column for each of its columns.";
+            Err(Error::unsupported("a column of a row type is not supported", hint).at(ty.position))
+        }
         TypeNameKind::NamedArray(path) => {
             Err(crate::lower::unknown_type(&format!("{}[]", path.parts.join(".")), ty.position))
         }

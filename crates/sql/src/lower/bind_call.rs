@@ -3,7 +3,7 @@
 
 use super::Lowerer;
 use super::bind_expr::arrayed;
-use super::bound::{Aggregate, Body, Bound, BoundKind, Item, Rel, RelId, RelKind, WindowCall};
+use super::bound::{Aggregate, Bound, BoundKind, Rel, RelId, RelKind, WindowCall};
 use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
@@ -11,10 +11,7 @@ use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
 use planaria_ir::{Func, ReadMode};
-use planaria_syntax::ast::{
-    Argument, Expr, ExprKind, FunctionCall, Name, Query, QueryBody, Select, SelectItem, TableAlias, TableRef,
-    Window,
-};
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Window};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -357,7 +354,19 @@ impl Lowerer<'_> {
         }
         let columns = self.rel(rel).columns.clone();
         let field = |(i, (_, ty)): (usize, &(String, Type))| Bound::column(rel, i, ty.clone(), position);
+        let table = match self.rel(rel).kind {
+            RelKind::CallSet { procedure, .. } => match self.catalog.procedure(procedure).returns {
+                Returns::SetOfTable(table) => Some(table),
+                _ => None,
+            },
+            _ => None,
+        };
         match &columns[..] {
+            _ if let Some(table) = table => {
+                let fields = columns.iter().enumerate().map(field).collect();
+                let ty = Type::Record(self.row_type_of(table));
+                Ok(Bound::apply(Func::ArrayMake, fields, ty, position))
+            }
             [(_, ty)] => Ok(Bound::column(rel, 0, ty.clone(), position)),
             _ => {
                 let mut fields: Vec<Bound> = columns.iter().enumerate().map(field).collect();
@@ -368,7 +377,7 @@ impl Lowerer<'_> {
                     fields.push(self.coerce(number, &Type::Int4, CastContext::Assignment)?);
                     typed[1].1 = Type::Int4;
                 }
-                Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(typed), position))
+                Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(typed.into()), position))
             }
         }
     }
@@ -642,6 +651,7 @@ impl Lowerer<'_> {
                 continue;
             }
             let ty = parameter.ty.clone();
+            let value = self.row_argument(value);
             values.push(self.coerce(value, &ty, CastContext::Implicit).or_else(|e| {
                 // A default is converted as by assignment.
                 if e.sqlstate() == SqlState::CANNOT_COERCE && parameter.default.is_some() {
@@ -684,69 +694,15 @@ impl Lowerer<'_> {
                 let message = "trigger functions can only be called as triggers";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
+            Returns::RowOf(table) => Type::Record(self.row_type_of(*table)),
             _ => match &self.result_columns(procedure)[..] {
                 [(_, ty)] => ty.clone(),
-                _ => {
-                    return Err(Error::unsupported(
-                        "a function that returns a row cannot be used as a value",
-                        "call it in FROM",
-                    )
-                    .at(position));
-                }
+                columns => Type::Record(columns.to_vec().into()),
             },
         };
         self.meets_volatile |=
             self.catalog.procedure(id).volatility == planaria_catalog::Volatility::Volatile;
         Ok(Bound::new(BoundKind::Call(id, args), ty, position))
-    }
-
-    /// `(f(..)).column` of a function that answers with one row: that column of it in FROM, for each row anew.
-    pub(super) fn bind_field_of_call(
-        &mut self,
-        names: &Names<'_>,
-        call: &FunctionCall,
-        field: &str,
-        position: u32,
-    ) -> Result<Option<Bound>> {
-        let Ok(name) = named(self.catalog, &call.name) else { return Ok(None) };
-        let mut named = self.catalog.procedures_named(name).filter(|p| !p.is_procedure()).peekable();
-        let one_row = |p: &Procedure| matches!(p.returns, Returns::RowOf(_) | Returns::OutRow);
-        if named.peek().is_none() || !named.all(one_row) {
-            return Ok(None);
-        }
-        if let Some(p) = self.catalog.procedures_named(name).find(|p| !p.is_procedure())
-            && !self.result_columns(p).iter().any(|(column, _)| column == field)
-        {
-            let ty = match &p.returns {
-                Returns::RowOf(table) => self.catalog.table_by_id(*table).name.clone(),
-                _ => "record".to_owned(),
-            };
-            let message = match ty.as_str() {
-                "record" => format!("could not identify column \"{field}\" in record data type"),
-                _ => format!("column \"{field}\" not found in data type {ty}"),
-            };
-            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position));
-        }
-        let column = Name { parts: vec!["our row".to_owned(), field.to_owned()], position };
-        let item = SelectItem { expr: Expr { position, kind: ExprKind::Column(column) }, alias: None };
-        let from = TableRef::Function {
-            call: Box::new(call.clone()),
-            alias: Some(TableAlias { name: "our row".to_owned(), columns: Vec::new() }),
-            definitions: Vec::new(),
-            lateral: true,
-            ordinality: false,
-            position,
-        };
-        let select = Select { items: vec![item], from: vec![from], ..Select::default() };
-        let query = Query::new(QueryBody::Select(Box::new(select)), position);
-        let bound = self.bind(names, &Expr { position, kind: ExprKind::Subquery(Box::new(query)) })?;
-        if let BoundKind::Subquery(query) = &bound.kind
-            && let Body::Select(select) = &query.body
-            && let [Item::Rel(rel)] = &select.from[..]
-        {
-            self.each_row.push(*rel);
-        }
-        Ok(Some(bound))
     }
 
     /// An expression of the catalog (a default): its errors and operations stand at `position`.

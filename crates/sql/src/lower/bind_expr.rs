@@ -1,6 +1,7 @@
 //! Expressions: syntax tree -> bound tree.
 
 use super::Lowerer;
+use super::Variable;
 use super::bound::{Bound, BoundKind};
 use super::functions::DATABASE;
 use super::names::Names;
@@ -12,7 +13,7 @@ use planaria_base::types::Clock;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
-use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position, TypeNameKind};
 
 impl Lowerer<'_> {
     /// `(a, b) IS [NOT] DISTINCT FROM (c, d)`: whether any two fields are distinct.
@@ -69,7 +70,11 @@ impl Lowerer<'_> {
     }
 
     /// Evaluates `e` once for a body that uses it several times.
-    fn with_let(&mut self, e: Bound, body: impl FnOnce(&mut Self, Bound) -> Result<Bound>) -> Result<Bound> {
+    pub(super) fn with_let(
+        &mut self,
+        e: Bound,
+        body: impl FnOnce(&mut Self, Bound) -> Result<Bound>,
+    ) -> Result<Bound> {
         if e.is_simple() {
             return body(self, e);
         }
@@ -96,11 +101,15 @@ impl Lowerer<'_> {
                 Err(Error::unsupported("bit strings are not supported", "use bytea or integers"))
             }
             ExprKind::Column(name) => {
-                let bound = self.bind_name(names, name)?;
+                let bound = match self.bind_name(names, name) {
+                    Err(error) if error.sqlstate() == SqlState::UNDEFINED_COLUMN => {
+                        return self.function_of_row(names, name, position)?.ok_or(error);
+                    }
+                    bound => bound?,
+                };
                 match bound.kind {
                     BoundKind::Row(fields) if bound.ty == Type::Void => {
-                        let known = names.column_names(&name.parts);
-                        self.record(fields, known, position)
+                        self.row_value(names, &name.parts, fields, position)
                     }
                     _ => Ok(bound),
                 }
@@ -112,7 +121,10 @@ impl Lowerer<'_> {
             ExprKind::Star(_) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "\"*\" is not allowed here").at(position))
             }
-            ExprKind::Parameter(n) => self.bind_parameter(names, *n, position),
+            ExprKind::Parameter(n) => match names.scope.parameter(*n) {
+                Some(row @ Variable::Row { .. }) => self.variable_value(row, position),
+                _ => self.bind_parameter(names, *n, position),
+            },
             ExprKind::Unary(op, inner) => {
                 // A negative literal is read as one, so that the smallest bigint can be written; its
                 // negative is the literal again.
@@ -369,32 +381,20 @@ impl Lowerer<'_> {
                 })
             }
             ExprKind::Field(inner, field) => {
+                // Of a row that is named: its column or field, or a function of it.
                 if let ExprKind::Column(name) = &inner.kind
-                    && !self.bind_name(names, name).is_ok_and(|b| matches!(b.ty, Type::Record(_)))
+                    && self.bind_name(names, name).map_or(true, |b| b.ty == Type::Void)
                 {
                     let mut name = name.clone();
                     name.parts.push(field.clone());
-                    return self.bind_name(names, &name);
-                }
-                if let ExprKind::Call(call) = &inner.kind
-                    && let Some(bound) = self.bind_field_of_call(names, call, field, position)?
-                {
-                    return Ok(bound);
+                    return self.bind(names, &Expr { position: name.position, kind: ExprKind::Column(name) });
                 }
                 let row = self.bind(names, inner)?;
-                if let Type::Record(fields) = &row.ty {
-                    let Some(at) = fields.iter().position(|(name, _)| name == field) else {
-                        let message = format!("could not identify column \"{field}\" in record data type");
-                        return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
-                    };
-                    let ty = fields[at].1.clone();
-                    let index = Bound::constant(Datum::Int(at as i64 + 1), Type::Int4, position);
-                    return apply(Func::ArrayGet, vec![row, index], ty);
-                }
-                Err(Error::unsupported(
-                    "fields of computed rows are not supported",
-                    "call the function in FROM",
-                ))
+                self.field_of(row, field, position)
+            }
+            ExprKind::Fields(_) => {
+                let message = "row expansion via \"*\" is not supported here";
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
             }
             ExprKind::Subquery(query) => {
                 let query = self.bind_query(names, query)?;
@@ -425,14 +425,14 @@ impl Lowerer<'_> {
     }
 
     /// A row as a value; fields without a name are `f1`, `f2`, ...
-    fn record(&mut self, fields: Vec<Bound>, names: Vec<String>, position: u32) -> Result<Bound> {
+    pub(super) fn record(&mut self, fields: Vec<Bound>, names: Vec<String>, position: u32) -> Result<Bound> {
         let fields = fields.into_iter().map(|f| self.settle(f)).collect::<Result<Vec<_>>>()?;
         let mut names = names.into_iter();
         let typed = fields
             .iter()
             .enumerate()
             .map(|(i, f)| (names.next().unwrap_or_else(|| format!("f{}", i + 1)), f.ty.clone()));
-        let ty = Type::Record(typed.collect());
+        let ty = Type::Record(typed.collect::<Vec<_>>().into());
         Ok(Bound::apply(Func::ArrayMake, fields, ty, position))
     }
 
@@ -514,6 +514,9 @@ impl Lowerer<'_> {
             Some(bound) => bound,
             None => self.bind(names, e)?,
         };
+        if rows && matches!(value.ty, Type::Record(_)) {
+            return self.row_is_null(value, negated, position);
+        }
         let (func, inverse) = match what {
             IsWhat::Null => (Func::IsNull, Func::IsNotNull),
             IsWhat::Unknown => (Func::IsNull, Func::IsNotNull),
@@ -598,7 +601,14 @@ impl Lowerer<'_> {
         name: &planaria_syntax::ast::TypeName,
         position: u32,
     ) -> Result<Bound> {
-        let super::Declared { ty, domain } = self.declared(name)?;
+        let row = match &name.kind {
+            TypeNameKind::Named(path) => super::table_of_type(self.catalog, path),
+            _ => None,
+        };
+        let super::Declared { ty, domain } = match row {
+            Some(table) => Type::Record(super::row_type(self.catalog, table)).into(),
+            None => self.declared(name)?,
+        };
         if let (ExprKind::Array(list), Type::Array(of)) = (&inner.kind, &ty) {
             // The elements are converted, each on its own.
             let mut args = Vec::with_capacity(list.len());

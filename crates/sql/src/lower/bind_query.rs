@@ -14,6 +14,7 @@ use planaria_ir::Output;
 use planaria_syntax::ast::{
     Cte, Expr, ExprKind, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, StatementKind, TypeNameKind,
 };
+use std::borrow::Cow;
 
 /// A common table expression that was bound.
 pub(super) struct BoundCte {
@@ -465,7 +466,7 @@ impl Lowerer<'_> {
             filter.extend(conditions);
         }
         self.note_items(level, &select.items, &star)?;
-        let items = expand(level, &select.items, &star)?;
+        let items = self.expand(level, &select.items, &star)?;
         // Group keys first: aggregates are numbered after them.
         let mut keys: Vec<Bound> = Vec::new();
         for e in &select.group_by {
@@ -647,7 +648,7 @@ impl Lowerer<'_> {
 
 /// An item of the select list, stars expanded.
 pub(super) enum Selected<'a> {
-    Item(&'a SelectItem),
+    Item(Cow<'a, SelectItem>),
     /// A column of a star.
     Bound(String, Bound),
 }
@@ -661,25 +662,33 @@ impl Selected<'_> {
     }
 }
 
-fn expand<'a>(
-    level: &Names<'_>,
-    items: &'a [SelectItem],
-    star: &[(String, Bound)],
-) -> Result<Vec<Selected<'a>>> {
-    let mut expanded = Vec::with_capacity(items.len());
-    for item in items {
-        match &item.expr.kind {
-            ExprKind::Star(qualifier) => {
-                let columns = star_columns(level, qualifier.as_ref(), star, item.expr.position)?;
-                expanded.extend(columns.into_iter().map(|(name, mut e)| {
-                    e.position = item.expr.position;
-                    Selected::Bound(name, e)
-                }));
+impl Lowerer<'_> {
+    fn expand<'a>(
+        &mut self,
+        level: &Names<'_>,
+        items: &'a [SelectItem],
+        star: &[(String, Bound)],
+    ) -> Result<Vec<Selected<'a>>> {
+        let mut expanded = Vec::with_capacity(items.len());
+        for item in items {
+            match &item.expr.kind {
+                ExprKind::Star(qualifier) => {
+                    let columns = star_columns(level, qualifier.as_ref(), star, item.expr.position)?;
+                    expanded.extend(columns.into_iter().map(|(name, mut e)| {
+                        e.position = item.expr.position;
+                        Selected::Bound(name, e)
+                    }));
+                }
+                ExprKind::Fields(inner) => {
+                    let at = item.expr.position;
+                    let items = self.in_clause(Clause::Select, |l| l.fields_of(level, inner, at))?;
+                    expanded.extend(items.into_iter().map(|item| Selected::Item(Cow::Owned(item))));
+                }
+                _ => expanded.push(Selected::Item(Cow::Borrowed(item))),
             }
-            _ => expanded.push(Selected::Item(item)),
         }
+        Ok(expanded)
     }
-    Ok(expanded)
 }
 
 /// The columns of `*`, `t.*` or `record.*`.

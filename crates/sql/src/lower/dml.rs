@@ -181,11 +181,17 @@ impl<'c> Lowerer<'c> {
                 }
                 continue;
             }
-            let e = self.outside("RETURNING", |l| l.bind(names, &item.expr))?;
-            let e = self.settle(e)?;
-            let name = item.alias.clone().unwrap_or_else(|| super::bind_query::output_name(&item.expr));
-            returning.outputs.push(Output { name, ty: e.ty.clone() });
-            returning.values.push(e);
+            let fields = match &item.expr.kind {
+                ExprKind::Fields(inner) => self.fields_of(names, inner, item.expr.position)?,
+                _ => vec![item.clone()],
+            };
+            for item in fields {
+                let e = self.outside("RETURNING", |l| l.bind(names, &item.expr))?;
+                let e = self.settle(e)?;
+                let name = item.alias.unwrap_or_else(|| super::bind_query::output_name(&item.expr));
+                returning.outputs.push(Output { name, ty: e.ty.clone() });
+                returning.values.push(e);
+            }
         }
         Ok(returning)
     }

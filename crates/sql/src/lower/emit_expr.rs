@@ -394,8 +394,12 @@ impl Lowerer<'_> {
         let strict = self.catalog.procedure(procedure).strict;
         let nullable: Vec<Reg> =
             args.iter().zip(&regs).filter(|(e, _)| strict && !self.never_null(e)).map(|(_, r)| *r).collect();
+        let call = |l: &mut Self, args: Vec<Reg>| match ty {
+            Type::Record(row) => l.call_for_row(procedure, args, row, dst),
+            _ => l.emit(OpKind::Call { procedure, args, outs: vec![dst] }),
+        };
         if nullable.is_empty() {
-            self.emit(OpKind::Call { procedure, args: regs, outs: vec![dst] });
+            call(self, regs);
             return Ok(dst);
         }
         let cond = self.any_null(&nullable);
@@ -405,7 +409,7 @@ impl Lowerer<'_> {
             Ok(())
         })?;
         let otherwise = self.block(|l| {
-            l.emit(OpKind::Call { procedure, args: regs, outs: vec![dst] });
+            call(l, regs);
             Ok(())
         })?;
         self.emit(OpKind::If { cond, then, otherwise });

@@ -1,7 +1,7 @@
 //! Subqueries in expressions: once where they do not depend on the loops around, else in their place.
 
 use super::Lowerer;
-use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId};
+use super::bound::{Bound, BoundKind, BoundQuery, RelId};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{CollDecl, CollKind, ErrorFields, Func, OpKind, Reg, RegKind};
 
@@ -44,12 +44,6 @@ impl Lowerer<'_> {
     /// The outermost frame at which everything that a query needs from outside is there; `None` where
     /// that is the present place.
     pub(super) fn frame_of(&mut self, query: &BoundQuery) -> Option<usize> {
-        if let Body::Select(select) = &query.body
-            && let [Item::Rel(rel)] = &select.from[..]
-            && self.each_row.contains(rel)
-        {
-            return None;
-        }
         let free = self.free_rels(query);
         let frame = (self.turn_frame(query)..self.frames.len()).find(|i| {
             let there = &self.available[..self.frames[*i].available.min(self.available.len())];

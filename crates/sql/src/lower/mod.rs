@@ -65,6 +65,7 @@ mod recursion;
 mod referential;
 mod resolve;
 mod rights;
+mod rows;
 mod sample;
 mod scope;
 mod statement;
@@ -94,6 +95,7 @@ pub(crate) use immutable::is_immutable;
 pub(crate) use qualify::{qualified_expression, qualified_query};
 pub use qualify::{shown_expression, shown_query};
 pub use rights::{Guard, Lowered};
+pub(crate) use rows::{of_row_type, row_type};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{explain_statement, lower_statement, lower_statement_rights};
 pub(crate) use trigger::check_trigger_condition;
@@ -166,8 +168,6 @@ pub struct Lowerer<'c> {
     /// Within a block that ends in an error: how many of these registers are taken there.
     cold: Option<usize>,
     cold_regs: Vec<(Type, Reg)>,
-    /// Calls of functions in subqueries that SQL has as values: they are computed for each row.
-    each_row: Vec<RelId>,
     /// What a name is that both a variable and a column have.
     conflict: VariableConflict,
     /// Variables whose values must be in a domain.
@@ -230,7 +230,6 @@ impl<'c> Lowerer<'c> {
             working: Vec::new(),
             lets: Vec::new(),
             conflict: VariableConflict::default(),
-            each_row: Vec::new(),
             domains: Vec::new(),
             emitted_domains: Vec::new(),
             computed_keys: HashMap::new(),

@@ -124,6 +124,9 @@ pub(super) fn cast_allowed(from: &Type, to: &Type, context: CastContext) -> bool
     if same_base(from, to) {
         return *from != Type::Void;
     }
+    if let (Type::Record(from), Type::Record(to)) = (from, to) {
+        return from.of.is_none() || to.of.is_none();
+    }
     match planaria_base::types::cast_allowed(from, to) {
         Needs::Implicit => true,
         Needs::Assignment => context >= CastContext::Assignment,
@@ -238,6 +241,11 @@ impl Lowerer<'_> {
         if let Some(done) = self.coerce_reg(&e, ty, context)? {
             return Ok(done);
         }
+        if let (Type::Unknown | Type::Text, Type::Record(to)) = (&e.ty, ty)
+            && !matches!(e.kind, BoundKind::Const(Datum::Null) | BoundKind::Param(_))
+        {
+            self.check_row_of_text(to, position)?;
+        }
         if e.ty == Type::Unknown {
             match &e.kind {
                 BoundKind::Param(n) => return self.infer_param(*n, ty, position),
@@ -252,6 +260,9 @@ impl Lowerer<'_> {
                 }
                 _ => {}
             }
+        }
+        if let (Type::Record(from), Type::Record(to)) = (e.ty.clone(), ty) {
+            return self.coerce_row(e, &from, to, context);
         }
         if !cast_allowed(&e.ty, ty, context) {
             let state = SqlState::CANNOT_COERCE;

@@ -180,6 +180,8 @@ pub enum ExprKind {
     Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
     /// `(e).field`
     Field(Box<Expr>, String),
+    /// `(e).*`: all fields of a row, as items of a list
+    Fields(Box<Expr>),
     /// `(SELECT ..)`
     Subquery(Box<Query>),
     /// `[NOT] EXISTS (SELECT ..)`: negation is a unary NOT

@@ -111,6 +111,7 @@ impl Walk<'_, '_> {
             ExprKind::Unary(_, a)
             | ExprKind::Is { expr: a, .. }
             | ExprKind::Field(a, _)
+            | ExprKind::Fields(a)
             | ExprKind::Collate(a, _) => self.expr(a),
             ExprKind::Binary(_, a, b)
             | ExprKind::IsDistinctFrom { left: a, right: b, .. }

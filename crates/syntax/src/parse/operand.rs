@@ -65,8 +65,8 @@ impl Parser<'_> {
             let position = self.position();
             if self.at_kind(Kind::Dot) {
                 self.bump();
-                if self.at_operator("*") {
-                    return self.unsupported("expanding a composite value by .*", position);
+                if self.eat_operator("*") {
+                    return Ok(Expr { position, kind: ExprKind::Fields(Box::new(expr)) });
                 }
                 let field = self.label()?;
                 expr = Expr { position, kind: ExprKind::Field(Box::new(expr), field) };

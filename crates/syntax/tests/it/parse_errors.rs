@@ -96,7 +96,6 @@ fn other_states() {
 fn unsupported_constructs() {
     for (text, what) in [
         ("SELECT a ^@? b", "operator @?"),
-        ("SELECT (a)^.*", "expanding a composite value by .*"),
         ("SELECT a::^int[][]", "an array of several dimensions"),
         ("SELECT ARRAY[^[1], [2]]", "an array of several dimensions"),
         ("SELECT a::^time(3) with time zone", "type time with time zone"),

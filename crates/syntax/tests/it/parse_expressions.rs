@@ -166,6 +166,7 @@ fn show(e: &Expr) -> String {
             format!("slice {} {} {}", show(a), bound(low), bound(high))
         }
         ExprKind::Field(e, name) => format!("field {} {name}", show(e)),
+        ExprKind::Fields(e) => format!("fields {}", show(e)),
         ExprKind::Subquery(_) => return "query".into(),
         ExprKind::Exists(_) => "exists query".into(),
         ExprKind::AtTimeZone(e, z) => format!("zone {} {}", show(e), show(z)),

@@ -75,11 +75,21 @@ impl Body<'_, '_> {
                 return Ok(());
             }
             _ => {
-                return Err(Error::unsupported(
-                    "assignment of this expression to a row variable is not supported",
-                    "Use SELECT ... INTO.",
-                )
-                .at(value.position));
+                let mut computed = self.value(value)?;
+                if let (Variable::Row { table: Some(table), .. }, false) =
+                    (variable, matches!(computed.ty, Type::Record(_)))
+                {
+                    // Its text may be that of a row.
+                    let ty = Type::Record(self.l.row_type_of(*table));
+                    let text = self.l.cast(computed, &Type::Text, CastContext::Variable)?;
+                    let text = Typed { reg: text, ty: Type::Text };
+                    computed = Typed { reg: self.l.cast(text, &ty, CastContext::Variable)?, ty };
+                }
+                let Type::Record(row) = &computed.ty else {
+                    let message = "cannot assign non-composite value to a record variable";
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(value.position));
+                };
+                self.l.unpacked(computed.reg, row, None)
             }
         };
         let outputs: Vec<Output> =

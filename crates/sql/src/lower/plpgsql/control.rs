@@ -506,14 +506,22 @@ impl Body<'_, '_> {
     /// The fields of a row variable, or of a row of expressions.
     fn row_values(&mut self, e: &Expr) -> Result<Vec<Typed>> {
         match &e.kind {
-            ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
-                Some(Found::Variable(Variable::Row { fields, .. })) => {
-                    Ok(fields.iter().map(|(_, t)| t.clone()).collect())
-                }
-                _ => Err(super::unsupported("RETURN of this expression as a row", e.position)),
-            },
+            ExprKind::Column(name)
+                if let Some(Found::Variable(Variable::Row { fields, .. })) =
+                    self.scope.lookup(&name.parts) =>
+            {
+                Ok(fields.iter().map(|(_, t)| t.clone()).collect())
+            }
             ExprKind::Row(items) => items.iter().map(|i| self.value(i)).collect(),
-            _ => Err(super::unsupported("RETURN of this expression as a row", e.position)),
+            _ => {
+                let value = self.value(e)?;
+                let Type::Record(row) = &value.ty else {
+                    let message = "cannot return non-composite value from function returning composite type";
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+                };
+                let fields = self.l.unpacked(value.reg, row, None);
+                Ok(fields.into_iter().map(|(_, t)| t).collect())
+            }
         }
     }
 
@@ -539,7 +547,10 @@ impl Body<'_, '_> {
                 let row = matches!(&e.kind, ExprKind::Row(_))
                     || matches!(&e.kind, ExprKind::Column(n)
                         if matches!(self.scope.lookup(&n.parts), Some(Found::Variable(Variable::Row { .. }))));
-                let values = if row { self.row_values(e)? } else { vec![self.value(e)?] };
+                let mut values = if row { self.row_values(e)? } else { vec![self.value(e)?] };
+                let fields = self.l.spread_row(outputs.len(), &values);
+                let row = row || fields.is_some();
+                values = fields.unwrap_or(values);
                 let name = self.name.clone();
                 if row {
                     emit_exactly(self.l, &outputs, &values)

@@ -81,7 +81,13 @@ fn lower_once(
         let ty = parameter.ty.clone();
         l.program.params.push(Param { name: name.clone(), ty: ty.clone(), mode, reg });
         l.declare_domain(reg, parameter.domain);
-        let variable = Variable::Scalar(Typed { reg, ty: ty.clone() });
+        let variable = match &ty {
+            Type::Record(row) => Variable::Row {
+                fields: l.unpacked(reg, row, Some(&name)),
+                table: row.of.as_ref().map(|of| of.table),
+            },
+            _ => Variable::Scalar(Typed { reg, ty: ty.clone() }),
+        };
         // In SQL only what is passed has a name and a number.
         let known = mode != ParamMode::Out || procedure.language == Language::PlPgSql;
         if !parameter.name.is_empty() && known {
@@ -500,6 +506,8 @@ pub(super) fn emit_as(
     values: &[Typed],
     context: CastContext,
 ) -> Result<()> {
+    let fields = l.spread_row(outputs.len(), values);
+    let values = fields.as_deref().unwrap_or(values);
     if outputs.len() != values.len() {
         return Err(structure(name, outputs.len(), values.len()));
     }
@@ -511,6 +519,8 @@ pub(super) fn emit_as(
 }
 
 fn into_as(l: &mut Lowerer<'_>, name: &str, targets: &[Typed], values: &[Typed]) -> Result<()> {
+    let fields = l.spread_row(targets.len(), values);
+    let values = fields.as_deref().unwrap_or(values);
     if targets.len() != values.len() {
         return Err(structure(name, targets.len(), values.len()));
     }

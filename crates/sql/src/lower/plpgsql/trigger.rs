@@ -281,20 +281,26 @@ impl Body<'_, '_> {
         let returned = self.returned_row(value)?;
         let before = self.trigger.as_ref().and_then(|t| t.before_row.clone());
         let Some(BeforeRow { goes_on, new }) = before else { return Ok(()) };
-        let Some(row) = returned else {
+        let Some((row, null)) = returned else {
             let no = self.truth(false);
             self.copy(goes_on, no);
             return Ok(());
         };
-        let yes = self.truth(true);
-        if let Some(new) = new {
-            let same = row.iter().map(|t| t.reg).eq(new.iter().map(|t| t.reg));
-            if !same {
-                self.store_returned(&new, &row)?;
+        let store = |s: &mut Self| {
+            let yes = s.truth(true);
+            if let Some(new) = &new {
+                let same = row.iter().map(|t| t.reg).eq(new.iter().map(|t| t.reg));
+                if !same {
+                    s.store_returned(new, &row)?;
+                }
             }
-        }
-        self.copy(goes_on, yes);
-        Ok(())
+            s.copy(goes_on, yes);
+            Ok(())
+        };
+        let Some(null) = null else { return store(self) };
+        let no = self.truth(false);
+        self.copy(goes_on, no);
+        self.unless(null, store)
     }
 
     /// 42804 where a row has other columns than the table.
@@ -324,15 +330,16 @@ impl Body<'_, '_> {
         self.store_all(&targets, row)
     }
 
-    /// The fields of the row that is returned; `None`: NULL, or a row that the event does not have.
-    fn returned_row(&mut self, value: &Expr) -> Result<Option<Vec<Typed>>> {
+    /// The fields of the row that is returned, with whether it is NULL where that is not known; `None`: NULL, or a row that
+    /// the event does not have.
+    fn returned_row(&mut self, value: &Expr) -> Result<Option<(Vec<Typed>, Option<Reg>)>> {
         match &value.kind {
             ExprKind::Null => return Ok(None),
             ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
                 Some(Found::Variable(Variable::Row { fields, .. })) => {
                     let row: Vec<Typed> = fields.iter().map(|(_, t)| t.clone()).collect();
                     let absent = self.trigger.iter().flat_map(|t| &t.absent).any(|r| Some(r) == row.first());
-                    return Ok((!absent).then_some(row));
+                    return Ok((!absent).then_some((row, None)));
                 }
                 Some(Found::Variable(Variable::Unassigned)) => {
                     let record = name.parts.join(".");
@@ -360,13 +367,18 @@ impl Body<'_, '_> {
                 }
             }
             ExprKind::Row(items) => {
-                return items.iter().map(|i| self.value(i)).collect::<Result<Vec<_>>>().map(Some);
+                let row = items.iter().map(|i| self.value(i)).collect::<Result<Vec<_>>>()?;
+                return Ok(Some((row, None)));
             }
             _ => {}
         }
         // It is evaluated before it is found to be no row.
         let value = self.value(value)?;
         let null = self.is_null(value.reg);
+        if let Type::Record(row) = &value.ty {
+            let fields = self.l.unpacked(value.reg, row, None);
+            return Ok(Some((fields.into_iter().map(|(_, t)| t).collect(), Some(null))));
+        }
         self.unless(null, |s| {
             let message = "cannot return non-composite value from function returning composite type";
             s.fail(SqlState::DATATYPE_MISMATCH, message, None);

@@ -1,0 +1,319 @@
+//! Rows as values: those of a table's row type, and records.
+//!
+//! A row in a register is an array of its fields ([`Type::Record`]), NULL or not. In a body, the parameter that it is passed
+//! by is a row variable: a register for each field. So a variable that is NULL and one whose fields are all NULL are the same;
+//! as a value it is NULL.
+
+use super::bound::{Bound, BoundKind, RelKind};
+use super::names::Names;
+use super::types::CastContext;
+use super::{Found, Lowerer, Typed, Variable};
+use planaria_base::types::{RowOf, RowType};
+use planaria_base::{Datum, Error, Result, SchemaId, SqlState, TableId, Type};
+use planaria_catalog::{Catalog, Returns, Table};
+use planaria_ir::{Func, OpKind, Reg, RegKind};
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, SelectItem};
+use std::cmp::Ordering;
+
+/// The type of a table's rows.
+pub(crate) fn row_type(catalog: &Catalog, table: &Table) -> RowType {
+    let name = match table.schema {
+        SchemaId::PUBLIC => table.name.clone(),
+        schema => format!("{}.{}", catalog.schema_name(schema), table.name),
+    };
+    // However an interval is kept, it is one when it is read.
+    let read = |ty: &Type| if *ty == Type::OldInterval { Type::Interval } else { ty.clone() };
+    let fields = table.visible().map(|(_, c)| (c.name.clone(), read(&c.ty))).collect();
+    RowType { of: Some(RowOf { table: table.id, name }), fields }
+}
+
+/// Whether a value is a row of that table.
+pub(crate) fn of_row_type(ty: &Type, table: TableId) -> bool {
+    matches!(ty, Type::Record(row) if row.is_of(table))
+}
+
+/// The `n`-th field of a row.
+pub(super) fn nth_field(row: Bound, n: usize, ty: Type, position: u32) -> Bound {
+    if let BoundKind::Apply(Func::ArrayMake | Func::RowMake, fields) = &row.stripped().kind
+        && let Some(field) = fields.get(n)
+    {
+        return Bound { position, ..field.clone() };
+    }
+    let index = Bound::constant(Datum::Int(n as i64 + 1), Type::Int4, position);
+    Bound::apply(Func::ArrayGet, vec![row, index], ty, position)
+}
+
+impl Lowerer<'_> {
+    /// The type of a table's rows.
+    pub(super) fn row_type_of(&self, table: TableId) -> RowType {
+        row_type(self.catalog, self.catalog.table_by_id(table))
+    }
+
+    /// The row that a name stands for, as a value.
+    pub(super) fn row_value(
+        &mut self,
+        names: &Names<'_>,
+        parts: &[String],
+        fields: Vec<Bound>,
+        position: u32,
+    ) -> Result<Bound> {
+        if let Some(Found::Variable(variable)) = names.scope.lookup(parts) {
+            let variable = variable.clone();
+            return self.variable_value(&variable, position);
+        }
+        let known = names.column_names(parts);
+        let of = parts.last().and_then(|alias| names.source(alias)).and_then(|(source, _)| source.of);
+        let Some(rel) = of else { return self.record(fields, known, position) };
+        let table = match self.rel(rel).kind {
+            RelKind::Table(table) => Some(table),
+            RelKind::CallSet { procedure, ordinality: false, .. } | RelKind::CallRow { procedure, .. } => {
+                match self.catalog.procedure(procedure).returns {
+                    Returns::SetOfTable(table) | Returns::RowOf(table) => Some(table),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let func = if self.rel(rel).nullable { Func::RowMake } else { Func::ArrayMake };
+        match table {
+            Some(table) => {
+                let ty = Type::Record(self.row_type_of(table));
+                Ok(Bound::apply(func, fields, ty, position))
+            }
+            None => self.record(fields, known, position),
+        }
+    }
+
+    /// The value of a row variable.
+    pub(super) fn variable_value(&mut self, variable: &Variable, position: u32) -> Result<Bound> {
+        let Variable::Row { fields, table } = variable else {
+            return Err(Error::internal("a variable that is no row"));
+        };
+        let bound = |t: &Typed| Bound::new(BoundKind::Reg(t.reg), t.ty.clone(), position);
+        let values: Vec<Bound> = fields.iter().map(|(_, t)| bound(t)).collect();
+        match table {
+            Some(table) => {
+                let ty = Type::Record(self.row_type_of(*table));
+                Ok(Bound::apply(Func::ArrayMake, values, ty, position))
+            }
+            None => {
+                let known = fields.iter().map(|(name, _)| name.clone()).collect();
+                self.record(values, known, position)
+            }
+        }
+    }
+
+    /// A field of a row, by its name.
+    pub(super) fn field_of(&mut self, row: Bound, field: &str, position: u32) -> Result<Bound> {
+        let Type::Record(ty) = &row.ty else {
+            let message =
+                format!("column notation .{field} applied to type {}, which is not a composite type", row.ty);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+        };
+        let Some(at) = ty.iter().position(|(name, _)| name == field) else {
+            let message = match &ty.of {
+                Some(of) => format!("column \"{field}\" not found in data type {}", of.name),
+                None => format!("could not identify column \"{field}\" in record data type"),
+            };
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position));
+        };
+        let of = ty[at].1.clone();
+        Ok(nth_field(row, at, of, position))
+    }
+
+    /// `(e).*`: an item for each field. As in PostgreSQL `e` is computed for each of them.
+    pub(super) fn fields_of(
+        &mut self,
+        names: &Names<'_>,
+        inner: &Expr,
+        position: u32,
+    ) -> Result<Vec<SelectItem>> {
+        if self.text.is_some() {
+            let message = "row expansion via \"*\" in a view is not supported";
+            return Err(Error::unsupported(message, "Name the fields one by one.").at(position));
+        }
+        let columns = match &inner.kind {
+            ExprKind::Column(name) if names.has_row(name) => names.column_names(&name.parts),
+            _ => {
+                // It is looked at for its type: what that leaves behind counts for nothing.
+                let before = self
+                    .collectors
+                    .last()
+                    .map(|c| (c.aggregates.len(), c.windows.len(), c.sets.len(), c.set_calls));
+                let bound = self.bind(names, inner)?;
+                if let (Some(collector), Some((aggregates, windows, sets, calls))) =
+                    (self.collectors.last_mut(), before)
+                {
+                    collector.aggregates.truncate(aggregates);
+                    collector.windows.truncate(windows);
+                    collector.sets.truncate(sets);
+                    collector.set_calls = calls;
+                }
+                let Type::Record(ty) = &bound.ty else {
+                    let message = format!("type {} is not composite", bound.ty);
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(inner.position));
+                };
+                ty.iter().map(|(name, _)| name.clone()).collect()
+            }
+        };
+        let item = |field: String| {
+            let kind = ExprKind::Field(Box::new(inner.clone()), field.clone());
+            SelectItem { expr: Expr { position, kind }, alias: Some(field) }
+        };
+        Ok(columns.into_iter().map(item).collect())
+    }
+
+    /// `row.f`, where there is no such column: the function `f` of the row.
+    pub(super) fn function_of_row(
+        &mut self,
+        names: &Names<'_>,
+        name: &Name,
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let [row, function] = &name.parts[..] else { return Ok(None) };
+        let takes_row = |p: &planaria_catalog::Procedure| {
+            let mut inputs = p.inputs();
+            matches!((inputs.next(), inputs.next()), (Some(one), None) if matches!(one.ty, Type::Record(_)))
+        };
+        let row = Name { parts: vec![row.clone()], position };
+        if !names.has_row(&row) || !self.catalog.procedures_named(function.as_str()).any(takes_row) {
+            return Ok(None);
+        }
+        let value = Expr { position, kind: ExprKind::Column(row) };
+        let args = vec![Argument { name: None, value }];
+        let call = FunctionCall::plain(Name { parts: vec![function.clone()], position }, args);
+        self.bind_call(names, &call, position).map(Some)
+    }
+
+    /// A row that becomes one of another type: a record that is written out can become a row of a table.
+    pub(super) fn coerce_row(
+        &mut self,
+        e: Bound,
+        from: &RowType,
+        to: &RowType,
+        context: CastContext,
+    ) -> Result<Bound> {
+        let position = e.position;
+        let wrong = |detail: Option<String>| {
+            let message = format!("cannot cast type {from} to {to}");
+            let error = Error::new(SqlState::CANNOT_COERCE, message).at(position);
+            match detail {
+                Some(detail) => error.with_detail(detail),
+                None => error,
+            }
+        };
+        let ty = Type::Record(to.clone());
+        let Some(of) = &to.of else {
+            let alike = from.len() == to.len() && from.iter().zip(to.iter()).all(|((_, a), (_, b))| a == b);
+            return match alike {
+                true => Ok(Bound::new(BoundKind::Relabel(Box::new(e)), ty, position)),
+                false => Err(wrong(None)),
+            };
+        };
+        let (None, BoundKind::Apply(func @ (Func::ArrayMake | Func::RowMake), fields)) = (&from.of, e.kind)
+        else {
+            return Err(wrong(None));
+        };
+        let given = fields.len();
+        let domains: Vec<_> =
+            self.catalog.table_by_id(of.table).visible().map(|(_, column)| column.domain).collect();
+        let mut converted = Vec::with_capacity(fields.len());
+        for (i, ((field, (_, ty)), domain)) in fields.into_iter().zip(to.iter()).zip(domains).enumerate() {
+            // A literal takes the type of its column.
+            let literal = field.ty == Type::Text
+                && matches!(field.kind, BoundKind::Const(Datum::Text(_) | Datum::Null));
+            let field = if literal { Bound { ty: Type::Unknown, ..field } } else { field };
+            let is = field.ty.clone();
+            let field = self.coerce(field, ty, context).map_err(|error| match error.sqlstate() {
+                SqlState::CANNOT_COERCE => {
+                    wrong(Some(format!("Cannot cast type {is} to {ty} in column {}.", i + 1)))
+                }
+                _ => error,
+            })?;
+            converted.push(self.in_domain(field, domain));
+        }
+        match given.cmp(&to.len()) {
+            Ordering::Equal => Ok(Bound::apply(func, converted, ty, position)),
+            Ordering::Less => Err(wrong(Some("Input has too few columns.".to_owned()))),
+            Ordering::Greater => Err(wrong(Some("Input has too many columns.".to_owned()))),
+        }
+    }
+
+    /// A row variable that is NULL is passed as NULL, not as a row of them.
+    pub(super) fn row_argument(&self, value: Bound) -> Bound {
+        match value.kind {
+            BoundKind::Apply(Func::ArrayMake, fields)
+                if matches!(&value.ty, Type::Record(row) if row.of.is_some())
+                    && fields.iter().all(|f| matches!(f.kind, BoundKind::Reg(_))) =>
+            {
+                Bound { kind: BoundKind::Apply(Func::RowMake, fields), ..value }
+            }
+            _ => value,
+        }
+    }
+
+    /// 0A000 for a text that is to be a row of a table that has columns of domains, whose conditions are not looked at.
+    pub(super) fn check_row_of_text(&self, to: &RowType, position: u32) -> Result<()> {
+        let table = to.of.as_ref().map(|of| self.catalog.table_by_id(of.table));
+        if table.is_none_or(|t| t.visible().all(|(_, c)| c.domain.is_none())) {
+            return Ok(());
+        }
+        let message = format!("a text as a row of {to}, which has columns of domains, is not supported");
+        Err(Error::unsupported(message, "Write the row as ROW(..).").at(position))
+    }
+
+    /// `row IS [NOT] NULL`: all its fields are, or none is.
+    pub(super) fn row_is_null(&mut self, row: Bound, negated: bool, position: u32) -> Result<Bound> {
+        let Type::Record(ty) = row.ty.clone() else { return Err(Error::internal("no row")) };
+        let func = if negated { Func::IsNotNull } else { Func::IsNull };
+        self.with_let(row, |_, row| {
+            let mut all = Bound::bool(true, position);
+            for (i, (_, ty)) in ty.iter().enumerate() {
+                let field = nth_field(row.clone(), i, ty.clone(), position);
+                all = all.and(Bound::apply(func, vec![field], Type::Bool, position));
+            }
+            Ok(all)
+        })
+    }
+
+    /// Calls a function that answers with a row, as a value.
+    pub(super) fn call_for_row(
+        &mut self,
+        procedure: planaria_base::ProcedureId,
+        args: Vec<Reg>,
+        row: &RowType,
+        dst: Reg,
+    ) {
+        let outs: Vec<Reg> = row.iter().map(|(_, ty)| self.temp(ty.clone())).collect();
+        self.emit(OpKind::Call { procedure, args, outs: outs.clone() });
+        // OUT parameters make a row whatever they are.
+        let func = if row.of.is_some() { Func::RowMake } else { Func::ArrayMake };
+        self.emit(OpKind::Apply { dst, func, args: outs });
+    }
+
+    /// The fields of a row in a register, each in one of its own; `name`: in variables of a row of that name.
+    pub(super) fn unpacked(&mut self, row: Reg, ty: &RowType, name: Option<&str>) -> Vec<(String, Typed)> {
+        let mut fields = Vec::with_capacity(ty.len());
+        for (i, (field, ty)) in ty.iter().enumerate() {
+            let index = self.constant(Datum::Int(i as i64 + 1), Type::Int4);
+            let reg = match name {
+                Some(name) => self.program.reg(RegKind::Value(ty.clone()), Some(format!("{name}.{field}"))),
+                None => self.temp(ty.clone()),
+            };
+            self.emit(OpKind::Apply { dst: reg, func: Func::ArrayGet, args: vec![row, index] });
+            fields.push((field.clone(), Typed { reg, ty: ty.clone() }));
+        }
+        fields
+    }
+
+    /// Where so many columns are wanted and there is one, a row: its fields.
+    pub(super) fn spread_row(&mut self, wanted: usize, values: &[Typed]) -> Option<Vec<Typed>> {
+        match values {
+            [Typed { reg, ty: Type::Record(row) }] if row.len() == wanted => {
+                let (reg, row) = (*reg, row.clone());
+                Some(self.unpacked(reg, &row, None).into_iter().map(|(_, t)| t).collect())
+            }
+            _ => None,
+        }
+    }
+}
