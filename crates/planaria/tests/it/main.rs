@@ -61,6 +61,7 @@ mod refused;
 mod repeated;
 mod replayed;
 mod rights;
+mod routine_settings;
 mod schema_between;
 mod schema_blocks;
 mod schemas;
