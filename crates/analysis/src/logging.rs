@@ -27,6 +27,11 @@ impl Logging {
     pub fn by_values(&self, why: String) -> Logging {
         Logging { why: Some(why), ..self.clone() }
     }
+    /// The same where settings of the routine's own, or names that it looks for elsewhere, decide what it does.
+    pub fn in_settings_of_its_own(&self) -> Logging {
+        let level = self.level.join(Determinism::Session);
+        Logging { level, own: level, ..self.clone() }
+    }
     /// Changes nothing: nothing is logged.
     pub fn is_read_only(&self) -> bool {
         !self.writes

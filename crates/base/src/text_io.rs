@@ -12,7 +12,7 @@ mod record;
 
 pub use array::{parse_array, write_array_element};
 pub use float::{parse_float, parse_real, to_real, write_float, write_real};
-pub use ident::{quote_ident, write_doubled, write_ident};
+pub use ident::{quote_ident, quote_literal, write_doubled, write_ident, write_literal};
 pub use record::parse_record;
 
 use crate::error::{Error, Result, SqlState};

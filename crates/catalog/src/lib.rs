@@ -29,7 +29,9 @@ pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
-pub use schemas::{Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, temporary_schema};
+pub use schemas::{
+    Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
+};
 pub use triggers::{Firing, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
@@ -583,6 +585,9 @@ pub struct Procedure {
     /// SECURITY DEFINER: runs with the rights of its owner, not of its caller.
     #[serde(default)]
     pub security_definer: bool,
+    /// SET: what holds while it runs, by name in lower case, in the order in which that was said.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
     /// Owner, and what was granted.
     #[serde(default)]
     pub rights: Rights,
@@ -871,6 +876,10 @@ impl Procedure {
             self.returns,
             Returns::SetOf(_) | Returns::SetOfTable(_) | Returns::Table | Returns::SetOfOutRow
         )
+    }
+    /// What it sets a setting to, by its name in lower case.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.iter().find(|(is, _)| is == name).map(|(_, value)| value.as_str())
     }
     /// Whether it was made by CREATE PROCEDURE.
     pub fn is_procedure(&self) -> bool {

@@ -5,7 +5,7 @@
 //! same from [home](Catalog::home), where the path is `public` alone: it means what it meant, whoever reads it.
 
 use crate::definitions::{Defined, Key};
-use crate::{Catalog, PUBLIC, Rights};
+use crate::{Catalog, Object, PUBLIC, Privileges, Procedure, Rights};
 use planaria_base::oid::Oid;
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,12 @@ impl SearchPath {
             creates_in: self.creates_in,
             temporary: Some(temporary),
         }
+    }
+    /// The same with it behind so many others.
+    fn with_temporary_at(self, temporary: SchemaId, at: usize) -> SearchPath {
+        let mut schemas: Vec<SchemaId> = self.schemas.iter().copied().filter(|id| *id != temporary).collect();
+        schemas.insert(at.min(schemas.len()), temporary);
+        SearchPath { schemas: schemas.into(), creates_in: self.creates_in, temporary: Some(temporary) }
     }
     /// The schema of the session's temporary relations.
     pub fn temporary(&self) -> Option<SchemaId> {
@@ -166,7 +172,73 @@ pub fn no_schema(name: &str) -> Error {
     Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
 }
 
+/// The names of a path's text: folded unless quoted.
+pub fn path_names(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let name = match rest.strip_prefix('"') {
+            Some(quoted) => {
+                let mut name = String::new();
+                let mut end = quoted.len();
+                let mut chars = quoted.char_indices().peekable();
+                while let Some((at, c)) = chars.next() {
+                    match c {
+                        '"' if chars.next_if(|(_, c)| *c == '"').is_some() => name.push('"'),
+                        '"' => {
+                            end = at + 1;
+                            break;
+                        }
+                        c => name.push(c),
+                    }
+                }
+                rest = &quoted[end..];
+                name
+            }
+            None => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                let name = rest[..end].trim().to_lowercase();
+                rest = &rest[end..];
+                name
+            }
+        };
+        all.push(name);
+        rest = rest.trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    all
+}
+
 impl Catalog {
+    /// The path that a routine has of its own, for a session whose schema of temporary relations the path here has. In it
+    /// are the schemas that are there; of one with SECURITY DEFINER those that its owner may use.
+    pub fn own_path(&self, routine: &Procedure) -> Option<SearchPath> {
+        let routine = match self.trigger_of(routine) {
+            Some((_, trigger, _)) => self.procedure(trigger.function),
+            None => routine,
+        };
+        let text = routine.setting("search_path")?;
+        let (mut schemas, mut temporary_at): (Vec<SchemaId>, Option<usize>) = (Vec::new(), None);
+        for name in path_names(text) {
+            if name == TEMPORARY {
+                temporary_at.get_or_insert(schemas.len());
+                continue;
+            }
+            let owner = routine.rights.owner;
+            let name = if name == "$user" { self.role_name(owner).to_string() } else { name };
+            let Some(id) = self.schema(&name) else { continue };
+            let usable = !routine.security_definer
+                || self.privileges(owner, &Object::Schema(id)).intersects(Privileges::USAGE);
+            if usable && !schemas.contains(&id) {
+                schemas.push(id);
+            }
+        }
+        let path = SearchPath::new(schemas);
+        Some(match self.path().temporary() {
+            Some(temporary) => path.with_temporary_at(temporary, temporary_at.unwrap_or(0)),
+            None => path,
+        })
+    }
     /// The same definitions, looked at along a path.
     pub fn along(&self, path: &SearchPath) -> Catalog {
         let mut catalog = self.clone();
@@ -345,5 +417,16 @@ mod tests {
             assert_eq!(of_key(&key(schema, name)), (schema, name));
         }
         assert_eq!(key(SchemaId::PUBLIC, "t"), "t");
+    }
+
+    #[test]
+    fn names_of_paths() {
+        use super::path_names as names;
+        assert_eq!(names("\"$user\", public"), ["$user", "public"]);
+        assert_eq!(names("A, \"B\"\"c\" , \"d,e\""), ["a", "B\"c", "d,e"]);
+        assert_eq!(names("\"\""), [""]);
+        assert!(names("").is_empty());
+        assert_eq!(names("a,"), ["a"]);
+        assert_eq!(names("\"a"), ["a"]);
     }
 }

@@ -48,6 +48,8 @@ pub struct Beside {
     pub said: usize,
     /// How many cursors it has opened.
     pub opened: u64,
+    /// How many settings it has changed.
+    pub set: usize,
 }
 
 /// The engine, as a running program sees it. The host records what it gives out for the log, and
@@ -70,6 +72,19 @@ pub trait Host {
     /// where a routine with a definer begins and ends.
     fn become_user(&mut self, role: RoleId) -> RoleId {
         role
+    }
+    /// A routine begins that has settings, or a path, of its own: they hold from here on.
+    fn enter(&mut self, routine: ProcedureId) -> Result<()> {
+        let _ = routine;
+        Ok(())
+    }
+    /// It has ended; `waits`: because it has to wait for others.
+    fn leave(&mut self, routine: ProcedureId, waits: bool) {
+        let _ = (routine, waits);
+    }
+    /// Has the heap compute in the time zone that is set now.
+    fn settle_zone(&self, heap: &mut Heap) {
+        let _ = heap;
     }
     /// The next value of a sequence.
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64>;
@@ -99,8 +114,8 @@ pub trait Host {
         Beside::default()
     }
     /// Such a block has caught one: undoes what was done since.
-    fn back_to(&mut self, beside: Beside) {
-        let _ = beside;
+    fn back_to(&mut self, beside: Beside, heap: &mut Heap) {
+        let _ = (beside, heap);
     }
     /// Compiles a query that a cursor is opened for; the rows that are given from here on are the cursor's.
     fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {
@@ -187,6 +202,11 @@ pub trait Link {
     /// The same guarded: what guarded code calls.
     fn guarded_code(&self, procedure: ProcedureId) -> Result<&Code> {
         self.code(procedure)
+    }
+    /// Where the calls of a routine lead that has a path of its own; `None`: where its caller's lead.
+    fn within(&self, routine: ProcedureId) -> Option<Arc<dyn Link + '_>> {
+        let _ = routine;
+        None
     }
 }
 

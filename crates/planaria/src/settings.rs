@@ -4,8 +4,11 @@
 //! A value set in a transaction that is rolled back is undone; SET LOCAL lasts until the end of the
 //! transaction.
 
+mod running;
+
 use planaria_base::{Error, Result, SqlState, datetime};
-use std::collections::BTreeMap;
+use running::Running;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a setting can be set to.
@@ -249,6 +252,10 @@ pub(crate) struct Settings {
     of_statement: bool,
     /// Counts changes.
     changes: u64,
+    /// Settings of applications that have been set: they are there, and empty, when that is over.
+    known: BTreeSet<String>,
+    /// Of the program that runs.
+    running: Running,
 }
 
 fn find(lower: &str) -> Option<&'static Setting> {
@@ -258,6 +265,43 @@ fn find(lower: &str) -> Option<&'static Setting> {
 /// 42704
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+/// What a setting becomes that is set to a value: 42704 for an unknown name, 22023 for a value that cannot be.
+fn value_of(name: &str, value: &[String]) -> Result<String> {
+    match find(name) {
+        Some(setting) => setting.take(value),
+        // A setting of an application's own.
+        None if name.contains('.') => Ok(value.join(", ")),
+        None => Err(unknown(name)),
+    }
+}
+
+fn put(values: &mut BTreeMap<String, String>, name: &str, value: Option<String>) {
+    match value {
+        Some(value) => drop(values.insert(name.to_owned(), value)),
+        None => drop(values.remove(name)),
+    }
+}
+
+/// What a setting is called, as PostgreSQL spells it.
+pub(crate) fn spelled(name: &str) -> &str {
+    find(name).map_or(name, |setting| setting.name)
+}
+
+/// What a routine may set while it runs: 42704 for an unknown name, 22023 for a value it cannot have, 0A000 for what says how a
+/// transaction is, or who runs it.
+pub(crate) fn check_own(name: &str, value: Option<&[String]>) -> Result<()> {
+    let lower = name.to_ascii_lowercase();
+    if OF_TRANSACTIONS.contains(&lower.as_str()) || matches!(&*lower, "role" | "session_authorization") {
+        let what = format!("a routine that sets \"{lower}\"");
+        return Err(Error::unsupported(what, "Set it before the routine is called."));
+    }
+    match value {
+        Some(value) => value_of(name, value).map(|_| ()),
+        None if lower == "all" || lower.contains('.') || find(&lower).is_some() => Ok(()),
+        None => Err(unknown(name)),
+    }
 }
 
 /// 22023
@@ -499,25 +543,21 @@ impl Settings {
             return Ok(());
         }
         let taken = match (find(&lower), value) {
-            (Some(setting), Some(value)) => Some(setting.take(value)?),
+            (_, Some(value)) => Some(value_of(name, value)?),
             (Some(_), None) => self.initial.get(&lower).cloned(),
             // A setting of an application's own.
-            (None, Some(value)) if lower.contains('.') => Some(value.join(", ")),
             (None, None) if lower.contains('.') => {
                 Some(self.initial.get(&lower).cloned().unwrap_or_default())
             }
             (None, _) => return Err(unknown(name)),
         };
+        self.know(&lower);
         if local && self.before.is_none() {
             return Ok(());
         }
-        let put = |values: &mut BTreeMap<String, String>| match &taken {
-            Some(value) => drop(values.insert(lower.clone(), value.clone())),
-            None => drop(values.remove(&lower)),
-        };
-        put(&mut self.values);
+        put(&mut self.values, &lower, taken.clone());
         if !local && let Some(after) = &mut self.after {
-            put(after);
+            put(after, &lower, taken);
         }
         self.changes += 1;
         Ok(())
@@ -538,7 +578,14 @@ impl Settings {
                 self.get("default_transaction_isolation")
             }
             (None, Some(setting)) => Ok(setting.default),
+            (None, None) if self.known.contains(&lower) => Ok(""),
             (None, None) => Err(unknown(name)),
+        }
+    }
+
+    fn know(&mut self, lower: &str) {
+        if find(lower).is_none() && !self.known.contains(lower) {
+            self.known.insert(lower.to_owned());
         }
     }
 
@@ -631,9 +678,10 @@ impl Settings {
         local: bool,
     ) -> Result<()> {
         if self.before.is_none() {
-            self.begin();
+            self.begin_within();
             self.of_statement = true;
         }
+        let lower = name.to_ascii_lowercase();
         if name.eq_ignore_ascii_case("transaction_isolation")
             && Some(self.level(value)?) != planaria_base::Isolation::of(self.get("transaction_isolation")?)
         {
@@ -643,7 +691,13 @@ impl Settings {
                 "SET TRANSACTION ISOLATION LEVEL must be called before any query",
             ));
         }
-        self.set(name, value, local)
+        let was = self.was(&lower);
+        self.set(name, value, local)?;
+        self.note(was);
+        if !local {
+            self.running.overridden(&lower);
+        }
+        Ok(())
     }
 
     /// The end, or the end of an attempt, of a statement that is a transaction of its own.
@@ -656,11 +710,13 @@ impl Settings {
 
     /// What they were at a savepoint, whose settings are given.
     pub(crate) fn back_to(&self, savepoint: &Settings) -> Settings {
-        Settings { changes: self.changes + 1, ..savepoint.clone() }
+        let (changes, known) = (self.changes + 1, self.known.clone());
+        Settings { changes, known, running: Running::default(), ..savepoint.clone() }
     }
 
     /// A transaction block begins.
     pub(crate) fn begin(&mut self) {
+        self.waited();
         self.before = Some(self.values.clone());
         self.after = self.before.clone();
     }

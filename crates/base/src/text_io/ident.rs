@@ -55,6 +55,23 @@ pub fn write_doubled(out: &mut Vec<u8>, text: &[u8], special: &[u8]) {
     out.push(special[0]);
 }
 
+/// Appends a literal; with backslashes in it, as an `E''` string.
+pub fn write_literal(out: &mut Vec<u8>, text: &[u8]) {
+    if text.contains(&b'\\') {
+        out.push(b'E');
+        write_doubled(out, text, b"'\\");
+    } else {
+        write_doubled(out, text, b"'");
+    }
+}
+
+/// A text as SQL writes it: as a literal.
+pub fn quote_literal(text: &str) -> String {
+    let mut out = Vec::new();
+    write_literal(&mut out, text.as_bytes());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// A name as SQL writes it: quoted where it must be.
 pub fn quote_ident(name: &str) -> String {
     let mut out = Vec::new();

@@ -22,7 +22,7 @@ pub use inst::{Class, Test};
 pub use meta::{IndexMeta, Source, TableMeta, Told};
 
 use crate::slot::Slot;
-use planaria_base::{Datum, RoleId, Type};
+use planaria_base::{Datum, ProcedureId, RoleId, Type};
 use planaria_ir::{ProgramKind, SortKey};
 
 /// A compiled program. Immutable; shared by all workers.
@@ -74,6 +74,8 @@ pub struct Code {
     pub(crate) writes: bool,
     /// Whose rights it runs with, where they are not its caller's.
     pub(crate) definer: Option<RoleId>,
+    /// The routine that it is of, where that has settings, or a path, of its own.
+    pub(crate) own: Option<ProcedureId>,
 }
 
 impl Code {

@@ -35,6 +35,10 @@ pub trait CompileEnv {
     fn definer(&self) -> Option<RoleId> {
         None
     }
+    /// The routine that is compiled, where it has settings, or a path, of its own.
+    fn own(&self) -> Option<ProcedureId> {
+        None
+    }
     /// Whether what it calls is to be guarded.
     fn guarded(&self) -> bool {
         false
@@ -573,6 +577,7 @@ impl Compiler<'_> {
             row_count,
             writes: self.writes,
             definer: self.env.definer(),
+            own: self.env.own(),
         })
     }
 }

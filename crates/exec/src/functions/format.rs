@@ -3,20 +3,10 @@
 use super::text::extend_repeated;
 use crate::heap::{Heap, check_length};
 use crate::slot::Slot;
-use planaria_base::text_io::{count_chars, write_doubled, write_ident};
+use planaria_base::text_io::{count_chars, write_ident, write_literal};
 use planaria_base::watch::{Pace, STEP};
 use planaria_base::{Error, Numeric, Result, SqlState};
 use planaria_storage::arena::Bytes;
-
-/// Appends a literal; with backslashes in it, as an `E''` string.
-fn write_literal(out: &mut Vec<u8>, text: &[u8]) {
-    if text.contains(&b'\\') {
-        out.push(b'E');
-        write_doubled(out, text, b"'\\");
-    } else {
-        write_doubled(out, text, b"'");
-    }
-}
 
 pub fn quote_ident(heap: &mut Heap, at: Bytes) -> Result<Slot> {
     heap.build_text(|heap, out| write_ident(out, heap.bytes(at)))

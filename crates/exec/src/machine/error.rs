@@ -36,7 +36,7 @@ impl Machine {
             if handler.is_some() {
                 ctx.protocol.rollback_to(ctx.txn, entry.savepoint, ctx.tables);
                 ctx.protocol.unlock_to(ctx.txn, entry.rows);
-                ctx.host.back_to(entry.beside);
+                ctx.host.back_to(entry.beside, &mut self.heap);
             }
             ctx.protocol.release(ctx.txn, entry.savepoint);
             if let Some(handler) = handler {

@@ -41,7 +41,7 @@ use crate::heap::Heap;
 use crate::host::{Beside, Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::types::TypeClass;
-use planaria_base::{Datum, Error, Result, SqlState, TableId, Type, limits};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type, limits};
 use planaria_protocol::{CursorId, LocksMark, Row, RowLocks, Savepoint};
 use planaria_storage::{Arena, KeyBuf, KeyRange, LookAhead};
 
@@ -316,7 +316,10 @@ impl Machine {
             coll.open(desc.kind, desc.keys.into(), desc.values.into());
         }
         let caller = code.definer.map(|role| ctx.host.become_user(role));
-        let ended = self.steps(code, frame, sink, base, ctx);
+        let ended = match code.own {
+            None => self.steps(code, frame, sink, base, ctx),
+            Some(routine) => self.steps_within(routine, code, frame, sink, base, ctx),
+        };
         if let Some(caller) = caller {
             ctx.host.become_user(caller);
         }
@@ -326,6 +329,37 @@ impl Machine {
             self.tries.truncate(base.tries);
             self.caught.truncate(base.caught);
         }
+        ended
+    }
+
+    /// The steps of a routine that has settings, or a path, of its own.
+    #[inline(never)]
+    fn steps_within<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        routine: ProcedureId,
+        code: &Code,
+        frame: &mut Vec<Slot>,
+        sink: Sink<'_>,
+        base: Base,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        ctx.host.enter(routine)?;
+        ctx.host.settle_zone(&mut self.heap);
+        let ended = match ctx.link.within(routine) {
+            None => self.steps(code, frame, sink, base, ctx),
+            Some(link) => {
+                let mut within = Context {
+                    protocol: ctx.protocol,
+                    txn: &mut *ctx.txn,
+                    tables: ctx.tables,
+                    link: &*link,
+                    host: &mut *ctx.host,
+                };
+                self.steps(code, frame, sink, base, &mut within)
+            }
+        };
+        ctx.host.leave(routine, matches!(ended, Err(Interrupt::Conflict(_))));
+        ctx.host.settle_zone(&mut self.heap);
         ended
     }
 

@@ -208,21 +208,38 @@ impl SchemaVersion {
             .iter()
             .map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None })
             .collect();
-        let logging = self.logging_of(id, program, &mut BTreeSet::new());
-        let touches = self.touches(program);
-        Ok(Routine { code, columns, logging, claims: self.claims(program), touches })
+        let mut logging = self.logging_of(id, program, &mut BTreeSet::new());
+        if !self.is_plain(id) {
+            logging = logging.in_settings_of_its_own();
+        }
+        let within = self.within(id);
+        let touches = self.touches_of(id, program);
+        let claims = within.as_deref().unwrap_or(self).claims(program);
+        Ok(Routine { code, columns, logging, claims, touches })
     }
 
     /// How calls are logged by what the program and its callees do. What was `seen` adds nothing more
     /// to the whole.
-    fn logging_of(&self, id: ProcedureId, program: &Program, seen: &mut BTreeSet<ProcedureId>) -> Logging {
-        seen.insert(id);
-        logging::of(program, &mut |callee| {
-            if seen.contains(&callee) {
+    fn logging_of(
+        &self,
+        id: ProcedureId,
+        program: &Program,
+        seen: &mut BTreeSet<(u64, ProcedureId)>,
+    ) -> Logging {
+        seen.insert((self.version, id));
+        let within = self.within(id);
+        let inside = within.as_deref().unwrap_or(self);
+        let logging = logging::of(program, &mut |callee| {
+            if seen.contains(&(inside.version, callee)) {
                 return None;
             }
-            Some(self.logging_of(callee, self.program(callee).ok()?, seen))
-        })
+            Some(inside.logging_of(callee, inside.program(callee).ok()?, seen))
+        });
+        // The zone that replay computes in is none that a routine sets.
+        match self.catalog.behind(id).setting("timezone") {
+            Some(_) => logging.in_settings_of_its_own(),
+            None => logging,
+        }
     }
 
     /// Whether a statement's program, with all it calls, only reads.
@@ -238,7 +255,7 @@ impl SchemaVersion {
         self.claims_unseen(program, &mut BTreeSet::new())
     }
 
-    fn claims_unseen(&self, program: &Program, seen: &mut BTreeSet<ProcedureId>) -> bool {
+    fn claims_unseen(&self, program: &Program, seen: &mut BTreeSet<(u64, ProcedureId)>) -> bool {
         let mut claims = false;
         program.body.visit(&mut |op| {
             claims = claims
@@ -246,8 +263,10 @@ impl SchemaVersion {
                     OpKind::Claim { .. } => true,
                     OpKind::Ask { question, .. } => question.locks(),
                     OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
-                        seen.insert(*procedure)
-                            && self.program(*procedure).is_ok_and(|p| self.claims_unseen(p, seen))
+                        let within = self.within(*procedure);
+                        let inside = within.as_deref().unwrap_or(self);
+                        seen.insert((self.version, *procedure))
+                            && self.program(*procedure).is_ok_and(|p| inside.claims_unseen(p, seen))
                     }
                     _ => false,
                 };
@@ -443,6 +462,9 @@ impl CompileEnv for Env<'_> {
         let procedure = self.schema.catalog.behind(self.routine?);
         procedure.security_definer.then_some(procedure.rights.owner)
     }
+    fn own(&self) -> Option<ProcedureId> {
+        self.routine.filter(|id| !self.schema.catalog.behind(*id).settings.is_empty())
+    }
     fn guarded(&self) -> bool {
         self.guarded
     }
@@ -468,6 +490,9 @@ impl Link for SchemaVersion {
     }
     fn guarded_code(&self, procedure: ProcedureId) -> Result<&Code> {
         Ok(&self.guarded_routine(procedure)?.code)
+    }
+    fn within(&self, routine: ProcedureId) -> Option<Arc<dyn Link + '_>> {
+        SchemaVersion::within(self, routine).map(|within| within as Arc<dyn Link>)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::engine::counters::Pause;
 use crate::engine::memory::Share;
 use crate::engine::nap::{Nap, Sleeper};
 use crate::engine::program::cancel::Cancel;
-use crate::engine::program::host::{Inputs, SessionHost};
+use crate::engine::program::host::{At, Inputs, SessionHost};
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::{gave_up, not_serialized};
 use crate::engine::schema_version::LogAs;
@@ -612,8 +612,10 @@ impl SessionCore {
         let sleep = |seconds| engine.sleep(worker, &nap, reads, seconds);
         let wait = |lock, limit| engine.await_key(worker, &nap, lock, limit);
         let repeats = !reads && engine.gate.stands_inside(worker);
+        self.settings.begin_program();
         let mut host = SessionHost {
-            schema,
+            schema: At::Session(schema),
+            outer: Vec::new(),
             role: self.user.current(),
             session_user: self.user.session(),
             inputs: &mut self.inputs,
@@ -654,10 +656,14 @@ impl SessionCore {
             may_change_over: self.pure && self.reading.is_none() && engine.traits.concurrent,
         };
         let run = Run { machine: &mut self.machine, code, args: &self.args, at: schema };
-        match self.reading.as_deref_mut() {
-            None => self.txn.run(run, &mut host)?,
-            Some(Reading { reader, .. }) => reader.run(run, &mut host)?,
+        let ended = match self.reading.as_deref_mut() {
+            None => self.txn.run(run, &mut host),
+            Some(Reading { reader, .. }) => reader.run(run, &mut host),
+        };
+        if let Err(Interrupt::Conflict(_)) = &ended {
+            self.settings.wait();
         }
+        ended?;
         let outs = self.machine.outs();
         if outs.is_empty() || quiet {
             return Ok(());

@@ -28,6 +28,14 @@ impl SchemaVersion {
         Arc::new(touches)
     }
 
+    /// The same of the program of a routine.
+    pub(crate) fn touches_of(&self, id: ProcedureId, program: &Program) -> Arc<Touches> {
+        let within = self.within(id);
+        let mut touches = Touches::default();
+        within.as_deref().unwrap_or(self).add_touches(program, &mut touches, &mut BTreeSet::new());
+        Arc::new(touches)
+    }
+
     /// The tables that a view reads.
     fn tables_of_view(&self, key: &str) -> Result<Vec<TableId>> {
         let (schema, name) = planaria_catalog::of_key(key);
@@ -40,7 +48,7 @@ impl SchemaVersion {
         Ok(self.touches(&lowered.program).tables.iter().map(|(table, _)| *table).collect())
     }
 
-    fn add_touches(&self, program: &Program, touches: &mut Touches, seen: &mut BTreeSet<ProcedureId>) {
+    fn add_touches(&self, program: &Program, touches: &mut Touches, seen: &mut BTreeSet<(u64, ProcedureId)>) {
         let columns_of = |table: &TableId, index: &IndexId| {
             let definition = self.catalog.table_by_id(*table);
             definition.indexes[index.index()].columns.iter().copied()
@@ -64,10 +72,11 @@ impl SchemaVersion {
             }
             OpKind::Claim { table, .. } => touches.add(*table, LockMode::RowShare),
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
-                if seen.insert(*procedure)
+                if seen.insert((self.version(), *procedure))
                     && let Ok(callee) = self.program(*procedure)
                 {
-                    self.add_touches(callee, touches, seen);
+                    let within = self.within(*procedure);
+                    within.as_deref().unwrap_or(self).add_touches(callee, touches, seen);
                 }
             }
             OpKind::Execute { .. } => {

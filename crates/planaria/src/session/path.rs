@@ -3,54 +3,17 @@
 use crate::engine::schema_version::SchemaVersion;
 use crate::session::core::SessionCore;
 use planaria_base::{RoleId, SchemaId};
-use planaria_catalog::{Catalog, Object, Privileges, SearchPath};
+use planaria_catalog::{Catalog, Object, Privileges, SearchPath, path_names};
 use std::sync::Arc;
 
 /// What a path depends on: the version of the schema, the state of the settings, the user.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen(u64, u64, RoleId);
 
-/// The names of a path's text: folded unless quoted.
-fn names(text: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let name = match rest.strip_prefix('"') {
-            Some(quoted) => {
-                let mut name = String::new();
-                let mut end = quoted.len();
-                let mut chars = quoted.char_indices().peekable();
-                while let Some((at, c)) = chars.next() {
-                    match c {
-                        '"' if chars.next_if(|(_, c)| *c == '"').is_some() => name.push('"'),
-                        '"' => {
-                            end = at + 1;
-                            break;
-                        }
-                        c => name.push(c),
-                    }
-                }
-                rest = &quoted[end..];
-                name
-            }
-            None => {
-                let end = rest.find(',').unwrap_or(rest.len());
-                let name = rest[..end].trim().to_lowercase();
-                rest = &rest[end..];
-                name
-            }
-        };
-        all.push(name);
-        rest = rest.trim_start();
-        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
-    }
-    all
-}
-
 /// The schemas of a path's text, as a role sees them: those that are there and that it may use.
 pub(crate) fn path(catalog: &Catalog, text: &str, role: RoleId) -> SearchPath {
     let mut schemas: Vec<SchemaId> = Vec::new();
-    for name in names(text) {
+    for name in path_names(text) {
         let name = if name == "$user" { catalog.role_name(role).to_string() } else { name };
         let Some(id) = catalog.schema(&name) else { continue };
         let usable = catalog.privileges(role, &Object::Schema(id)).intersects(Privileges::USAGE);
@@ -93,20 +56,5 @@ impl SessionCore {
         let scoped = if path.is_home() { base } else { Arc::new(base.along(&path)) };
         self.scoped = Some((seen, scoped.clone()));
         scoped
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::names;
-
-    #[test]
-    fn names_of_paths() {
-        assert_eq!(names("\"$user\", public"), ["$user", "public"]);
-        assert_eq!(names("A, \"B\"\"c\" , \"d,e\""), ["a", "B\"c", "d,e"]);
-        assert_eq!(names("\"\""), [""]);
-        assert!(names("").is_empty());
-        assert_eq!(names("a,"), ["a"]);
-        assert_eq!(names("\"a"), ["a"]);
     }
 }

@@ -26,15 +26,16 @@ use crate::session::core::{Block, SessionCore};
 use crate::session::record;
 use crate::session::rewrite::Draft;
 use crate::session::role::without_passwords;
-use crate::settings::check_default;
+use crate::settings::{check_default, check_own};
 use planaria_base::sync::Instant;
+use planaria_base::text_io::quote_literal;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
-use planaria_catalog::SearchPath;
+use planaria_catalog::{SearchPath, path_names};
 use planaria_exec::Interrupt;
 use planaria_log::{Effect, encode_effects};
 use planaria_protocol::Backoff;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
-use planaria_syntax::ast::{DefaultsChange, Statement, StatementKind};
+use planaria_syntax::ast::{DefaultsChange, RoutineSetting, SettingValue, Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
 
@@ -59,6 +60,8 @@ impl SessionCore {
         {
             check_default(name, value)?;
         }
+        let spelled_out = self.own_settings(statement, own_text)?;
+        let own_text = spelled_out.as_deref().unwrap_or(own_text);
         self.prepare_temporary(statement)?;
         let (own_text, cleared) = without_passwords(statement, own_text)?;
         let shifted = |e: Error| {
@@ -99,6 +102,46 @@ impl SessionCore {
             result.notices.extend(self.how_logged(id));
         }
         Ok(result)
+    }
+
+    /// Checks what a routine is to set; the statement with the values in it that FROM CURRENT means, if it says that.
+    fn own_settings(&self, statement: &Statement, text: &str) -> Result<Option<String>> {
+        let all = match &statement.kind {
+            StatementKind::CreateRoutine(create) => &create.settings,
+            StatementKind::AlterRoutine { options, .. } => &options.settings,
+            _ => return Ok(None),
+        };
+        let (mut spelled_out, mut done) = (String::new(), 0);
+        for RoutineSetting { name, value, position } in all {
+            let checked = match value {
+                SettingValue::Default => check_own(name, None),
+                SettingValue::Values(values) => check_own(name, Some(values)),
+                SettingValue::Current(start, end) => {
+                    let value = self.settings.get(name).map_err(|e| e.at(*position))?;
+                    let values = match name.eq_ignore_ascii_case("search_path") {
+                        true => path_names(value),
+                        false => vec![value.to_owned()],
+                    };
+                    let quoted: Vec<String> = values.iter().map(|value| quote_literal(value)).collect();
+                    // A path that leads nowhere.
+                    let quoted = if quoted.is_empty() { "''".to_owned() } else { quoted.join(", ") };
+                    let [start, end] = [start, end].map(|at| (at - statement.position) as usize);
+                    spelled_out.push_str(&text[done..start]);
+                    spelled_out.push_str("TO ");
+                    spelled_out.push_str(&quoted);
+                    done = end;
+                    check_own(name, Some(&[value.to_owned()]))
+                }
+            };
+            checked.map_err(|e| {
+                if e.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED { e.at(*position) } else { e }
+            })?;
+        }
+        if done == 0 {
+            return Ok(None);
+        }
+        spelled_out.push_str(&text[done..]);
+        Ok(Some(spelled_out))
     }
 
     /// Replays a schema change with what it computed, which is among the effects of its part. The rows that

@@ -30,6 +30,12 @@ impl SessionCore {
     /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(crate) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {
+        let outcome = self.await_wanted();
+        self.settings.waited();
+        outcome
+    }
+
+    fn await_wanted(&mut self) -> Result<Result<(), Vec<Wait>>> {
         self.show_process();
         if let Some(wanted) = self.barred.take() {
             if !self.is_in_block() {
@@ -64,7 +70,7 @@ impl SessionCore {
 
     /// When a statement that waits from now on has waited for `lock_timeout`.
     pub(crate) fn lock_deadline(&self) -> Option<Instant> {
-        let limit = self.settings.milliseconds("lock_timeout");
+        let limit = self.settings.lock_timeout();
         (limit > 0).then(|| Instant::now() + Duration::from_millis(limit))
     }
 

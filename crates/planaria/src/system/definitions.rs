@@ -3,13 +3,14 @@
 //! Expressions and queries are shown as they were written: the catalog keeps their text. PostgreSQL
 //! shows them as it understood them, with casts and parentheses of its own.
 
+use crate::settings::spelled;
 use planaria_base::oid::Oid;
-use planaria_base::text_io::quote_ident;
+use planaria_base::text_io::{quote_ident, quote_literal};
 use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
     Catalog, Check, CheckTime, Column, ColumnDefault, Firing, Index, Language, Mode, Parameter, Procedure,
-    ReferentialAction, Returns, Table, TriggerEvent, View, Volatility, reg,
+    ReferentialAction, Returns, Table, TriggerEvent, View, Volatility, path_names, reg,
 };
 use planaria_sql::lower::{shown_expression, shown_query};
 use planaria_syntax::ast::{Argument, Expr, ExprKind};
@@ -378,6 +379,14 @@ pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
     let words: Vec<&str> = [volatility, strict, definer].into_iter().filter(|w| !w.is_empty()).collect();
     if !words.is_empty() {
         let _ = writeln!(text, " {}", words.join(" "));
+    }
+    for (name, value) in &p.settings {
+        let values = match name.as_str() {
+            "search_path" => path_names(value),
+            _ => vec![value.clone()],
+        };
+        let values: Vec<String> = values.iter().map(|value| quote_literal(value)).collect();
+        let _ = writeln!(text, " SET {} TO {}", quote_ident(spelled(name)), values.join(", "));
     }
     // A tag that the body does not hold.
     let mut tag = kind.to_owned();

@@ -3,6 +3,7 @@
 use super::rows::{Rows, fixed};
 use super::types::declared_oid;
 use super::{Facts, definitions};
+use crate::settings::spelled;
 use planaria_base::oid::{self, Oid};
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Type};
@@ -98,7 +99,14 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("proargmodes", all.map(|all| all.iter().map(mode).collect::<Vec<_>>()))
                 .set("proargnames", named.then(|| p.parameters.iter().map(|q| &q.name).collect::<Vec<_>>()))
                 .set("proargdefaults", Some(defaults.join(", ")).filter(|d| !d.is_empty()))
-                .set("prosrc", &p.body);
+                .set("prosrc", &p.body)
+                .set(
+                    "proconfig",
+                    (!p.settings.is_empty()).then(|| {
+                        let shown = |(name, value): &(String, String)| format!("{}={value}", spelled(name));
+                        p.settings.iter().map(shown).collect::<Vec<_>>()
+                    }),
+                );
         });
     }
 }

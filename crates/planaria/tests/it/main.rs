@@ -62,6 +62,7 @@ mod repeated;
 mod replayed;
 mod rights;
 mod row_types;
+mod routine_settings;
 mod schema_between;
 mod schema_blocks;
 mod schemas;

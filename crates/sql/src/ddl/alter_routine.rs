@@ -5,6 +5,7 @@
 
 use super::Change;
 use super::depend::Object as Target;
+use super::routine::{check_path, set_all};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
 use planaria_catalog::{Object, oids};
 use planaria_syntax::ast::{RoutineOptions, RoutineRef};
@@ -67,6 +68,8 @@ impl Change {
         new.volatility = options.volatility.unwrap_or(old.volatility);
         new.strict = options.strict.unwrap_or(old.strict);
         new.security_definer = options.security_definer.unwrap_or(old.security_definer);
+        set_all(&mut new, &options.settings);
+        check_path(&new)?;
         self.catalog.procedures[id.index()].current = false;
         self.replace_trigger_function(id, new.id);
         self.catalog.procedures.push(new.into());

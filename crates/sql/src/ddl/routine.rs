@@ -10,9 +10,14 @@ use crate::lower::{
 };
 use planaria_base::types::RowType;
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
-use planaria_catalog::{Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility};
+use planaria_catalog::{
+    Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility, path_names,
+};
 use planaria_ir::ProgramKind;
-use planaria_syntax::ast::{CreateRoutine, Name, RoutineParameter, RoutineReturns, TypeName, TypeNameKind};
+use planaria_syntax::ast::{
+    CreateRoutine, Name, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue, TypeName,
+    TypeNameKind,
+};
 
 fn invalid(message: impl Into<String>) -> Error {
     Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
@@ -115,6 +120,37 @@ fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
     }
 }
 
+/// SET and RESET of a routine. Whether there is a setting and may have the value is known above.
+pub(super) fn set_all(procedure: &mut Procedure, settings: &[RoutineSetting]) {
+    let all = &mut procedure.settings;
+    for setting in settings {
+        let name = setting.name.to_ascii_lowercase();
+        match &setting.value {
+            SettingValue::Values(values) => {
+                let value = values.join(", ");
+                match all.iter_mut().find(|(is, _)| *is == name) {
+                    Some(there) => there.1 = value,
+                    None => all.push((name, value)),
+                }
+            }
+            // What the session has was written out before the statement came here.
+            SettingValue::Current(..) => {}
+            SettingValue::Default if name == "all" => all.clear(),
+            SettingValue::Default => all.retain(|(is, _)| *is != name),
+        }
+    }
+}
+
+/// 0A000 where a path of a routine's own leads elsewhere for each of its callers.
+pub(super) fn check_path(procedure: &Procedure) -> Result<()> {
+    let path = procedure.setting("search_path").unwrap_or_default();
+    if !procedure.security_definer && path_names(path).iter().any(|name| name == "$user") {
+        let what = "\"$user\" in the search_path of a routine that runs with the rights of its caller";
+        return Err(Error::unsupported(what, "Name the schema, or say SECURITY DEFINER."));
+    }
+    Ok(())
+}
+
 impl Change {
     pub(super) fn create_routine(&mut self, create: &CreateRoutine) -> Result<&'static str> {
         let tag = if create.procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
@@ -142,9 +178,12 @@ impl Change {
             body_position: create.body_position,
             current: true,
             security_definer: create.security_definer,
+            settings: Vec::new(),
             rights: Rights::of(self.actor.user),
             comment: None,
         };
+        set_all(&mut procedure, &create.settings);
+        check_path(&procedure)?;
         if let Some(old) = self.same_inputs(&procedure) {
             if !create.or_replace {
                 let message = format!("function \"{name}\" already exists with same argument types");

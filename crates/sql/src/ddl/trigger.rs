@@ -215,6 +215,7 @@ impl Change {
             },
             returns_domain: None,
             security_definer: false,
+            settings: Vec::new(),
             rights: Rights::of(function.rights.owner),
             comment: None,
         };

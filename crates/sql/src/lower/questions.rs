@@ -7,9 +7,9 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::types::SystemType;
-use planaria_base::{Datum, Result, SqlState, Type, oid};
+use planaria_base::{Datum, Error, Result, SqlState, Type, oid};
 use planaria_catalog::reg;
-use planaria_ir::{ADVISORY_PAIR, ADVISORY_SHARED, ADVISORY_TRANSACTION, Func, Question};
+use planaria_ir::{ADVISORY_PAIR, ADVISORY_SHARED, ADVISORY_TRANSACTION, Func, OpKind, Question};
 
 /// An argument that SQL leaves out.
 #[derive(Clone, Copy)]
@@ -169,6 +169,35 @@ fn text(value: &str, position: u32) -> Bound {
 }
 
 impl Lowerer<'_> {
+    /// SET within a routine, or executed by one.
+    pub(super) fn emit_set(&mut self, name: &str, value: Option<&[String]>, local: bool) -> Result<()> {
+        let lower = name.to_ascii_lowercase();
+        let (what, hint) = match lower.as_str() {
+            "search_path" => (
+                "SET search_path within a routine",
+                "Names in a body are looked for before it runs: say SET search_path where the routine is created.",
+            ),
+            "transaction_read_only" => {
+                ("SET TRANSACTION within a routine", "Say BEGIN READ ONLY before the routine is called.")
+            }
+            "all" => ("RESET ALL within a routine", "Reset settings one by one."),
+            _ => {
+                let mut constant = |datum: Datum, ty: Type| self.constant(datum, ty);
+                let name = constant(Datum::Text(lower), Text);
+                let value = value.map_or(Datum::Null, |values| Datum::Text(values.join(", ")));
+                let (value, local) = (constant(value, Text), constant(Datum::Bool(local), Type::Bool));
+                let dst = self.temp(Text);
+                self.emit(OpKind::Ask {
+                    dst,
+                    question: Question::SetSetting,
+                    args: vec![name, value, local],
+                });
+                return Ok(());
+            }
+        };
+        Err(Error::unsupported(what, hint).at(self.position))
+    }
+
     /// A call of a function about the catalog or the session; `None` where the name is no such
     /// function's.
     pub(super) fn bind_question(

@@ -121,6 +121,7 @@ fn lower<'c>(
             }
         }
         StatementKind::Notify { channel, payload } => l.emit_notify(channel, payload),
+        StatementKind::Set { name, value, local } => l.emit_set(name, value.as_deref(), *local)?,
         StatementKind::Truncate { names, restart_identity, cascade } => {
             l.statement(|l| l.emit_truncate(names, *restart_identity, *cascade))?;
         }

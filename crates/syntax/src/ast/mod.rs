@@ -32,7 +32,9 @@ pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
     RoleSpec, RoutineRef,
 };
-pub use routine::{CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns};
+pub use routine::{
+    CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue,
+};
 pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};

@@ -27,8 +27,32 @@ pub struct CreateRoutine {
     pub body: String,
     /// Where the body begins in the text.
     pub body_position: Position,
-    /// SET and others that cannot be ignored
+    /// SET, RESET, in order
+    pub settings: Vec<RoutineSetting>,
+    /// What cannot be ignored
     pub unsupported: Option<(String, Position)>,
+}
+
+/// SET or RESET of a routine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoutineSetting {
+    /// Which; `all` for RESET ALL.
+    pub name: String,
+    /// Its value.
+    pub value: SettingValue,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// What a setting is set to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SettingValue {
+    /// DEFAULT, RESET
+    Default,
+    /// Values.
+    Values(Vec<String>),
+    /// FROM CURRENT, and where these words begin and end.
+    Current(Position, Position),
 }
 
 /// A parameter of a routine.
@@ -67,4 +91,6 @@ pub struct RoutineOptions {
     pub strict: Option<bool>,
     /// SECURITY DEFINER; `false`: SECURITY INVOKER
     pub security_definer: Option<bool>,
+    /// SET, RESET, in order
+    pub settings: Vec<RoutineSetting>,
 }

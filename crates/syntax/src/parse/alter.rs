@@ -327,8 +327,14 @@ impl Parser<'_> {
             "not" => self.expect_word("leakproof").map(|()| false)?,
             "parallel" => self.name().map(|_| false)?,
             "cost" | "rows" => self.fetch_number().map(|()| false)?,
-            "set" => return self.unsupported("SET of a routine", position),
-            "reset" => return self.unsupported("RESET of a routine", position),
+            "set" => {
+                options.settings.push(self.routine_setting(position)?);
+                false
+            }
+            "reset" => {
+                options.settings.push(self.routine_reset(position)?);
+                false
+            }
             "support" => return self.unsupported("SUPPORT", position),
             _ => {
                 self.seek(self.index() - 1);

@@ -5,7 +5,10 @@ use planaria_catalog::{Mode, Volatility};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{CreateRoutine, Name, Position, RoutineParameter, RoutineReturns, StatementKind, TypeName};
+use crate::ast::{
+    CreateRoutine, Name, Position, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue,
+    StatementKind, TypeName,
+};
 
 /// Words that continue a type's name, so that the word before them is no parameter name.
 const TYPE_CONTINUATIONS: &[&str] = &["precision", "varying", "with", "without", "array", "default"];
@@ -28,6 +31,7 @@ impl Parser<'_> {
             security_definer: false,
             body: String::new(),
             body_position: 0,
+            settings: Vec::new(),
             unsupported: None,
         };
         if !procedure && self.eat_word("returns") {
@@ -171,7 +175,8 @@ impl Parser<'_> {
                     return self.unsupported("a function in an object file", position);
                 }
             }
-            "set" => self.routine_unsupported(routine, "SET of a routine", position)?,
+            "set" => routine.settings.push(self.routine_setting(position)?),
+            "reset" => routine.settings.push(self.routine_reset(position)?),
             "window" => self.routine_unsupported(routine, "WINDOW functions", position)?,
             "transform" => self.routine_unsupported(routine, "TRANSFORM", position)?,
             "support" => self.routine_unsupported(routine, "SUPPORT", position)?,
@@ -189,6 +194,20 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `name = value` or `name FROM CURRENT`, behind SET.
+    pub(crate) fn routine_setting(&mut self, position: Position) -> Result<RoutineSetting> {
+        if self.at_word("role") && !self.setting_follows(1) || self.at_words(&["session", "authorization"]) {
+            return self.unsupported("a role that a routine sets", position);
+        }
+        let (name, value) = self.setting_value_or_current()?;
+        Ok(RoutineSetting { name, value, position })
+    }
+
+    /// `name | ALL`, behind RESET.
+    pub(crate) fn routine_reset(&mut self, position: Position) -> Result<RoutineSetting> {
+        Ok(RoutineSetting { name: self.shown_name()?, value: SettingValue::Default, position })
     }
 
     /// Notes an option that is not supported; takes the rest of the statement, body included.

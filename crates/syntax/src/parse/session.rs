@@ -5,7 +5,7 @@ use planaria_base::{Isolation, Result};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{Position, StatementKind, Transaction};
+use crate::ast::{Position, SettingValue, StatementKind, Transaction};
 
 /// What a list of transaction modes says.
 #[derive(Default)]
@@ -160,8 +160,17 @@ impl Parser<'_> {
 
     /// `name = value`, as SET, ALTER ROLE .. SET and ALTER DATABASE .. SET have it; the value is `None` for DEFAULT.
     pub(crate) fn setting_assignment(&mut self, position: Position) -> Result<(String, Option<Vec<String>>)> {
+        match self.setting_value_or_current()? {
+            (_, SettingValue::Current(..)) => self.unsupported("SET .. FROM CURRENT", position),
+            (name, SettingValue::Values(values)) => Ok((name, Some(values))),
+            (name, SettingValue::Default) => Ok((name, None)),
+        }
+    }
+
+    /// The same, or `name FROM CURRENT`, as routines have it.
+    pub(crate) fn setting_value_or_current(&mut self) -> Result<(String, SettingValue)> {
         let followed = !self.setting_follows(1);
-        Ok(match self.word().as_str() {
+        let (name, value) = match self.word().as_str() {
             "time" if self.at_word_ahead(1, "zone") => {
                 self.expect_words(&["time", "zone"])?;
                 let value = match self.word().as_str() {
@@ -196,8 +205,10 @@ impl Parser<'_> {
             }
             _ => {
                 let name = self.setting_name()?;
-                if self.at_words(&["from", "current"]) {
-                    return self.unsupported("SET .. FROM CURRENT", position);
+                let start = self.position();
+                if self.eat_words(&["from", "current"]) {
+                    let end = self.last_end();
+                    return Ok((name, SettingValue::Current(start, end)));
                 }
                 if !self.eat_operator("=") {
                     self.expect_word("to")?;
@@ -211,11 +222,12 @@ impl Parser<'_> {
                 let is_path = name.eq_ignore_ascii_case("search_path");
                 (name, if is_path { value.map(quoted) } else { value })
             }
-        })
+        };
+        Ok((name, value.map_or(SettingValue::Default, SettingValue::Values)))
     }
 
     /// Whether `=`, TO or a further part of a setting's name stands `ahead`.
-    fn setting_follows(&self, ahead: usize) -> bool {
+    pub(crate) fn setting_follows(&self, ahead: usize) -> bool {
         let next = self.peek_at(ahead);
         next.kind == Kind::Dot
             || next.kind == Kind::Operator && next.text(self.text) == "="

@@ -62,7 +62,7 @@ fn one_statement(text: &str) -> Result<Statement> {
             ));
         }
     };
-    if !is_program(&statement) {
+    if !is_program(&statement) && !matches!(statement.kind, StatementKind::Set { .. }) {
         return Err(Error::unsupported(
             "EXECUTE of a schema change or transaction control",
             "Run it outside of the procedure.",

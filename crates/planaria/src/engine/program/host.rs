@@ -261,9 +261,36 @@ fn same(a: &Datum, b: &Datum) -> bool {
     }
 }
 
+/// Where names are looked for: along the path of the session, or along one that a routine has.
+pub(crate) enum At<'a> {
+    Session(&'a SchemaVersion),
+    Routine(Arc<SchemaVersion>),
+}
+
+impl<'a> At<'a> {
+    fn again(&self) -> At<'a> {
+        match self {
+            At::Session(schema) => At::Session(schema),
+            At::Routine(schema) => At::Routine(schema.clone()),
+        }
+    }
+}
+
+impl std::ops::Deref for At<'_> {
+    type Target = SchemaVersion;
+    fn deref(&self) -> &SchemaVersion {
+        match self {
+            At::Session(schema) => schema,
+            At::Routine(schema) => schema,
+        }
+    }
+}
+
 /// See the module's head.
 pub(crate) struct SessionHost<'a> {
-    pub(crate) schema: &'a SchemaVersion,
+    pub(crate) schema: At<'a>,
+    /// Where the callers of routines with paths of their own look for names.
+    pub(crate) outer: Vec<At<'a>>,
     pub(crate) channels: &'a Channels,
     /// What the transaction has to tell others.
     pub(crate) said: &'a mut Said,
@@ -327,7 +354,7 @@ impl SessionHost<'_> {
     fn facts(&mut self) -> Facts<'_> {
         Facts {
             catalog: &self.schema.catalog,
-            stock: self.schema,
+            stock: &*self.schema,
             settings: self.settings,
             cursors: self.cursors,
             role: self.role,
@@ -406,6 +433,32 @@ impl Host for SessionHost<'_> {
 
     fn become_user(&mut self, role: RoleId) -> RoleId {
         std::mem::replace(&mut self.role, role)
+    }
+
+    fn enter(&mut self, routine: ProcedureId) -> Result<()> {
+        let own = self.schema.catalog.behind(routine);
+        self.settings.enter(&own.settings)?;
+        if own.setting("search_path").is_some() {
+            let at = match self.schema.within(routine) {
+                Some(within) => At::Routine(within),
+                None => self.schema.again(),
+            };
+            self.outer.push(std::mem::replace(&mut self.schema, at));
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, routine: ProcedureId, waits: bool) {
+        self.settings.leave(waits);
+        if self.schema.catalog.behind(routine).setting("search_path").is_some()
+            && let Some(outer) = self.outer.pop()
+        {
+            self.schema = outer;
+        }
+    }
+
+    fn settle_zone(&self, heap: &mut Heap) {
+        heap.set_zone(self.settings.zone());
     }
 
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
@@ -511,7 +564,7 @@ impl Host for SessionHost<'_> {
             self.share.answers(crate::engine::program::cursor::row_bytes(&row));
             rows.push(row);
             return if self.share.is_due(self.meter) {
-                self.meter.weigh(self.share, self.schema)
+                self.meter.weigh(self.share, &self.schema)
             } else {
                 Ok(())
             };
@@ -533,7 +586,7 @@ impl Host for SessionHost<'_> {
             self.share.answers(size_of::<Row>() + values.len() * size_of::<Datum>() + texts);
             self.rows.push(Row { columns: self.columns.clone(), values, zone: heap.shared_zone() });
             if self.share.is_due(self.meter) {
-                return self.meter.weigh(self.share, self.schema);
+                return self.meter.weigh(self.share, &self.schema);
             }
         }
         Ok(())
@@ -562,6 +615,9 @@ impl Host for SessionHost<'_> {
             _ => {}
         }
         let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
+        if question == Question::SetSetting {
+            self.settle_zone(heap);
+        }
         if let (Question::CancelClient | Question::TerminateClient, Slot::Bool(false)) = (question, answer) {
             self.notices.push(Notice {
                 severity: "WARNING",
@@ -583,10 +639,18 @@ impl Host for SessionHost<'_> {
     }
 
     fn beside(&mut self) -> Beside {
-        Beside { locked: self.keys.own.mark(), said: self.said.mark(), opened: self.cursors.opened }
+        Beside {
+            locked: self.keys.own.mark(),
+            said: self.said.mark(),
+            opened: self.cursors.opened,
+            set: self.settings.mark(),
+        }
     }
 
-    fn back_to(&mut self, beside: Beside) {
+    fn back_to(&mut self, beside: Beside, heap: &mut Heap) {
+        if self.settings.back(beside.set) {
+            self.settle_zone(heap);
+        }
         self.keys.unlock_to(beside.locked);
         self.said.back_to(beside.said);
         self.cursors.close_since(beside.opened);
@@ -605,12 +669,12 @@ impl Host for SessionHost<'_> {
 
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
         self.inputs.beyond_a_call()?;
-        compile_dynamic(self.schema, self.role, text, arguments).map(Dynamic::Code)
+        compile_dynamic(&self.schema, self.role, text, arguments).map(Dynamic::Code)
     }
 
     fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {
         self.inputs.beyond_a_call()?;
-        let (outputs, code) = compile_query(self.schema, self.role, text, arguments)?;
+        let (outputs, code) = compile_query(&self.schema, self.role, text, arguments)?;
         let column = |o: planaria_ir::Output| Column { name: o.name, ty: o.ty, origin: None };
         self.cursors.begin(text, outputs.into_iter().map(column).collect());
         Ok(code)
@@ -631,7 +695,7 @@ impl Host for SessionHost<'_> {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, message));
         }
         let created = self.inputs.moment();
-        let (meter, schema) = (self.meter, self.schema);
+        let (meter, schema) = (self.meter, &*self.schema);
         self.cursors.finish(name, forward_only, created, self.savepoints, |bytes| meter.keep(bytes, schema))
     }
 
@@ -677,7 +741,7 @@ impl Host for SessionHost<'_> {
         }
         self.share.stores(bytes);
         if self.share.is_due(self.meter) || self.meter.is_full() {
-            return self.meter.weigh_stored(self.share, self.schema);
+            return self.meter.weigh_stored(self.share, &self.schema);
         }
         Ok(())
     }
@@ -687,7 +751,7 @@ impl Host for SessionHost<'_> {
             return Ok(());
         }
         self.share.holds(bytes);
-        if self.share.is_due(self.meter) { self.meter.weigh(self.share, self.schema) } else { Ok(()) }
+        if self.share.is_due(self.meter) { self.meter.weigh(self.share, &self.schema) } else { Ok(()) }
     }
 
     fn check_interrupt(&self) -> Result<()> {

@@ -28,11 +28,33 @@ pub(super) struct Along {
     others: Mutex<Vec<(SearchPath, Arc<SchemaVersion>)>>,
     /// Of each routine: whether it means the same from home.
     same: Cells<bool>,
+    /// The same along the paths of routines.
+    inner: Inner,
+    /// Of each routine: that along its own path, where this is not.
+    within: Cells<Option<Arc<SchemaVersion>>>,
 }
+
+/// Versions along the paths that routines have of their own. Those that one leads to are kept with it, for all of them: so
+/// none keeps another alive.
+enum Inner {
+    /// The version that sessions begin at.
+    Keeps(Arc<Kept>),
+    /// One that is kept there.
+    Of(Weak<Kept>),
+}
+
+type Kept = Mutex<Vec<(SearchPath, Arc<SchemaVersion>)>>;
 
 impl Along {
     pub(super) fn new(base: u64, routines: usize) -> Along {
-        Along { base, home: None, others: Mutex::new(Vec::new()), same: Cells::new(routines) }
+        Along {
+            base,
+            home: None,
+            others: Mutex::new(Vec::new()),
+            same: Cells::new(routines),
+            inner: Inner::Keeps(Arc::default()),
+            within: Cells::new(routines),
+        }
     }
 }
 
@@ -68,6 +90,64 @@ impl SchemaVersion {
         made
     }
 
+    /// Where the names lead that a routine executes and calls, if it has a path of its own and that is not the one here.
+    pub(crate) fn within(&self, id: ProcedureId) -> Option<Arc<SchemaVersion>> {
+        let routine = self.catalog.procedures.get(id.index())?;
+        if self.catalog.behind(routine.id).settings.is_empty() {
+            return None;
+        }
+        match &self.along.inner {
+            Inner::Keeps(kept) => {
+                self.along.within.get(id.index())?.get_or_init(|| self.make_within(id, kept)).clone()
+            }
+            Inner::Of(kept) => self.make_within(id, &kept.upgrade().unwrap_or_default()),
+        }
+    }
+
+    fn make_within(&self, id: ProcedureId, kept: &Arc<Kept>) -> Option<Arc<SchemaVersion>> {
+        let path = self.catalog.own_path(self.catalog.procedure(id))?;
+        if path == *self.catalog.path() {
+            return None;
+        }
+        let mut all = kept.lock();
+        if let Some((_, found)) = all.iter().find(|(known, _)| *known == path) {
+            return Some(found.clone());
+        }
+        let catalog = Arc::new(self.catalog.along(&path));
+        let mut made = SchemaVersion::new(catalog, self.tables.clone(), self.sequences.clone());
+        made.frozen = self.frozen;
+        made.along.base = self.along.base;
+        made.along.inner = Inner::Of(Arc::downgrade(kept));
+        let made = Arc::new(made);
+        all.push((path, made.clone()));
+        Some(made)
+    }
+
+    /// Whether the routines that a routine calls are the same programs here as where the paths of its own and of others on
+    /// the way lead: so that nobody has to follow these who only reads programs.
+    pub(super) fn is_plain(&self, id: ProcedureId) -> bool {
+        let mut seen: BTreeSet<(u64, ProcedureId)> = BTreeSet::new();
+        let mut left: Vec<(Option<Arc<SchemaVersion>>, ProcedureId)> = vec![(None, id)];
+        while let Some((at, id)) = left.pop() {
+            let here = at.as_deref().unwrap_or(self);
+            if !seen.insert((here.version, id)) {
+                continue;
+            }
+            // One that cannot be lowered fails when it is called.
+            let Ok(program) = here.program(id) else { continue };
+            if here.version != self.version && self.program(id) != Ok(program) {
+                return false;
+            }
+            let within = here.within(id).or(at.clone());
+            program.body.visit(&mut |op| {
+                if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind {
+                    left.push((within.clone(), *procedure));
+                }
+            });
+        }
+        true
+    }
+
     /// Whether a routine, with all that it calls, means from home what it means here.
     pub(super) fn means_the_same(&self, id: ProcedureId) -> bool {
         let Some(home) = &self.along.home else { return true };
@@ -75,20 +155,28 @@ impl SchemaVersion {
         *cell.get_or_init(|| home.upgrade().is_some_and(|home| self.agrees(&home, id, &mut BTreeSet::new())))
     }
 
-    fn agrees(&self, home: &SchemaVersion, id: ProcedureId, seen: &mut BTreeSet<ProcedureId>) -> bool {
-        if !seen.insert(id) {
+    fn agrees(
+        &self,
+        home: &SchemaVersion,
+        id: ProcedureId,
+        seen: &mut BTreeSet<(u64, u64, ProcedureId)>,
+    ) -> bool {
+        if !seen.insert((self.version, home.version, id)) {
             return true;
         }
         let (Ok(here), Ok(there)) = (self.program(id), home.program(id)) else { return false };
         if here != there {
             return false;
         }
+        let (here_within, there_within) = (self.within(id), home.within(id));
+        let inside = here_within.as_deref().unwrap_or(self);
+        let inside_home = there_within.as_deref().unwrap_or(home);
         let mut agree = true;
         here.body.visit(&mut |op| {
             agree = agree
                 && match &op.kind {
                     OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
-                        self.agrees(home, *procedure, seen)
+                        inside.agrees(inside_home, *procedure, seen)
                     }
                     // What it will be nobody knows.
                     OpKind::Execute { .. } => false,

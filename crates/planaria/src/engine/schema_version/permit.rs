@@ -18,6 +18,7 @@ use planaria_exec::{Code, Source};
 use planaria_ir::{OpKind, Program};
 use planaria_sql::lower::{self, Lowered, ParamTypes};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// What was found out about rights in one catalog version.
 pub(crate) struct Permits {
@@ -71,20 +72,30 @@ impl SchemaVersion {
     }
 
     fn find_permits(&self, role: RoleId, id: ProcedureId) -> bool {
-        let mut all = vec![(role, id)];
+        type At = Option<Arc<SchemaVersion>>;
+        let mut all: Vec<(At, RoleId, ProcedureId)> = vec![(None, role, id)];
         let mut next = 0;
-        while let Some((caller, id)) = all.get(next).copied() {
+        while let Some((at, caller, id)) = all.get(next).cloned() {
             next += 1;
+            let here = at.as_deref().unwrap_or(self);
             let procedure = self.catalog.behind(id);
             let role = if procedure.security_definer { procedure.rights.owner } else { caller };
             // One that cannot be lowered fails when it is called.
-            let Ok(lowered) = self.lowered(id) else { continue };
+            let Ok(lowered) = here.lowered(id) else { continue };
+            let within = here.within(id).or(at.clone());
             if !lowered.requirements.iter().all(|r| self.catalog.permits(role, r)) {
                 return false;
             }
             for callee in callees(&lowered.program) {
-                if !all.contains(&(role, callee)) {
-                    all.push((role, callee));
+                let is_there = all.iter().any(|(at, known_role, known)| {
+                    let same = match (at, &within) {
+                        (Some(at), Some(within)) => Arc::ptr_eq(at, within),
+                        (at, within) => at.is_none() && within.is_none(),
+                    };
+                    same && (*known_role, *known) == (role, callee)
+                });
+                if !is_there {
+                    all.push((within.clone(), role, callee));
                 }
             }
         }
@@ -131,7 +142,9 @@ impl SchemaVersion {
         let cell = cell.ok_or_else(|| no_procedure(id))?;
         let make = || {
             let plain = self.routine(id)?;
-            let number = |r: &Requirement| self.number(r);
+            // It asks where its own path leads.
+            let within = self.within(id);
+            let number = |r: &Requirement| within.as_deref().unwrap_or(self).number(r);
             let procedure = self.catalog.procedure(id);
             let Lowered { program, .. } =
                 lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, Some(&number))?;

@@ -9,7 +9,7 @@
 //! All of it depends on nothing but the catalog version, so that replay has the plan the call was
 //! logged with.
 
-use super::SchemaVersion;
+use super::{Env, SchemaVersion};
 use planaria_analysis::logging::Logging;
 use planaria_analysis::{Cost, inline_except, regrow};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
@@ -139,12 +139,21 @@ impl SchemaVersion {
             return Err("It cannot be planned: what it keeps is not what its plan takes.".to_owned());
         }
         let forward = if keeps {
-            let code = self.compile(&cut.forward, Some(self.source(id))).map_err(broken)?;
+            let code = self.compile_forward(&cut.forward, id).map_err(broken)?;
             Some((code, cut.forward))
         } else {
             None
         };
         Ok(Planned { forward, plan, notes: cut.notes, cost })
+    }
+
+    /// The program that keeps values, which runs instead of the procedure.
+    fn compile_forward(&self, program: &Program, id: ProcedureId) -> Result<Code> {
+        planaria_ir::verify::verify(program, &self.env())?;
+        self.build(
+            program,
+            &Env { schema: self, source: Some(self.source(id)), routine: Some(id), guarded: false },
+        )
     }
 
     /// What a call of a program costs. A procedure that calls itself is counted once.

@@ -31,6 +31,12 @@ fn lower_routine(
     checking: bool,
     guard: Option<Guard<'_>>,
 ) -> Result<Lowered> {
+    if let Some(path) = catalog.own_path(procedure)
+        && path != *catalog.path()
+    {
+        let catalog = catalog.along(&path);
+        return needing(|needs| lower_once(&catalog, procedure, checking, guard, needs));
+    }
     needing(|needs| lower_once(catalog, procedure, checking, guard, needs))
 }
 

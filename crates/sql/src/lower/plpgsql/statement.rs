@@ -156,6 +156,10 @@ impl Body<'_, '_> {
                 self.l.emit_notify(channel, payload);
                 Ok(())
             }
+            StatementKind::Set { name, value, local } => {
+                self.l.at(statement.position);
+                self.l.emit_set(name, value.as_deref(), *local)
+            }
             _ => Err(Error::unsupported(
                 "schema changes and other statements of a session are not supported in PL/pgSQL",
                 "Run them outside of the procedure.",

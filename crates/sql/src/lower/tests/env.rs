@@ -238,6 +238,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         fires: None,
         fires_view: None,
         security_definer: false,
+        settings: Vec::new(),
         rights: Rights::default(),
         comment: None,
     };
