@@ -30,7 +30,7 @@ pub use oids::Oids;
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use schemas::{Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, temporary_schema};
-pub use triggers::{Firing, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
+pub use triggers::{Firing, Transition, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};

@@ -160,8 +160,10 @@ fn values_are_read_in_linear_work() {
             let (few, many) = (read(&db, way, ty, short), read(&db, way, ty, long));
             let what = format!("{ty} {:?}, way {way}", &short.chars().take(12).collect::<String>());
             // A text that is taken as it is, or whose mistake stands in front, is not looked through.
-            let taken = matches!(*ty, "text" | "name" | "refcursor" | "\"char\"" | "char(100000)" | "int2vector" | "json")
-                || ty.starts_with("varchar")
+            let taken = matches!(
+                *ty,
+                "text" | "name" | "refcursor" | "\"char\"" | "char(100000)" | "int2vector" | "json"
+            ) || ty.starts_with("varchar")
                 || ty.starts_with("reg");
             is_linear(&what, few, many, !(taken && matches!(way, 1 | 2)));
         }

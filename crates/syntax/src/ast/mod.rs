@@ -34,7 +34,7 @@ pub use rights::{
 };
 pub use routine::{CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns};
 pub use rows::*;
-pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
+pub use trigger::{CopyTriggers, CreateTrigger, Transition, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 pub use view::{AlterView, ViewOptions};
 pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
