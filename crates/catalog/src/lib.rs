@@ -32,7 +32,7 @@ pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };
-pub use triggers::{Firing, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
+pub use triggers::{Firing, Transition, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};

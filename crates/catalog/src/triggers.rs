@@ -101,6 +101,15 @@ pub struct Firing {
     pub routine: ProcedureId,
 }
 
+/// Which of the rows that a statement has changed a transition table has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transition {
+    /// As they are now.
+    New,
+    /// As they were.
+    Old,
+}
+
 /// A trigger of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Trigger {
@@ -122,6 +131,12 @@ pub struct Trigger {
     pub arguments: Vec<String>,
     /// CREATE CONSTRAINT TRIGGER, and when it was said to fire.
     pub constraint: Option<CheckTime>,
+    /// REFERENCING NEW TABLE: its name in the function's queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_table: Option<String>,
+    /// REFERENCING OLD TABLE
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_table: Option<String>,
     /// ENABLE, DISABLE
     #[serde(default)]
     pub enabled: TriggerEnabled,
@@ -134,6 +149,11 @@ impl Trigger {
     /// The routine of an event that fires it.
     pub fn routine(&self, event: TriggerEvent) -> Option<ProcedureId> {
         self.firings.iter().find(|f| f.event == event).map(|f| f.routine)
+    }
+    /// The names of its transition tables: of new rows, then of old ones.
+    pub fn transitions(&self) -> impl Iterator<Item = (Transition, &str)> {
+        let new = self.new_table.as_deref().map(|name| (Transition::New, name));
+        new.into_iter().chain(self.old_table.as_deref().map(|name| (Transition::Old, name)))
     }
 }
 
@@ -148,6 +168,15 @@ impl Table {
         self.triggers.iter().filter(move |t| {
             t.enabled.fires() && t.time == time && t.each_row == each_row && t.routine(event).is_some()
         })
+    }
+    /// The transition tables that triggers want which an event fires.
+    pub fn transitions(&self, event: TriggerEvent) -> impl Iterator<Item = Transition> {
+        let wanted = move |which| {
+            let levels = [true, false].into_iter();
+            let mut fired = levels.flat_map(move |each| self.fired(event, TriggerTime::After, each));
+            fired.any(|t| t.transitions().any(|(w, _)| w == which))
+        };
+        [Transition::New, Transition::Old].into_iter().filter(move |which| wanted(*which))
     }
     /// When triggers fire that are asked about a row: before it is changed, of a view in place of that.
     pub fn asks(&self) -> TriggerTime {

@@ -39,6 +39,14 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Stored(n), Type::Enum(of)) if of.label(n).is_some() => Ok(Slot::Int(n)),
         (ParamRef::Interval(i), Type::Interval) => Ok(Slot::Interval(i)),
         (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
+        (ParamRef::Array(items), Type::Record(fields)) if items.count() == fields.len() => {
+            let fields = fields.iter().enumerate();
+            let row: Vec<Slot> =
+                fields.map(|(i, (_, of))| bind(items.param(i), of, position, heap)).collect::<Result<_>>()?;
+            heap.array(&row)
+        }
+        // It was stored as one.
+        (ParamRef::Stored(_), Type::Rounded(..)) => bind(param, ty.plain(), position, heap),
         // As clocks of the session's time zone show it.
         (ParamRef::Text(t), Type::TimestampTz) => {
             let micros = parse_timestamptz(t, heap.shown_zone()).map_err(|e| at(e, position))?;

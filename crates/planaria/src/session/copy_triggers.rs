@@ -21,6 +21,10 @@ pub struct CopyTriggers {
     pub after_row: Option<Statement>,
     /// Once.
     pub after: Statement,
+    /// The rows that were stored are wanted.
+    pub rows: bool,
+    /// What fires behind them takes all of them as its last parameter, as an array.
+    pub transition: bool,
 }
 
 /// A row as the INSERT of a COPY answers with it.
@@ -49,7 +53,9 @@ impl SessionCore {
         }
         let mut insert = insert.clone();
         insert.copied = true;
-        if after_row {
+        let transition = table.transitions(TriggerEvent::Insert).next().is_some();
+        let rows = after_row || transition;
+        if rows {
             let position = copied.statement.position;
             let column = |name: &String| SelectItem {
                 expr: ast::Expr {
@@ -71,6 +77,6 @@ impl SessionCore {
         let after = fire(Which::After)?;
         let after_row = after_row.then(|| fire(Which::AfterRow)).transpose()?;
         let row = prepare(StatementKind::Insert(insert))?;
-        Ok(Some(CopyTriggers { before, row, after_row, after }))
+        Ok(Some(CopyTriggers { before, row, after_row, after, rows, transition }))
     }
 }

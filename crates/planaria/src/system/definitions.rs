@@ -346,6 +346,15 @@ pub(super) fn trigger(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<Strin
         Some(CheckTime::Deferrable) => text.push_str("DEFERRABLE INITIALLY IMMEDIATE "),
         Some(CheckTime::Deferred) => text.push_str("DEFERRABLE INITIALLY DEFERRED "),
     }
+    let (old, new) = (&trigger.old_table, &trigger.new_table);
+    if old.is_some() || new.is_some() {
+        text.push_str("REFERENCING ");
+    }
+    for (word, name) in [("OLD", old), ("NEW", new)] {
+        if let Some(name) = name {
+            let _ = write!(text, "{word} TABLE AS {} ", quote_ident(name));
+        }
+    }
     text.push_str(if trigger.each_row { "FOR EACH ROW " } else { "FOR EACH STATEMENT " });
     if let Some(condition) = &trigger.condition {
         let _ = write!(text, "WHEN ({}) ", shown_expression(catalog, condition));

@@ -76,6 +76,8 @@ pub(super) fn triggers(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("tgnargs", trigger.arguments.len())
                     .set("tgattr", trigger.columns.iter().map(|c| number(*c)).collect::<Vec<i16>>())
                     .set("tgargs", arguments(trigger))
+                    .set("tgoldtable", trigger.old_table.clone())
+                    .set("tgnewtable", trigger.new_table.clone())
                     .set(
                         "tgqual",
                         trigger

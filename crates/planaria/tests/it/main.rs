@@ -73,6 +73,7 @@ mod snapshots;
 mod system;
 mod table_locks;
 mod time_limits;
+mod transition_tables;
 mod trigger_calls;
 mod view_changes;
 mod with_changes;

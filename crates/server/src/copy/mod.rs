@@ -22,7 +22,7 @@ use planaria::serving::{
 };
 use planaria::serving::{CopyFormat, CopyHeader, CopyOptions, RowRef, RowSink};
 use planaria::{Column, Session};
-use planaria::{Error, Result, SqlState, Statement, Type};
+use planaria::{Datum, Error, Result, SqlState, Statement, Type};
 use planaria_base::watch;
 use std::time::Instant;
 
@@ -477,9 +477,9 @@ impl Backend {
             let worked = copy.work(last, &mut |_, fields| {
                 session.check_cancelled()?;
                 stored.before = stored.rows.len();
-                told(session, reply, |session| match &triggers.after_row {
-                    Some(_) => session.start(&triggers.row, fields, &mut stored),
-                    None => session.start(&triggers.row, fields, &mut Nothing),
+                told(session, reply, |session| match triggers.rows {
+                    true => session.start(&triggers.row, fields, &mut stored),
+                    false => session.start(&triggers.row, fields, &mut Nothing),
                 })
             });
             copy.stored = stored.rows;
@@ -487,12 +487,18 @@ impl Backend {
             if !last {
                 return Ok(());
             }
-            for row in std::mem::take(&mut copy.stored) {
+            let stored = std::mem::take(&mut copy.stored);
+            let all: Option<Datum> = triggers
+                .transition
+                .then(|| Datum::Array(stored.iter().map(|row| Datum::Array(row.clone())).collect()));
+            for mut row in stored {
                 session.check_cancelled()?;
                 let Some(after_row) = &triggers.after_row else { break };
+                row.extend(all.clone());
                 told(session, reply, |session| session.start(after_row, &row, &mut Nothing))?;
             }
-            told(session, reply, |session| session.start(&triggers.after, &(), &mut Nothing)).map(|_| ())
+            let all: CopiedRow = all.into_iter().collect();
+            told(session, reply, |session| session.start(&triggers.after, &all, &mut Nothing)).map(|_| ())
         })
     }
 }

@@ -591,6 +591,42 @@ fn errors_point_at_what_is_wrong() {
 }
 
 #[test]
+fn copy_has_transition_tables_of_all_its_rows() {
+    let running = Running::start();
+    let mut client = running.client();
+    for sql in [
+        "CREATE TABLE c (id int PRIMARY KEY, v text, at timestamp(3), tags text[], i interval)",
+        "CREATE TABLE seen (n serial, what text)",
+        "CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF NEW.v = 'skip' THEN RETURN NULL; END IF; NEW.v := NEW.v || '!'; RETURN NEW; END $$",
+        "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             INSERT INTO seen (what) SELECT tg_level || ' ' || (rows_now.*)::text FROM rows_now ORDER BY id; RETURN NULL; END $$",
+        "CREATE TRIGGER a BEFORE INSERT ON c FOR EACH ROW EXECUTE FUNCTION mark()",
+        "CREATE TRIGGER b AFTER INSERT ON c REFERENCING NEW TABLE AS rows_now EXECUTE FUNCTION tell()",
+    ] {
+        assert!(client.query(sql).iter().all(|answer| !answer.starts_with("E:")), "{sql}");
+    }
+    let mut copy = |client: &mut Client, lines: &[u8]| {
+        client.message(
+            'Q',
+            b"COPY c FROM STDIN; SELECT what FROM seen ORDER BY n; DELETE FROM seen; DELETE FROM c\0",
+        );
+        client.message('d', lines).message('c', b"");
+        let answers = client.ask().into_iter().filter(|a| a.starts_with("D:"));
+        answers.collect::<Vec<String>>()
+    };
+    let lines =
+        b"1\tone\t2026-01-02 03:04:05.6789\t{a,NULL}\t1 day\n2\tskip\t\\N\t\\N\t\\N\n3\t\\N\t\\N\t{}\t\\N\n";
+    let (one, three) = ("(1,one!,\"2026-01-02 03:04:05.679\",\"{a,NULL}\",\"1 day\")", "(3,,,{},)");
+    assert_eq!(copy(&mut client, lines), [format!("D:STATEMENT {one}"), format!("D:STATEMENT {three}")]);
+    assert_eq!(copy(&mut client, b""), Vec::<String>::new());
+    let sql = "CREATE TRIGGER c AFTER INSERT ON c REFERENCING NEW TABLE AS rows_now FOR EACH ROW WHEN (new.id > 1) EXECUTE FUNCTION tell()";
+    assert!(client.query(sql).iter().all(|answer| !answer.starts_with("E:")), "{sql}");
+    let all = ["ROW", "STATEMENT"].map(|level| [format!("D:{level} {one}"), format!("D:{level} {three}")]);
+    assert_eq!(copy(&mut client, lines), all.concat());
+}
+
+#[test]
 fn copy_fires_triggers_around_its_rows() {
     let running = Running::start();
     let mut client = running.client();

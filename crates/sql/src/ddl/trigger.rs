@@ -23,6 +23,7 @@ impl Change {
         let on = TriggersOf::of(&table);
         self.require(&Requirement::new(on.object(), Privileges::TRIGGER))?;
         refuse_missing(create)?;
+        let transitions = transitions(create)?;
         if let Some((expr, _)) = &create.condition {
             lowering::restrict(expr, lowering::Place::TriggerCondition)?;
             check_trigger_condition(&self.catalog.ready(), &table, create)?;
@@ -83,6 +84,8 @@ impl Change {
             condition: condition.transpose()?,
             arguments: create.arguments.clone(),
             constraint: create.constraint,
+            new_table: transitions.0,
+            old_table: transitions.1,
             enabled: TriggerEnabled::default(),
             comment: old.and_then(|old| old.comment.clone()),
         };
@@ -120,6 +123,9 @@ impl Change {
         }
         if let Some(view) = self.catalog.view(local) {
             let message = format!("\"{}\" is a view", view.name);
+            if create.transitions.iter().all(|t| t.table) && !create.transitions.is_empty() {
+                return wrong(message, "Triggers on views cannot have transition tables.");
+            }
             if create.timing != TriggerTiming::InsteadOf && create.each_row {
                 return wrong(message, "Views cannot have row-level BEFORE or AFTER triggers.");
             }
@@ -403,6 +409,48 @@ impl TriggersOf {
     }
 }
 
+/// The names of the transition tables: NEW TABLE, OLD TABLE.
+fn transitions(create: &CreateTrigger) -> Result<(Option<String>, Option<String>)> {
+    let (mut new, mut old) = (None, None);
+    let invalid = |message: &str| Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+    let unsupported = |message: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    let fired = |events: [TriggerEvent; 2]| events.iter().any(|e| create.events.contains(e));
+    for transition in &create.transitions {
+        if !transition.table {
+            return unsupported("ROW variable naming in the REFERENCING clause is not supported")
+                .map_err(|e| e.with_hint("Use OLD TABLE or NEW TABLE for naming transition tables."));
+        }
+        if create.timing != TriggerTiming::After {
+            return invalid("transition table name can only be specified for an AFTER trigger");
+        }
+        if create.events.contains(&TriggerEvent::Truncate) {
+            return unsupported("TRUNCATE triggers with transition tables are not supported");
+        }
+        if create.events.len() != 1 {
+            return unsupported(
+                "transition tables cannot be specified for triggers with more than one event",
+            );
+        }
+        if !create.columns.is_empty() {
+            return unsupported("transition tables cannot be specified for triggers with column lists");
+        }
+        let (name, word, may, other) = match transition.new {
+            true => (&mut new, "NEW", fired([TriggerEvent::Insert, TriggerEvent::Update]), "an INSERT"),
+            false => (&mut old, "OLD", fired([TriggerEvent::Delete, TriggerEvent::Update]), "a DELETE"),
+        };
+        if !may {
+            return invalid(&format!("{word} TABLE can only be specified for {other} or UPDATE trigger"));
+        }
+        if name.replace(transition.name.clone()).is_some() {
+            return invalid(&format!("{word} TABLE cannot be specified multiple times"));
+        }
+    }
+    if new.is_some() && new == old {
+        return invalid("OLD TABLE name and NEW TABLE name cannot be the same");
+    }
+    Ok((new, old))
+}
+
 /// What is wrong with a trigger whatever its table is, or is not there yet.
 fn refuse_missing(create: &CreateTrigger) -> Result<()> {
     let unsupported = |message: &str| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
@@ -422,14 +470,6 @@ fn refuse_missing(create: &CreateTrigger) -> Result<()> {
         if !refused.is_empty() {
             return Err(unsupported(refused));
         }
-    }
-    if let Some(position) = create.transition_tables {
-        if create.timing != TriggerTiming::After {
-            let message = "transition table name can only be specified for an AFTER trigger";
-            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
-        }
-        let what = "transition tables (REFERENCING) are not supported";
-        return Err(Error::unsupported(what, "A trigger FOR EACH ROW has OLD and NEW.").at(position));
     }
     if create.constraint == Some(CheckTime::Deferred) {
         let what = "a constraint trigger that is INITIALLY DEFERRED is not supported";

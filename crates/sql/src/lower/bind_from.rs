@@ -117,7 +117,7 @@ impl Lowerer<'_> {
         let renamed = alias.map_or(&[][..], |a| &a.columns[..]);
         let position = name.position;
         if name.parts.len() == 1
-            && let Some(index) = level.cte(&table)
+            && let Some(index) = level.cte(&table).or_else(|| self.transition(&table))
         {
             let cte = &self.ctes[index];
             if cte.query.is_none() && cte.columns.is_empty() {

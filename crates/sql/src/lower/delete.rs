@@ -6,6 +6,7 @@ use super::bound::{Bound, Item};
 use super::instead::InsteadOf;
 use super::names::Names;
 use super::referential::Waiting;
+use super::trigger::Own;
 use super::update::once_each;
 use super::{Lowerer, Scope, Sink};
 use planaria_base::Result;
@@ -82,9 +83,10 @@ impl Lowerer<'_> {
         let depth = self.plan_depth;
         self.plan_depth += 1;
         let count = self.counter();
-        self.fire_statement(table, TriggerEvent::Delete, &[], TriggerTime::Before)?;
+        self.fire_statement(table, TriggerEvent::Delete, &[], TriggerTime::Before, &[])?;
         let before = std::mem::replace(&mut self.single_row, plan.single);
         let mut waiting = Waiting::default();
+        waiting.own.push(Own { table: table.id, event: TriggerEvent::Delete, named: Vec::new() });
         let mut apply = |l: &mut Lowerer<'_>| {
             l.remove_row(table, target, &mut waiting, &mut |l| {
                 l.count_row(count, plan.single);
@@ -125,7 +127,6 @@ impl Lowerer<'_> {
             self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
         }
         self.end_statement(waiting)?;
-        self.fire_statement(table, TriggerEvent::Delete, &[], TriggerTime::After)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();

@@ -34,6 +34,7 @@ pub(super) fn refuse_current_of(condition: &planaria_syntax::ast::Expr) -> Resul
 impl<'c> Lowerer<'c> {
     /// What a statement changes.
     pub(super) fn target(&mut self, name: &Name, verb: &str) -> Result<Target<'c>> {
+        self.refuse_transition(name)?;
         if let Some(system) = super::system::named(name) {
             let verb = match verb {
                 "insert" => "insert into",

@@ -13,7 +13,7 @@ use super::constraint::Values;
 use super::dml::{Returning, mismatch};
 use super::names::{Names, Source};
 use super::referential::Waiting;
-use super::trigger::ChangedRow;
+use super::trigger::{ChangedRow, Own};
 use super::types::CastContext;
 use super::updatable::{Target, ViewCheck};
 use super::update::Multiple;
@@ -149,14 +149,18 @@ impl Lowerer<'_> {
             .as_ref()
             .and_then(|c| c.update.as_ref().map(|u| u.set.iter().map(|(column, _)| *column).collect()));
         if !insert.copied {
-            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::Before)?;
+            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::Before, &[])?;
         }
         if let Some(named) = &updated {
-            self.fire_statement(table, TriggerEvent::Update, named, TriggerTime::Before)?;
+            self.fire_statement(table, TriggerEvent::Update, named, TriggerTime::Before, &[])?;
         }
         let before = std::mem::replace(&mut self.single_row, single);
         let mut waiting = Waiting::default();
         waiting.copied = insert.copied;
+        waiting.own.extend(updated.map(|named| Own { table: table.id, event: TriggerEvent::Update, named }));
+        if !insert.copied && target.instead().is_none() {
+            waiting.own.push(Own { table: table.id, event: TriggerEvent::Insert, named: Vec::new() });
+        }
         let mut seen = None;
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
             let row =
@@ -218,11 +222,8 @@ impl Lowerer<'_> {
             }
         }
         self.end_statement(waiting)?;
-        if let Some(named) = &updated {
-            self.fire_statement(table, TriggerEvent::Update, named, TriggerTime::After)?;
-        }
-        if !insert.copied {
-            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::After)?;
+        if target.instead().is_some() {
+            self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::After, &[])?;
         }
         self.single_row = before;
         self.plan_depth = depth;

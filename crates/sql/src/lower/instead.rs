@@ -146,7 +146,7 @@ impl Lowerer<'_> {
         self.plan_depth += 1;
         let count = self.counter();
         let named: Vec<usize> = set.iter().map(|(c, _)| *c).collect();
-        self.fire_statement(row, s.event, &named, TriggerTime::Before)?;
+        self.fire_statement(row, s.event, &named, TriggerTime::Before, &[])?;
         let before = std::mem::replace(&mut self.single_row, false);
         let carried = self.carried(&others);
         let types: Vec<Type> = row.columns.iter().map(|c| c.ty.clone()).collect();
@@ -189,7 +189,7 @@ impl Lowerer<'_> {
             })
         })?;
         self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
-        self.fire_statement(row, s.event, &named, TriggerTime::After)?;
+        self.fire_statement(row, s.event, &named, TriggerTime::After, &[])?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();

@@ -15,6 +15,7 @@ use super::insert::{Proposed, Rows};
 use super::names::Names;
 use super::plan::{JoinPlan, Source, is_single};
 use super::referential::Waiting;
+use super::trigger::Own;
 use super::updatable::Target;
 use super::update::Multiple;
 use super::{Lowerer, Scope, Typed};
@@ -165,12 +166,16 @@ impl Lowerer<'_> {
         let depth = self.plan_depth;
         self.plan_depth += 1;
         let count = self.counter();
-        self.fire_merge(table, &whens, TriggerTime::Before)?;
+        let own = may_do(table, &whens);
+        for Own { event, named, .. } in own.iter().rev() {
+            self.fire_statement(table, *event, named, TriggerTime::Before, &[])?;
+        }
         let before = std::mem::replace(&mut self.single_row, single);
         let seen = if single { None } else { Some(self.changed_keys(table)?) };
         let shadow = self.shadow_rel(table, &alias);
         let merging = Merging { table, target, shadow, whens: &whens, single, count, seen };
         let mut waiting = Waiting::default();
+        waiting.own = own;
         if single {
             self.emit_plan(&plan, &mut |l| l.merge_row(&merging, &mut waiting))?;
         } else {
@@ -178,7 +183,6 @@ impl Lowerer<'_> {
             self.merge_rows(&merging, &plan, &rels, early, &mut waiting)?;
         }
         self.end_statement(waiting)?;
-        self.fire_merge(table, &whens, TriggerTime::After)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();
@@ -543,22 +547,15 @@ impl Lowerer<'_> {
             self.emit(OpKind::MapPut { coll, keys, values: Vec::new() });
         }
     }
+}
 
-    /// Calls the routines of the statement triggers of all that may be done, whether or not it is.
-    fn fire_merge(&mut self, table: &Table, whens: &[When], time: TriggerTime) -> Result<()> {
-        let mut events = [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete];
-        if time == TriggerTime::After {
-            events.reverse();
-        }
-        let named = updated(whens);
-        for event in events {
-            if whens.iter().any(|when| when.action.event() == Some(event)) {
-                let named: &[usize] = if event == TriggerEvent::Update { &named } else { &[] };
-                self.fire_statement(table, event, named, time)?;
-            }
-        }
-        Ok(())
-    }
+/// All that may be done, whether or not it is: its statement triggers fire, in the order of those AFTER.
+fn may_do(table: &Table, whens: &[When]) -> Vec<Own> {
+    let named = updated(whens);
+    let events = [TriggerEvent::Delete, TriggerEvent::Update, TriggerEvent::Insert].into_iter();
+    let done = events.filter(|event| whens.iter().any(|when| when.action.event() == Some(*event)));
+    let of = |event| if event == TriggerEvent::Update { named.clone() } else { Vec::new() };
+    done.map(|event| Own { table: table.id, event, named: of(event) }).collect()
 }
 
 /// The columns that any UPDATE sets.

@@ -74,6 +74,7 @@ mod stored;
 pub(crate) mod system;
 mod templates;
 mod tracks;
+mod transition;
 mod trigger;
 mod truncate;
 mod types;
@@ -110,8 +111,8 @@ use bind_call::Collector;
 use bind_query::BoundCte;
 use bound::{Bound, BoundKind, BoundQuery, Rel, RelId};
 use names::Names;
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type, TypeId, limits, stack};
-use planaria_catalog::Catalog;
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type, TypeId, limits, stack};
+use planaria_catalog::{Catalog, TriggerEvent};
 use planaria_ir::{Block, Label, Op, OpId, OpKind, Output, Program, ProgramKind, Reg};
 use planaria_syntax::ast;
 use planaria_syntax::ast::plpgsql::VariableConflict;
@@ -143,6 +144,10 @@ pub struct Lowerer<'c> {
     cte_reads: Vec<usize>,
     /// Parts of a WITH clause with changes that the rest of the statement is to know.
     given: Vec<(String, usize)>,
+    /// Transition tables of the trigger whose routine this is, as CTEs.
+    transitions: Vec<(String, usize)>,
+    /// What transition tables were kept of, statement by statement.
+    kept: Vec<(TableId, TriggerEvent)>,
     /// Views being expanded, outer before inner.
     expanding: Vec<String>,
     /// Views of the outermost query being bound: how often each was referred to, and the CTE that it became.
@@ -225,6 +230,8 @@ impl<'c> Lowerer<'c> {
             ctes: Vec::new(),
             cte_reads: Vec::new(),
             given: Vec::new(),
+            transitions: Vec::new(),
+            kept: Vec::new(),
             expanding: Vec::new(),
             views: None,
             working: Vec::new(),

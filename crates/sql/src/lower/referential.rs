@@ -15,7 +15,8 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, Item, RelId};
 use super::constraint::{Values, foreign_fields};
-use super::trigger::{ChangedRow, Fired, Followed, seen_by_triggers};
+use super::transition::Made;
+use super::trigger::{ChangedRow, Fired, Followed, Own, seen_by_triggers};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table, TriggerEvent};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, ReadMode, Reg, RegKind};
@@ -40,6 +41,10 @@ pub(super) struct Waiting {
     pub(super) fired: Vec<Fired>,
     /// Statement triggers of tables that keys change.
     pub(super) followed: Vec<Followed>,
+    /// Transition tables.
+    pub(super) made: Vec<Made>,
+    /// The statement triggers that fire for the statement itself.
+    pub(super) own: Vec<Own>,
 }
 
 impl Waiting {
@@ -514,8 +519,9 @@ impl Lowerer<'_> {
         for Check { child, key, list } in &waiting.checks {
             self.check_list(*child, key, *list, followed)?;
         }
-        self.fire_after_rows(&waiting.fired, &waiting.followed)?;
+        self.fire_after(&waiting)?;
         self.single_row = single;
+        self.kept.extend(waiting.made.iter().map(Made::of));
         Ok(())
     }
 

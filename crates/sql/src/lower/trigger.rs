@@ -13,7 +13,7 @@
 //! to the analysis.
 //!
 //! AFTER ROW triggers see all that the statement has changed, so rows wait in a queue, one for each table, with what
-//! their WHEN conditions said. *Sites* are the places where a program puts rows in: each is about one event and one list
+//! their WHEN conditions said. *Transition tables* are kept beside it, if triggers want them ([`super::transition`]). *Sites* are the places where a program puts rows in: each is about one event and one list
 //! of changed columns, from which it is known which triggers fire. A statement that changes one row at most has no queue.
 
 use super::bound::{Bound, BoundKind, RelId};
@@ -21,6 +21,7 @@ use super::constraint::Values;
 use super::names::Names;
 use super::plpgsql::{Assigned, assigned, may_write};
 use super::referential::Waiting;
+use super::transition::Made;
 use super::{Lowerer, Scope};
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
@@ -31,12 +32,13 @@ use planaria_syntax::ast::{CreateTrigger, Expr, ExprKind};
 
 /// Types of what a trigger's routine takes, and of what it answers with.
 pub(super) fn shape(table: &Table, trigger: &Trigger, event: TriggerEvent) -> (Vec<Type>, Vec<Type>) {
+    let tables = trigger.transitions().map(|_| super::transition::rows_type(table));
     if !trigger.each_row {
-        return (Vec::new(), Vec::new());
+        return (tables.collect(), Vec::new());
     }
     let row = || table.visible().map(|(_, c)| value_type(&c.ty));
     let rows = usize::from(event.has_new()) + usize::from(event.has_old());
-    let inputs = (0..rows).flat_map(|_| row()).collect();
+    let inputs = (0..rows).flat_map(|_| row()).chain(tables).collect();
     let mut outputs = Vec::new();
     if trigger.time != TriggerTime::After {
         outputs.push(Type::Bool);
@@ -53,7 +55,7 @@ pub(super) fn routine_shape(catalog: &Catalog, routine: &Procedure) -> Option<(V
 }
 
 /// However an interval is kept, it is one to a trigger.
-fn value_type(ty: &Type) -> Type {
+pub(super) fn value_type(ty: &Type) -> Type {
     if *ty == Type::OldInterval { Type::Interval } else { ty.clone() }
 }
 
@@ -83,6 +85,14 @@ pub(super) struct ChangedRow<'v> {
     pub named: &'v [usize],
     pub old: &'v Values,
     pub new: &'v Values,
+}
+
+/// What a statement does to its own table: its statement triggers.
+pub(super) struct Own {
+    pub table: TableId,
+    pub event: TriggerEvent,
+    /// The columns that an UPDATE names.
+    pub named: Vec<usize>,
 }
 
 /// AFTER STATEMENT triggers of tables that keys have changed rows of; true where they have.
@@ -119,6 +129,7 @@ impl Lowerer<'_> {
     /// Whether triggers look at rows that are changed so: then all their columns are needed.
     pub(super) fn fires_at_rows(&self, table: &Table, event: TriggerEvent, named: &[usize]) -> bool {
         self.fires_before(table, event, named)
+            || table.transitions(event).next().is_some()
             || !self.fired(table, event, named, TriggerTime::After, true).is_empty()
     }
 
@@ -152,6 +163,7 @@ impl Lowerer<'_> {
         trigger: &Trigger,
         event: TriggerEvent,
         rows: &[&Values],
+        made: &[Made],
         outs: Vec<Reg>,
     ) -> Result<()> {
         let routine = trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
@@ -164,6 +176,9 @@ impl Lowerer<'_> {
                     None => self.constant(Datum::Null, ty),
                 });
             }
+        }
+        for (which, _) in trigger.transitions() {
+            args.push(self.transition_rows(table, event, which, made));
         }
         self.note(&format!("Trigger {}", trigger.name));
         self.emit(OpKind::Call { procedure: routine, args, outs });
@@ -271,7 +286,7 @@ impl Lowerer<'_> {
                 (true, false) => vec![new],
                 _ => vec![row.old],
             };
-            l.call_trigger(table, trigger, row.event, &rows, outs)
+            l.call_trigger(table, trigger, row.event, &rows, &[], outs)
         };
         match condition {
             None => call(self)?,
@@ -331,19 +346,17 @@ impl Lowerer<'_> {
         row: &ChangedRow<'_>,
         waiting: &mut Waiting,
     ) -> Result<()> {
+        if !waiting.copied || waiting.by_key {
+            self.keep_transition(table, row, &mut waiting.made)?;
+        }
         let triggers = self.fired(table, row.event, row.named, TriggerTime::After, true);
         if triggers.is_empty() || waiting.copied && !waiting.by_key {
             return Ok(());
         }
-        let mut conditions = Vec::new();
-        for trigger in &triggers {
-            let condition = self.trigger_condition(table, trigger, row.event, row.old, row.new)?;
-            conditions.extend(condition.map(|reg| (trigger.name.clone(), reg)));
-        }
         if waiting.at_once(self.single_row) {
-            let (old, new) = (row.old, row.new);
-            return self.call_after(table, row.event, &triggers, &conditions, old, new);
+            return self.fire_after_row(table, row, &triggers, &waiting.made);
         }
+        let conditions = self.trigger_conditions(table, row, &triggers)?;
         let site = Site { event: row.event, named: row.named.to_vec() };
         let at = self.after_queue(table, row.event, waiting);
         let queue = &mut waiting.fired[at];
@@ -381,6 +394,44 @@ impl Lowerer<'_> {
         })
     }
 
+    /// What the WHEN conditions of triggers say of a row, by the names of the triggers.
+    fn trigger_conditions(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        triggers: &[Trigger],
+    ) -> Result<Vec<(String, Reg)>> {
+        let mut conditions = Vec::new();
+        for trigger in triggers {
+            let condition = self.trigger_condition(table, trigger, row.event, row.old, row.new)?;
+            conditions.extend(condition.map(|reg| (trigger.name.clone(), reg)));
+        }
+        Ok(conditions)
+    }
+
+    /// AFTER ROW triggers, here.
+    fn fire_after_row(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        triggers: &[Trigger],
+        made: &[Made],
+    ) -> Result<()> {
+        let conditions = self.trigger_conditions(table, row, triggers)?;
+        self.call_after(table, row.event, triggers, &conditions, row.old, row.new, made)
+    }
+
+    /// The same for a row of a COPY, which is there.
+    pub(super) fn fire_after_copied(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        made: &[Made],
+    ) -> Result<()> {
+        let triggers = self.fired(table, row.event, row.named, TriggerTime::After, true);
+        self.fire_after_row(table, row, &triggers, made)
+    }
+
     /// The queue of a table's AFTER ROW triggers: the site, NEW, OLD, what conditions said.
     fn after_queue(&mut self, table: &Table, event: TriggerEvent, waiting: &mut Waiting) -> usize {
         let by_key = waiting.by_key.then_some(event);
@@ -399,6 +450,7 @@ impl Lowerer<'_> {
     }
 
     /// Calls the routines of AFTER ROW triggers for a row.
+    #[allow(clippy::too_many_arguments)]
     fn call_after(
         &mut self,
         table: &Table,
@@ -407,6 +459,7 @@ impl Lowerer<'_> {
         conditions: &[(String, Reg)],
         old: &Values,
         new: &Values,
+        made: &[Made],
     ) -> Result<()> {
         let rows: Vec<&Values> = match (event.has_new(), event.has_old()) {
             (true, true) => vec![new, old],
@@ -414,7 +467,7 @@ impl Lowerer<'_> {
             _ => vec![old],
         };
         for trigger in triggers {
-            let call = |l: &mut Self| l.call_trigger(table, trigger, event, &rows, Vec::new());
+            let call = |l: &mut Self| l.call_trigger(table, trigger, event, &rows, made, Vec::new());
             match conditions.iter().find(|(name, _)| *name == trigger.name) {
                 Some((_, holds)) => self.when(*holds, call)?,
                 None => call(self)?,
@@ -423,9 +476,25 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Calls the routines of all AFTER ROW triggers whose rows wait, and of the AFTER STATEMENT triggers of tables that
-    /// keys have changed rows of.
-    pub(super) fn fire_after_rows(&mut self, fired: &[Fired], followed: &[Followed]) -> Result<()> {
+    /// Calls the routines of all AFTER triggers: of the rows that the statement has changed, its own, then of the rows that
+    /// keys have changed and of those tables. Where a key has changed the statement's own table, that is one statement.
+    pub(super) fn fire_after(&mut self, waiting: &Waiting) -> Result<()> {
+        let Waiting { fired, followed, made, own, .. } = waiting;
+        let (by_key, rows): (Vec<&Fired>, Vec<&Fired>) = fired.iter().partition(|f| f.by_key.is_some());
+        self.fire_after_rows(&rows, waiting)?;
+        for Own { table, event, named } in own {
+            if !followed.iter().any(|f| f.table == *table && f.event == *event) {
+                let table = self.catalog.table_by_id(*table);
+                self.fire_statement(table, *event, named, TriggerTime::After, made)?;
+            }
+        }
+        self.fire_after_rows(&by_key, waiting)?;
+        let queued = |f: &&Followed| by_key.iter().any(|q| q.table == f.table && q.by_key == Some(f.event));
+        followed.iter().filter(|f| !queued(f)).try_for_each(|f| self.fire_followed(f, waiting))
+    }
+
+    fn fire_after_rows(&mut self, fired: &[&Fired], waiting: &Waiting) -> Result<()> {
+        let Waiting { followed, made, .. } = waiting;
         for queue in fired {
             let table = self.catalog.table_by_id(queue.table);
             let site = self.temp(Type::Int4);
@@ -447,7 +516,8 @@ impl Lowerer<'_> {
             let body = self.block(|l| {
                 for (number, Site { event, named }) in queue.sites.iter().enumerate() {
                     let triggers = l.fired(table, *event, named, TriggerTime::After, true);
-                    let call = |l: &mut Self| l.call_after(table, *event, &triggers, &flags, &old, &new);
+                    let call =
+                        |l: &mut Self| l.call_after(table, *event, &triggers, &flags, &old, &new, made);
                     if queue.sites.len() == 1 {
                         call(l)?;
                         continue;
@@ -460,23 +530,23 @@ impl Lowerer<'_> {
             })?;
             self.emit(OpKind::ForEach { coll: queue.list, columns, entry: None, label, body });
             let behind = |f: &&Followed| f.table == queue.table && Some(f.event) == queue.by_key;
-            followed.iter().filter(behind).try_for_each(|f| self.fire_followed(f))?;
+            followed.iter().filter(behind).try_for_each(|f| self.fire_followed(f, waiting))?;
         }
-        let queued = |f: &&Followed| fired.iter().any(|q| q.table == f.table && q.by_key == Some(f.event));
-        followed.iter().filter(|f| !queued(f)).try_for_each(|f| self.fire_followed(f))
+        Ok(())
     }
 
-    /// Calls the routines of a table's statement triggers.
+    /// Calls the routines of a table's statement triggers; `made`: what the statement has kept for them.
     pub(super) fn fire_statement(
         &mut self,
         table: &Table,
         event: TriggerEvent,
         named: &[usize],
         time: TriggerTime,
+        made: &[Made],
     ) -> Result<()> {
         let none: Values = Vec::new();
         for trigger in self.fired(table, event, named, time, false) {
-            let call = |l: &mut Self| l.call_trigger(table, &trigger, event, &[], Vec::new());
+            let call = |l: &mut Self| l.call_trigger(table, &trigger, event, &[], made, Vec::new());
             match self.trigger_condition(table, &trigger, event, &none, &none)? {
                 Some(condition) => self.when(condition, call)?,
                 None => call(self)?,
@@ -500,7 +570,8 @@ impl Lowerer<'_> {
         if !any {
             return Ok(());
         }
-        let known = |f: &&Followed| f.table == table.id && f.event == event && f.named == named;
+        let own = waiting.own.iter().any(|o| o.table == table.id && o.event == event);
+        let known = |f: &&Followed| f.table == table.id && f.event == event && (own || f.named == named);
         let acted = match waiting.followed.iter().find(known) {
             Some(followed) => followed.acted,
             None => {
@@ -514,17 +585,24 @@ impl Lowerer<'_> {
                 acted
             }
         };
+        if own {
+            return Ok(());
+        }
         self.unless(acted, |l| {
             let yes = l.truth(true);
             l.copy(acted, yes);
-            l.fire_statement(table, event, named, TriggerTime::Before)
+            l.fire_statement(table, event, named, TriggerTime::Before, &[])
         })
     }
 
-    fn fire_followed(&mut self, followed: &Followed) -> Result<()> {
+    fn fire_followed(&mut self, followed: &Followed, waiting: &Waiting) -> Result<()> {
         let Followed { table, event, named, acted } = followed;
-        let table = self.catalog.table_by_id(*table);
-        self.when(*acted, |l| l.fire_statement(table, *event, named, TriggerTime::After))
+        let own = waiting.own.iter().find(|o| o.table == *table && o.event == *event);
+        let (table, made) = (self.catalog.table_by_id(*table), &waiting.made);
+        if let Some(own) = own {
+            return self.fire_statement(table, *event, &own.named, TriggerTime::After, made);
+        }
+        self.when(*acted, |l| l.fire_statement(table, *event, named, TriggerTime::After, made))
     }
 }
 

@@ -50,7 +50,7 @@ impl<'c> Lowerer<'c> {
         let tables = self.truncated(names, cascade)?;
         self.push_frame();
         for table in &tables {
-            self.fire_statement(table, TriggerEvent::Truncate, &[], TriggerTime::Before)?;
+            self.fire_statement(table, TriggerEvent::Truncate, &[], TriggerTime::Before, &[])?;
         }
         for table in &tables {
             let rel = self.table_rel(table.id, &table.name);
@@ -72,7 +72,7 @@ impl<'c> Lowerer<'c> {
             }
         }
         for table in &tables {
-            self.fire_statement(table, TriggerEvent::Truncate, &[], TriggerTime::After)?;
+            self.fire_statement(table, TriggerEvent::Truncate, &[], TriggerTime::After, &[])?;
         }
         self.pop_frame();
         Ok(())
@@ -94,10 +94,12 @@ impl<'c> Lowerer<'c> {
                 }
                 let row = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &new };
                 self.single_row = true;
-                return self.after_row(table, &row, &mut Default::default());
+                let made = self.copied_rows(table);
+                return self.fire_after_copied(table, &row, &made);
             }
         };
-        self.fire_statement(table, TriggerEvent::Insert, &[], time)
+        let made = if time == TriggerTime::After { self.copied_rows(table) } else { Vec::new() };
+        self.fire_statement(table, TriggerEvent::Insert, &[], time, &made)
     }
 
     /// The next parameter of the statement, of a type.

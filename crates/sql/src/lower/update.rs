@@ -15,7 +15,7 @@ use super::instead::InsteadOf;
 use super::names::Names;
 use super::plan::{JoinPlan, Source};
 use super::referential::Waiting;
-use super::trigger::{ChangedRow, seen_by_triggers};
+use super::trigger::{ChangedRow, Own, seen_by_triggers};
 use super::updatable::{Target, ViewCheck};
 use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
@@ -127,9 +127,10 @@ impl Lowerer<'_> {
         let depth = self.plan_depth;
         self.plan_depth += 1;
         let count = self.counter();
-        self.fire_statement(table, TriggerEvent::Update, &named, TriggerTime::Before)?;
+        self.fire_statement(table, TriggerEvent::Update, &named, TriggerTime::Before, &[])?;
         let before = std::mem::replace(&mut self.single_row, plan.single);
         let mut waiting = Waiting::default();
+        waiting.own.push(Own { table: table.id, event: TriggerEvent::Update, named });
         let mut apply = |l: &mut Lowerer<'_>, set: &[(usize, Reg, bool)]| {
             l.change_row(table, target, set, &mut waiting, &mut |l, new| {
                 l.count_row(count, plan.single);
@@ -172,7 +173,6 @@ impl Lowerer<'_> {
             )?;
         }
         self.end_statement(waiting)?;
-        self.fire_statement(table, TriggerEvent::Update, &named, TriggerTime::After)?;
         self.single_row = before;
         self.plan_depth = depth;
         self.pop_frame();

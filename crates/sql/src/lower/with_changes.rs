@@ -109,10 +109,14 @@ impl Lowerer<'_> {
         let mut rest = statement.clone();
         let with = std::mem::take(rest.with_mut());
         let given = std::mem::take(&mut self.given);
+        let around = std::mem::take(&mut self.kept);
         let parts = self.with_parts(scope, &with, statement.is_recursive(), emit);
         let done = parts.and_then(|changed| f(self, &rest, &changed));
         self.given = given;
-        done
+        let kept = std::mem::replace(&mut self.kept, around);
+        let done = done?;
+        self.made_once(&kept)?;
+        Ok(done)
     }
 
     /// The parts of WITH, emitted or only described, known to what comes behind them. Answers with the tables that they change.

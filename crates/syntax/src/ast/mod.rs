@@ -36,7 +36,7 @@ pub use routine::{
     CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue,
 };
 pub use rows::*;
-pub use trigger::{CopyTriggers, CreateTrigger, TriggerNames, TriggerTiming};
+pub use trigger::{CopyTriggers, CreateTrigger, Transition, TriggerNames, TriggerTiming};
 pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
 pub use view::{AlterView, ViewOptions};
 pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};

@@ -14,6 +14,17 @@ pub enum TriggerTiming {
     InsteadOf,
 }
 
+/// `OLD | NEW TABLE | ROW [AS] name` of REFERENCING.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Transition {
+    /// NEW, not OLD
+    pub new: bool,
+    /// TABLE, not ROW
+    pub table: bool,
+    /// The name.
+    pub name: String,
+}
+
 /// CREATE TRIGGER
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateTrigger {
@@ -31,8 +42,8 @@ pub struct CreateTrigger {
     pub columns: Vec<(String, Position)>,
     /// The table or view.
     pub table: Name,
-    /// REFERENCING, and where it stands
-    pub transition_tables: Option<Position>,
+    /// REFERENCING
+    pub transitions: Vec<Transition>,
     /// FOR EACH ROW
     pub each_row: bool,
     /// WHEN; text as written, without the parentheses

@@ -6,7 +6,8 @@ use planaria_catalog::{CheckTime, TriggerEnabled, TriggerEvent};
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
-    AlterTable, CommentTarget, CreateTrigger, Position, StatementKind, TriggerNames, TriggerTiming,
+    AlterTable, CommentTarget, CreateTrigger, Position, StatementKind, Transition, TriggerNames,
+    TriggerTiming,
 };
 
 impl Parser<'_> {
@@ -40,12 +41,11 @@ impl Parser<'_> {
             }
             check = Some(self.trigger_check_time()?);
         }
-        let mut transition_tables = None;
-        if !constraint && self.at_word("referencing") {
-            transition_tables = Some(self.bump().start);
-            self.transition_table()?;
+        let mut transitions = Vec::new();
+        if !constraint && self.eat_word("referencing") {
+            transitions.push(self.transition()?);
             while self.at_any(&["old", "new"]) {
-                self.transition_table()?;
+                transitions.push(self.transition()?);
             }
         }
         let mut each_row = false;
@@ -93,7 +93,7 @@ impl Parser<'_> {
             events,
             columns,
             table,
-            transition_tables,
+            transitions,
             each_row,
             condition,
             function,
@@ -165,15 +165,17 @@ impl Parser<'_> {
     }
 
     /// `OLD | NEW TABLE | ROW [AS] name`
-    fn transition_table(&mut self) -> Result<()> {
-        if !self.eat_word("old") {
+    fn transition(&mut self) -> Result<Transition> {
+        let new = !self.eat_word("old");
+        if new {
             self.expect_word("new")?;
         }
-        if !self.eat_word("table") {
+        let table = self.eat_word("table");
+        if !table {
             self.expect_word("row")?;
         }
         self.eat_word("as");
-        self.name().map(|_| ())
+        Ok(Transition { new, table, name: self.name()? })
     }
 
     /// `(1, 'two', three)`: all are texts.

@@ -630,11 +630,13 @@ fn triggers() {
     assert_eq!(t.condition.map(|(_, text)| text).as_deref(), Some("new.a > 1"));
     assert_eq!(t.arguments, ["1", "two", "three", "4.5"]);
     let t = create("CREATE TRIGGER t AFTER TRUNCATE ON x EXECUTE FUNCTION f()");
-    assert!(!t.each_row && t.constraint.is_none() && t.transition_tables.is_none());
+    assert!(!t.each_row && t.constraint.is_none() && t.transitions.is_empty());
     let t = create(
         "CREATE TRIGGER t AFTER UPDATE ON x REFERENCING OLD TABLE AS o NEW TABLE n FOR STATEMENT EXECUTE FUNCTION f()",
     );
-    assert!(t.transition_tables.is_some() && !t.each_row);
+    let transitions: Vec<_> = t.transitions.iter().map(|t| (t.new, t.table, t.name.as_str())).collect();
+    assert_eq!(transitions, [(false, true, "o"), (true, true, "n")]);
+    assert!(!t.each_row);
     let t = create(
         "CREATE CONSTRAINT TRIGGER t AFTER DELETE ON x DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION f()",
     );

@@ -15,6 +15,8 @@ struct Tape {
     reg: Reg,
     /// The number of the element read last.
     at: Option<Reg>,
+    /// It is such an array. A value that passes once may be one itself.
+    often: bool,
 }
 
 /// Keys to hand over: registers before operations, and expressions that are computed first.
@@ -126,15 +128,16 @@ impl Emitter<'_, '_> {
         let reg = self.variable(ty.clone(), "in");
         let param = Param { name: format!("v{value}"), ty, mode: ParamMode::In, reg };
         self.inputs.push((Input::Value(value), param));
-        self.fetch.insert(pass, Tape { reg, at });
+        self.fetch.insert(pass, Tape { reg, at, often: at.is_some() });
     }
 
     fn open_output(&mut self, pass: Pass) -> Tape {
         let mut ty = self.passed(pass);
-        if self.cut.passes_often(pass.0) {
+        let often = self.cut.passes_often(pass.0);
+        if often {
             ty = Type::Array(Box::new(ty));
         }
-        let tape = Tape { reg: self.variable(ty, "out"), at: None };
+        let tape = Tape { reg: self.variable(ty, "out"), at: None, often };
         self.gives.insert(pass, tape);
         tape
     }
@@ -170,9 +173,8 @@ impl Emitter<'_, '_> {
     }
 
     fn put(&mut self, tape: Tape, value: Reg, position: u32, to: &mut Vec<Op>) {
-        let array = matches!(self.out.type_of(tape.reg), Some(Type::Array(_)));
         let dst = tape.reg;
-        to.push(match array {
+        to.push(match tape.often {
             true => op(OpKind::Apply { dst, func: Func::ArrayAppend, args: vec![dst, value] }, position),
             false => op(OpKind::Copy { dst, src: value }, position),
         });

@@ -101,6 +101,26 @@ end
     assert!(shape(cut.keys[1].as_ref().expect("known")).contains("loop"));
 }
 
+/// An array that passes once passes as it is.
+#[test]
+fn arrays_pass_whole() {
+    let (graph, cut) = cut_text(
+        "procedure tags
+  reg who: text
+  reg row: row t0
+  reg tags: text[]
+  param in who: text = who
+begin
+  get t0.i0 (who) -> row, c1 = tags
+  insert t1 (who, tags)
+end
+",
+    );
+    assert_eq!(graph.slices.len(), 2);
+    assert_eq!(cut.slices[0].outputs, [0]);
+    assert!(!shape(&cut.slices[0]).contains("array.append"), "{}", shape(&cut.slices[0]));
+}
+
 /// A scan of another slice is as many turns; a row of another slice is there or not.
 #[test]
 fn scans_and_rows_of_other_slices() {

@@ -111,7 +111,7 @@ fn lower_once(
     if procedure.returns == Returns::Trigger {
         match fired {
             Some((table, fired, event)) => {
-                trigger = Some(super::trigger::declare(&mut l, &mut scope, table, fired, event));
+                trigger = Some(super::trigger::declare(&mut l, &mut scope, table, fired, event)?);
             }
             None => super::trigger::declare_unknown(&mut l, &mut scope),
         }

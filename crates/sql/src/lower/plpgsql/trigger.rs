@@ -171,7 +171,7 @@ pub(super) fn declare(
     table: &Table,
     trigger: &Trigger,
     event: TriggerEvent,
-) -> OfTrigger {
+) -> Result<OfTrigger> {
     let mut of = OfTrigger::default();
     let mut new_row: Vec<(String, Typed)> = Vec::new();
     for (name, there) in [("new", event.has_new()), ("old", event.has_old())] {
@@ -197,6 +197,7 @@ pub(super) fn declare(
         }
         scope.declare(name, Variable::Row { fields, table: Some(table.id) });
     }
+    l.declare_transitions(table, trigger)?;
     let text = |t: &str| (Datum::Text(t.to_owned()), Type::Text);
     let name = |t: &str| (Datum::Text(t.to_owned()), Type::NAME);
     let count = trigger.arguments.len() as i64;
@@ -240,7 +241,7 @@ pub(super) fn declare(
         scope.declare(name, Variable::Scalar(Typed { reg, ty }));
     }
     if !trigger.each_row || trigger.time == TriggerTime::After {
-        return of;
+        return Ok(of);
     }
     let goes_on = l.program.value(Type::Bool);
     let output = |name: &str, ty: &Type| Output { name: name.to_owned(), ty: ty.clone() };
@@ -252,7 +253,7 @@ pub(super) fn declare(
         new_row.into_iter().map(|(_, t)| t).collect()
     });
     of.before_row = Some(BeforeRow { goes_on, new });
-    of
+    Ok(of)
 }
 
 /// The same where no table is known yet: CREATE FUNCTION.
