@@ -3,17 +3,17 @@
 //! PostgreSQL reads all rows of a statement as they were when it began; what the functions that it calls change is seen
 //! by their own statements alone. Here a statement reads the rows as they are. So where a function may change a table
 //! that the query reads, the reading comes first: the rows are found, with the subqueries over such tables, and kept in
-//! a list; then the functions are called for each.
+//! a list; then the functions are called for each. Those in FROM are joined last, behind that list.
 //!
 //! What a function may change is told by its text, and the texts of the functions and triggers that it leads to: the
 //! tables whose names occur there, or any where it has EXECUTE ([`Changed`]). UPDATE and DELETE find their rows first
 //! for every volatile function ([`Lowerer::calls_of`]).
 
 use super::Lowerer;
-use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, RelKind};
+use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, Item, RelId, RelKind};
 use super::emit_join::Then;
-use super::plan::JoinPlan;
-use planaria_base::{ProcedureId, Result, TableId, Type};
+use super::plan::{JoinPlan, Step};
+use planaria_base::{Error, ProcedureId, Result, TableId, Type};
 use planaria_catalog::{Catalog, Procedure, Table, Volatility};
 use planaria_ir::{CollKind, OpKind, Reg, RegKind};
 use std::collections::BTreeSet;
@@ -131,6 +131,10 @@ pub(super) struct Apart {
     called: Vec<Bound>,
     /// What reads such tables, with the registers that hold it by then.
     early: Vec<(Bound, Reg)>,
+    /// Functions in FROM that change them.
+    from: Vec<RelId>,
+    /// Such tables.
+    read: BTreeSet<TableId>,
 }
 
 impl Lowerer<'_> {
@@ -148,6 +152,31 @@ impl Lowerer<'_> {
         for id in called {
             changed.add_function(self.catalog, id);
         }
+    }
+
+    /// A query calls it.
+    pub(super) fn meets_routine(&mut self, id: ProcedureId) {
+        self.meets_volatile |= self.catalog.procedure(id).volatility == Volatility::Volatile;
+    }
+
+    /// What a function in FROM may change.
+    fn changed_by_rel(&mut self, rel: RelId) -> Changed {
+        let mut changed = Changed::default();
+        match self.rel(rel).kind {
+            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. }
+                if self.catalog.procedure(procedure).volatility == Volatility::Volatile =>
+            {
+                changed.add_function(self.catalog, procedure);
+            }
+            _ => {}
+        }
+        changed
+    }
+
+    /// Whether an item of FROM calls what has to be called last.
+    pub(super) fn is_called_last(&self, item: &Item) -> bool {
+        !self.called_last.is_empty()
+            && self.rels_of(std::slice::from_ref(item)).iter().any(|rel| self.called_last.contains(rel))
     }
 
     fn changes_any(&mut self, e: &Bound, among: &BTreeSet<TableId>) -> bool {
@@ -170,6 +199,15 @@ impl Lowerer<'_> {
         for e in &all {
             self.changed_by(e, &mut changed);
         }
+        let mut from: Vec<(RelId, Changed)> = Vec::new();
+        for rel in self.rels_of(&select.from) {
+            let by_rel = self.changed_by_rel(rel);
+            if !by_rel.is_nothing() {
+                changed.any |= by_rel.any;
+                changed.tables.extend(&by_rel.tables);
+                from.push((rel, by_rel));
+            }
+        }
         if changed.is_nothing() {
             return None;
         }
@@ -178,6 +216,12 @@ impl Lowerer<'_> {
         if read.is_empty() {
             return None;
         }
+        let from: Vec<RelId> = from
+            .into_iter()
+            .filter(|(_, changed)| read.iter().any(|table| changed.has(*table)))
+            .map(|(rel, _)| rel)
+            .collect();
+        self.called_last.extend(&from);
         let (filter, mut called): (Vec<Bound>, Vec<Bound>) =
             select.filter.iter().cloned().partition(|e| !self.changes_any(e, &read));
         let mut select = BoundSelect { filter, ..(**select).clone() };
@@ -188,9 +232,9 @@ impl Lowerer<'_> {
             &mut []
         };
         for e in of_rows.iter_mut().chain(&mut called) {
-            self.take_early(e, &changed, &read, &mut early);
+            self.take_early(e, &changed, &read, &from, &mut early);
         }
-        select.apart = Some(Box::new(Apart { called, early }));
+        select.apart = Some(Box::new(Apart { called, early, from, read }));
         Some(BoundQuery { body: Body::Select(Box::new(select)), ..query.clone() })
     }
 
@@ -201,6 +245,7 @@ impl Lowerer<'_> {
         e: &mut Bound,
         changed: &Changed,
         read: &BTreeSet<TableId>,
+        from: &[RelId],
         early: &mut Vec<(Bound, Reg)>,
     ) {
         self.visit(e, &mut |l, e| {
@@ -218,7 +263,11 @@ impl Lowerer<'_> {
             // What it is compared with may be known only in the midst of the expression.
             let mut apart = !l.changed_among(e, changed).is_empty() && !l.changes_any(e, read);
             l.visit(&mut e.clone(), &mut |_, e| {
-                apart &= !matches!(e.kind, BoundKind::LetRef(_));
+                apart &= match e.kind {
+                    BoundKind::LetRef(_) => false,
+                    BoundKind::Column(rel, _) => !from.contains(&rel),
+                    _ => true,
+                };
                 apart
             });
             if apart {
@@ -254,13 +303,14 @@ impl Lowerer<'_> {
             }
             Ok(())
         };
+        let (at, called) = self.called_from(plan, apart)?;
         if plan.single {
             return self.emit_rows_at(frame, plan, &mut |l| {
                 early(l)?;
                 l.filtered(&apart.called, then)
             });
         }
-        let rels = plan.rels.clone();
+        let rels: Vec<RelId> = plan.rels.iter().copied().filter(|rel| !called.contains(rel)).collect();
         let carried = self.carried(&rels);
         let mut columns: Vec<Reg> = apart.early.iter().map(|(_, reg)| *reg).collect();
         let mut kinds: Vec<RegKind> = apart.early.iter().map(|(e, _)| RegKind::Value(e.ty.clone())).collect();
@@ -268,20 +318,49 @@ impl Lowerer<'_> {
         let list = self.coll(CollKind::List, Vec::new(), kinds);
         self.note("Materialize");
         self.plan_depth += 1;
-        let found = self.emit_rows_at(frame, plan, &mut |l| {
-            early(l)?;
-            let mut values = columns.clone();
-            values.extend(l.carried_regs(&carried));
-            l.emit(OpKind::Push { coll: list, values });
-            Ok(())
+        let done = self.filtered(&plan.first, &mut |l| {
+            l.emit_steps(frame, &plan.steps[..at], &mut |l| {
+                early(l)?;
+                let mut values = columns.clone();
+                values.extend(l.carried_regs(&carried));
+                l.emit(OpKind::Push { coll: list, values });
+                Ok(())
+            })
         });
         self.plan_depth -= 1;
-        found?;
+        done?;
         columns.extend(self.renew(&carried));
+        // What is computed once for all rows of the list is computed now that they are found.
+        let frame = self.frames.len() - 1;
         let label = self.label();
-        let body = self.block(|l| l.with_rels(&rels, &mut |l| l.filtered(&apart.called, then)))?;
+        let body = self.block(|l| {
+            l.with_rels(&rels, &mut |l| {
+                l.emit_steps(frame, &plan.steps[at..], &mut |l| l.filtered(&apart.called, then))
+            })
+        })?;
         self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
         Ok(())
+    }
+
+    /// Before which step of a plan all rows must be found, and the relations that the steps from there on bring.
+    fn called_from(&self, plan: &JoinPlan, apart: &Apart) -> Result<(usize, Vec<RelId>)> {
+        let calls = |step: &Step| step.source.rels().iter().any(|rel| apart.from.contains(rel));
+        let at = plan.steps.iter().position(calls).unwrap_or(plan.steps.len());
+        let mut rels: Vec<RelId> = plan.steps[at..].iter().flat_map(|step| step.source.rels()).collect();
+        for rel in rels.clone() {
+            match &self.rel(rel).kind {
+                RelKind::Zip(parts) => rels.extend(parts),
+                RelKind::Table(table) if apart.read.contains(table) => {
+                    let name = &self.catalog.table_by_id(*table).name;
+                    return Err(Error::unsupported(
+                        format!("reading \"{name}\" behind a function in FROM that may change it"),
+                        "call the function in a statement of its own",
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok((at, rels))
     }
 
     /// Adds what the calls in operations may change.

@@ -545,6 +545,7 @@ impl Lowerer<'_> {
             columns.push(("ordinality".to_owned(), Type::Int8));
         }
         let args = self.routine_args(id, given, args, position)?;
+        self.meets_routine(id);
         let kind = RelKind::CallSet { procedure: id, args, ordinality };
         Ok(Some(self.new_rel(wanted.local, columns, kind)))
     }
@@ -700,8 +701,7 @@ impl Lowerer<'_> {
                 columns => Type::Record(columns.to_vec().into()),
             },
         };
-        self.meets_volatile |=
-            self.catalog.procedure(id).volatility == planaria_catalog::Volatility::Volatile;
+        self.meets_routine(id);
         Ok(Bound::new(BoundKind::Call(id, args), ty, position))
     }
 

@@ -437,6 +437,7 @@ impl Lowerer<'_> {
                     {
                         let columns = l.result_columns(l.catalog.procedure(id));
                         let args = l.routine_args(id, given, args, position)?;
+                        l.meets_routine(id);
                         return Ok(l.new_rel(&name, columns, RelKind::CallRow { procedure: id, args }));
                     }
                 }

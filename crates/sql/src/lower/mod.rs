@@ -196,6 +196,8 @@ pub struct Lowerer<'c> {
     errors: Vec<Error>,
     /// Something so far calls a volatile function of a user's.
     meets_volatile: bool,
+    /// Relations that are joined behind all others ([`apart`]).
+    called_last: Vec<bound::RelId>,
 }
 
 /// What the rows of a query are given to; called once, inside the innermost loop, with the output
@@ -257,6 +259,7 @@ impl<'c> Lowerer<'c> {
             counted_from_zero: None,
             errors: Vec::new(),
             meets_volatile: false,
+            called_last: Vec::new(),
         }
     }
 

@@ -87,6 +87,18 @@ pub(super) struct Hash {
     pub unique: bool,
 }
 
+impl Source {
+    /// The relations whose rows it brings.
+    pub(super) fn rels(&self) -> Vec<RelId> {
+        match self {
+            Source::Access { rel, .. } | Source::Produce { rel, .. } => vec![*rel],
+            Source::Hash(hash) => hash.rels.clone(),
+            Source::Outer { rels, .. } => rels.clone(),
+            Source::Full { left_rels, hash, .. } => left_rels.iter().chain(&hash.rels).copied().collect(),
+        }
+    }
+}
+
 /// How the nullable side of an outer join is reached.
 #[derive(Debug)]
 pub(super) enum Outer {
@@ -112,6 +124,8 @@ pub(super) const HASH: u32 = 50;
 const OUTER: u32 = 55;
 const PRODUCE: u32 = 70;
 const DERIVED: u32 = 75;
+/// Functions that change what is read ([`super::apart`]).
+const LAST: u32 = u32::MAX;
 
 impl Lowerer<'_> {
     pub(super) fn is_available(&self, rel: RelId) -> bool {
@@ -234,7 +248,8 @@ impl Lowerer<'_> {
                 let mut needs = self.free_rels_of_items(right);
                 needs.extend(on.iter().flat_map(|e| self.rels_in(e)));
                 needs.retain(|r| locals.contains(r) && !own.contains(r));
-                return needs.iter().chain(requires).all(|r| self.is_available(*r)).then_some(OUTER);
+                let score = if self.is_called_last(item) { LAST } else { OUTER };
+                return needs.iter().chain(requires).all(|r| self.is_available(*r)).then_some(score);
             }
             Item::Full { .. } => {
                 let needs = self.free_rels_of_items(std::slice::from_ref(item));
@@ -245,6 +260,9 @@ impl Lowerer<'_> {
         };
         if !self.dependencies(rel).iter().all(|r| !locals.contains(r) || self.is_available(*r)) {
             return None;
+        }
+        if self.is_called_last(item) {
+            return Some(LAST);
         }
         // The rows of a system relation are hashed once for all turns of a query around this one.
         let system = matches!(self.rel(rel).kind, RelKind::System(_));

@@ -42,7 +42,7 @@ fn columns(table: &Table) -> Vec<(String, Type)> {
 
 /// The type of a transition table as a value.
 pub(super) fn rows_type(table: &Table) -> Type {
-    Type::Array(Box::new(Type::Record(columns(table))))
+    Type::Array(Box::new(Type::Record(columns(table).into())))
 }
 
 /// Whether a function's text may have this name in it.
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
                     None => self.constant(Datum::Null, ty),
                 });
             }
-            let record = self.apply(Func::ArrayMake, fields, Type::Record(columns(table)));
+            let record = self.apply(Func::ArrayMake, fields, Type::Record(columns(table).into()));
             self.emit(OpKind::Apply { dst: rows, func: Func::ArrayAppend, args: vec![rows, record] });
         }
         Ok(())
@@ -134,7 +134,7 @@ impl Lowerer<'_> {
             let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
             let there = self.apply(Func::IsNotNull, vec![rows], Type::Bool);
             self.when(there, |l| {
-                l.for_elements(rows, &Type::Record(columns.clone()), &mut |l, row, _| {
+                l.for_elements(rows, &Type::Record(columns.clone().into()), &mut |l, row, _| {
                     let mut values = Vec::new();
                     for (at, (_, ty)) in columns.iter().enumerate() {
                         let at = l.int4(at as i64 + 1);
