@@ -124,6 +124,15 @@ struct Call {
     repeats: bool,
 }
 
+/// Whether an operation that is not inside another one writes a register.
+fn writes_at_top(body: &Block, reg: Reg) -> bool {
+    body.0.iter().any(|op| {
+        let mut written = false;
+        op.kind.writes(&mut |r| written |= r == reg);
+        written
+    })
+}
+
 impl Inliner<'_, '_> {
     fn block(&mut self, block: Block, frame: &Frame, repeats: bool) -> Result<Block, NotInlined> {
         self.height += 1;
@@ -221,16 +230,21 @@ impl Inliner<'_, '_> {
             }
             self.push(ops, op(OpKind::Copy { dst, src }))?;
         }
-        if repeats {
-            // Temporaries are written before they are read; variables and answers may not be.
-            for (at, decl) in callee.regs.iter().enumerate() {
-                let reg = Reg::from(at);
-                let variable = decl.name.is_some() || callee.outs.contains(&reg);
-                if variable && !inputs.iter().any(|p| p.reg == reg) {
-                    let value = planaria_base::Datum::Null;
-                    self.push(ops, op(OpKind::Const { dst: renamed(reg), value }))?;
-                }
+        // Temporaries are written before they are read; variables and answers may not be. The first time variables are
+        // NULL by themselves, answers of a query without rows are not.
+        for (at, decl) in callee.regs.iter().enumerate() {
+            let reg = Reg::from(at);
+            let answer = callee.outs.contains(&reg);
+            let unset = match repeats {
+                true => decl.name.is_some() || answer,
+                false => answer && decl.name.is_none() && !writes_at_top(&callee.body, reg),
+            };
+            if unset && !inputs.iter().any(|p| p.reg == reg) {
+                let value = planaria_base::Datum::Null;
+                self.push(ops, op(OpKind::Const { dst: renamed(reg), value }))?;
             }
+        }
+        if repeats {
             for at in 0..callee.colls.len() {
                 self.push(ops, op(OpKind::Clear { coll: Coll(at as u32 + frame.colls) }))?;
             }

@@ -271,6 +271,13 @@ impl Error {
         }
         self
     }
+    /// The position, which counts in a part of the statement, in the statement: the part begins at `start`.
+    pub fn within(mut self, start: u32) -> Error {
+        if self.0.query.is_none() {
+            self.0.position = self.0.position.map(|position| position + start);
+        }
+        self
+    }
     /// Says that the position counts in another text than the statement's.
     #[must_use]
     pub fn in_query(mut self, text: impl Into<String>) -> Error {

@@ -70,8 +70,8 @@ fn every_scheme_makes_the_same_rows() {
             }
         },
         &|db| {
-            let expected = "1 102 n1, 3 4 n3, 20 16 twenty, 21 17 -, 30 113 30:n110, 31 124 31:30:n11012; \
-                20:twenty 21:- 30:30:n110 31:31:30:n11012 nothing";
+            let expected = "1 102 n1, 3 4 n3, 20 16 twenty, 21 17 -, 30 113 30:n112, 31 24 31:30:n11213; \
+                20:twenty 21:- 30:30:n112 31:31:30:n11213 nothing";
             assert_eq!(rows(db), expected);
         },
     );
@@ -79,11 +79,10 @@ fn every_scheme_makes_the_same_rows() {
 
 #[test]
 fn calls_are_logged_as_calls() {
-    for call in CALLS {
-        let records = logged(&format!("{SCHEMA} {call};"));
-        println!("{call}: {records:?}");
-        assert!(records.iter().any(|record| record.ends_with("call")), "{call}: {records:?}");
-    }
+    let records = logged(&format!("{SCHEMA} {};", CALLS.join("; ")));
+    let calls = records.iter().filter(|record| record.ends_with("call")).count();
+    // One of them changes nothing.
+    assert_eq!(calls, CALLS.len() - 1, "{records:?}");
 }
 
 #[test]

@@ -606,7 +606,7 @@ fn copy_has_transition_tables_of_all_its_rows() {
     ] {
         assert!(client.query(sql).iter().all(|answer| !answer.starts_with("E:")), "{sql}");
     }
-    let mut copy = |client: &mut Client, lines: &[u8]| {
+    let copy = |client: &mut Client, lines: &[u8]| {
         client.message(
             'Q',
             b"COPY c FROM STDIN; SELECT what FROM seen ORDER BY n; DELETE FROM seen; DELETE FROM c\0",

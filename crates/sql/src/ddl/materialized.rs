@@ -75,7 +75,8 @@ impl Change {
             self.skip_existing(&exists);
             return Ok(TAG);
         }
-        let (_, written) = crate::lower::written_out(&self.catalog.ready(), query_text)?;
+        let written = crate::lower::written_out(&self.catalog.ready(), query_text);
+        let (_, written) = written.map_err(|e| e.within(query.position))?;
         let written = crate::lower::qualified_query(&self.catalog, &written)?;
         let id = self.table_of_query((schema, local), name.position, columns, query)?;
         self.table_mut(id).on_commit = OnCommit::PreserveRows;

@@ -69,7 +69,7 @@ use planaria_base::types::RowType;
 use planaria_base::{
     ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, Type,
 };
-use planaria_catalog::oids::Touched;
+use planaria_catalog::oids::{self, Touched, identity};
 use planaria_catalog::{Catalog, Requirement, SUPERUSER, Table};
 use planaria_ir::Program;
 use planaria_syntax::ast::{ObjectKind, Statement, StatementKind};
@@ -383,13 +383,19 @@ impl Change {
             }
             _ => None,
         };
+        let oids = &mut self.catalog.oids;
         self.catalog.procedures.change_where(
             |p| p.parameters.iter().any(|q| now(&q.ty).is_some()),
             |p| {
+                let before = identity(p);
                 for q in &mut p.parameters {
                     if let Some(now) = now(&q.ty) {
                         q.ty = now;
                     }
+                }
+                // It is the same function, with the same OID.
+                if p.current && before != identity(p) {
+                    oids.rename(&oids::Object::Routine(before), oids::Object::Routine(identity(p)));
                 }
             },
         );

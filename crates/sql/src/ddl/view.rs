@@ -62,7 +62,8 @@ impl Change {
         let key = key(schema, local);
         refuse_parameters(query)?;
         let outputs = self.describe(query)?;
-        let (_, written) = crate::lower::written_out(&self.catalog.ready(), query_text)?;
+        let written = crate::lower::written_out(&self.catalog.ready(), query_text);
+        let (_, written) = written.map_err(|e| e.within(query.position))?;
         let written = crate::lower::qualified_query(&self.catalog, &written)?;
         if columns.len() > outputs.len() {
             let message = "CREATE VIEW specifies more column names than columns";

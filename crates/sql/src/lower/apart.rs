@@ -162,13 +162,20 @@ impl Lowerer<'_> {
     /// What a function in FROM may change.
     fn changed_by_rel(&mut self, rel: RelId) -> Changed {
         let mut changed = Changed::default();
-        match self.rel(rel).kind {
-            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. }
-                if self.catalog.procedure(procedure).volatility == Volatility::Volatile =>
-            {
-                changed.add_function(self.catalog, procedure);
+        let given = match self.rel(rel).kind.clone() {
+            RelKind::CallSet { procedure, args, .. } | RelKind::CallRow { procedure, args } => {
+                if self.catalog.procedure(procedure).volatility == Volatility::Volatile {
+                    changed.add_function(self.catalog, procedure);
+                }
+                args
             }
-            _ => {}
+            RelKind::Row(values) => values,
+            RelKind::Series { start, stop, step, .. } => vec![start, stop, step],
+            RelKind::Unnest { array, .. } => vec![array],
+            _ => Vec::new(),
+        };
+        for e in &given {
+            self.changed_by(e, &mut changed);
         }
         changed
     }
@@ -331,13 +338,16 @@ impl Lowerer<'_> {
         done?;
         columns.extend(self.renew(&carried));
         // What is computed once for all rows of the list is computed now that they are found.
+        self.push_frame();
         let frame = self.frames.len() - 1;
         let label = self.label();
         let body = self.block(|l| {
             l.with_rels(&rels, &mut |l| {
                 l.emit_steps(frame, &plan.steps[at..], &mut |l| l.filtered(&apart.called, then))
             })
-        })?;
+        });
+        self.pop_frame();
+        let body = body?;
         self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
         Ok(())
     }
