@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct RowType {
     /// `None`: `record`
-    pub of: Option<RowOf>,
+    pub of: Option<Box<RowOf>>,
     /// Names and types, in order.
     pub fields: Vec<(String, Type)>,
 }

@@ -323,7 +323,7 @@ impl Parser {
                 let mut of = None;
                 if word == "row" {
                     let name = self.quoted()?;
-                    of = Some(RowOf { name, table: TableId(self.number()?) });
+                    of = Some(Box::new(RowOf { name, table: TableId(self.number()?) }));
                     self.sign(":")?;
                 }
                 let mut fields = Vec::new();

@@ -24,7 +24,7 @@ pub(crate) fn row_type(catalog: &Catalog, table: &Table) -> RowType {
     // However an interval is kept, it is one when it is read.
     let read = |ty: &Type| if *ty == Type::OldInterval { Type::Interval } else { ty.clone() };
     let fields = table.visible().map(|(_, c)| (c.name.clone(), read(&c.ty))).collect();
-    RowType { of: Some(RowOf { table: table.id, name }), fields }
+    RowType { of: Some(Box::new(RowOf { table: table.id, name })), fields }
 }
 
 /// Whether a value is a row of that table.
