@@ -294,7 +294,7 @@ pub(crate) fn spelled(name: &str) -> &str {
 pub(crate) fn check_own(name: &str, value: Option<&[String]>) -> Result<()> {
     let lower = name.to_ascii_lowercase();
     if OF_TRANSACTIONS.contains(&lower.as_str()) || matches!(&*lower, "role" | "session_authorization") {
-        let what = format!("a routine that sets \"{lower}\"");
+        let what = format!("a routine that sets \"{lower}\" is not supported");
         return Err(Error::unsupported(what, "Set it before the routine is called."));
     }
     match value {

@@ -174,13 +174,14 @@ impl Lowerer<'_> {
         let lower = name.to_ascii_lowercase();
         let (what, hint) = match lower.as_str() {
             "search_path" => (
-                "SET search_path within a routine",
+                "SET search_path within a routine is not supported",
                 "Names in a body are looked for before it runs: say SET search_path where the routine is created.",
             ),
-            "transaction_read_only" => {
-                ("SET TRANSACTION within a routine", "Say BEGIN READ ONLY before the routine is called.")
-            }
-            "all" => ("RESET ALL within a routine", "Reset settings one by one."),
+            "transaction_read_only" => (
+                "SET TRANSACTION within a routine is not supported",
+                "Say BEGIN READ ONLY before the routine is called.",
+            ),
+            "all" => ("RESET ALL within a routine is not supported", "Reset settings one by one."),
             _ => {
                 let mut constant = |datum: Datum, ty: Type| self.constant(datum, ty);
                 let name = constant(Datum::Text(lower), Text);

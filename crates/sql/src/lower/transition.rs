@@ -144,18 +144,7 @@ impl Lowerer<'_> {
                     Ok(())
                 })
             })?;
-            self.ctes.push(BoundCte {
-                name: name.to_owned(),
-                query: None,
-                columns,
-                uses: 0,
-                reads: Vec::new(),
-                height: 1,
-                counted: true,
-                list: Some(list),
-                turn: None,
-                tracked: 0,
-            });
+            self.ctes.push(BoundCte::listed(name.to_owned(), columns, Some(list)));
             self.transitions.push((name.to_owned(), self.ctes.len() - 1));
         }
         Ok(())

@@ -175,18 +175,7 @@ impl Lowerer<'_> {
                 self.changed_in(&block, &mut changed);
                 self.append(block);
             }
-            self.ctes.push(BoundCte {
-                name: cte.name.clone(),
-                query: None,
-                columns,
-                uses: 0,
-                reads: Vec::new(),
-                height: 1,
-                counted: true,
-                list,
-                turn: None,
-                tracked: 0,
-            });
+            self.ctes.push(BoundCte::listed(cte.name.clone(), columns, list));
             self.given.push((cte.name.clone(), self.ctes.len() - 1));
         }
         Ok(changed)
