@@ -37,24 +37,6 @@ pub(super) struct BoundCte {
     pub tracked: usize,
 }
 
-impl BoundCte {
-    /// Rows that are in a list already, under a name.
-    pub fn listed(name: String, columns: Vec<(String, Type)>, list: Option<planaria_ir::Coll>) -> BoundCte {
-        BoundCte {
-            name,
-            query: None,
-            columns,
-            uses: 0,
-            reads: Vec::new(),
-            height: 1,
-            counted: true,
-            list,
-            turn: None,
-            tracked: 0,
-        }
-    }
-}
-
 /// The recursive term of a recursive CTE.
 pub(super) struct Turn {
     pub query: BoundQuery,

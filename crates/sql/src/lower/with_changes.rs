@@ -61,6 +61,24 @@ macro_rules! has_with {
 
 has_with! { ast::Insert ast::Update ast::Delete ast::Merge }
 
+impl BoundCte {
+    /// Rows that are in a list already, under a name.
+    pub fn listed(name: String, columns: Vec<(String, Type)>, list: Option<Coll>) -> BoundCte {
+        BoundCte {
+            name,
+            query: None,
+            columns,
+            uses: 0,
+            reads: Vec::new(),
+            height: 1,
+            counted: true,
+            list,
+            turn: None,
+            tracked: 0,
+        }
+    }
+}
+
 impl Lowerer<'_> {
     /// Runs `f` over a statement; if its WITH clause changes something, behind the parts of that, over the rest.
     pub(super) fn behind_changes<S: HasWith, R>(
