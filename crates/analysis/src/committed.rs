@@ -76,7 +76,7 @@ impl Committed {
                     }
                 }
                 OpKind::Raise { level, .. } if *level != Level::Exception => {}
-                OpKind::Emit { .. } | OpKind::Notify { .. } => {}
+                OpKind::Emit { .. } | OpKind::Notify { .. } | OpKind::EndTransaction { .. } => {}
                 kind => {
                     let mut kind = kind.clone();
                     kind.blocks_mut(&mut |b| *b = self.block(b));

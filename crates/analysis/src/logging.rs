@@ -82,7 +82,10 @@ pub fn of(program: &Program, of_callee: &mut dyn FnMut(ProcedureId) -> Option<Lo
     program.body.visit(&mut |op| {
         writes |= match &op.kind {
             // What it executes may write.
-            OpKind::Execute { .. } | OpKind::NextValue { .. } | OpKind::SetValue { .. } => true,
+            OpKind::Execute { .. }
+            | OpKind::NextValue { .. }
+            | OpKind::SetValue { .. }
+            | OpKind::EndTransaction { .. } => true,
             kind => kind.is_write(),
         };
     });

@@ -24,6 +24,7 @@ const BUCKETS_MIN: usize = 16;
 const RUN_ROWS: usize = 1 << 16;
 
 /// A list, map or multimap.
+#[derive(Clone)]
 pub(crate) struct Collection {
     kind: CollKind,
     keys: usize,

@@ -16,6 +16,20 @@ pub enum Interrupt {
     Error(Error),
     /// The protocol wants the transaction aborted and tried again. Never caught by a handler.
     Conflict(Conflict),
+    /// The program has ended its transaction and wants to go on in the next one, as
+    /// [`Machine::take_suspended`](crate::Machine::take_suspended) has it. Only where the host says that it may.
+    TransactionEnds,
+}
+
+/// For those who neither repeat nor go on.
+impl From<Interrupt> for Error {
+    fn from(interrupt: Interrupt) -> Error {
+        match interrupt {
+            Interrupt::Error(error) => error,
+            Interrupt::Conflict(conflict) => conflict.into(),
+            Interrupt::TransactionEnds => Error::internal("a transaction was ended that nobody goes on from"),
+        }
+    }
 }
 
 impl From<Error> for Interrupt {
@@ -108,6 +122,10 @@ pub trait Host {
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
         let _ = (args, heap);
         Err(Error::internal(format!("nobody answers {}", question.name())).into())
+    }
+    /// Whether the program may end its transaction: nobody else has begun it, or goes on in it.
+    fn may_end_transaction(&self) -> bool {
+        false
     }
     /// What the transaction has done so far beside its rows: a block that catches errors begins.
     fn beside(&mut self) -> Beside {

@@ -30,5 +30,5 @@ pub use code::{Class, Code, IndexMeta, Source, TableMeta, Test, Told};
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
 pub use host::{Beside, Context, Dynamic, Host, Interrupt, Link};
-pub use machine::{Machine, Pace};
+pub use machine::{Machine, Pace, Suspended};
 pub use slot::{BytesKind, Slot};

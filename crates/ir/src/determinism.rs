@@ -31,11 +31,13 @@ pub enum Determinism {
     Others,
     /// On a text made at run time: on anything.
     Text,
+    /// On the transactions that come between its own: it is several.
+    Transactions,
 }
 
 impl Determinism {
     /// All levels, the lowest first.
-    pub const ALL: [Determinism; 7] = [
+    pub const ALL: [Determinism; 8] = [
         Determinism::Deterministic,
         Determinism::Draws,
         Determinism::Machine,
@@ -43,6 +45,7 @@ impl Determinism {
         Determinism::Session,
         Determinism::Others,
         Determinism::Text,
+        Determinism::Transactions,
     ];
 
     /// The level of what has parts of both.
@@ -76,6 +79,9 @@ impl Determinism {
             Determinism::Others => "It depends on what others have locked.",
             Determinism::Text => {
                 "It executes SQL text made at run time, which cannot be analysed beforehand."
+            }
+            Determinism::Transactions => {
+                "It ends its transaction: a call of it is several transactions, each with a record of its own."
             }
         })
     }
@@ -249,8 +255,9 @@ impl OpKind {
     }
 
     fn determinism(&self) -> Own {
-        use Determinism::{Catalog, Deterministic, Draws, Others, Session, Text};
+        use Determinism::{Catalog, Deterministic, Draws, Others, Session, Text, Transactions};
         Own::Level(match self {
+            OpKind::EndTransaction { .. } => Transactions,
             OpKind::Apply { func, .. } => func.determinism(),
             OpKind::Draw { input, .. } => input.determinism(),
             OpKind::Ask { question, .. } => question.determinism(),

@@ -37,7 +37,7 @@ impl OpKind {
             | OpKind::Block { label, .. }
             | OpKind::Exit { label }
             | OpKind::Continue { label } => f(Entity::Label(label)),
-            OpKind::Return => {}
+            OpKind::Return | OpKind::EndTransaction { .. } => {}
             OpKind::Try { handlers, .. } => {
                 handlers.iter_mut().for_each(|h| {
                     let more = h.diagnostics.iter_mut().map(|(_, r)| r);

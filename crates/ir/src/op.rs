@@ -320,6 +320,9 @@ pub enum OpKind {
     Raise { level: Level, state: StateSource, message: Reg, fields: ErrorFields },
     /// Tells those that listen to a channel, when the transaction commits. Replay tells nobody.
     Notify { channel: Reg, payload: Reg },
+    /// Ends the transaction, and begins the next one: COMMIT and ROLLBACK in a procedure. Registers and collections
+    /// keep their values. Where the caller's transaction is not its own to end, an error.
+    EndTransaction { commit: bool },
 
     // ---- calls ----
     /// Calls a procedure or scalar function: `args` for its IN and INOUT parameters in order,
@@ -475,6 +478,7 @@ impl OpKind {
             | OpKind::Exit { .. }
             | OpKind::Continue { .. }
             | OpKind::Return
+            | OpKind::EndTransaction { .. }
             | OpKind::Try { .. }
             | OpKind::Clear { .. }
             | OpKind::Fill { .. }

@@ -33,14 +33,6 @@ impl Replay {
     }
 }
 
-/// What must not happen alone: the log does not fit the database it is replayed into.
-fn unexpected(interrupt: Interrupt) -> Error {
-    match interrupt {
-        Interrupt::Error(error) => error,
-        Interrupt::Conflict(conflict) => Error::from(conflict),
-    }
-}
-
 impl Replayer for Replay {
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
         let s = &mut self.session;
@@ -67,7 +59,7 @@ impl Replayer for Replay {
         }
         s.inputs = Inputs::default();
         s.leave();
-        outcome.map_err(unexpected)
+        outcome.map_err(Error::from)
     }
 
     fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()> {
@@ -82,7 +74,7 @@ impl Replayer for Replay {
             let schema = s.schema.clone();
             s.engine.clock.reset_to(commit_ts);
             s.begin();
-            let outcome = s.put_in_place(part).and_then(|()| s.commit_unlogged(&schema).map_err(unexpected));
+            let outcome = s.put_in_place(part).and_then(|()| s.commit_unlogged(&schema).map_err(Error::from));
             if outcome.is_err() {
                 s.txn.abort(&schema.tables);
             }

@@ -31,6 +31,7 @@ pub(crate) mod schema;
 pub(crate) mod schema_block;
 pub(crate) mod serve;
 pub(crate) mod server_settings;
+pub(crate) mod several;
 pub(crate) mod statement;
 pub(crate) mod temporary;
 pub(crate) mod truncate;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::ast::plpgsql::{DeclarationKind, PlBlock, Stmt, StmtKind};
-use crate::ast::{Expr, ExprKind, Into, Position, QueryBody, Statement, StatementKind, visit};
+use crate::ast::{Expr, ExprKind, Into, Position, QueryBody, Statement, StatementKind, Transaction, visit};
 use crate::parse;
 
 /// A piece of a body, and what an error in it is told with.
@@ -211,6 +211,8 @@ fn kind(stmt: &StmtKind) -> &'static str {
         StmtKind::GetDiagnostics { stacked: false, .. } => "GET DIAGNOSTICS",
         StmtKind::GetDiagnostics { stacked: true, .. } => "GET STACKED DIAGNOSTICS",
         StmtKind::Null => "NULL",
+        StmtKind::Transaction(Transaction::Commit | Transaction::CommitAndChain) => "COMMIT",
+        StmtKind::Transaction(_) => "ROLLBACK",
         StmtKind::Unsupported(_) => "statement",
     }
 }

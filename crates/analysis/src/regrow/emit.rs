@@ -245,7 +245,8 @@ impl Planner<'_, '_> {
             | OpKind::Claim { .. }
             | OpKind::Keep { .. }
             | OpKind::Raise { .. }
-            | OpKind::Notify { .. } => {}
+            | OpKind::Notify { .. }
+            | OpKind::EndTransaction { .. } => {}
             OpKind::If { cond, then, otherwise } => {
                 let decided = self.known(self.values.ops[&o.id].uses[0].1);
                 if decided {

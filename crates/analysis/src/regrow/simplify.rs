@@ -23,6 +23,7 @@ pub fn is_effect(kind: &OpKind) -> bool {
             | OpKind::Piece { .. }
             | OpKind::Raise { .. }
             | OpKind::Notify { .. }
+            | OpKind::EndTransaction { .. }
     )
 }
 

@@ -354,7 +354,8 @@ impl<'p> Builder<'p, '_> {
             | OpKind::Piece { .. }
             | OpKind::Emit { .. }
             | OpKind::Raise { .. }
-            | OpKind::Notify { .. } => {}
+            | OpKind::Notify { .. }
+            | OpKind::EndTransaction { .. } => {}
             OpKind::Clear { .. } => {}
             OpKind::Push { coll, .. }
             | OpKind::Fill { coll, .. }

@@ -325,6 +325,9 @@ pub(crate) enum Inst {
     Raise {
         raise: u16,
     },
+    EndTransaction {
+        commit: bool,
+    },
     Notify {
         channel: R,
         payload: R,

@@ -24,6 +24,7 @@ pub use meta::{IndexMeta, Source, TableMeta, Told};
 use crate::slot::Slot;
 use planaria_base::{Datum, ProcedureId, RoleId, Type};
 use planaria_ir::{ProgramKind, SortKey};
+use std::fmt;
 
 /// A compiled program. Immutable; shared by all workers.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Code {
     pub(crate) source: Source,
     /// It is the program of a trigger.
     pub(crate) is_trigger: bool,
+    /// Where something else runs it, the transaction is not its own to end.
+    pub(crate) is_atomic: bool,
     pub(crate) insts: Box<[Inst]>,
     /// Where in the source, by instruction.
     pub(crate) places: Box<[Place]>,
@@ -76,6 +79,27 @@ pub struct Code {
     pub(crate) definer: Option<RoleId>,
     /// The routine that it is of, where that has settings, or a path, of its own.
     pub(crate) own: Option<ProcedureId>,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+/// Of a code's other fields, made when it is first asked for.
+#[derive(Default)]
+pub(crate) struct Fingerprint(std::sync::OnceLock<u64>);
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// Hashes what is written to it.
+struct Hashing(std::hash::DefaultHasher);
+
+impl fmt::Write for Hashing {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        std::hash::Hasher::write(&mut self.0, text.as_bytes());
+        Ok(())
+    }
 }
 
 impl Code {
@@ -105,6 +129,15 @@ impl Code {
             [self.gets.len(), self.loads.len(), self.scans.len(), self.inserts.len(), self.updates.len()];
         own.iter().chain(&[self.calls.len(), self.executes.len()]).any(|n| *n > 0)
     }
+    /// Two codes with the same are the same, with all that they know of tables.
+    pub fn fingerprint(&self) -> u64 {
+        *self.fingerprint.0.get_or_init(|| {
+            let mut hashing = Hashing(std::hash::DefaultHasher::new());
+            let _ = fmt::write(&mut hashing, format_args!("{self:?}"));
+            std::hash::Hasher::finish(&hashing.0)
+        })
+    }
+
     /// Number of instructions.
     pub fn len(&self) -> usize {
         self.insts.len()

@@ -256,6 +256,10 @@ impl Compiler<'_> {
                 Ok(())
             }
             OpKind::Try { body, handlers } => self.try_region(body, handlers),
+            OpKind::EndTransaction { commit } => {
+                self.emit.emit(Inst::EndTransaction { commit: *commit });
+                Ok(())
+            }
             OpKind::Notify { channel, payload } => {
                 let (channel, payload) = (self.emit.reg(*channel)?, self.emit.reg(*payload)?);
                 self.emit.emit(Inst::Notify { channel, payload });
@@ -543,6 +547,10 @@ impl Compiler<'_> {
             name: self.program.name.clone(),
             kind: self.program.kind,
             is_trigger: self.env.is_trigger(),
+            is_atomic: self.program.kind != planaria_ir::ProgramKind::Procedure
+                || self.env.is_trigger()
+                || self.env.definer().is_some()
+                || self.env.own().is_some(),
             source: self.env.source().unwrap_or_default(),
             insts,
             places,
@@ -578,6 +586,7 @@ impl Compiler<'_> {
             writes: self.writes,
             definer: self.env.definer(),
             own: self.env.own(),
+            fingerprint: Default::default(),
         })
     }
 }

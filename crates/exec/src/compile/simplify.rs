@@ -241,6 +241,7 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
         | OpKind::Exit { .. }
         | OpKind::Continue { .. }
         | OpKind::Return
+        | OpKind::EndTransaction { .. }
         | OpKind::Try { .. }
         | OpKind::Clear { .. }
         | OpKind::Fill { .. }

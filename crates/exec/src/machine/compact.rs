@@ -14,14 +14,18 @@ const RECENT: usize = 256;
 
 /// Copies slots from one heap to another. Remembers the latest texts, so that one text in many rows
 /// (a constant, mostly) stays one.
-struct Relocation<'a> {
+pub(super) struct Relocation<'a> {
     from: &'a Heap,
     to: &'a mut Heap,
     recent: [(Bytes, Bytes); RECENT],
 }
 
-impl Relocation<'_> {
-    fn slots(&mut self, slots: &mut [Slot]) -> Result<()> {
+impl<'a> Relocation<'a> {
+    pub(super) fn new(from: &'a Heap, to: &'a mut Heap) -> Relocation<'a> {
+        Relocation { from, to, recent: [Default::default(); RECENT] }
+    }
+
+    pub(super) fn slots(&mut self, slots: &mut [Slot]) -> Result<()> {
         for slot in slots {
             *slot = match *slot {
                 Slot::Text(b) => Slot::Text(self.bytes(b)?),
@@ -56,8 +60,7 @@ impl Machine {
     #[inline(never)]
     pub(super) fn compact(&mut self, frame: &mut [Slot]) -> Result<()> {
         self.spare.clear();
-        let mut relocation =
-            Relocation { from: &self.heap, to: &mut self.spare, recent: [Default::default(); RECENT] };
+        let mut relocation = Relocation::new(&self.heap, &mut self.spare);
         relocation.slots(frame)?;
         for parked in &mut self.parked {
             relocation.slots(parked)?;

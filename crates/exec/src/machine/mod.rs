@@ -32,6 +32,7 @@ mod compact;
 mod error;
 mod pace;
 mod step;
+mod suspended;
 mod table;
 mod value;
 
@@ -46,6 +47,7 @@ use planaria_protocol::{CursorId, LocksMark, Row, RowLocks, Savepoint};
 use planaria_storage::{Arena, KeyBuf, KeyRange, LookAhead};
 
 pub use pace::Pace;
+pub use suspended::Suspended;
 
 /// A worker's state for running programs. See the module's head.
 pub struct Machine {
@@ -82,6 +84,10 @@ pub struct Machine {
     image: Vec<u64>,
     /// How many of the programs that run are triggers'.
     trigger_depth: u32,
+    /// How many of the programs that run have no transaction of their own to end.
+    atomic: u32,
+    /// The program has ended its transaction, and is to go on.
+    suspended: Option<Box<Suspended>>,
     outs: Vec<Slot>,
     row_count: Option<i64>,
     /// Operations on tables, of all runs.
@@ -162,6 +168,8 @@ impl Machine {
             image: Vec::new(),
             outs: Vec::new(),
             trigger_depth: 0,
+            atomic: 0,
+            suspended: None,
             row_count: None,
             pace: Pace::default(),
         }
@@ -185,6 +193,8 @@ impl Machine {
         self.tries.clear();
         self.caught.clear();
         self.colls_used = 0;
+        self.atomic = 0;
+        self.suspended = None;
     }
 
     /// Texts and arrays of arguments and results.
@@ -268,6 +278,16 @@ impl Machine {
         self.checks = 0;
         self.handled = false;
         let ended = self.execute(code, &mut frame, Sink::Host, ctx);
+        self.end_top(code, frame, ended)
+    }
+
+    /// The outermost program has ended.
+    fn end_top(
+        &mut self,
+        code: &Code,
+        frame: Vec<Slot>,
+        ended: Result<(), Interrupt>,
+    ) -> Result<(), Interrupt> {
         if ended.is_ok() {
             self.outs.extend(code.outs.iter().map(|r| frame[usize::from(*r)]));
             self.row_count = code.row_count.and_then(|r| match frame[usize::from(r)] {
@@ -392,7 +412,9 @@ impl Machine {
             inner[usize::from(*to)] = frame[usize::from(*from)];
         }
         self.parked.push(std::mem::take(frame));
+        self.atomic += u32::from(code.is_atomic);
         let ended = self.execute(code, &mut inner, sink, ctx);
+        self.atomic -= u32::from(code.is_atomic);
         *frame = self.parked.pop().unwrap_or_default();
         match ended {
             Ok(()) => Ok(inner),

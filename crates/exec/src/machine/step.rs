@@ -33,18 +33,23 @@ impl Machine {
         base: Base,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        let mut pc = if self.looks_ahead { 0 } else { code.begin as usize };
+        let pc = if self.looks_ahead { 0 } else { code.begin as usize };
+        self.steps_from(pc, Ok(()), code, frame, sink, base, ctx)
+    }
+
+    /// The same from `pc` on, where what stands before it has ended so.
+    #[allow(clippy::too_many_arguments, reason = "a program, where it goes on, and what it runs in")]
+    pub(super) fn steps_from<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        mut pc: usize,
+        mut ended: Result<(), Interrupt>,
+        code: &Code,
+        frame: &mut Vec<Slot>,
+        sink: Sink<'_>,
+        base: Base,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
         loop {
-            let (next, stop) = self.hot(code, pc, frame, sink, base, ctx);
-            pc = next;
-            let ended = match stop {
-                Stop::Return => return Ok(()),
-                Stop::Call(call) => self.call_procedure(&code.calls[usize::from(call)], frame, base, ctx),
-                Stop::Execute(execute) => {
-                    self.call_dynamic(&code.executes[usize::from(execute)], code, frame, base, ctx)
-                }
-                Stop::Fail(interrupt) => Err(interrupt),
-            };
             match ended {
                 Ok(()) => {}
                 // Looking ahead, it has found that it cannot; who runs into the same will say so.
@@ -55,8 +60,22 @@ impl Machine {
                 }
                 // `pc` is behind the instruction that failed.
                 Err(Interrupt::Error(e)) => pc = self.handle(code, pc - 1, e, frame, base, ctx)?,
+                Err(Interrupt::TransactionEnds) => {
+                    self.note_level(code, pc, base);
+                    return Err(Interrupt::TransactionEnds);
+                }
                 Err(conflict) => return Err(conflict),
             }
+            let (next, stop) = self.hot(code, pc, frame, sink, base, ctx);
+            pc = next;
+            ended = match stop {
+                Stop::Return => return Ok(()),
+                Stop::Call(call) => self.call_procedure(&code.calls[usize::from(call)], frame, base, ctx),
+                Stop::Execute(execute) => {
+                    self.call_dynamic(&code.executes[usize::from(execute)], code, frame, base, ctx)
+                }
+                Stop::Fail(interrupt) => Err(interrupt),
+            };
         }
     }
 
@@ -334,6 +353,9 @@ impl Machine {
                 }
                 Inst::Raise { raise } => {
                     attempt!(self.raise(&code.raises[usize::from(raise)], frame, ctx.host));
+                }
+                Inst::EndTransaction { commit } => {
+                    return (pc, Stop::Fail(self.end_transaction(commit, frame, ctx.host)));
                 }
                 Inst::Notify { channel, payload } => {
                     let told =

@@ -627,6 +627,8 @@ impl Parser {
             "exit" => OpKind::Exit { label: self.label()? },
             "continue" => OpKind::Continue { label: self.label()? },
             "return" => OpKind::Return,
+            "commit" => OpKind::EndTransaction { commit: true },
+            "rollback" => OpKind::EndTransaction { commit: false },
             "raise" => self.raise()?,
             "notify" => OpKind::Notify { channel: self.reg()?, payload: self.reg()? },
             "call" => {

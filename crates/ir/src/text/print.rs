@@ -250,6 +250,8 @@ impl Printer {
             OpKind::Exit { label } => format!("exit {label}"),
             OpKind::Continue { label } => format!("continue {label}"),
             OpKind::Return => "return".into(),
+            OpKind::EndTransaction { commit: true } => "commit".into(),
+            OpKind::EndTransaction { commit: false } => "rollback".into(),
             OpKind::Notify { channel, payload } => format!("notify {} {}", reg(channel), reg(payload)),
             OpKind::Raise { level, state, message, fields } => {
                 let state = match state {

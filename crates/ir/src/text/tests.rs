@@ -218,6 +218,7 @@ impl Choice {
                 let columns = self.some(|c| ColumnId(c.id()));
                 OpKind::SystemRows { relation: SystemId(self.id()), columns, into: coll }
             }
+            19 if self.coin() => OpKind::EndTransaction { commit: self.coin() },
             19 if self.coin() => OpKind::Notify { channel: self.reg(), payload: self.reg() },
             19 if self.coin() => {
                 let row = |c: &mut Self| c.some(Self::datum);

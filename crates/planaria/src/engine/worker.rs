@@ -14,7 +14,7 @@ use crate::engine::written::{Written, WrittenBy};
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Result, TableId, WorkerId};
 use planaria_exec::slot::Slot;
-use planaria_exec::{Code, Context, Interrupt, Machine};
+use planaria_exec::{Code, Context, Interrupt, Machine, Suspended};
 use planaria_log::Effect;
 use planaria_protocol::snapshot::ReaderTxn;
 use planaria_protocol::{
@@ -33,6 +33,8 @@ pub(crate) struct Run<'r> {
     pub(crate) args: &'r [Slot],
     /// What it was compiled under.
     pub(crate) at: &'r SchemaVersion,
+    /// Where it goes on, if it has been begun in another transaction.
+    pub(crate) from: Option<&'r Suspended>,
 }
 
 impl Run<'_> {
@@ -43,8 +45,12 @@ impl Run<'_> {
         txn: &mut P::Txn,
         host: &mut SessionHost<'_>,
     ) -> Result<(), Interrupt> {
-        let Run { machine, code, args, at } = self;
-        machine.run(code, args, &mut Context { protocol, txn, tables: at.tables.of(), link: at, host })
+        let Run { machine, code, args, at, from } = self;
+        let mut context = Context { protocol, txn, tables: at.tables.of(), link: at, host };
+        match from {
+            None => machine.run(code, args, &mut context),
+            Some(from) => machine.resume(code, from, &mut context),
+        }
     }
 }
 

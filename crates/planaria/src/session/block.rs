@@ -252,11 +252,11 @@ impl SessionCore {
             Err(interrupt) => {
                 self.txn.abort(&schema.tables);
                 outcome = Err(match interrupt {
-                    Interrupt::Error(error) => error,
                     Interrupt::Conflict(cause) => {
                         self.engine.counters.abort(self.worker, cause);
                         not_serialized()
                     }
+                    other => other.into(),
                 });
                 None
             }
@@ -332,10 +332,7 @@ impl SessionCore {
         self.own_locks.begin();
         self.said.begin();
         if self.reading.is_some() {
-            let outcome = self.in_snapshot(f).map_err(|interrupt| match interrupt {
-                Interrupt::Error(error) => error,
-                Interrupt::Conflict(cause) => cause.into(),
-            });
+            let outcome = self.in_snapshot(f).map_err(Error::from);
             return self.fail_block_on_error(outcome);
         }
         let notices = self.notices.len();
@@ -368,9 +365,8 @@ impl SessionCore {
                     }
                 },
                 Err(Interrupt::Error(_)) if self.txn.is_behind() => Conflict::Past,
-                Err(Interrupt::Error(error)) => break Err(error),
-                Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => break Err(cause.into()),
-                Err(Interrupt::Conflict(cause)) => cause,
+                Err(Interrupt::Conflict(cause)) if cause.is_retryable() => cause,
+                Err(other) => break Err(other.into()),
             };
             self.engine.counters.abort(self.worker, cause);
             self.txn.go_back(point, &schema.tables);

@@ -33,6 +33,7 @@ use crate::params::{ParamRef, Params};
 use crate::row::{Column, Row, Rows};
 use crate::session::healing::Touched;
 use crate::session::pauses::Pausing;
+use crate::session::several::Several;
 use crate::session::record::RowForm;
 use crate::session::user::User;
 use crate::session::{bind, record};
@@ -82,7 +83,7 @@ pub(crate) struct SessionCore {
     /// Place of the last commit, and whether it drew it.
     pub(crate) last_commit: Option<(CommitTs, bool)>,
     /// If the last transaction only read, and it is known: the newest commit that it has seen anything of.
-    met: Option<CommitTs>,
+    pub(crate) met: Option<CommitTs>,
     pub(crate) inputs: Inputs,
     pub(crate) sequences: SessionSequences,
     pub(crate) effects: Vec<SequenceEffect>,
@@ -151,6 +152,8 @@ pub(crate) struct SessionCore {
     /// A statement has panicked: no other can run.
     pub(crate) panicked: bool,
     pub(crate) pauses: Pausing,
+    /// The call that runs is several transactions, or may be.
+    pub(crate) several: Several,
 }
 
 impl SessionCore {
@@ -225,6 +228,7 @@ impl SessionCore {
             touched: Touched::default(),
             panicked: false,
             pauses: Pausing::default(),
+            several: Several::default(),
             engine,
         };
         session.inputs.handed.keeps = session.engine.traits.heals;
@@ -283,9 +287,10 @@ impl SessionCore {
         body: &mut dyn FnMut(&mut Self, &SchemaVersion) -> Result<LogAs, Interrupt>,
     ) -> Result<(CommitTs, bool)> {
         let outcome = self.transact_often(body);
+        let committed = outcome.is_ok() && !std::mem::take(&mut self.several.rolled_back);
         self.end_locks();
-        self.settings.end_statement(outcome.is_ok());
-        self.end_statement_of_cursors(outcome.is_ok());
+        self.settings.end_statement(committed);
+        self.end_statement_of_cursors(committed);
         self.share.end_transaction(&self.engine.meter);
         outcome
     }
@@ -331,6 +336,11 @@ impl SessionCore {
                 Ok(done) => {
                     self.engine.counters.commit(self.worker);
                     return Ok(done);
+                }
+                Err(Interrupt::TransactionEnds) => {
+                    self.several.rolled_back = true;
+                    self.said.take_back();
+                    return Ok((self.engine.clock.now(), false));
                 }
                 Err(Interrupt::Error(error)) => return Err(error),
                 Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => return Err(cause.into()),
@@ -386,38 +396,6 @@ impl SessionCore {
         self.engine.counters.pause(self.worker, Some(Pause::Retry));
         backoff.wait();
         self.engine.counters.pause(self.worker, None);
-    }
-
-    /// Runs what needs no gate, as a transaction of its own: it reads no rows. So a change of the schema that takes
-    /// long keeps nobody from looking what it waits for.
-    pub(crate) fn run_detached(
-        &mut self,
-        schema: &SchemaVersion,
-        body: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
-    ) -> Result<(CommitTs, bool)> {
-        self.notices.clear();
-        self.pure = false;
-        self.begin();
-        let outcome = body(self);
-        self.met = if self.inputs.unlogged { None } else { self.txn.newest_met(&schema.tables) };
-        if outcome.is_ok() {
-            self.speak(self.engine.clock.now());
-        }
-        self.end_locks();
-        self.settings.end_statement(outcome.is_ok());
-        self.end_statement_of_cursors(outcome.is_ok());
-        self.txn.abort(&schema.tables);
-        self.share.end_transaction(&self.engine.meter);
-        match outcome {
-            Ok(()) => {
-                self.engine.counters.commit(self.worker);
-                let ts = self.engine.clock.now();
-                self.last_commit = Some((ts, false));
-                Ok((ts, false))
-            }
-            Err(Interrupt::Error(error)) => Err(error),
-            Err(Interrupt::Conflict(cause)) => Err(cause.into()),
-        }
     }
 
     /// Begins a transaction whose turn it is: nobody else is about.
@@ -491,12 +469,12 @@ impl SessionCore {
         self.said.begin();
     }
 
-    /// An error computed from reads that do not hold is no error but a conflict.
+    /// An error computed from reads that do not hold is no error but a conflict; and what they have led to is not rolled back,
+    /// as it goes on in variables.
     pub(crate) fn believable(&mut self, interrupt: Interrupt) -> Interrupt {
         match interrupt {
             Interrupt::Error(error) if self.reading.is_some() => Interrupt::Error(error),
-            Interrupt::Error(error) if !self.txn.validate(&self.schema.tables) => {
-                drop(error);
+            Interrupt::Error(_) | Interrupt::TransactionEnds if !self.txn.validate(&self.schema.tables) => {
                 Interrupt::Conflict(Conflict::Validation)
             }
             other => other,
@@ -549,6 +527,9 @@ impl SessionCore {
         sink: Option<&mut dyn RowSink>,
     ) -> Result<(), Interrupt> {
         self.settle_zone();
+        if self.several.goes_on() {
+            return self.machine_run(schema, code, columns, false, sink, true);
+        }
         self.args.clear();
         for (i, ty) in parameters.iter().enumerate() {
             let slot = match (params.param(i), ty) {
@@ -568,7 +549,7 @@ impl SessionCore {
                 self.kept_args.push(Heap::relocate(*slot, self.machine.heap(), &mut self.kept_heap)?);
             }
         }
-        self.machine_run(schema, code, columns, false, sink)
+        self.machine_run(schema, code, columns, false, sink, false)
     }
 
     /// The same with arguments of the right types, for replay; `quiet`: nobody wants the answer.
@@ -585,15 +566,16 @@ impl SessionCore {
             self.args.push(slot);
         }
         let columns = self.no_columns.clone();
-        self.machine_run(schema, code, &columns, quiet, None)
+        self.machine_run(schema, code, &columns, quiet, None, false)
     }
 
     /// The same with arguments that are in the heap already; the answer is the machine's `outs`.
     pub(crate) fn run_args(&mut self, schema: &SchemaVersion, code: &Code) -> Result<(), Interrupt> {
         let columns = self.no_columns.clone();
-        self.machine_run(schema, code, &columns, true, None)
+        self.machine_run(schema, code, &columns, true, None, false)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "a program, and where its rows go")]
     fn machine_run(
         &mut self,
         schema: &SchemaVersion,
@@ -601,6 +583,7 @@ impl SessionCore {
         columns: &Arc<[Column]>,
         quiet: bool,
         mut sink: Option<&mut dyn RowSink>,
+        goes_on: bool,
     ) -> Result<(), Interrupt> {
         if let Some(sink) = &mut sink {
             sink.restart();
@@ -612,6 +595,7 @@ impl SessionCore {
         let sleep = |seconds| engine.sleep(worker, &nap, reads, seconds);
         let wait = |lock, limit| engine.await_key(worker, &nap, lock, limit);
         let repeats = !reads && engine.gate.stands_inside(worker);
+        let from = if goes_on { self.several.next() } else { None };
         self.settings.begin_program();
         let mut host = SessionHost {
             schema: At::Session(schema),
@@ -654,8 +638,9 @@ impl SessionCore {
             ears: &self.ears,
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && engine.traits.concurrent,
+            may_end_transaction: self.several.may && !reads,
         };
-        let run = Run { machine: &mut self.machine, code, args: &self.args, at: schema };
+        let run = Run { machine: &mut self.machine, code, args: &self.args, at: schema, from };
         let ended = match self.reading.as_deref_mut() {
             None => self.txn.run(run, &mut host),
             Some(Reading { reader, .. }) => reader.run(run, &mut host),
@@ -727,7 +712,10 @@ impl SessionCore {
             // left undone. And that no sequence has moved beyond the inputs, and nothing was asked which is not in
             // the record: the analysis sees to that beforehand, here it is made sure of.
             LogKind::Off | LogKind::Command | LogKind::Adaptive
-                if self.machine.handled() || self.inputs.unlogged || self.inputs.handed.has_left_over() =>
+                if self.machine.handled()
+                    || self.inputs.unlogged
+                    || self.inputs.handed.has_left_over()
+                    || self.several.goes_on() =>
             {
                 LogAs::Values
             }

@@ -86,7 +86,11 @@ impl SessionCore {
         last: &mut Option<LogAs>,
     ) -> Result<(CommitTs, bool), Interrupt> {
         *last = None;
-        match body(self, schema) {
+        let ended = match body(self, schema) {
+            Err(Interrupt::TransactionEnds) if self.machine.commits() => Ok(LogAs::Values),
+            ended => ended,
+        };
+        match ended {
             // A handler has caught what was to end it.
             Ok(_) if self.inputs.under_locks.is_spoilt() => Err(Conflict::Validation.into()),
             Ok(log_as) => {

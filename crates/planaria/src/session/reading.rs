@@ -138,8 +138,38 @@ impl SessionCore {
                 self.last_commit = Some((at.next(), false));
                 Ok((at, false))
             }
-            Err(Interrupt::Error(error)) => Err(error),
-            Err(Interrupt::Conflict(cause)) => Err(cause.into()),
+            Err(interrupt) => Err(interrupt.into()),
+        }
+    }
+
+    /// Runs what needs no gate, as a transaction of its own: it reads no rows. So a change of the schema that takes
+    /// long keeps nobody from looking what it waits for.
+    pub(crate) fn run_detached(
+        &mut self,
+        schema: &SchemaVersion,
+        body: impl FnOnce(&mut Self) -> Result<(), Interrupt>,
+    ) -> Result<(CommitTs, bool)> {
+        self.notices.clear();
+        self.pure = false;
+        self.begin();
+        let outcome = body(self);
+        self.met = if self.inputs.unlogged { None } else { self.txn.newest_met(&schema.tables) };
+        if outcome.is_ok() {
+            self.speak(self.engine.clock.now());
+        }
+        self.end_locks();
+        self.settings.end_statement(outcome.is_ok());
+        self.end_statement_of_cursors(outcome.is_ok());
+        self.txn.abort(&schema.tables);
+        self.share.end_transaction(&self.engine.meter);
+        match outcome {
+            Ok(()) => {
+                self.engine.counters.commit(self.worker);
+                let ts = self.engine.clock.now();
+                self.last_commit = Some((ts, false));
+                Ok((ts, false))
+            }
+            Err(interrupt) => Err(interrupt.into()),
         }
     }
 

@@ -17,7 +17,6 @@ use planaria_base::{ColumnId, Datum, Error, IndexId, Result, RoleId, SequenceId,
 use planaria_catalog::oids::Touched;
 use planaria_catalog::{Catalog, ColumnDefault};
 use planaria_exec::Code;
-use planaria_exec::Interrupt;
 use planaria_exec::functions;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::{BytesKind, Slot};
@@ -196,10 +195,7 @@ impl SessionCore {
                         let ty = &old.layout().specs()[i].ty;
                         self.args.push(slot(field, ty, self.machine.heap_mut())?);
                     }
-                    self.run_args(schema, code).map_err(|i| match i {
-                        Interrupt::Error(e) => e,
-                        Interrupt::Conflict(c) => Error::from(c),
-                    })?;
+                    self.run_args(schema, code)?;
                 }
                 for column in columns {
                     match column {

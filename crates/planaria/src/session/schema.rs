@@ -31,7 +31,6 @@ use planaria_base::sync::Instant;
 use planaria_base::text_io::quote_literal;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState};
 use planaria_catalog::{SearchPath, path_names};
-use planaria_exec::Interrupt;
 use planaria_log::{Effect, encode_effects};
 use planaria_protocol::Backoff;
 use planaria_sql::ddl::{self, DdlOutcome, Work};
@@ -276,10 +275,6 @@ impl SessionCore {
         if !is_new {
             return Ok(0);
         }
-        let alone = |i: Interrupt| match i {
-            Interrupt::Error(e) => e,
-            Interrupt::Conflict(c) => Error::from(c),
-        };
         let no_columns = self.no_columns.clone();
         let role = self.user.current();
         // What computed rewritten rows has answered with stays there otherwise.
@@ -290,7 +285,7 @@ impl SessionCore {
             match work {
                 Work::Validate(validation) => {
                     let code = new.compile_as(role, &validation.program)?;
-                    self.run(new, &code, &[], &no_columns, &(), false).map_err(alone)?;
+                    self.run(new, &code, &[], &no_columns, &(), false)?;
                     if let Some(row) = std::mem::take(&mut self.rows).into_iter().next() {
                         let error = validation.error;
                         return Err(match row.values.into_iter().next() {
@@ -301,7 +296,7 @@ impl SessionCore {
                 }
                 Work::Fill(_, program) => {
                     let code = new.compile_as(role, &program)?;
-                    self.run(new, &code, &[], &no_columns, &(), false).map_err(alone)?;
+                    self.run(new, &code, &[], &no_columns, &(), false)?;
                     self.rows.clear();
                     count = self.machine.row_count().unwrap_or(0) as u64;
                 }

@@ -43,7 +43,6 @@ use crate::session::savepoint::{At, Mark};
 use crate::session::schema::{Change, Prepared};
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Error, IndexId, Result, TableId};
-use planaria_exec::Interrupt;
 use planaria_log::{Effect, EffectWriter, encode_effects};
 use planaria_protocol::WriteKind;
 use planaria_sql::ddl::DdlOutcome;
@@ -82,14 +81,6 @@ fn difference(earlier: &Net, later: &Net) -> Vec<Effect> {
         }
     };
     keys.into_iter().filter_map(effect).collect()
-}
-
-/// Without a conflict, as nobody else is there.
-fn alone(interrupt: Interrupt) -> Error {
-    match interrupt {
-        Interrupt::Error(error) => error,
-        Interrupt::Conflict(cause) => cause.into(),
-    }
 }
 
 impl SessionCore {
@@ -280,7 +271,7 @@ impl SessionCore {
             self.schema = part.schema.clone();
             self.txn.begin();
             let undone = self.put_in_place(&part.undo);
-            let undone = undone.and_then(|()| self.commit_unlogged(&part.schema).map_err(alone));
+            let undone = undone.and_then(|()| self.commit_unlogged(&part.schema).map_err(Error::from));
             if undone.is_err() {
                 self.txn.abort(&part.schema.tables);
             }
@@ -348,7 +339,7 @@ impl SessionCore {
     /// Commits a block that has changed the schema. After an error it has been rolled back.
     pub(crate) fn commit_schema_block(&mut self) -> Result<(CommitTs, bool)> {
         let schema = self.schema.clone();
-        let checked = self.check_deferred(&schema).map_err(alone);
+        let checked = self.check_deferred(&schema).map_err(Error::from);
         match checked.and_then(|()| self.log_schema_block()) {
             Ok(done) => {
                 let engine = self.engine.clone();

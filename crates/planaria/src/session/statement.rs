@@ -110,6 +110,9 @@ impl SessionCore {
         defaults: &Defaults,
     ) -> Result<Option<Vec<Datum>>, Interrupt> {
         let Defaults::Computed { code, touches, .. } = defaults else { return Ok(None) };
+        if self.several.goes_on() {
+            return Ok(None);
+        }
         self.touch(touches)?;
         self.run(schema, code, &[], &self.no_columns.clone(), &(), false)?;
         Ok(Some(self.rows.pop().map(|r| r.values).unwrap_or_default()))
@@ -157,8 +160,9 @@ impl SessionCore {
                 return Ok(Submitted { rows: self.take_rows(&resolved.columns), ticket });
             }
             let mut stale = false;
-            let outcome = self.transact(&mut |s, schema| {
-                stale = resolved.stamp != stamp(schema.version(), s.user.current());
+            let outcome = self.transact_all(&mut |s, schema| {
+                stale = !s.several.goes_on()
+                    && resolved.stamp != stamp(schema.version(), s.user.current());
                 if stale {
                     return Err(Error::internal("the call was resolved under an older schema").into());
                 }
@@ -544,7 +548,7 @@ impl SessionCore {
                 });
             }
         }
-        self.transact(&mut |s, schema| {
+        self.transact_all(&mut |s, schema| {
             let compiled = prepared.compiled(schema, s.user.current())?;
             s.declare(compiled.pure, compiled.claims)?;
             s.touch(&compiled.touches)?;
@@ -559,6 +563,10 @@ impl SessionCore {
             if let Some(order) = &call.passed_on {
                 let passed = PassedOn { params, order };
                 s.run_to(schema, code, &call.types, columns, &passed, encode, sink)?;
+                return Ok(log_as);
+            }
+            if s.several.goes_on() {
+                s.run_to(schema, code, &call.types, columns, &(), false, sink)?;
                 return Ok(log_as);
             }
             s.run(schema, &call.arguments, own_types, &s.no_columns.clone(), params, false)?;

@@ -54,6 +54,7 @@ mod notify;
 mod old_databases;
 mod planning;
 mod postgres;
+mod procedure_transactions;
 mod procedure_versions;
 mod progress;
 mod public_names;

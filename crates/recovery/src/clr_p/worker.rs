@@ -8,7 +8,7 @@ use planaria_analysis::paper::slicing::Input;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::MutexGuard;
 use planaria_base::{Epoch, Error, IndexId, Result, SqlState, TableId, Type, WorkerId};
-use planaria_exec::{Context, Interrupt, Link, Machine, Slot};
+use planaria_exec::{Context, Link, Machine, Slot};
 use planaria_log::{Effect, RowChange};
 use planaria_protocol::Protocol;
 use planaria_protocol::serial::SerialOn;
@@ -39,13 +39,6 @@ pub(super) struct Worker<H: Header> {
     key: KeyBuf,
     image: Vec<u64>,
     pieces: u32,
-}
-
-fn unexpected(interrupt: Interrupt) -> Error {
-    match interrupt {
-        Interrupt::Error(error) => error,
-        Interrupt::Conflict(conflict) => Error::from(conflict),
-    }
 }
 
 #[cold]
@@ -209,7 +202,7 @@ impl<H: Header> Worker<H> {
             link: routines as &dyn Link,
             host: &mut host,
         };
-        self.machine.run(&part.code, &self.slots, &mut context).map_err(unexpected)?;
+        self.machine.run(&part.code, &self.slots, &mut context)?;
         for (number, slot) in part.outputs.iter().zip(self.machine.outs()) {
             let _ = batch.values[first + number].set(self.machine.heap().to_datum(*slot));
         }

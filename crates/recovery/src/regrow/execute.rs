@@ -8,7 +8,7 @@ use super::kernel::{Bank, HandsOver, Register, Surroundings};
 use super::layout::{Class, Layout};
 use super::planner::{Queues, out_of_place};
 use super::segment::{CHANGE, Chunk, Descriptor, PIECES_MAX, PUT, Segment, TAKE};
-use super::worker::{Worker, stopped};
+use super::worker::Worker;
 use super::{feed::unreadable, image};
 use crate::{CompiledPiece, World};
 use planaria_base::{Error, IndexId, Result, SequenceId, Type};
@@ -204,7 +204,7 @@ fn run_piece<H: Header>(
         link: &*world.routines as &dyn Link,
         host: executor,
     };
-    worker.machine.run(&piece.code, &worker.slots, &mut ctx).map_err(stopped)
+    worker.machine.run(&piece.code, &worker.slots, &mut ctx).map_err(Error::from)
 }
 
 /// A piece's surroundings: everything it needs it was given.

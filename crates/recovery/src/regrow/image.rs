@@ -2,7 +2,7 @@
 
 use super::feed::unreadable;
 use super::segment::{PUT, TAKE};
-use super::worker::{Worker, stopped};
+use super::worker::Worker;
 use planaria_base::{Error, IndexId, Result, SqlState, TableId};
 use planaria_log::{RawEffect, RowChange};
 use planaria_protocol::Protocol;
@@ -51,7 +51,7 @@ pub(super) fn put_in_place<H: Header>(
     let arena = &mut machine.heap_mut().arena;
     let mark = arena.mark();
     let found = protocol.get(txn, table, IndexId::PRIMARY, key, arena);
-    let row = found.map_err(|c| stopped(c.into()))?.ok_or_else(|| missing(what, table.id()))?;
+    let row = found.map_err(Error::from)?.ok_or_else(|| missing(what, table.id()))?;
     let after = match change {
         RowChange::Update { row, .. } => Some(row),
         RowChange::Patch { patch, .. } => {
@@ -73,10 +73,10 @@ pub(super) fn put_in_place<H: Header>(
             table.secondary().for_each(|(id, _)| touched.insert(id));
             let updated = protocol.update(txn, table, row.handle, after, touched);
             updated
-                .map_err(|c| stopped(c.into()))?
+                .map_err(Error::from)?
                 .map_err(|_| Error::corrupted("a logged update meets another row with its key"))
         }
-        _ => protocol.delete(txn, table, row.handle).map(drop).map_err(|c| stopped(c.into())),
+        _ => protocol.delete(txn, table, row.handle).map(drop).map_err(Error::from),
     }
 }
 
@@ -87,7 +87,7 @@ fn insert<H: Header, P: Protocol<Header = H>>(
     row: &[u64],
 ) -> Result<()> {
     table.expect_image(row)?;
-    let inserted = protocol.insert(txn, table, row).map_err(|c| stopped(c.into()))?;
+    let inserted = protocol.insert(txn, table, row).map_err(Error::from)?;
     inserted.map(drop).map_err(|_| {
         let id = table.id();
         Error::new(SqlState::DATA_CORRUPTED, format!("the log inserts a row that table {id} has already"))

@@ -8,7 +8,7 @@ use super::feed::unreadable;
 use super::kernel::{Bank, HandsOver, Register, Surroundings};
 use super::layout::{Layout, PieceInfo, SortKey, sort_key};
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, SegmentPart, TAKE};
-use super::worker::{Worker, stopped};
+use super::worker::Worker;
 use crate::{CompiledPlan, Routines, World};
 use planaria_base::{Error, IndexId, Level, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type};
 use planaria_exec::values::read_slot;
@@ -253,7 +253,7 @@ fn plan_call<H: Header>(
         link: routines as &dyn Link,
         host: &mut host,
     };
-    worker.machine.run(&plan.plan, &worker.slots, &mut ctx).map_err(stopped)?;
+    worker.machine.run(&plan.plan, &worker.slots, &mut ctx)?;
     all_given(host.inputs, id)
 }
 

@@ -4,8 +4,8 @@ use super::kernel::{Banks, Scratch};
 use super::segment::Descriptor;
 use super::sort::Sorter;
 use planaria_base::clock::CommitClock;
-use planaria_base::{CommitTs, Epoch, Error, WorkerId};
-use planaria_exec::{Interrupt, Machine, Slot};
+use planaria_base::{CommitTs, Epoch, WorkerId};
+use planaria_exec::{Machine, Slot};
 use planaria_log::ChangeBuf;
 use planaria_protocol::Protocol;
 use planaria_protocol::serial::SerialOn;
@@ -85,11 +85,3 @@ impl<H: Header> Worker<H> {
     }
 }
 
-/// What must not happen alone: the log does not fit the database it is replayed into.
-#[cold]
-pub(super) fn stopped(interrupt: Interrupt) -> Error {
-    match interrupt {
-        Interrupt::Error(error) => error,
-        Interrupt::Conflict(conflict) => Error::from(conflict),
-    }
-}

@@ -87,6 +87,8 @@ struct Body<'l, 'c> {
     /// What is wrong with a statement is of interest only if CREATE says so; the rest is for the
     /// first call. See [`check_routine`].
     checking: bool,
+    /// Loops over rows of statements that change something, around the statement being lowered.
+    changing_loops: u32,
     /// The routine is a trigger's.
     trigger: Option<trigger::OfTrigger>,
     /// Variables of cursors that are or were in scope, and what they have turned out to need.

@@ -1,6 +1,6 @@
 //! The syntax tree of a PL/pgSQL body. Positions count from the start of the *body* text.
 
-use super::{Expr, Into, Name, Position, Query, Statement, TypeName};
+use super::{Expr, Into, Name, Position, Query, Statement, Transaction, TypeName};
 
 /// What a name is that both a variable and a column have.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -157,7 +157,9 @@ pub enum StmtKind {
     },
     /// NULL
     Null,
-    /// COMMIT / ROLLBACK and others that are not supported, by name
+    /// COMMIT / ROLLBACK [AND [NO] CHAIN]
+    Transaction(Transaction),
+    /// What is not supported, by name
     Unsupported(String),
 }
 

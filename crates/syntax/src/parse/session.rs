@@ -71,7 +71,7 @@ impl Parser<'_> {
     }
 
     /// `[AND [NO] CHAIN]`
-    fn ends(&mut self, ends: Transaction, chains: Transaction) -> Result<Transaction> {
+    pub(super) fn ends(&mut self, ends: Transaction, chains: Transaction) -> Result<Transaction> {
         if !self.eat_word("and") {
             return Ok(ends);
         }

@@ -381,11 +381,15 @@ fn sql_in_bodies() {
     ] {
         assert!(matches!(stmt(text), StmtKind::Sql(_)), "{text}");
     }
-    for (text, what) in
-        [("COMMIT;", "COMMIT"), ("ROLLBACK AND CHAIN;", "ROLLBACK"), ("SAVEPOINT a;", "transaction control")]
-    {
-        assert_eq!(stmt(text), StmtKind::Unsupported(what.into()), "{text}");
+    for (text, ends) in [
+        ("COMMIT;", Transaction::Commit),
+        ("COMMIT AND NO CHAIN;", Transaction::Commit),
+        ("ROLLBACK;", Transaction::Rollback),
+        ("ROLLBACK AND CHAIN;", Transaction::RollbackAndChain),
+    ] {
+        assert_eq!(stmt(text), StmtKind::Transaction(ends), "{text}");
     }
+    assert_eq!(stmt("SAVEPOINT a;"), StmtKind::Unsupported("transaction control".into()));
     assert_eq!(stmt("NULL;"), StmtKind::Null);
     // CASE in a statement does not confuse where it ends, nor do its words end a block.
     let b = block("BEGIN UPDATE t SET a = CASE WHEN b THEN 1 ELSE 2 END; SELECT a AS end INTO x FROM t; END");

@@ -339,6 +339,8 @@ pub(crate) struct SessionHost<'a> {
     pub(crate) read_only: bool,
     /// It only reads, and may begin anew in a snapshot.
     pub(crate) may_change_over: bool,
+    /// It may end its transaction, and go on in the next one.
+    pub(crate) may_end_transaction: bool,
 }
 
 /// `regclass` and the like among columns.
@@ -731,6 +733,10 @@ impl Host for SessionHost<'_> {
 
     fn may_change_over(&self) -> bool {
         self.may_change_over
+    }
+
+    fn may_end_transaction(&self) -> bool {
+        self.may_end_transaction
     }
 
     #[inline]

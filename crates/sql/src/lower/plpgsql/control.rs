@@ -8,7 +8,7 @@ use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, Label, OpKind, Output, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
-use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Name, Statement, StatementKind};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Name, Statement, StatementKind, Transaction};
 
 impl Body<'_, '_> {
     pub(super) fn if_chain(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt]) -> Result<()> {
@@ -94,6 +94,21 @@ impl Body<'_, '_> {
         let (then, otherwise) =
             self.either(|s| s.statements(body), |s| s.case_chain(operand, rest, otherwise))?;
         self.l.emit(OpKind::If { cond, then, otherwise });
+        Ok(())
+    }
+
+    // ---- transactions ----
+
+    /// COMMIT and ROLLBACK, with or without AND CHAIN: each transaction of a call has the level of the one before.
+    pub(super) fn end_transaction(&mut self, ends: &Transaction) -> Result<()> {
+        if self.changing_loops > 0 {
+            let message = "cannot perform transaction commands inside a cursor loop that is not read-only";
+            self.fail(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message, None);
+            return Ok(());
+        }
+        let commit = matches!(ends, Transaction::Commit | Transaction::CommitAndChain);
+        self.l.emit(OpKind::EndTransaction { commit });
+        self.close_all_but_loops();
         Ok(())
     }
 
@@ -271,8 +286,11 @@ impl Body<'_, '_> {
             }
             _ => return Err(super::unsupported("FOR over this statement", query.position)),
         }
-        let columns = columns.clone();
-        self.for_rows(name, targets, coll, &columns, body)
+        let changes = u32::from(!matches!(query.kind, StatementKind::Query(_)));
+        self.changing_loops += changes;
+        let looped = self.for_rows(name, targets, coll, &columns, body);
+        self.changing_loops -= changes;
+        looped
     }
 
     fn list(&mut self, columns: &[Output]) -> Coll {

@@ -652,6 +652,19 @@ impl Body<'_, '_> {
         }
     }
 
+    /// A transaction ends, and with it the cursors that no loop goes through. The session closes its own.
+    pub(super) fn close_all_but_loops(&mut self) {
+        let zero = self.int8(0);
+        for at in 0..self.cursors.len() {
+            if let Kept::Here(state) = &self.cursors[at].kept
+                && !self.regions.iter().any(|region| region.closes == Some(at))
+            {
+                let open = state.open;
+                self.copy(open, zero);
+            }
+        }
+    }
+
     /// `FOR record IN cursor [(arguments)] LOOP`
     pub(super) fn for_cursor(
         &mut self,

@@ -274,6 +274,7 @@ fn body<'l, 'c>(
         checking: false,
         trigger: None,
         cursors: Vec::new(),
+        changing_loops: 0,
         needs: Needs::default(),
     }
 }

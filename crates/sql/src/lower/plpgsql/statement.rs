@@ -55,6 +55,7 @@ impl Body<'_, '_> {
                 self.for_cursor(label.as_deref(), targets, cursor, args, body)
             }
             StmtKind::Null => Ok(()),
+            StmtKind::Transaction(ends) => self.end_transaction(ends),
             StmtKind::Unsupported(what) => Err(unsupported(what, statement.position)),
         }
     }

@@ -5,7 +5,7 @@ use planaria_base::Result;
 use super::super::lex::Kind;
 use super::super::parser::Parser;
 use crate::ast::plpgsql::{Stmt, StmtKind};
-use crate::ast::{Expr, StatementKind};
+use crate::ast::{Expr, StatementKind, Transaction};
 
 /// Items of GET CURRENT DIAGNOSTICS.
 const CURRENT_ITEMS: &[&str] = &["row_count", "pg_context", "pg_routine_oid"];
@@ -91,10 +91,13 @@ impl Parser<'_> {
                 StmtKind::Close(cursor)
             }
             "commit" | "rollback" => {
-                let end = self.pl_semicolon()?;
-                self.within(end, Self::skip_to_end)?;
+                self.bump();
+                let ends = match word.as_str() {
+                    "commit" => self.ends(Transaction::Commit, Transaction::CommitAndChain)?,
+                    _ => self.ends(Transaction::Rollback, Transaction::RollbackAndChain)?,
+                };
                 self.expect(Kind::Semicolon)?;
-                StmtKind::Unsupported(word.as_str().to_uppercase())
+                StmtKind::Transaction(ends)
             }
             _ => self.pl_sql_statement()?,
         };
