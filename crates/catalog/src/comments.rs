@@ -126,7 +126,13 @@ impl Catalog {
         let mut all: Vec<Comment<'_>> = Vec::new();
         for table in self.tables.iter().flatten() {
             let oid = self.table_oid(table.id);
-            all.extend(comment(PG_CLASS, oid, 0, &table.comment));
+            match table.composite {
+                false => all.extend(comment(PG_CLASS, oid, 0, &table.comment)),
+                true => {
+                    let row_type = self.oids.of(&Object::RowType(crate::key(table.schema, &table.name)));
+                    all.extend(comment(PG_TYPE, row_type, 0, &table.comment));
+                }
+            }
             for (id, column) in table.visible() {
                 all.extend(comment(PG_CLASS, oid, id.index() + 1, &column.comment));
             }

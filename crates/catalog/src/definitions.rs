@@ -361,6 +361,7 @@ mod tests {
             foreign_keys: Vec::new(),
             on_commit: Default::default(),
             materialized: None,
+            composite: false,
             triggers: Vec::new(),
             generation: 0,
             rights: Rights::default(),

@@ -145,6 +145,9 @@ pub struct Table {
     /// Of a materialized view: whether it has been filled. Its query is in the view of the same name ([`View::stored`]).
     #[serde(default)]
     pub materialized: Option<bool>,
+    /// It is a composite type (`CREATE TYPE .. AS (..)`): it has columns, and never a row.
+    #[serde(default)]
+    pub composite: bool,
     /// Triggers, in the order of their names.
     #[serde(default)]
     pub triggers: Vec<Trigger>,
@@ -599,6 +602,14 @@ pub struct Procedure {
 impl Catalog {
     /// A table by name.
     pub fn table<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&Table> {
+        self.of_rows(wanted).filter(|t| !t.composite)
+    }
+    /// A composite type by name.
+    pub fn composite<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&Table> {
+        self.of_rows(wanted).filter(|t| t.composite)
+    }
+    /// What a row type is of, by its name: a table, or a composite type.
+    pub fn of_rows<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<&Table> {
         let Wanted { schema, local } = wanted.into();
         let named = self.tables.candidates(Key::name(local)).filter(|t| t.name == local);
         self.nearest(schema, named, |t| t.schema)
@@ -691,10 +702,10 @@ impl Catalog {
         let name: std::sync::Arc<str> = name.into();
         self.tables.candidates(Key::Name(name.clone())).filter(move |t| t.has_constraint(&name))
     }
-    /// Whether a relation (table, index, view, sequence) has the name.
+    /// Whether a relation (table, composite type, index, view, sequence) has the name.
     pub fn relation_exists<'n>(&self, wanted: impl Into<Wanted<'n>>) -> bool {
         let wanted = wanted.into();
-        self.table(wanted).is_some()
+        self.of_rows(wanted).is_some()
             || self.view(wanted).is_some()
             || self.sequence(wanted).is_some()
             || self.index(wanted).is_some()

@@ -570,6 +570,7 @@ impl Catalog {
     fn kind_word(&self, object: &Object) -> &'static str {
         match object {
             Object::Table(id) if self.table_by_id(*id).materialized.is_some() => "materialized view",
+            Object::Table(id) if self.table_by_id(*id).composite => "type",
             _ => self.object_kind(object).word(),
         }
     }

@@ -347,6 +347,8 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::CreateRoutine(routine) if routine.procedure => "CREATE PROCEDURE",
         StatementKind::CreateRoutine(_) => "CREATE FUNCTION",
         StatementKind::CreateEnum { .. } => "CREATE TYPE",
+        StatementKind::CreateComposite { .. } => "CREATE TYPE",
+        StatementKind::AlterComposite { .. } => "ALTER TYPE",
         StatementKind::CreateDomain { .. } => "CREATE DOMAIN",
         StatementKind::AlterEnum { .. } => "ALTER TYPE",
         StatementKind::AlterDomain { .. } => "ALTER DOMAIN",

@@ -74,7 +74,11 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         let amount = facts.stock.amount(table.id);
         let referenced = catalog.references_to(table.id).next().is_some();
         rows.add(|r| {
-            let kind = if table.materialized.is_some() { 'm' } else { 'r' };
+            let kind = match table.materialized {
+                Some(_) => 'm',
+                None if table.composite => 'c',
+                None => 'r',
+            };
             class(r, catalog.table_oid(table.id), &table.name, kind, table.visible().count());
             if let Some(populated) = table.materialized {
                 r.set("relispopulated", populated).set("relhasrules", true);
@@ -82,7 +86,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             owned(r, catalog, &table.rights);
             in_schema(r, catalog, table.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
-                .set("relam", HEAP)
+                .set("relam", if table.composite { 0 } else { HEAP })
                 .set("reltuples", amount.rows as f64)
                 .set("relpages", amount.row_bytes.div_ceil(8192).min(i32::MAX as u64) as i64)
                 .set("relhasindex", table.shown_indexes().next().is_some())

@@ -401,7 +401,7 @@ pub(super) fn database_statistics(facts: &Facts<'_>, rows: &mut Rows) {
 
 /// `pg_stat_all_tables`: how many rows there are. Scans and changes are not counted by table.
 pub(super) fn table_statistics(facts: &Facts<'_>, rows: &mut Rows) {
-    for table in facts.catalog.tables.iter().flatten() {
+    for table in facts.catalog.tables.iter().flatten().filter(|t| !t.composite) {
         let amount = facts.stock.amount(table.id);
         rows.add(|r| {
             r.set("relid", facts.catalog.table_oid(table.id))

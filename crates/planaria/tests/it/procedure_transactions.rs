@@ -2,6 +2,7 @@
 //! and wherever a crash strikes.
 
 use crate::logged::{logged, replayed_by_all};
+use planaria::lab::LabOptions;
 use planaria::{Database, Error, Options, ProtocolKind};
 use planaria_sim::disk::{SimDisk, Survival};
 use std::thread;

@@ -113,7 +113,7 @@ impl Change {
         self.validate(rewrite.promises)
     }
 
-    fn action(&mut self, id: TableId, action: &AlterTable, rewrite: &mut Rewrite) -> Result<()> {
+    pub(super) fn action(&mut self, id: TableId, action: &AlterTable, rewrite: &mut Rewrite) -> Result<()> {
         match action {
             AlterTable::AddColumn { column, if_not_exists } => {
                 self.add_column(id, column, *if_not_exists, rewrite)

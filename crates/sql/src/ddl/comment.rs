@@ -47,6 +47,9 @@ impl Change {
                 }
             }
             CommentTarget::Type(ty) => {
+                if let Some(id) = self.owned_composite(&ty.name)?.filter(|_| !ty.domain) {
+                    return Ok(Some(Commented::Table(id)));
+                }
                 let (id, is_domain) = self.user_type(&ty.name).map(|t| (t.id, t.domain().is_some()))?;
                 if ty.domain && !is_domain {
                     let message = format!("\"{}\" is not a domain", ty.name.parts.join("."));

@@ -191,6 +191,7 @@ impl Object {
             Object::Table(id) if catalog.table_by_id(*id).materialized.is_some() => {
                 format!("materialized view {}", table(id))
             }
+            Object::Table(id) if catalog.table_by_id(*id).composite => format!("type {}", table(id)),
             Object::Table(id) => format!("table {}", table(id)),
             Object::View(key) => {
                 let (schema, name) = of_key(key);

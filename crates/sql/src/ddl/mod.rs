@@ -34,6 +34,7 @@
 mod alter;
 mod alter_routine;
 mod comment;
+mod composite;
 mod constraint;
 mod defaults;
 mod depend;
@@ -186,6 +187,8 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::CreateSequence { .. }
             | StatementKind::AlterSequence { .. }
             | StatementKind::CreateEnum { .. }
+            | StatementKind::CreateComposite { .. }
+            | StatementKind::AlterComposite { .. }
             | StatementKind::CreateDomain { .. }
             | StatementKind::AlterEnum { .. }
             | StatementKind::AlterDomain { .. }
@@ -314,6 +317,8 @@ impl Change {
                 self.alter_sequence(name, *if_exists, options)
             }
             StatementKind::CreateEnum { name, labels } => self.create_enum(name, labels),
+            StatementKind::CreateComposite { name, attributes } => self.create_composite(name, attributes),
+            StatementKind::AlterComposite { name, actions } => self.alter_composite(name, actions),
             StatementKind::CreateDomain { name, ty, constraints } => {
                 self.create_domain(name, ty, constraints)
             }

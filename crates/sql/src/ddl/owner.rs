@@ -38,14 +38,17 @@ impl Change {
                 };
                 (self.routine(r)?, tag)
             }
-            OwnedObject::Type(ty) => {
-                let found = self.user_type(&ty.name)?;
-                if ty.domain && found.domain().is_none() {
-                    let message = format!("\"{}\" is not a domain", found.name);
-                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            OwnedObject::Type(ty) => match self.owned_composite(&ty.name)?.filter(|_| !ty.domain) {
+                Some(id) => (Object::Table(id), "ALTER TYPE"),
+                None => {
+                    let found = self.user_type(&ty.name)?;
+                    if ty.domain && found.domain().is_none() {
+                        let message = format!("\"{}\" is not a domain", found.name);
+                        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                    }
+                    (Object::Type(found.id), if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" })
                 }
-                (Object::Type(found.id), if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" })
-            }
+            },
             OwnedObject::Schema(name, _) => {
                 (Object::Schema(self.catalog.schema(name).ok_or_else(|| no_schema(name))?), "ALTER SCHEMA")
             }

@@ -217,7 +217,10 @@ impl Change {
             },
             OwnedObject::Type(ty) => {
                 let tag = if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" };
-                (Target::Type(self.user_type(&ty.name)?.id), tag)
+                match self.owned_composite(&ty.name)?.filter(|_| !ty.domain) {
+                    Some(id) => (Target::Table(id), tag),
+                    None => (Target::Type(self.user_type(&ty.name)?.id), tag),
+                }
             }
             OwnedObject::Schema(..) | OwnedObject::Database(..) => {
                 return Err(Error::internal("what has no schema"));

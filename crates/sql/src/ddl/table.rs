@@ -180,6 +180,7 @@ impl Change {
             foreign_keys: Vec::new(),
             on_commit: OnCommit::PreserveRows,
             materialized: None,
+            composite: false,
             triggers: Vec::new(),
             generation: 0,
             rights: Rights::of(self.actor.user),

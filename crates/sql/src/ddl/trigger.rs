@@ -167,6 +167,7 @@ impl Change {
             foreign_keys: Vec::new(),
             on_commit: planaria_catalog::OnCommit::PreserveRows,
             materialized: None,
+            composite: false,
             triggers: view.triggers().to_vec(),
             generation: 0,
             rights: Rights::default(),

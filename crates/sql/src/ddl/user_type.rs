@@ -66,8 +66,8 @@ impl Change {
         Ok(new)
     }
 
-    fn check_type_name(&self, new: (SchemaId, &str)) -> Result<()> {
-        let relation = self.catalog.table(new).is_some() || self.catalog.view(new).is_some();
+    pub(super) fn check_type_name(&self, new: (SchemaId, &str)) -> Result<()> {
+        let relation = self.catalog.of_rows(new).is_some() || self.catalog.view(new).is_some();
         if relation || self.catalog.user_type(new).is_some() { Err(type_exists(new.1)) } else { Ok(()) }
     }
 
@@ -121,6 +121,10 @@ impl Change {
 
     pub(super) fn rename_type(&mut self, ty: &TypeRef, to: &str) -> Result<&'static str> {
         let tag = if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" };
+        if let Some(id) = self.owned_composite(&ty.name)?.filter(|_| !ty.domain) {
+            self.rename_composite(id, to)?;
+            return Ok(tag);
+        }
         let id = match ty.domain {
             true => self.owned_domain(&ty.name)?,
             false => self.user_type(&ty.name)?.id,
@@ -355,6 +359,13 @@ impl Change {
     ) -> Result<&'static str> {
         let mut targets = Vec::new();
         for name in names {
+            let composite = self.owned_composite(name)?.map(Target::Table);
+            if let Some(target) = composite.filter(|_| !domain) {
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+                continue;
+            }
             match self.user_type(name) {
                 Ok(ty) if domain && ty.domain().is_none() => {
                     let message = format!("\"{}\" is not a domain", name.parts.join("."));

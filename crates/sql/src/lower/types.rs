@@ -360,7 +360,7 @@ impl Lowerer<'_> {
 /// The table whose row type a name is.
 pub(crate) fn table_of_type<'c>(catalog: &'c Catalog, name: &Name) -> Option<&'c Table> {
     let wanted = super::bind_call::named(catalog, name).ok()?;
-    catalog.table(catalog.located(wanted))
+    catalog.of_rows(catalog.located(wanted))
 }
 
 /// The table of `table.column%TYPE`.

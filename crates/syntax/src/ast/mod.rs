@@ -545,6 +545,10 @@ pub enum StatementKind {
     AlterSequence { name: Name, if_exists: bool, options: SequenceOptions },
     /// CREATE TYPE .. AS ENUM
     CreateEnum { name: Name, labels: Vec<String> },
+    /// CREATE TYPE .. AS (..)
+    CreateComposite { name: Name, attributes: Vec<ColumnDef> },
+    /// ALTER TYPE of a composite type, as ALTER TABLE does it
+    AlterComposite { name: Name, actions: Vec<AlterTable> },
     /// CREATE DOMAIN
     CreateDomain { name: Name, ty: TypeName, constraints: Vec<Constraint> },
     /// ALTER TYPE of an enumerated type

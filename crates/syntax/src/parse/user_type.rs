@@ -4,10 +4,12 @@ use planaria_base::Result;
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{AlterDomain, AlterEnum, LabelPlace, OwnedObject, StatementKind, TypeRef};
+use crate::ast::{
+    AlterDomain, AlterEnum, AlterTable, ColumnDef, LabelPlace, OwnedObject, StatementKind, TypeRef,
+};
 
 impl Parser<'_> {
-    /// `CREATE TYPE name AS ENUM (..)`; other kinds are refused.
+    /// `CREATE TYPE name AS ENUM (..)`, `AS (..)`; other kinds are refused.
     pub(crate) fn create_type(&mut self) -> Result<StatementKind> {
         self.bump();
         let name = self.qualified_name()?;
@@ -16,13 +18,18 @@ impl Parser<'_> {
             return self.unsupported("a type of that kind", position);
         }
         let position = self.position();
-        if !self.eat_word("enum") {
-            let what = match self.word().as_str() {
-                "range" => "a range type",
-                _ => "a composite type",
-            };
-            return self.unsupported(what, position);
+        if self.eat(Kind::LeftParen) {
+            let mut attributes = Vec::new();
+            if !self.at_kind(Kind::RightParen) {
+                attributes = self.list(Self::attribute)?;
+            }
+            self.expect(Kind::RightParen)?;
+            return Ok(StatementKind::CreateComposite { name, attributes });
         }
+        if self.at_word("range") {
+            return self.unsupported("a range type", position);
+        }
+        self.expect_word("enum")?;
         self.expect(Kind::LeftParen)?;
         let mut labels = Vec::new();
         if !self.at_kind(Kind::RightParen) {
@@ -30,6 +37,40 @@ impl Parser<'_> {
         }
         self.expect(Kind::RightParen)?;
         Ok(StatementKind::CreateEnum { name, labels })
+    }
+
+    /// `name type [COLLATE ..]`
+    fn attribute(&mut self) -> Result<ColumnDef> {
+        let position = self.position();
+        let (name, ty) = (self.name()?, self.type_name()?);
+        if self.eat_word("collate") {
+            self.byte_collation()?;
+        }
+        Ok(ColumnDef { name, ty, constraints: Vec::new(), position })
+    }
+
+    /// `ADD | DROP | ALTER ATTRIBUTE ..`
+    fn attribute_action(&mut self) -> Result<AlterTable> {
+        let word = self.word();
+        self.bump();
+        self.expect_word("attribute")?;
+        let action = match word.as_str() {
+            "add" => AlterTable::AddColumn { column: self.attribute()?, if_not_exists: false },
+            "drop" => {
+                let if_exists = self.eat_words(&["if", "exists"]);
+                AlterTable::DropColumn { name: self.name()?, if_exists, cascade: self.cascade() }
+            }
+            "alter" => {
+                let column = self.name()?;
+                self.eat_words(&["set", "data"]);
+                self.expect_word("type")?;
+                AlterTable::SetType { column, ty: self.type_name()?, using: None }
+            }
+            _ => return self.fail(),
+        };
+        // What has values of the type would follow: nothing has.
+        self.cascade();
+        Ok(action)
     }
 
     /// `CREATE DOMAIN name [AS] type [constraints]`
@@ -71,6 +112,18 @@ impl Parser<'_> {
                 name,
                 action: AlterEnum::AddValue { label, if_not_exists, place },
             });
+        }
+        if self.at_any(&["add", "drop", "alter"]) && self.at_word_ahead(1, "attribute") {
+            let actions = self.list(Self::attribute_action)?;
+            return Ok(StatementKind::AlterComposite { name, actions });
+        }
+        if self.eat_words(&["rename", "attribute"]) {
+            let from = self.name()?;
+            self.expect_word("to")?;
+            let to = self.name()?;
+            self.cascade();
+            let actions = vec![AlterTable::RenameColumn { from, to }];
+            return Ok(StatementKind::AlterComposite { name, actions });
         }
         if self.eat_words(&["rename", "value"]) {
             let from = self.string()?;

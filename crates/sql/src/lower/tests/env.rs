@@ -53,6 +53,7 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                 schema: Default::default(),
                 on_commit: Default::default(),
                 materialized: None,
+                composite: false,
                 name: name.clone(),
                 columns: Vec::new(),
                 indexes: Vec::new(),
