@@ -129,12 +129,12 @@ impl SessionCore {
             let after = new.catalog.tables.get(table.index()).and_then(|t| t.as_deref());
             let command = match after {
                 None => "DROP TABLE",
+                Some(after) if tag == "CREATE INDEX" && before.indexes.len() != after.indexes.len() => tag,
                 Some(_) if !old.shares_table(new, *table) && tag.starts_with("TRUNCATE") => "TRUNCATE",
                 Some(after) if !old.shares_table(new, *table) || types(before) != types(after) => {
                     "ALTER TABLE"
                 }
                 Some(after) if tag == "ALTER TABLE" && !is_renamed(before, after) => tag,
-                Some(after) if tag == "CREATE INDEX" && before.indexes.len() != after.indexes.len() => tag,
                 // Whatever else it is, the rows are still what triggers take; one that is gone does not fire.
                 Some(_) => continue,
             };

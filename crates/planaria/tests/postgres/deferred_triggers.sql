@@ -82,7 +82,7 @@ COMMIT;
 SELECT line FROM log ORDER BY n;
 DELETE FROM log;
 BEGIN;
-UPDATE t SET a = 7;
+UPDATE t SET a = 7 WHERE id = 1;
 ROLLBACK;
 SELECT count(*) FROM log;
 -- So do blocks that catch errors.
@@ -202,7 +202,13 @@ ALTER TABLE w DROP COLUMN gone;
 CREATE TABLE v (w int REFERENCES w ON DELETE CASCADE ON UPDATE CASCADE, line text);
 CREATE FUNCTION whole() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE NOTICE '% % old=% new=%', tg_table_name, tg_op, old, new;
+    IF tg_op = 'INSERT' THEN
+        RAISE NOTICE '% % new=%', tg_table_name, tg_op, new;
+    ELSIF tg_op = 'DELETE' THEN
+        RAISE NOTICE '% % old=%', tg_table_name, tg_op, old;
+    ELSE
+        RAISE NOTICE '% % old=% new=%', tg_table_name, tg_op, old, new;
+    END IF;
     RETURN NULL;
 END $$;
 CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE OR DELETE ON w DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION whole();
