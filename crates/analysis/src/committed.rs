@@ -7,7 +7,10 @@
 //! * nor was a branch before it in which the condition became what the guard refuses: `IF NOT FOUND THEN
 //!   RAISE` tells that the row was there;
 //! * of an exception block its body is left, with no savepoint;
-//! * messages, answers and notifications are not replayed.
+//! * messages, answers and notifications are not replayed;
+//! * it was no part of a transaction block, so what only blocks can defer was not deferred ([`Question::in_a_call`]).
+//!
+//! [`Question::in_a_call`]: planaria_ir::Question::in_a_call
 
 use planaria_base::{Datum, Level, ProcedureId};
 use planaria_ir::{Block, Func, Label, Op, OpKind, Program, Reg};
@@ -16,7 +19,8 @@ use std::collections::BTreeMap;
 /// The program as replay of a logged call meets it. For every call that raises no error, it does to the
 /// tables what the program does. Operations keep their numbers.
 pub fn committed(program: &Program) -> Program {
-    let body = Committed { constants: constants(program) }.block(&program.body);
+    let (constants, answers) = constants(program);
+    let body = Committed { constants, answers }.block(&program.body);
     Program { body, ..program.clone() }
 }
 
@@ -31,18 +35,25 @@ pub fn committed_whole<'p>(
     }
 }
 
-/// Boolean registers that are written once, by a constant.
-fn constants(program: &Program) -> BTreeMap<Reg, bool> {
+/// Boolean registers that are written once, by a constant, and those by what is answered alike in all calls.
+fn constants(program: &Program) -> (BTreeMap<Reg, bool>, BTreeMap<Reg, bool>) {
     let mut writes: BTreeMap<Reg, u32> = BTreeMap::new();
-    let mut constants = BTreeMap::new();
+    let (mut constants, mut answers) = (BTreeMap::new(), BTreeMap::new());
     program.body.visit(&mut |op| {
         op.kind.writes(&mut |r| *writes.entry(r).or_default() += 1);
         if let OpKind::Const { dst, value: Datum::Bool(value) } = &op.kind {
             constants.insert(*dst, *value);
         }
+        if let OpKind::Ask { dst, question, .. } = &op.kind
+            && let Some(value) = question.in_a_call()
+        {
+            answers.insert(*dst, value);
+        }
     });
-    constants.retain(|r, _| writes[r] == 1 && !program.params.iter().any(|p| p.reg == *r));
-    constants
+    let once = |r: &Reg| writes[r] == 1 && !program.params.iter().any(|p| p.reg == *r);
+    constants.retain(|r, _| once(r));
+    answers.retain(|r, _| once(r));
+    (constants, answers)
 }
 
 /// What a guard says of a condition, by having let the call pass.
@@ -55,6 +66,7 @@ enum Known {
 
 struct Committed {
     constants: BTreeMap<Reg, bool>,
+    answers: BTreeMap<Reg, bool>,
 }
 
 impl Committed {
@@ -63,6 +75,9 @@ impl Committed {
         for op in &block.0 {
             match &op.kind {
                 OpKind::Try { body, .. } => out.extend(self.block(body).0),
+                OpKind::If { cond, then, otherwise } if let Some(answer) = self.answers.get(cond) => {
+                    out.extend(self.block(if *answer { then } else { otherwise }).0);
+                }
                 OpKind::If { cond, then, otherwise } => {
                     let (then, otherwise) = (self.block(then), self.block(otherwise));
                     if raises(&then) {
@@ -77,6 +92,10 @@ impl Committed {
                 }
                 OpKind::Raise { level, .. } if *level != Level::Exception => {}
                 OpKind::Emit { .. } | OpKind::Notify { .. } | OpKind::EndTransaction { .. } => {}
+                OpKind::Ask { dst, question, .. } if let Some(answer) = question.in_a_call() => {
+                    let value = Datum::Bool(answer);
+                    out.push(Op { kind: OpKind::Const { dst: *dst, value }, ..*op });
+                }
                 kind => {
                     let mut kind = kind.clone();
                     kind.blocks_mut(&mut |b| *b = self.block(b));

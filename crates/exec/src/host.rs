@@ -60,6 +60,8 @@ pub struct Beside {
     pub locked: usize,
     /// How much it has to tell others.
     pub said: usize,
+    /// How many rows wait for deferred triggers.
+    pub deferred: usize,
     /// How many cursors it has opened.
     pub opened: u64,
     /// How many settings it has changed.

@@ -57,6 +57,11 @@ questions! {
     TriggerDef "trigger.def" (I, B) -> T;
     /// How many triggers the statement that runs now is within.
     TriggerDepth "trigger.depth" () -> I;
+    /// Whether a constraint trigger is deferred now: its table, its routine, and the row that fires it, which then waits
+    /// for it (NEW's columns, then OLD's; NULL: none does).
+    DeferTrigger "trigger.defer" (I, I, X) -> B nullable;
+    /// The same of one that is INITIALLY IMMEDIATE, which is deferred in transaction blocks alone.
+    DeferTriggerInBlock "trigger.defer_in_block" (I, I, X) -> B nullable;
     /// CREATE statement of a routine.
     RoutineDef "routine.def" (I) -> T;
     /// Arguments of a routine with names, modes and defaults.

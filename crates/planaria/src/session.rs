@@ -10,6 +10,7 @@ pub(crate) mod constraints;
 pub(crate) mod copy_triggers;
 pub(crate) mod core;
 pub(crate) mod deferred;
+pub(crate) mod deferred_triggers;
 pub(crate) mod explain;
 pub(crate) mod explain_recovery;
 pub(crate) mod fetch;

@@ -400,3 +400,19 @@ fn what_a_guard_refuses_was_not_so_before_it() {
     );
     assert_eq!(edges(&local(&committed(&source))), []);
 }
+
+/// What only blocks can defer was not deferred in a call that was logged.
+#[test]
+fn questions_with_one_answer_in_all_calls_are_answered() {
+    let source = lines(
+        "c = ask 'trigger.defer_in_block' (a, a, q)
+         if c {
+           insert t2 (a, a)
+         } else {
+           insert t1 (a, a)
+         }",
+    );
+    let whole = committed(&source).to_string();
+    let body: Vec<&str> = whole.lines().skip_while(|l| *l != "begin").map(str::trim).collect();
+    assert_eq!(body, ["begin", "c = const false", "insert t1 (a, a)", "end"]);
+}

@@ -1,9 +1,10 @@
 //! What a running program may ask: inputs, sequences, messages, rows of dynamic SQL ([`host`], [`dynamic`], [`handed`]), settings,
-//! cursors, advisory locks ([`keys`]); and what ends it before its time ([`cancel`], [`refusal`],
+//! cursors, advisory locks ([`keys`]), what is deferred ([`deferred`]); and what ends it before its time ([`cancel`], [`refusal`],
 //! [`under_locks`]).
 
 pub(crate) mod cancel;
 pub(crate) mod cursor;
+pub(crate) mod deferred;
 pub(crate) mod dynamic;
 pub(crate) mod handed;
 pub(crate) mod host;

@@ -80,8 +80,10 @@ impl SessionCore {
                 let read_only = self.read_only;
                 let tables = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
                 let (keys, said) = (self.own_locks.mark(), self.said.mark());
-                let locks = Locked { tables, keys, rows: self.txn.locked(), said };
-                self.savepoints.push(Mark { name: name.clone(), at, identity, settings, read_only, locks });
+                let (deferred, modes) = (self.deferred.mark(), self.deferred.modes.clone());
+                let locks = Locked { tables, keys, rows: self.txn.locked(), said, deferred };
+                let name = name.clone();
+                self.savepoints.push(Mark { name, at, identity, settings, read_only, modes, locks });
                 Ok(done("SAVEPOINT"))
             }
             Transaction::Release(name) => {
@@ -97,6 +99,7 @@ impl SessionCore {
                 self.release_to(at + 1);
                 let mark = &self.savepoints[at];
                 (self.read_only, self.settings) = (mark.read_only, self.settings.back_to(&mark.settings));
+                self.deferred.modes = mark.modes.clone();
                 let (at, identity, locks) = (mark.at.clone(), mark.identity, mark.locks);
                 self.release_locks_to(locks);
                 self.user.back_to(identity);
@@ -181,11 +184,17 @@ impl SessionCore {
         self.end_cursors(committed);
         self.end_user(committed);
         self.savepoints.clear();
-        self.modes = Default::default();
+        self.deferred.modes = Default::default();
         self.share.end_transaction(&self.engine.meter);
     }
 
     fn commit_block(&mut self) -> Result<StatementResult> {
+        if !self.deferred.is_empty()
+            && let Err(error) = self.fire_deferred_in_block()
+        {
+            self.roll_back();
+            return Err(error);
+        }
         if self.reading.is_none()
             && let Err(error) = self.end_temporary()
         {
@@ -331,6 +340,7 @@ impl SessionCore {
         self.inputs.begin_statement();
         self.own_locks.begin();
         self.said.begin();
+        self.deferred.begin();
         if self.reading.is_some() {
             let outcome = self.in_snapshot(f).map_err(Error::from);
             return self.fail_block_on_error(outcome);
@@ -381,6 +391,7 @@ impl SessionCore {
             self.sunk = 0;
             self.own_locks.take_back();
             self.said.take_back();
+            self.deferred.take_back();
             if cause == Conflict::Claimed && self.changing.is_some() {
                 break Err(key_of_another());
             } else if cause == Conflict::Claimed {

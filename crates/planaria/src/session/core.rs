@@ -17,6 +17,7 @@ use crate::engine::counters::Pause;
 use crate::engine::memory::Share;
 use crate::engine::nap::{Nap, Sleeper};
 use crate::engine::program::cancel::Cancel;
+use crate::engine::program::deferred::Deferred;
 use crate::engine::program::host::{At, Inputs, SessionHost};
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::{gave_up, not_serialized};
@@ -120,8 +121,9 @@ pub(crate) struct SessionCore {
     pub(crate) ears: Ears,
     /// The open block has locked tables, or noted what it touched.
     pub(crate) has_locks: bool,
-    /// What SET CONSTRAINTS has said.
-    pub(crate) modes: crate::session::constraints::Modes,
+    /// What its transaction has put off.
+    pub(crate) deferred: Deferred,
+    pub(crate) trigger_codes: crate::session::deferred_triggers::TriggerCodes,
     /// What the open block has done to the schema.
     pub(crate) changing: Option<Box<crate::session::changing::SchemaBlock>>,
     pub(crate) cancel: Cancel,
@@ -138,7 +140,7 @@ pub(crate) struct SessionCore {
     /// The schema along the session's path, and what it was found for.
     pub(crate) scoped: Option<(crate::session::path::Seen, Arc<Arc<SchemaVersion>>)>,
     /// The state of the settings whose time zone the machine computes in.
-    zone_seen: u64,
+    pub(crate) zone_seen: u64,
     pub(crate) cursors: crate::engine::program::cursor::Cursors,
     pub(crate) user: User,
     /// What `pg_backend_pid` answers, where it is not the number of the slot.
@@ -208,7 +210,8 @@ impl SessionCore {
             said: Said::default(),
             ears: Ears::default(),
             has_locks: false,
-            modes: Default::default(),
+            deferred: Deferred::default(),
+            trigger_codes: Default::default(),
             changing: None,
             cancel: Cancel::default(),
             watch: None,
@@ -351,6 +354,7 @@ impl SessionCore {
                     self.end_statement_of_cursors(false);
                     self.own_locks.take_back();
                     self.said.take_back();
+                    self.deferred.take_back();
                     let reads_often = self.pure
                         && attempt >= TRIES
                         && self.engine.traits.concurrent
@@ -467,6 +471,7 @@ impl SessionCore {
         self.machine.heap_mut().used_zone();
         self.own_locks.begin();
         self.said.begin();
+        self.deferred.begin();
     }
 
     /// An error computed from reads that do not hold is no error but a conflict; and what they have led to is not rolled back,
@@ -635,6 +640,7 @@ impl SessionCore {
             },
             channels: &engine.channels,
             said: &mut self.said,
+            deferred: &mut self.deferred,
             ears: &self.ears,
             read_only: self.reading.is_some(),
             may_change_over: self.pure && self.reading.is_none() && engine.traits.concurrent,

@@ -11,12 +11,13 @@
 //! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
 //! 2 and 3 at once and after every statement until the end of the block.
 
+use crate::engine::program::deferred::Modes;
 use crate::engine::schema_version::{DeferredKey, SchemaVersion};
 use crate::session::StatementResult;
-use crate::session::constraints::{KeyToCheck, Modes};
+use crate::session::constraints::KeyToCheck;
 use crate::session::core::SessionCore;
-use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::CheckTime;
+use planaria_base::{Error, Result, SqlState, TableId};
+use planaria_catalog::{Catalog, CheckTime};
 use planaria_exec::{Interrupt, Machine};
 use planaria_protocol::{Write, WriteKind};
 use planaria_syntax::ast::Name;
@@ -95,10 +96,11 @@ impl SessionCore {
 
     /// The same for what is immediate: after each statement.
     pub(crate) fn check_immediate(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
-        if !self.modes.any_immediate() {
+        if !self.deferred.modes.any_immediate() {
             return Ok(());
         }
-        self.check_some(schema, |modes, key| modes.is_immediate(key.child, &key.constraint))
+        let made = CheckTime::Deferred;
+        self.check_some(schema, |modes, key| modes.is_immediate(key.child, &key.constraint, made))
     }
 
     fn check_some(
@@ -111,7 +113,7 @@ impl SessionCore {
         }
         let mut keys = self.keys_of_parts();
         keys.extend(self.keys_to_check(schema)?);
-        keys.retain(|key| wanted(&self.modes, key));
+        keys.retain(|key| wanted(&self.deferred.modes, key));
         self.check_keys(schema, &keys)
     }
 
@@ -126,38 +128,18 @@ impl SessionCore {
             return Ok(crate::session::answer::done("SET CONSTRAINTS"));
         }
         let catalog = self.newest_catalog();
-        let tables = || catalog.tables.iter().flatten();
-        let keys = || tables().flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
-        let triggers =
-            || tables().flat_map(|t| t.triggers.iter().filter_map(|t| Some((&t.name, t.constraint?))));
-        let refuse = |name: &str| {
-            let message = format!("deferring constraint \"{name}\" is not supported");
-            Error::unsupported(message, "It is INITIALLY IMMEDIATE; make it INITIALLY DEFERRED.")
-        };
         let mut chosen = Vec::new();
         match names {
-            None => chosen.extend(keys().filter(|(_, k)| k.check != CheckTime::NotDeferrable)),
+            None => chosen.extend(constraints(&catalog).filter(|c| c.made != CheckTime::NotDeferrable)),
             Some(names) => {
                 for name in names {
                     let local = name.parts.last().map(String::as_str).unwrap_or_default();
-                    let found: Vec<_> = keys().filter(|(_, k)| k.name == local).collect();
-                    let other = tables().any(|t| {
-                        t.checks.iter().any(|c| c.name == local)
-                            || t.indexes.iter().any(|i| i.constraint && i.name == local)
-                    });
-                    let mut fires = triggers().filter(|(name, _)| *name == local).peekable();
-                    if found.is_empty()
-                        && fires.peek().is_some()
-                        && fires.all(|(_, c)| c == CheckTime::Deferrable)
-                    {
-                        continue;
-                    }
-                    let other = other || triggers().any(|(name, _)| name == local);
-                    if found.is_empty() && !other {
+                    let found: Vec<_> = constraints(&catalog).filter(|c| c.name == local).collect();
+                    if found.is_empty() {
                         let message = format!("constraint \"{local}\" does not exist");
                         return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
                     }
-                    if found.is_empty() || found.iter().any(|(_, k)| k.check == CheckTime::NotDeferrable) {
+                    if found.iter().any(|c| c.made == CheckTime::NotDeferrable) {
                         let message = format!("constraint \"{local}\" is not deferrable");
                         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
                     }
@@ -165,31 +147,48 @@ impl SessionCore {
                 }
             }
         }
-        if deferred && let Some((_, key)) = chosen.iter().find(|(_, k)| k.check == CheckTime::Deferrable) {
-            return Err(refuse(&key.name));
-        }
-        // Those that are deferred to begin with are not made.
-        let named = |name: &str| {
-            names.is_none_or(|all| all.iter().any(|n| n.parts.last().is_some_and(|n| n == name)))
-        };
-        let deferrable =
-            |(name, check): &(&String, CheckTime)| *check == CheckTime::Deferrable && named(name);
-        if deferred && let Some((name, _)) = triggers().find(deferrable) {
-            return Err(refuse(name));
+        let stays = |c: &&Constraint<'_>| c.is_key && c.made == CheckTime::Deferrable;
+        if let Some(key) = chosen.iter().find(stays).filter(|_| deferred) {
+            let message = format!("deferring constraint \"{}\" is not supported", key.name);
+            let hint = "It is a foreign key INITIALLY IMMEDIATE; make it INITIALLY DEFERRED.";
+            return Err(Error::unsupported(message, hint));
         }
         match names {
-            None => self.modes = Modes { all: !deferred, named: BTreeMap::new() },
+            None => self.deferred.modes = Modes { all: Some(!deferred), named: BTreeMap::new() },
             Some(_) => {
-                let named = chosen.into_iter().map(|(table, key)| ((table, key.name.clone()), !deferred));
-                self.modes.named.extend(named.collect::<Vec<_>>());
+                let named = chosen.into_iter().map(|c| ((c.table, c.name.to_owned()), !deferred));
+                self.deferred.modes.named.extend(named.collect::<Vec<_>>());
             }
         }
         if !deferred && self.reading.is_none() {
+            // Statements of blocks look at keys that are immediate when they end.
             self.in_block(|s| {
-                let schema = s.schema.clone();
-                s.check_immediate(&schema)
+                let schema = s.schema();
+                s.fire_immediate(&schema)
             })?;
         }
         Ok(crate::session::answer::done("SET CONSTRAINTS"))
     }
+}
+
+/// A constraint, as SET CONSTRAINTS finds it.
+struct Constraint<'c> {
+    table: TableId,
+    name: &'c str,
+    made: CheckTime,
+    /// A foreign key.
+    is_key: bool,
+}
+
+/// All constraints that are in the catalogs.
+fn constraints(catalog: &Catalog) -> impl Iterator<Item = Constraint<'_>> {
+    catalog.tables.iter().flatten().flat_map(|t| {
+        let one = |name, made, is_key| Constraint { table: t.id, name, made, is_key };
+        let keys = t.foreign_keys.iter().map(move |k| one(&*k.name, k.check, true));
+        let triggers = t.triggers.iter().filter_map(move |t| Some(one(&*t.name, t.constraint?, false)));
+        let checks = t.checks.iter().map(move |c| one(&*c.name, CheckTime::NotDeferrable, false));
+        let unique = t.indexes.iter().filter(|i| i.constraint);
+        let unique = unique.map(move |i| one(&*i.name, CheckTime::NotDeferrable, false));
+        keys.chain(triggers).chain(checks).chain(unique)
+    })
 }

@@ -95,6 +95,9 @@ impl SessionCore {
             Ok(_) if self.inputs.under_locks.is_spoilt() => Err(Conflict::Validation.into()),
             Ok(log_as) => {
                 *last = Some(log_as);
+                if !self.deferred.is_empty() {
+                    self.fire_deferred(schema).map_err(|interrupt| self.believable(interrupt))?;
+                }
                 if !self.inputs.under_locks.are_held() {
                     self.pause();
                 }
@@ -183,6 +186,7 @@ impl SessionCore {
         self.notices.clear();
         self.settings.end_statement(false);
         self.said.take_back();
+        self.deferred.take_back();
         self.end_statement_of_cursors(false);
         self.begin_results();
     }

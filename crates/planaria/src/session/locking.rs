@@ -259,6 +259,7 @@ impl SessionCore {
         let (advisory, worker) = (&self.engine.advisory, self.worker);
         self.own_locks.release_to(before.keys, &mut |lock| advisory.release(worker, lock));
         self.said.back_to(before.said);
+        self.deferred.back_to(before.deferred);
     }
 
     /// The statement under way is over, and will not be repeated.
@@ -299,6 +300,7 @@ impl SessionCore {
         if !self.said.is_empty() {
             self.said.back_to(0);
         }
+        self.deferred.clear();
         self.end_advisory_locks();
         if std::mem::take(&mut self.has_locks) {
             self.engine.locks.end(self.worker);

@@ -1,5 +1,6 @@
 //! What a session keeps of a savepoint: see [`block`](crate::session::block).
 
+use crate::engine::program::deferred::{EventsMark, Modes};
 use crate::session::changing::Shared;
 use crate::session::user::Identity;
 use crate::settings::Settings;
@@ -12,10 +13,12 @@ pub(crate) struct Mark {
     pub(crate) identity: Identity,
     pub(crate) settings: Settings,
     pub(crate) read_only: bool,
+    /// What SET CONSTRAINTS had said.
+    pub(crate) modes: Modes,
     pub(crate) locks: Locked,
 }
 
-/// What a block has locked, and said, so far.
+/// What a block has locked, said and put off so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Locked {
     /// How many tables, and keys of advisory locks.
@@ -24,6 +27,8 @@ pub(crate) struct Locked {
     pub(crate) rows: LocksMark,
     /// How much it has to tell others.
     pub(crate) said: usize,
+    /// What waits for its end.
+    pub(crate) deferred: EventsMark,
 }
 
 /// Where it goes back to.

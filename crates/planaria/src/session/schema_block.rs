@@ -94,7 +94,8 @@ impl SessionCore {
         self.share.begin_statement();
         let (old, began) = (self.schema.clone(), Instant::now());
         let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
-        let count = self.carry_out(&new, later, true);
+        let waiting = self.refuse_waiting_change(&old, &new, outcome.tag);
+        let count = waiting.and_then(|()| self.carry_out(&new, later, true));
         self.machine.reset();
         match count {
             Ok(count) => {

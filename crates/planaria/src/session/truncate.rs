@@ -37,9 +37,14 @@ impl SessionCore {
     }
 
     pub(crate) fn truncate_by_rows(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
-        let (outcome, _) = self.truncated(statement)?;
+        let (outcome, draft) = self.truncated(statement)?;
         if !outcome.work.iter().all(|w| matches!(w, Work::Truncate(_) | Work::RestartSequence(..))) {
             return Err(Error::internal("TRUNCATE does more than delete rows").at(statement.position));
+        }
+        for work in &outcome.work {
+            if let Work::Truncate(table) = work {
+                self.refuse_waiting(&draft, *table, "TRUNCATE")?;
+            }
         }
         let mut result = done(outcome.tag);
         for notice in outcome.notices {

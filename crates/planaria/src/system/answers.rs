@@ -248,6 +248,9 @@ pub(crate) fn answer(
         Question::SettingsTime => {
             Ok(Slot::Int(facts.host.as_ref().map_or(facts.started, |host| host.loaded())))
         }
+        Question::DeferTrigger | Question::DeferTriggerInBlock => {
+            Err(Error::internal("what is deferred is the session's"))
+        }
         Question::Sleep => Err(Error::internal("sleeping is the session's")),
         Question::Notify | Question::ListeningChannels | Question::NotificationUsage => {
             Err(Error::internal("channels are the session's"))

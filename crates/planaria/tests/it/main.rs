@@ -27,6 +27,7 @@ mod conflicts;
 mod copy;
 mod cut_shapes;
 mod deferred;
+mod deferred_triggers;
 mod determinism;
 mod embedding;
 mod ends;

@@ -152,24 +152,22 @@ fn triggers_are_made_and_fired_within_a_block_that_changes_the_schema() {
         )
         .expect("runs");
     assert_eq!(lines(&db, "SELECT id::text FROM seen ORDER BY n"), ["1", "2", "2", "4", "4"]);
-    for (statement, state) in
-        [("SET CONSTRAINTS c DEFERRED", "0A000"), ("SET CONSTRAINTS ALL DEFERRED", "0A000")]
-    {
-        session.execute("BEGIN", ()).expect("begins");
-        let error = session.execute(statement, ()).expect_err("is refused");
-        assert_eq!(error.sqlstate().as_str(), state, "{error}");
-        session.execute("ROLLBACK", ()).expect("ends");
-    }
+    session
+        .execute_script(
+            "BEGIN; SET CONSTRAINTS c DEFERRED; INSERT INTO t VALUES (5, 5); DELETE FROM seen; COMMIT;",
+        )
+        .expect("runs");
+    assert_eq!(lines(&db, "SELECT id::text FROM seen ORDER BY n"), ["5"]);
 }
 
 #[test]
 fn what_is_not_there_is_refused_when_it_is_created() {
     let db = Database::in_memory().expect("opens");
     db.execute_script(SCHEMA).expect("runs");
-    let statement = "CREATE CONSTRAINT TRIGGER x AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION see()";
+    let statement =
+        "CREATE CONSTRAINT TRIGGER x AFTER INSERT ON t FROM seen FOR EACH ROW EXECUTE FUNCTION see()";
     let error = db.execute(statement, ()).expect_err("is refused");
     assert_eq!(error.sqlstate(), planaria::SqlState::FEATURE_NOT_SUPPORTED, "{error}");
-    assert!(error.fields().hint.is_some(), "{error}");
     let at = error.fields().position.expect("says where") as usize;
-    assert!(statement[at..].starts_with("AFTER"), "{statement}: {}", &statement[at..]);
+    assert!(statement[at..].starts_with("FROM"), "{statement}: {}", &statement[at..]);
 }

@@ -8,8 +8,8 @@ use crate::lower::check_trigger_condition;
 use planaria_base::{ColumnId, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_catalog::oids::Object as Oid;
 use planaria_catalog::{
-    CheckTime, Column, ColumnDefault, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights,
-    Table, Trigger, TriggerEnabled, TriggerEvent, TriggerTime, View, Volatility,
+    Column, ColumnDefault, Firing, Object, Privileges, Procedure, Requirement, Returns, Rights, Table,
+    Trigger, TriggerEnabled, TriggerEvent, TriggerTime, View, Volatility,
 };
 use planaria_syntax::ast::{CreateTrigger, Name, TriggerNames, TriggerTiming};
 
@@ -471,11 +471,6 @@ fn refuse_missing(create: &CreateTrigger) -> Result<()> {
         if !refused.is_empty() {
             return Err(unsupported(refused));
         }
-    }
-    if create.constraint == Some(CheckTime::Deferred) {
-        let what = "a constraint trigger that is INITIALLY DEFERRED is not supported";
-        let hint = "INITIALLY IMMEDIATE fires when the statement has changed all its rows.";
-        return Err(Error::unsupported(what, hint).at(create.position));
     }
     Ok(())
 }

@@ -1,13 +1,24 @@
-//! Programs that look whether a deferred foreign key holds.
+//! What is put off until the transaction commits: foreign keys, and constraint triggers.
 //!
-//! A statement that changes rows of such a key checks nothing. At its commit the transaction looks at what it has
+//! *Foreign keys.* A statement that changes rows of such a key checks nothing. At its commit the transaction looks at what it has
 //! written and runs one of these programs for each key: of children that are new, and of parents that are gone. A
 //! key is violated if there is a child with it and no parent.
+//!
+//! *Triggers.* Whether one that is DEFERRABLE is deferred is known to the session alone, so programs ask it
+//! ([`Question::DeferTrigger`]), and are logged by values. One that is INITIALLY IMMEDIATE is never deferred outside of
+//! blocks, so that calls of such programs stay calls ([`Question::in_a_call`]):
+//!
+//! ```text
+//!  end of the statement:  for each row, for each trigger that is DEFERRABLE and whose WHEN holds:  ask, with the row
+//!                         for each row, for each trigger:  call its routine, unless it is deferred
+//!  end of the transaction:  for each row that waits:  the program of its trigger and event, which calls the routine
+//! ```
 
 use super::Lowerer;
-use planaria_base::{Result, TableId};
-use planaria_catalog::{Catalog, ForeignKey};
-use planaria_ir::{Param, ParamMode, Program, ProgramKind, ReadMode, RegKind};
+use super::constraint::Values;
+use planaria_base::{Datum, Error, Result, TableId, Type};
+use planaria_catalog::{Catalog, CheckTime, ForeignKey, Table, Trigger, TriggerEvent};
+use planaria_ir::{Func, OpKind, Param, ParamMode, Program, ProgramKind, Question, ReadMode, Reg, RegKind};
 
 /// The program for one key of `child`. It takes the values of the key's columns, none of them NULL: of the
 /// child's columns, or of the parent's where `referenced`, and raises 23503 as the change of that side does.
@@ -40,4 +51,102 @@ pub fn deferred_key(
         })
     })?;
     l.finish()
+}
+
+/// Whether SET CONSTRAINTS says when a trigger fires.
+pub(super) fn is_deferrable(trigger: &Trigger) -> bool {
+    trigger.constraint.is_some_and(|made| made != CheckTime::NotDeferrable)
+}
+
+/// The rows that an event has, as the routines of its triggers take them.
+pub(super) fn rows_of<'v>(event: TriggerEvent, new: &'v Values, old: &'v Values) -> Vec<&'v Values> {
+    let new = event.has_new().then_some(new);
+    new.into_iter().chain(event.has_old().then_some(old)).collect()
+}
+
+/// The program that calls a trigger for a row that has waited. It takes the visible columns of NEW, then those of OLD, as far
+/// as the event has such rows.
+pub fn deferred_trigger(
+    catalog: &Catalog,
+    table: TableId,
+    trigger: &Trigger,
+    event: TriggerEvent,
+) -> Result<Program> {
+    let table = catalog.table_by_id(table);
+    let procedure = trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
+    let mut l = Lowerer::new(catalog, format!("trigger {}", trigger.name), ProgramKind::Statement);
+    let mut args = Vec::new();
+    for ty in super::trigger::shape(table, trigger, event).0 {
+        let name = format!("value {}", args.len() + 1);
+        let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.clone()));
+        l.program.params.push(Param { name, ty, mode: ParamMode::In, reg });
+        args.push(reg);
+    }
+    l.emit(OpKind::Call { procedure, args, outs: Vec::new() });
+    l.finish()
+}
+
+impl Lowerer<'_> {
+    /// A row waits for those of its AFTER ROW triggers that are deferred.
+    pub(super) fn defer_after(
+        &mut self,
+        table: &Table,
+        event: TriggerEvent,
+        triggers: &[Trigger],
+        conditions: &[(String, Reg)],
+        old: &Values,
+        new: &Values,
+    ) -> Result<()> {
+        for trigger in triggers.iter().filter(|t| is_deferrable(t)) {
+            let defer = |l: &mut Self| {
+                let values = l.row_arguments(table, &rows_of(event, new, old));
+                let fields = values.iter().enumerate().map(|(at, reg)| {
+                    let ty = l.program.type_of(*reg).cloned();
+                    ty.map(|ty| (format!("f{}", at + 1), ty))
+                        .ok_or_else(|| Error::internal("a row of no values"))
+                });
+                let fields = fields.collect::<Result<Vec<_>>>()?;
+                let row = l.apply(Func::ArrayMake, values, Type::Record(fields.into()));
+                l.ask_deferred(table, trigger, event, row)?;
+                Ok(())
+            };
+            match conditions.iter().find(|(name, _)| *name == trigger.name) {
+                Some((_, holds)) => self.when(*holds, defer)?,
+                None => defer(self)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// `f`, unless a trigger is deferred.
+    pub(super) fn unless_deferred(
+        &mut self,
+        table: &Table,
+        trigger: &Trigger,
+        event: TriggerEvent,
+        f: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let none = self.constant(Datum::Null, Type::Text);
+        let deferred = self.ask_deferred(table, trigger, event, none)?;
+        self.unless(deferred, f)
+    }
+
+    fn ask_deferred(
+        &mut self,
+        table: &Table,
+        trigger: &Trigger,
+        event: TriggerEvent,
+        row: Reg,
+    ) -> Result<Reg> {
+        let routine = trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
+        let id = |l: &mut Self, id: u32| l.constant(Datum::Int(i64::from(id)), Type::Int8);
+        let (table, routine) = (id(self, table.id.0), id(self, routine.0));
+        let dst = self.temp(Type::Bool);
+        let question = match trigger.constraint {
+            Some(CheckTime::Deferrable) => Question::DeferTriggerInBlock,
+            _ => Question::DeferTrigger,
+        };
+        self.emit(OpKind::Ask { dst, question, args: vec![table, routine, row] });
+        Ok(dst)
+    }
 }

@@ -88,7 +88,7 @@ mod written;
 mod tests;
 
 pub(crate) use constraint::MIXED_KEY;
-pub use deferred::deferred_key;
+pub use deferred::{deferred_key, deferred_trigger};
 pub use domain::Declared;
 pub(crate) use domain::user_type;
 pub use env::CatalogEnv;

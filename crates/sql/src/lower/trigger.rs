@@ -13,11 +13,12 @@
 //! to the analysis.
 //!
 //! AFTER ROW triggers see all that the statement has changed, so rows wait in a queue, one for each table, with what
-//! their WHEN conditions said. *Transition tables* are kept beside it, if triggers want them ([`super::transition`]). *Sites* are the places where a program puts rows in: each is about one event and one list
+//! their WHEN conditions said. What is deferred ([`super::deferred`]) waits on, until the transaction ends. *Transition tables* are kept beside it, if triggers want them ([`super::transition`]). *Sites* are the places where a program puts rows in: each is about one event and one list
 //! of changed columns, from which it is known which triggers fire. A statement that changes one row at most has no queue.
 
 use super::bound::{Bound, BoundKind, RelId};
 use super::constraint::Values;
+use super::deferred::{is_deferrable, rows_of};
 use super::names::Names;
 use super::plpgsql::{Assigned, assigned, may_write};
 use super::referential::Waiting;
@@ -167,6 +168,17 @@ impl Lowerer<'_> {
         outs: Vec<Reg>,
     ) -> Result<()> {
         let routine = trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
+        let mut args = self.row_arguments(table, rows);
+        for (which, _) in trigger.transitions() {
+            args.push(self.transition_rows(table, event, which, made));
+        }
+        self.note(&format!("Trigger {}", trigger.name));
+        self.emit(OpKind::Call { procedure: routine, args, outs });
+        Ok(())
+    }
+
+    /// The visible columns of rows, as routines take them.
+    pub(super) fn row_arguments(&mut self, table: &Table, rows: &[&Values]) -> Vec<Reg> {
         let mut args = Vec::new();
         for row in rows {
             for (id, column) in table.visible() {
@@ -177,12 +189,7 @@ impl Lowerer<'_> {
                 });
             }
         }
-        for (which, _) in trigger.transitions() {
-            args.push(self.transition_rows(table, event, which, made));
-        }
-        self.note(&format!("Trigger {}", trigger.name));
-        self.emit(OpKind::Call { procedure: routine, args, outs });
-        Ok(())
+        args
     }
 
     /// A trigger's WHEN over a row; `None` where it has none.
@@ -418,6 +425,7 @@ impl Lowerer<'_> {
         made: &[Made],
     ) -> Result<()> {
         let conditions = self.trigger_conditions(table, row, triggers)?;
+        self.defer_after(table, row.event, triggers, &conditions, row.old, row.new)?;
         self.call_after(table, row.event, triggers, &conditions, row.old, row.new, made)
     }
 
@@ -449,7 +457,7 @@ impl Lowerer<'_> {
         waiting.fired.len() - 1
     }
 
-    /// Calls the routines of AFTER ROW triggers for a row.
+    /// Calls the routines of AFTER ROW triggers for a row, but of those that are deferred.
     #[allow(clippy::too_many_arguments)]
     fn call_after(
         &mut self,
@@ -461,13 +469,15 @@ impl Lowerer<'_> {
         new: &Values,
         made: &[Made],
     ) -> Result<()> {
-        let rows: Vec<&Values> = match (event.has_new(), event.has_old()) {
-            (true, true) => vec![new, old],
-            (true, false) => vec![new],
-            _ => vec![old],
-        };
+        let rows = rows_of(event, new, old);
         for trigger in triggers {
-            let call = |l: &mut Self| l.call_trigger(table, trigger, event, &rows, made, Vec::new());
+            let call = |l: &mut Self| {
+                let call = |l: &mut Self| l.call_trigger(table, trigger, event, &rows, made, Vec::new());
+                match is_deferrable(trigger) {
+                    true => l.unless_deferred(table, trigger, event, call),
+                    false => call(l),
+                }
+            };
             match conditions.iter().find(|(name, _)| *name == trigger.name) {
                 Some((_, holds)) => self.when(*holds, call)?,
                 None => call(self)?,
@@ -495,43 +505,70 @@ impl Lowerer<'_> {
 
     fn fire_after_rows(&mut self, fired: &[&Fired], waiting: &Waiting) -> Result<()> {
         let Waiting { followed, made, .. } = waiting;
+        // What is deferred waits in the order of the rows, before anything fires that changes others.
         for queue in fired {
             let table = self.catalog.table_by_id(queue.table);
-            let site = self.temp(Type::Int4);
-            let mut columns = vec![site];
-            let mut fresh = |l: &mut Self| {
-                let mut row: Values = vec![None; table.columns.len()];
-                for (id, column) in table.visible() {
-                    let reg = l.temp(value_type(&column.ty));
-                    row[id.index()] = Some(reg);
-                    columns.push(reg);
-                }
-                row
-            };
-            let (new, old) = (fresh(self), fresh(self));
-            let flags: Vec<(String, Reg)> =
-                queue.flags.iter().map(|name| (name.clone(), self.temp(Type::Bool))).collect();
-            columns.extend(flags.iter().map(|(_, reg)| *reg));
-            let label = self.label();
-            let body = self.block(|l| {
-                for (number, Site { event, named }) in queue.sites.iter().enumerate() {
-                    let triggers = l.fired(table, *event, named, TriggerTime::After, true);
-                    let call =
-                        |l: &mut Self| l.call_after(table, *event, &triggers, &flags, &old, &new, made);
-                    if queue.sites.len() == 1 {
-                        call(l)?;
-                        continue;
-                    }
-                    let number = l.constant(Datum::Int(number as i64), Type::Int4);
-                    let here = l.apply(Func::IntEq, vec![site, number], Type::Bool);
-                    l.when(here, call)?;
-                }
-                Ok(())
+            if table.triggers.iter().any(is_deferrable) {
+                self.for_waiting_rows(queue, &mut |l, event, triggers, flags, old, new| {
+                    l.defer_after(table, event, triggers, flags, old, new)
+                })?;
+            }
+        }
+        for queue in fired {
+            let table = self.catalog.table_by_id(queue.table);
+            self.for_waiting_rows(queue, &mut |l, event, triggers, flags, old, new| {
+                l.call_after(table, event, triggers, flags, old, new, made)
             })?;
-            self.emit(OpKind::ForEach { coll: queue.list, columns, entry: None, label, body });
             let behind = |f: &&Followed| f.table == queue.table && Some(f.event) == queue.by_key;
             followed.iter().filter(behind).try_for_each(|f| self.fire_followed(f, waiting))?;
         }
+        Ok(())
+    }
+
+    /// For each row that waits in a queue: the event, its triggers, what conditions said of them, OLD and NEW.
+    fn for_waiting_rows(
+        &mut self,
+        queue: &Fired,
+        f: &mut dyn FnMut(
+            &mut Self,
+            TriggerEvent,
+            &[Trigger],
+            &[(String, Reg)],
+            &Values,
+            &Values,
+        ) -> Result<()>,
+    ) -> Result<()> {
+        let table = self.catalog.table_by_id(queue.table);
+        let site = self.temp(Type::Int4);
+        let mut columns = vec![site];
+        let mut fresh = |l: &mut Self| {
+            let mut row: Values = vec![None; table.columns.len()];
+            for (id, column) in table.visible() {
+                let reg = l.temp(value_type(&column.ty));
+                row[id.index()] = Some(reg);
+                columns.push(reg);
+            }
+            row
+        };
+        let (new, old) = (fresh(self), fresh(self));
+        let flags: Vec<(String, Reg)> =
+            queue.flags.iter().map(|name| (name.clone(), self.temp(Type::Bool))).collect();
+        columns.extend(flags.iter().map(|(_, reg)| *reg));
+        let label = self.label();
+        let body = self.block(|l| {
+            for (number, Site { event, named }) in queue.sites.iter().enumerate() {
+                let triggers = l.fired(table, *event, named, TriggerTime::After, true);
+                if queue.sites.len() == 1 {
+                    f(l, *event, &triggers, &flags, &old, &new)?;
+                    continue;
+                }
+                let number = l.constant(Datum::Int(number as i64), Type::Int4);
+                let here = l.apply(Func::IntEq, vec![site, number], Type::Bool);
+                l.when(here, |l| f(l, *event, &triggers, &flags, &old, &new))?;
+            }
+            Ok(())
+        })?;
+        self.emit(OpKind::ForEach { coll: queue.list, columns, entry: None, label, body });
         Ok(())
     }
 

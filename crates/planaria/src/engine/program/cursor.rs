@@ -154,17 +154,19 @@ impl Cursors {
 
 /// What a row takes.
 pub(crate) fn row_bytes(row: &Row) -> usize {
-    fn of(value: &Datum) -> usize {
-        size_of::<Datum>()
-            + match value {
-                Datum::Text(s) | Datum::Reg(_, s) => s.len(),
-                Datum::Bytea(b) => b.len(),
-                Datum::Jsonb(s) => s.len(),
-                Datum::Array(items) => items.iter().map(of).sum(),
-                _ => 0,
-            }
-    }
-    size_of::<Row>() + row.values.iter().map(of).sum::<usize>()
+    size_of::<Row>() + row.values.iter().map(value_bytes).sum::<usize>()
+}
+
+/// What a value takes.
+pub(crate) fn value_bytes(value: &Datum) -> usize {
+    size_of::<Datum>()
+        + match value {
+            Datum::Text(s) | Datum::Reg(_, s) => s.len(),
+            Datum::Bytea(b) => b.len(),
+            Datum::Jsonb(s) => s.len(),
+            Datum::Array(items) => items.iter().map(value_bytes).sum(),
+            _ => 0,
+        }
 }
 
 impl OpenCursors for Cursors {

@@ -7,6 +7,7 @@ use crate::engine::channels::{Channels, Ears, Said, Saying};
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::cursor::Cursors;
+use crate::engine::program::deferred::Deferred;
 use crate::engine::program::dynamic::{compile_dynamic, compile_query};
 use crate::engine::program::handed::Handed;
 use crate::engine::program::keys::Keys;
@@ -295,6 +296,8 @@ pub(crate) struct SessionHost<'a> {
     /// What the transaction has to tell others.
     pub(crate) said: &'a mut Said,
     pub(crate) ears: &'a Ears,
+    /// What it has put off.
+    pub(crate) deferred: &'a mut Deferred,
     /// Whose rights the program runs with now.
     pub(crate) role: RoleId,
     pub(crate) session_user: RoleId,
@@ -595,6 +598,9 @@ impl Host for SessionHost<'_> {
     }
 
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
+        if let (Some(answer), None) = (question.in_a_call(), self.inputs.block) {
+            return Ok(Slot::Bool(answer));
+        }
         self.inputs.beyond_a_call()?;
         if question.locks() {
             self.inputs.settle_time();
@@ -614,6 +620,11 @@ impl Host for SessionHost<'_> {
                 return Ok(heap.array_of(channels.into_iter())?);
             }
             Question::NotificationUsage => return Ok(Slot::Float(self.channels.usage())),
+            Question::DeferTrigger | Question::DeferTriggerInBlock => {
+                let (deferred, bytes) = self.deferred.ask(&self.schema.catalog, args, heap)?;
+                self.stores(bytes)?;
+                return Ok(Slot::Bool(deferred));
+            }
             _ => {}
         }
         let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
@@ -644,6 +655,7 @@ impl Host for SessionHost<'_> {
         Beside {
             locked: self.keys.own.mark(),
             said: self.said.mark(),
+            deferred: self.deferred.count(),
             opened: self.cursors.opened,
             set: self.settings.mark(),
         }
@@ -655,6 +667,7 @@ impl Host for SessionHost<'_> {
         }
         self.keys.unlock_to(beside.locked);
         self.said.back_to(beside.said);
+        self.deferred.forget_from(beside.deferred);
         self.cursors.close_since(beside.opened);
     }
 

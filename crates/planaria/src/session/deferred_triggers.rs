@@ -1,0 +1,167 @@
+//! Constraint triggers that are deferred fire here: see [`engine::program::deferred`](crate::engine::program::deferred).
+//!
+//! At the end of a single statement or call, before it commits, within the same attempt; in a block as a statement of its own,
+//! before COMMIT does anything else: so it is tried again alone where it meets others. Foreign keys that are deferred are
+//! looked at behind that.
+
+use crate::engine::program::deferred::{Event, Modes};
+use crate::engine::schema_version::SchemaVersion;
+use crate::session::core::SessionCore;
+use crate::session::user::stamp;
+use planaria_base::oid::Oid;
+use planaria_base::{Error, Result, SqlState, TableId};
+use planaria_catalog::oids::Object;
+use planaria_catalog::{Catalog, Table, Trigger, TriggerEvent};
+use planaria_exec::{Code, Interrupt, Machine};
+use planaria_sql::lower;
+use std::sync::Arc;
+
+/// Programs that call triggers, under one schema and for one role.
+#[derive(Default)]
+pub(crate) struct TriggerCodes {
+    stamp: u64,
+    codes: Vec<(Oid, TriggerEvent, Arc<Code>)>,
+}
+
+impl SessionCore {
+    /// Fires all that waits.
+    #[cold]
+    pub(crate) fn fire_deferred(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
+        self.fire_waiting(schema, &|_, _| true)
+    }
+
+    /// The same before a block commits. After an error the block has failed.
+    pub(crate) fn fire_deferred_in_block(&mut self) -> Result<()> {
+        self.in_block(|s| {
+            let schema = s.schema();
+            s.fire_deferred(&schema)
+        })
+    }
+
+    /// Fires what waits for triggers that are immediate now.
+    pub(crate) fn fire_immediate(&mut self, schema: &SchemaVersion) -> Result<(), Interrupt> {
+        let catalog = schema.catalog.clone();
+        self.fire_waiting(schema, &|modes, event| {
+            let trigger = trigger_of(&catalog, event);
+            let made = trigger.and_then(|t| Some((&t.name, t.constraint?)));
+            made.is_some_and(|(name, made)| modes.is_immediate(event.table, name, made))
+        })
+    }
+
+    fn fire_waiting(
+        &mut self,
+        schema: &SchemaVersion,
+        wanted: &dyn Fn(&Modes, &Event) -> bool,
+    ) -> Result<(), Interrupt> {
+        if self.deferred.next(0, wanted).is_none() {
+            return Ok(());
+        }
+        // What the statement has answered with stays as it is.
+        let machine = std::mem::replace(&mut self.machine, Machine::new());
+        let rows = std::mem::take(&mut self.rows);
+        self.machine.heap_mut().set_zone(self.settings.zone());
+        self.pure = false;
+        let outcome = self.fire_each(schema, wanted);
+        self.machine = machine;
+        self.rows = rows;
+        // A trigger may have set another zone.
+        self.zone_seen = u64::MAX;
+        outcome
+    }
+
+    fn fire_each(
+        &mut self,
+        schema: &SchemaVersion,
+        wanted: &dyn Fn(&Modes, &Event) -> bool,
+    ) -> Result<(), Interrupt> {
+        let mut at = 0;
+        while let Some((number, event)) = self.deferred.next(at, wanted) {
+            let event = event.clone();
+            self.deferred.fire(number);
+            self.check_cancelled()?;
+            at = number + 1;
+            if let Some(code) = self.trigger_code(schema, &event)? {
+                self.machine.reset();
+                self.run_datums(schema, &code, &event.values, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The program for an event, with the rights of whoever commits; `None`: the trigger was dropped since.
+    fn trigger_code(&mut self, schema: &SchemaVersion, event: &Event) -> Result<Option<Arc<Code>>> {
+        let role = self.user.current();
+        let now = stamp(schema.version(), role);
+        if self.trigger_codes.stamp != now {
+            self.trigger_codes = TriggerCodes { stamp: now, codes: Vec::new() };
+        }
+        let same = |(trigger, which, _): &&(Oid, TriggerEvent, _)| {
+            (*trigger, *which) == (event.trigger, event.event)
+        };
+        if let Some((.., code)) = self.trigger_codes.codes.iter().find(same) {
+            return Ok(Some(code.clone()));
+        }
+        let Some(trigger) = trigger_of(&schema.catalog, event) else { return Ok(None) };
+        let program = lower::deferred_trigger(&schema.catalog, event.table, trigger, event.event)?;
+        let code = Arc::new(schema.compile_as(role, &program)?);
+        self.trigger_codes.codes.push((event.trigger, event.event, code.clone()));
+        Ok(Some(code))
+    }
+
+    /// 55006 where rows of a table wait for its triggers.
+    pub(crate) fn refuse_waiting(&self, catalog: &Catalog, table: TableId, command: &str) -> Result<()> {
+        match self.deferred.waiting().any(|event| event.table == table) {
+            true => Err(waits(command, &catalog.table_by_id(table).name)),
+            false => Ok(()),
+        }
+    }
+
+    /// The same where a change of the schema is about a table whose rows wait.
+    pub(crate) fn refuse_waiting_change(
+        &self,
+        old: &SchemaVersion,
+        new: &SchemaVersion,
+        tag: &str,
+    ) -> Result<()> {
+        let types = |t: &Table| t.visible().map(|(id, c)| (id, c.ty.clone())).collect::<Vec<_>>();
+        for Event { table, .. } in self.deferred.waiting() {
+            let before = old.catalog.table_by_id(*table);
+            let after = new.catalog.tables.get(table.index()).and_then(|t| t.as_deref());
+            let command = match after {
+                None => "DROP TABLE",
+                Some(after) if tag == "CREATE INDEX" && before.indexes.len() != after.indexes.len() => tag,
+                Some(_) if !old.shares_table(new, *table) && tag.starts_with("TRUNCATE") => "TRUNCATE",
+                Some(after) if !old.shares_table(new, *table) || types(before) != types(after) => {
+                    "ALTER TABLE"
+                }
+                Some(after) if tag == "ALTER TABLE" && !is_renamed(before, after) => tag,
+                // Whatever else it is, the rows are still what triggers take; one that is gone does not fire.
+                Some(_) => continue,
+            };
+            return Err(waits(command, &before.name));
+        }
+        Ok(())
+    }
+}
+
+/// The trigger of an event, unless it was dropped.
+fn trigger_of<'c>(catalog: &'c Catalog, event: &Event) -> Option<&'c Trigger> {
+    let Object::Trigger(table, name) = catalog.oids.object(event.trigger)? else { return None };
+    let trigger = catalog.table_by_id(*table).trigger(name)?;
+    trigger.routine(event.event).map(|_| trigger)
+}
+
+/// Whether a table has become another one by its name alone, or those of its columns.
+fn is_renamed(before: &Table, after: &Table) -> bool {
+    let mut renamed = before.clone();
+    renamed.name.clone_from(&after.name);
+    for (column, now) in renamed.columns.iter_mut().zip(&after.columns) {
+        column.name.clone_from(&now.name);
+    }
+    renamed == *after
+}
+
+fn waits(command: &str, table: &str) -> Error {
+    let message = format!("cannot {command} \"{table}\" because it has pending trigger events");
+    Error::new(SqlState::OBJECT_IN_USE, message)
+}
