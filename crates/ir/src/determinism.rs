@@ -215,7 +215,12 @@ impl Draw {
             | Draw::Uuid
             | Draw::LastValue
             | Draw::Kept => Determinism::Draws,
-            Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => Determinism::Session,
+            Draw::CurrentUser
+            | Draw::SessionUser
+            | Draw::Permitted(_)
+            | Draw::RowSecurity(_)
+            | Draw::ActsAs(_)
+            | Draw::RowSecurityOff => Determinism::Session,
         }
     }
 
@@ -226,7 +231,10 @@ impl Draw {
             | Draw::StatementTimestamp
             | Draw::CurrentUser
             | Draw::SessionUser
-            | Draw::Permitted(_) => true,
+            | Draw::Permitted(_)
+            | Draw::RowSecurity(_)
+            | Draw::ActsAs(_)
+            | Draw::RowSecurityOff => true,
             Draw::ClockTimestamp | Draw::Random | Draw::Uuid | Draw::LastValue | Draw::Kept => false,
         }
     }

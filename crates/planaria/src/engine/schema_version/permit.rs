@@ -16,7 +16,7 @@ use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_exec::{Code, Source};
 use planaria_ir::{OpKind, Program};
-use planaria_sql::lower::{self, Lowered, ParamTypes};
+use planaria_sql::lower::{self, Lowered, ParamTypes, Runner};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -120,7 +120,8 @@ impl SchemaVersion {
         statement: &planaria_syntax::ast::Statement,
         types: &ParamTypes,
     ) -> Result<(Program, Code, bool)> {
-        let lowered = lower::lower_statement_rights(&self.catalog, statement, types, None)?;
+        let runner = Runner::Role(role);
+        let lowered = lower::lower_statement_rights(&self.catalog, statement, types, runner, None)?;
         let missing = lowered.requirements.iter().find(|r| !self.catalog.permits(role, r));
         let is_do = matches!(statement.kind, planaria_syntax::ast::StatementKind::Do { .. });
         if let Some(missing) = missing.filter(|_| !is_do) {
@@ -131,7 +132,8 @@ impl SchemaVersion {
             return Ok((lowered.program, code, false));
         }
         let number = |r: &Requirement| self.number(r);
-        let guarded = lower::lower_statement_rights(&self.catalog, statement, types, Some(&number))?;
+        let guarded =
+            lower::lower_statement_rights(&self.catalog, statement, types, runner, Some(&number))?;
         let code = self.compile_guarded(&guarded.program, Self::source_of_statement(statement))?;
         Ok((guarded.program, code, true))
     }
