@@ -16,9 +16,9 @@ fn roles(catalog: &Catalog, policy: &Policy) -> Vec<i64> {
 
 /// With parentheses around it, but for a constant, a column or a call.
 fn parenthesized(text: String) -> String {
-    use planaria_syntax::ast::ExprKind::{Boolean, Call, Column};
+    use planaria_syntax::ast::ExprKind::{Bool, Call, Column};
     match planaria_syntax::parse::expression(&text).map(|e| e.kind) {
-        Ok(Boolean(_) | Call(_) | Column(_)) => text,
+        Ok(Bool(_) | Call(_) | Column(_)) => text,
         _ => format!("({text})"),
     }
 }

@@ -145,6 +145,16 @@ impl<'c> Lowerer<'c> {
         Ok(Some(binding))
     }
 
+    /// Whether errors may show rows of a table: not where its policies may bind who runs the program.
+    pub(super) fn tells_rows(&self, table: &Table) -> bool {
+        !table.row_security
+            || match self.rights.runner() {
+                Runner::Engine => true,
+                Runner::Role(role) => self.catalog.is_exempt(role, table.id),
+                Runner::AtRunTime => false,
+            }
+    }
+
     /// The answer to a question that is asked once, where the program begins.
     fn asked_first(&mut self, input: Draw) -> Reg {
         if let Some(known) = self.policies.asked.get(&input) {

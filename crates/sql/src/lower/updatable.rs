@@ -402,7 +402,7 @@ impl<'c> Lowerer<'c> {
                     let values = row(l);
                     let detail = l.failing_row(table, &values)?;
                     let message = format!("new row violates check option for view \"{}\"", check.view);
-                    let fields = ErrorFields { detail: Some(detail), ..ErrorFields::default() };
+                    let fields = ErrorFields { detail, ..ErrorFields::default() };
                     l.raise(SqlState::WITH_CHECK_OPTION_VIOLATION, message, fields);
                     Ok(())
                 })
