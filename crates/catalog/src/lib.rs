@@ -151,10 +151,10 @@ pub struct Table {
     #[serde(default)]
     pub triggers: Vec<Trigger>,
     /// ENABLE ROW LEVEL SECURITY: its policies hold.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub row_security: bool,
     /// FORCE ROW LEVEL SECURITY: for its owner, too.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force_row_security: bool,
     /// Policies, in the order of their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -167,10 +167,6 @@ pub struct Table {
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
-}
-
-fn is_false(is: &bool) -> bool {
-    !is
 }
 
 /// What becomes of a temporary table when a transaction commits.

@@ -7,8 +7,8 @@ use crate::{
     ReadMode, Reg, RegKind, Run, SortKey, StateSource, Step,
 };
 use planaria_base::{
-    ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, RoleId, SequenceId, SqlState, Strength, SystemId, TableId,
-    Type,
+    ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, RoleId, SequenceId, SqlState, Strength, SystemId,
+    TableId, Type,
 };
 use proptest::prelude::*;
 

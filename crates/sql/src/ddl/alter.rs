@@ -575,6 +575,7 @@ impl Change {
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
             }
         }
+        self.refuse_used_by_policies(&table, &mentioned, name)?;
         if table.indexes.iter().any(|index| index.columns.contains(&place)) {
             check_key(&ty, 0)?;
         }

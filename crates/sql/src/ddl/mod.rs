@@ -338,9 +338,7 @@ impl Change {
             StatementKind::AlterPolicy { name, table, if_exists, change } => {
                 self.alter_policy(name, table, *if_exists, change)
             }
-            StatementKind::DropPolicy { name, table, if_exists } => {
-                self.drop_policy(name, table, *if_exists)
-            }
+            StatementKind::DropPolicy { name, table, if_exists } => self.drop_policy(name, table, *if_exists),
             StatementKind::CreateSchema { name, if_not_exists, owner } => {
                 self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
             }

@@ -246,6 +246,27 @@ impl Change {
         }
     }
 
+    /// 0A000 where a policy names a column whose type is to change.
+    pub(super) fn refuse_used_by_policies(&self, table: &Table, mentioned: &str, column: &str) -> Result<()> {
+        for of in self.catalog.tables.iter().flatten() {
+            for policy in &of.policies {
+                for text in policy.texts() {
+                    let named = References::of_text(text)?;
+                    let about = of.id == table.id || named.relations.contains(mentioned);
+                    if about && (named.star || named.columns.contains(column)) {
+                        let message = "cannot alter type of a column used in a policy definition";
+                        let detail = format!(
+                            "policy {} on table {} depends on column \"{column}\"",
+                            policy.name, of.name
+                        );
+                        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// 0A000 where a policy has a query that names a relation, or one of its columns, that is to be renamed: such a text
     /// is not rewritten.
     pub(super) fn refuse_named_by_policies(

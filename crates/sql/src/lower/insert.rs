@@ -98,7 +98,7 @@ impl Lowerer<'_> {
         let existing = conflict.as_ref().and_then(|c| c.update.as_ref()).map(|u| u.existing);
         let reads = self.rights.reads_any(&[&[shadow], existing.as_slice()].concat())
             || insert.on_conflict.as_ref().is_some_and(|on| on.target.is_some());
-        self.secure_insert(&target, shadow, reads, insert.copied)?;
+        self.secure_insert(&target, shadow, reads)?;
         if let Some(update) = conflict.as_mut().and_then(|c| c.update.as_mut()) {
             update.met = self.secure_conflict(&target, update.existing, reads)?;
         }

@@ -142,7 +142,9 @@ impl Lowerer<'_> {
         let shadow = self.shadow_rel(table, &alias);
         let (visible, checks) = self.secure_merge(table, target, shadow)?;
         match items.last_mut() {
-            Some(Item::Outer { on, .. }) if merge.whens.iter().any(|when| !when.matched) => on.extend(visible),
+            Some(Item::Outer { on, .. }) if merge.whens.iter().any(|when| !when.matched) => {
+                on.extend(visible)
+            }
             _ => filter.extend(visible),
         }
         self.name_all_updated(table, target, &mut whens);

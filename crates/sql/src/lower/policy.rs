@@ -246,7 +246,9 @@ impl<'c> Lowerer<'c> {
             }
         }
         // Without one that lets a row pass, none does.
-        let Some(any) = any else { return Ok((self.unless_exempt(Bound::bool(false, 0), binding), Vec::new())) };
+        let Some(any) = any else {
+            return Ok((self.unless_exempt(Bound::bool(false, 0), binding), Vec::new()));
+        };
         let any = self.unless_exempt(any, binding);
         let all = all.into_iter().map(|(name, e)| (name, self.unless_exempt(e, binding))).collect();
         Ok((any, all))
@@ -371,25 +373,14 @@ impl<'c> Lowerer<'c> {
     }
 
     /// What the rows of an INSERT must meet is noted. `reads`: its columns are read, by RETURNING or to find out what
-    /// there is already. COPY FROM is refused, 0A000.
-    pub(super) fn secure_insert(
-        &mut self,
-        target: &Target<'_>,
-        shadow: RelId,
-        reads: bool,
-        copied: bool,
-    ) -> Result<()> {
+    /// there is already.
+    pub(super) fn secure_insert(&mut self, target: &Target<'_>, shadow: RelId, reads: bool) -> Result<()> {
         let table = target.table;
         if !table.row_security {
             return Ok(());
         }
         self.behind_target(target, |l| {
             let Some(binding) = l.row_security(table)? else { return Ok(()) };
-            if copied {
-                let message = "COPY FROM not supported with row-level security";
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                    .with_hint("Use INSERT statements instead."));
-            }
             let mut checks = Vec::new();
             l.stored_checks(table, shadow, PolicyCommand::Insert, reads, binding, &mut checks)?;
             l.policies.checks.insert(shadow, checks);

@@ -615,11 +615,9 @@ impl Lowerer<'_> {
     /// The conditions that call users' volatile functions, taken out of a filter. One that reads the changed table
     /// itself stays: it is to see the rows as they were.
     pub(super) fn calls_of(&mut self, filter: &mut Vec<Bound>, table: TableId) -> Vec<Bound> {
-        let (calls, others) = std::mem::take(filter)
-            .into_iter()
-            .partition(|e| {
-                !matches!(e.kind, BoundKind::Secured(_)) && self.calls_volatile(e) && !self.reads_table(e, table)
-            });
+        let (calls, others) = std::mem::take(filter).into_iter().partition(|e| {
+            !matches!(e.kind, BoundKind::Secured(_)) && self.calls_volatile(e) && !self.reads_table(e, table)
+        });
         *filter = others;
         calls
     }

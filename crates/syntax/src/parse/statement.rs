@@ -284,9 +284,9 @@ impl Parser<'_> {
             "trigger" => return self.drop_trigger(),
             "policy" => return self.drop_policy(),
             "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "event"
-            | "extension" | "foreign" | "language" | "materialized" | "operator"
-            | "procedural" | "publication" | "rule" | "server" | "statistics" | "subscription"
-            | "tablespace" | "text" | "transform" | "user" => {
+            | "extension" | "foreign" | "language" | "materialized" | "operator" | "procedural"
+            | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
+            | "transform" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),
@@ -328,8 +328,8 @@ impl Parser<'_> {
             "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
-            | "language" | "large" | "materialized" | "operator" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
+            | "language" | "large" | "materialized" | "operator" | "publication" | "rule" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     "default" => "DEFAULT PRIVILEGES".to_owned(),

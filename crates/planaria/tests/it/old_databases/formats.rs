@@ -171,7 +171,8 @@ fn directories_of_the_current_formats_are_gone_on_with() {
 #[test]
 fn directories_of_former_formats_are_gone_on_with() {
     for former in FORMER {
-        for (what, by) in [("plain", "log"), ("plain", "checkpoint"), ("rich", "log"), ("rich", "checkpoint")] {
+        for (what, by) in [("plain", "log"), ("plain", "checkpoint"), ("rich", "log"), ("rich", "checkpoint")]
+        {
             let name = format!("{what}-{by}");
             let dir = copy_from(&formats().join(former), &name);
             is_gone_on_with(dir.path(), what == "rich", &format!("{former}/{name}"));

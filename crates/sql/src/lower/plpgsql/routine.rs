@@ -155,12 +155,7 @@ pub fn check_routine(catalog: &Catalog, procedure: &Procedure) -> Result<()> {
 }
 
 /// Lowers the body of a DO block.
-pub fn lower_do(
-    catalog: &Catalog,
-    text: &str,
-    runner: Runner,
-    guard: Option<Guard<'_>>,
-) -> Result<Lowered> {
+pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Guard<'_>>) -> Result<Lowered> {
     let block = parse::plpgsql(text)?;
     needing(|needs| {
         let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
