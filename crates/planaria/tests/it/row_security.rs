@@ -42,7 +42,7 @@ fn calls_that_ask_whom_policies_bind_are_logged_by_rows() {
     let all = logged(&format!("{SCHEMA} SET ROLE alice; CALL put(1, 10); CALL more(5); RESET ROLE;"));
     assert!(all.iter().all(|record| !record.ends_with("call")), "{all:?}");
     let all = logged(&format!("{SCHEMA} CALL plain(1);"));
-    assert_eq!(all.last(), Some(&"call"), "a table without row security costs nothing: {all:?}");
+    assert!(all.contains(&"call"), "a table without row security costs nothing: {all:?}");
 }
 
 #[test]
