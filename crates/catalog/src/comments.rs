@@ -16,6 +16,7 @@ const PG_NAMESPACE: Oid = 2615;
 const PG_DATABASE: Oid = 1262;
 const PG_AUTHID: Oid = 1260;
 const PG_TRIGGER: Oid = 2620;
+const PG_POLICY: Oid = 3256;
 
 /// What a comment can be about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,6 +35,8 @@ pub enum Commented {
     Constraint(TableId, String),
     /// A trigger, by name.
     Trigger(TableId, String),
+    /// A policy, by name.
+    Policy(TableId, String),
     /// A sequence.
     Sequence(SequenceId),
     /// A procedure or function.
@@ -99,6 +102,9 @@ impl Catalog {
             Commented::Trigger(id, name) => self.tables[id.index()]
                 .as_mut()
                 .and_then(|t| t.triggers.iter_mut().find(|t| t.name == *name).map(|t| &mut t.comment)),
+            Commented::Policy(id, name) => self.tables[id.index()]
+                .as_mut()
+                .and_then(|t| t.policies.iter_mut().find(|p| p.name == *name).map(|p| &mut p.comment)),
             Commented::Sequence(id) => self.sequences[id.index()].as_mut().map(|s| &mut s.comment),
             Commented::Routine(id) => Some(&mut self.procedures[id.index()].comment),
             Commented::Type(id) => self.types[id.index()].as_mut().map(|t| &mut t.comment),
@@ -148,6 +154,9 @@ impl Catalog {
                     0,
                     &trigger.comment,
                 ));
+            }
+            for policy in &table.policies {
+                all.extend(comment(PG_POLICY, self.policy_oid(table.id, &policy.name), 0, &policy.comment));
             }
             let checks = table.checks.iter().map(|c| (&c.name, &c.comment));
             let keys = table.foreign_keys.iter().map(|k| (&k.name, &k.comment));
@@ -206,7 +215,7 @@ impl Catalog {
                 _ => return None,
             },
             (PG_TYPE, 0) => &self.type_of_oid(oid)?.comment,
-            (PG_PROC | PG_CLASS | PG_CONSTRAINT | PG_TRIGGER, _) => {
+            (PG_PROC | PG_CLASS | PG_CONSTRAINT | PG_TRIGGER | PG_POLICY, _) => {
                 match (self.oids.object(oid)?, class, column) {
                     (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
                     (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
@@ -223,6 +232,7 @@ impl Catalog {
                     (Object::Trigger(id, name), PG_TRIGGER, 0) => {
                         &self.table_by_id(*id).trigger(name)?.comment
                     }
+                    (Object::Policy(id, name), PG_POLICY, 0) => &self.table_by_id(*id).policy(name)?.comment,
                     (Object::DomainConstraint(id, name), PG_CONSTRAINT, 0) => {
                         &self.domain(*id).checks.iter().find(|c| c.name == *name)?.comment
                     }

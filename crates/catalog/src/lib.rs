@@ -15,6 +15,7 @@ mod comments;
 mod defaults;
 pub mod definitions;
 pub mod oids;
+mod policies;
 pub mod reg;
 mod rights;
 mod role;
@@ -27,6 +28,7 @@ pub use comments::{Comment, Commented};
 pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
 pub use oids::Oids;
+pub use policies::{Policy, PolicyCommand};
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use schemas::{
@@ -151,6 +153,15 @@ pub struct Table {
     /// Triggers, in the order of their names.
     #[serde(default)]
     pub triggers: Vec<Trigger>,
+    /// ENABLE ROW LEVEL SECURITY: its policies hold.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub row_security: bool,
+    /// FORCE ROW LEVEL SECURITY: for its owner, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force_row_security: bool,
+    /// Policies, in the order of their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<Policy>,
     /// Rises with each rewrite (TRUNCATE, ALTER that rewrites): the storage is a new one.
     pub generation: u32,
     /// Owner, and what was granted.

@@ -57,6 +57,8 @@ pub enum Object {
     Schema(SchemaId),
     /// A trigger of a table, by name.
     Trigger(TableId, String),
+    /// A policy of a table, by name.
+    Policy(TableId, String),
     /// The default of a view's column: the view by its [`key`](crate::key), the column by name.
     ViewDefault(String, String),
     /// A trigger of a view: the view by its [`key`](crate::key), the trigger by name.
@@ -180,6 +182,7 @@ fn of_table(table: &Table, each: &mut dyn FnMut(Object)) {
         }
         each(Object::Trigger(table.id, trigger.name.clone()));
     }
+    table.policies.iter().for_each(|p| each(Object::Policy(table.id, p.name.clone())));
 }
 
 fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {
@@ -350,6 +353,10 @@ impl Catalog {
     /// The OID of a trigger.
     pub fn trigger_oid(&self, table: TableId, trigger: &str) -> Oid {
         self.oids.of(&Object::Trigger(table, trigger.to_owned()))
+    }
+    /// The OID of a policy.
+    pub fn policy_oid(&self, table: TableId, policy: &str) -> Oid {
+        self.oids.of(&Object::Policy(table, policy.to_owned()))
     }
     /// The OID of a role.
     pub fn role_oid(&self, id: RoleId) -> Oid {

@@ -34,7 +34,7 @@ pub struct Role {
     pub login: bool,
     /// REPLICATION: kept for clients.
     pub replication: bool,
-    /// BYPASSRLS: kept for clients; there is no row-level security.
+    /// BYPASSRLS: policies of tables do not bind it.
     pub bypass_rls: bool,
     /// CONNECTION LIMIT; -1 is none.
     pub connection_limit: i32,

@@ -233,7 +233,12 @@ impl Draw {
             | Draw::Uuid
             | Draw::LastValue
             | Draw::Kept => Determinism::Draws,
-            Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => Determinism::Session,
+            Draw::CurrentUser
+            | Draw::SessionUser
+            | Draw::Permitted(_)
+            | Draw::RowSecurity(_)
+            | Draw::ActsAs(_)
+            | Draw::RowSecurityOff => Determinism::Session,
         }
     }
 
@@ -244,7 +249,10 @@ impl Draw {
             | Draw::StatementTimestamp
             | Draw::CurrentUser
             | Draw::SessionUser
-            | Draw::Permitted(_) => true,
+            | Draw::Permitted(_)
+            | Draw::RowSecurity(_)
+            | Draw::ActsAs(_)
+            | Draw::RowSecurityOff => true,
             Draw::ClockTimestamp | Draw::Random | Draw::Uuid | Draw::LastValue | Draw::Kept => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::{Coll, Func, Label, OpId, Question, Reg};
 use planaria_base::{
-    ColumnId, Datum, IndexId, Level, ProcedureId, SequenceId, SqlState, Strength, SystemId, TableId,
+    ColumnId, Datum, IndexId, Level, ProcedureId, RoleId, SequenceId, SqlState, Strength, SystemId, TableId,
 };
 
 /// A sequence of operations.
@@ -53,7 +53,7 @@ pub struct SortKey {
 }
 
 /// An input from outside the transaction: drawn once, logged with the call, reproduced by replay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Draw {
     /// `now()`: microseconds since 2000-01-01 UTC, the same throughout the transaction.
     TransactionTimestamp,
@@ -78,6 +78,12 @@ pub enum Draw {
     /// Whether the role that runs the program now has what it needs rights for, by its number. Only in
     /// guarded programs; those are never logged as calls.
     Permitted(u32),
+    /// Whether the policies of a table bind the role that runs the program now. A call that asks is logged by values.
+    RowSecurity(TableId),
+    /// Whether that role has the privileges of another: a policy is for it. The same.
+    ActsAs(RoleId),
+    /// Whether the session wants an error rather than rows that policies have picked: `row_security = off`. The same.
+    RowSecurityOff,
 }
 
 /// What to do with a row that another transaction has claimed.

@@ -199,7 +199,7 @@ const SETTINGS: &[Setting] = &[
     setting("quote_all_identifiers", "off", Bool, "Changes nothing."),
     setting("random_page_cost", "4", Number, "Plans follow rules: changes nothing."),
     setting("role", "none", Fixed, "The role that SET ROLE chose."),
-    setting("row_security", "off", Bool, "There is no row security."),
+    setting("row_security", "on", Bool, "Off: a statement fails that policies would bind."),
     setting(
         "search_path",
         "\"$user\", public",

@@ -30,6 +30,20 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_catalog.pg_tablespace t ON t.oid = c.reltablespace
 WHERE c.relkind IN ('r', 'p');
 
+-- view pg_catalog.pg_policies
+SELECT n.nspname AS schemaname, c.relname AS tablename, pol.polname AS policyname,
+       CASE WHEN pol.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END AS permissive,
+       CASE WHEN 0 = ANY (pol.polroles) THEN ARRAY['public'::name]
+            ELSE ARRAY(SELECT a.rolname FROM pg_catalog.pg_authid a
+                       WHERE a.oid = ANY (pol.polroles) ORDER BY a.rolname) END AS roles,
+       CASE pol.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE'
+                       WHEN 'd' THEN 'DELETE' WHEN '*' THEN 'ALL' END AS cmd,
+       pg_get_expr(pol.polqual, pol.polrelid) AS qual,
+       pg_get_expr(pol.polwithcheck, pol.polrelid) AS with_check
+FROM pg_catalog.pg_policy pol
+JOIN pg_catalog.pg_class c ON c.oid = pol.polrelid
+LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
+
 -- view pg_catalog.pg_views
 SELECT n.nspname AS schemaname, c.relname AS viewname, pg_get_userbyid(c.relowner) AS viewowner,
        pg_get_viewdef(c.oid) AS definition

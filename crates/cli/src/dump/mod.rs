@@ -10,14 +10,14 @@
 //!  data          COPY blocks, values of sequences
 //!  keys          primary keys, unique keys, indexes, foreign keys
 //!  views         and routines that need them
-//!  the rest      triggers, comments, grants
+//!  the rest      triggers, policies, comments, grants
 //! ```
 //!
 //! | file | has |
 //! |---|---|
 //! | `source` | the session that is asked |
 //! | `objects` | what is made by one `CREATE`, and in which order |
-//! | `parts` | keys, indexes, triggers, comments |
+//! | `parts` | keys, indexes, triggers, policies, comments |
 //! | `rights` | roles and grants |
 //! | `select` | what `-t` and `-n` choose |
 
@@ -175,6 +175,7 @@ fn text(options: &Options, source: &mut Source, selection: &Selection, out: &mut
         section(out, "Views", &behind.iter().map(|o| o.text()).collect::<Vec<_>>())?;
         section(out, "Indexes of materialized views", &keys.of_views)?;
         section(out, "Triggers", &parts::triggers(source, &relations)?)?;
+        section(out, "Row-level security", &parts::policies(source, &relations)?)?;
         section(out, "Comments", &parts::comments(source, &objects)?)?;
         if !options.no_privileges {
             section(out, "Grants", &rights::grants(source, &objects, selection)?)?;

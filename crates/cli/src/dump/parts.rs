@@ -1,4 +1,4 @@
-//! Keys, indexes, triggers and comments.
+//! Keys, indexes, triggers, policies and comments.
 
 use super::objects::{Objects, PG_CLASS, PG_NAMESPACE, class};
 use super::source::{Source, literal};
@@ -62,6 +62,33 @@ pub fn triggers(source: &mut Source, relations: &HashMap<u32, String>) -> Result
     Ok(statements)
 }
 
+/// Policies, and of which tables they hold.
+pub fn policies(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Vec<String>> {
+    let query = "SELECT p.polrelid, quote_ident(p.polname),
+                   CASE WHEN p.polpermissive THEN '' ELSE ' AS RESTRICTIVE' END
+                   || CASE p.polcmd WHEN 'r' THEN ' FOR SELECT' WHEN 'a' THEN ' FOR INSERT' WHEN 'w' THEN ' FOR UPDATE'
+                                    WHEN 'd' THEN ' FOR DELETE' ELSE '' END
+                   || coalesce(' TO ' || (SELECT string_agg(quote_ident(a.rolname), ', ' ORDER BY a.rolname)
+                                          FROM pg_roles a WHERE a.oid = ANY (p.polroles)), '')
+                   || coalesce(' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')', '')
+                   || coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '')
+                 FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                 ORDER BY n.nspname, c.relname, p.polname";
+    let mut statements = Vec::new();
+    for row in source.rows(query)? {
+        let Some(table) = relations.get(&row.oid(0)) else { continue };
+        statements.push(format!("CREATE POLICY {} ON {table}{};", row.text(1), row.text(2)));
+    }
+    let query = "SELECT c.oid, x.words FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
+                   LATERAL (VALUES (c.relrowsecurity, 'ENABLE'), (c.relforcerowsecurity, 'FORCE')) x (is_so, words)
+                 WHERE x.is_so ORDER BY n.nspname, c.relname, x.words";
+    for row in source.rows(query)? {
+        let Some(table) = relations.get(&row.oid(0)) else { continue };
+        statements.push(format!("ALTER TABLE {table} {} ROW LEVEL SECURITY;", row.text(1)));
+    }
+    Ok(statements)
+}
+
 /// Comments on everything that is dumped.
 pub fn comments(source: &mut Source, objects: &Objects) -> Result<Vec<String>> {
     let mut labels: HashMap<(u32, u32), String> = HashMap::new();
@@ -71,6 +98,7 @@ pub fn comments(source: &mut Source, objects: &Objects) -> Result<Vec<String>> {
     let query = "SELECT 2615, oid, 'SCHEMA ' || quote_ident(nspname), 0, 0 FROM pg_namespace
          UNION ALL SELECT 2606, oid, 'CONSTRAINT ' || quote_ident(conname) || ' ON ', conrelid, contypid FROM pg_constraint
          UNION ALL SELECT 2620, oid, 'TRIGGER ' || quote_ident(tgname) || ' ON ', tgrelid, 0 FROM pg_trigger
+         UNION ALL SELECT 3256, oid, 'POLICY ' || quote_ident(polname) || ' ON ', polrelid, 0 FROM pg_policy
          UNION ALL SELECT 1259, i.indexrelid, 'INDEX ' || quote_ident(n.nspname) || '.' || quote_ident(c.relname), i.indrelid, -1
            FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace";
     let names: HashMap<(u32, u32), String> =

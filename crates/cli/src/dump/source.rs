@@ -44,6 +44,8 @@ impl Source {
             "SET DateStyle = ISO",
             "SET IntervalStyle = postgres",
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            // What policies would hide from who dumps is an error.
+            "SET row_security = off",
             "SET search_path = public",
         ] {
             source.rows(statement)?;

@@ -253,6 +253,38 @@ fn texts(table: Table) -> Vec<String> {
     table.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()
 }
 
+/// The policies of a table, as psql has them; nothing where there are none and none are asked for.
+fn policies(client: &mut Client, oid: &str) -> Result<Vec<String>, Failure> {
+    let lines = texts(client.query(&format!(
+        "SELECT 'POLICY \"' || polname || '\"' || CASE WHEN polpermissive THEN '' ELSE ' AS RESTRICTIVE' END
+            || CASE polcmd WHEN 'r' THEN ' FOR SELECT' WHEN 'a' THEN ' FOR INSERT' WHEN 'w' THEN ' FOR UPDATE'
+                           WHEN 'd' THEN ' FOR DELETE' ELSE '' END
+            || coalesce(E'\\n      TO ' || (SELECT string_agg(rolname, ',' ORDER BY rolname)
+                                          FROM pg_catalog.pg_roles r WHERE r.oid = ANY (polroles)), '')
+            || coalesce(E'\\n      USING (' || pg_catalog.pg_get_expr(polqual, polrelid) || ')', '')
+            || coalesce(E'\\n      WITH CHECK (' || pg_catalog.pg_get_expr(polwithcheck, polrelid) || ')', '')
+         FROM pg_catalog.pg_policy WHERE polrelid = {oid} ORDER BY polname"
+    ))?);
+    let state = texts(client.query(&format!(
+        "SELECT CASE WHEN NOT relrowsecurity THEN 'disabled' WHEN relforcerowsecurity THEN 'forced' ELSE 'enabled' END
+         FROM pg_catalog.pg_class WHERE oid = {oid}"
+    ))?);
+    let head = match (state.first().map(String::as_str), lines.is_empty()) {
+        (Some("enabled"), false) => "Policies:",
+        (Some("enabled"), true) => "Policies (row security enabled): (none)",
+        (Some("forced"), false) => "Policies (forced row security enabled):",
+        (Some("forced"), true) => "Policies (forced row security enabled): (none)",
+        (_, false) => "Policies (row security disabled):",
+        (_, true) => return Ok(Vec::new()),
+    };
+    let mut all = vec![head.to_owned()];
+    all.extend(lines.iter().flat_map(|text| text.lines().enumerate()).map(|(at, line)| match at {
+        0 => format!("    {line}"),
+        _ => line.to_owned(),
+    }));
+    Ok(all)
+}
+
 fn columns(client: &mut Client, oid: &str, title: String, is_table: bool) -> Result<Listing, Failure> {
     let table = client.query(&format!(
         "SELECT a.attname AS \"Column\", pg_catalog.format_type(a.atttypid, a.atttypmod) AS \"Type\",
@@ -316,6 +348,7 @@ fn columns(client: &mut Client, oid: &str, title: String, is_table: bool) -> Res
                 footers.extend(lines.into_iter().map(|line| format!("    {line}")));
             }
         }
+        footers.extend(policies(client, oid)?);
         let triggers = client.query(&format!(
             "SELECT pg_catalog.pg_get_triggerdef(oid, true) FROM pg_catalog.pg_trigger
              WHERE tgrelid = {oid} AND NOT tgisinternal ORDER BY tgname"

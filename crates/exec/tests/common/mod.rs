@@ -145,6 +145,7 @@ impl Host for TestHost {
             Draw::Kept => return Err(Error::internal("asked of kept()")),
             Draw::CurrentUser | Draw::SessionUser => return Err(Error::internal("asked of user()")),
             Draw::Permitted(_) => Slot::Bool(true),
+            Draw::RowSecurity(_) | Draw::ActsAs(_) | Draw::RowSecurityOff => Slot::Bool(false),
         })
     }
     fn next_value(&mut self, _: SequenceId) -> Result<i64> {

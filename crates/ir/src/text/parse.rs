@@ -11,7 +11,7 @@ use crate::{
 use planaria_base::datetime::Interval;
 use planaria_base::enumeration::{self, Enum};
 use planaria_base::{
-    ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, SequenceId, SqlState, Strength, SystemId,
+    ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, RoleId, SequenceId, SqlState, Strength, SystemId,
     TableId, Type,
 };
 use planaria_base::{
@@ -582,9 +582,12 @@ impl Parser {
                     "user" => Draw::CurrentUser,
                     "session" => Draw::SessionUser,
                     "permitted" => Draw::Permitted(self.entity("n")?),
+                    "secured" => Draw::RowSecurity(TableId(self.entity("n")?)),
+                    "actsas" => Draw::ActsAs(RoleId(self.entity("n")?)),
+                    "unsecured" => Draw::RowSecurityOff,
                     _ => {
                         return self.fail(
-                            "expected now, statement, clock, random, uuid, user, session or permitted",
+                            "expected now, statement, clock, random, uuid, user, session, permitted, secured, actsas or unsecured",
                         );
                     }
                 };

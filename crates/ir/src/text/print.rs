@@ -92,6 +92,9 @@ pub(super) fn draw_text(draw: Draw) -> String {
         Draw::CurrentUser => "user".to_owned(),
         Draw::SessionUser => "session".to_owned(),
         Draw::Permitted(number) => format!("permitted n{number}"),
+        Draw::RowSecurity(table) => format!("secured n{}", table.0),
+        Draw::ActsAs(role) => format!("actsas n{}", role.0),
+        Draw::RowSecurityOff => "unsecured".to_owned(),
     }
 }
 

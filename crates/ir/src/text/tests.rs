@@ -7,8 +7,8 @@ use crate::{
     ReadMode, Reg, RegKind, Run, SortKey, StateSource, Step,
 };
 use planaria_base::{
-    ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, SequenceId, SqlState, Strength, SystemId, TableId,
-    Type,
+    ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, RoleId, SequenceId, SqlState, Strength, SystemId,
+    TableId, Type,
 };
 use proptest::prelude::*;
 
@@ -157,7 +157,12 @@ impl Choice {
                 let (now, clock) = (Draw::TransactionTimestamp, Draw::ClockTimestamp);
                 let users = [Draw::CurrentUser, Draw::SessionUser, Draw::Permitted(self.id())];
                 let inputs = [now, clock, Draw::Random, Draw::Uuid, Draw::LastValue, Draw::Kept];
-                let inputs = [&inputs[..], &users[..]].concat();
+                let security = [
+                    Draw::RowSecurity(TableId(self.id())),
+                    Draw::ActsAs(RoleId(self.id())),
+                    Draw::RowSecurityOff,
+                ];
+                let inputs = [&inputs[..], &users[..], &security[..]].concat();
                 OpKind::Draw { dst, input: inputs[self.below(inputs.len())] }
             }
             7 => OpKind::NextValue { dst, sequence: SequenceId(self.id()) },

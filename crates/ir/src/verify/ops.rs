@@ -232,7 +232,7 @@ impl Walk<'_> {
                     LastValue => *ty == Type::Int8,
                     Kept => true,
                     CurrentUser | SessionUser => *ty == Type::Text,
-                    Permitted(_) => *ty == Type::Bool,
+                    Permitted(_) | RowSecurity(_) | ActsAs(_) | RowSecurityOff => *ty == Type::Bool,
                 };
                 ensure!(fits, "{input:?} is no value of type {ty}");
                 Ok(())

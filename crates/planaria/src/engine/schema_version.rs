@@ -201,7 +201,13 @@ impl SchemaVersion {
     #[cold]
     fn make_routine(&self, id: ProcedureId) -> Result<Routine> {
         let program = self.program(id)?;
-        let env = Env { schema: self, source: Some(self.source(id)), routine: Some(id), guarded: false };
+        let env = Env {
+            schema: self,
+            source: Some(self.source(id)),
+            routine: Some(id),
+            guarded: false,
+            owner: None,
+        };
         let code = self.build(program, &env)?;
         let columns = program
             .outputs
@@ -317,7 +323,7 @@ impl SchemaVersion {
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
     pub(crate) fn compile(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        self.build(program, &Env { schema: self, source, routine: None, guarded: false })
+        self.build(program, &Env { schema: self, source, routine: None, guarded: false, owner: None })
     }
 
     /// Compiles a verified program.
@@ -452,6 +458,8 @@ pub(crate) struct Env<'s> {
     /// The routine that is compiled, if it is one.
     pub(crate) routine: Option<ProcedureId>,
     pub(crate) guarded: bool,
+    /// Who runs it, whoever begins it, where it is no routine.
+    pub(crate) owner: Option<RoleId>,
 }
 
 impl CompileEnv for Env<'_> {
@@ -459,7 +467,8 @@ impl CompileEnv for Env<'_> {
         self.source.clone()
     }
     fn definer(&self) -> Option<RoleId> {
-        let procedure = self.schema.catalog.behind(self.routine?);
+        let Some(routine) = self.routine else { return self.owner };
+        let procedure = self.schema.catalog.behind(routine);
         procedure.security_definer.then_some(procedure.rights.owner)
     }
     fn own(&self) -> Option<ProcedureId> {

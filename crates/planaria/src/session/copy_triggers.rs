@@ -4,7 +4,7 @@
 use crate::session::core::SessionCore;
 use crate::session::prepared::PreparedStatement;
 use crate::statement::Statement;
-use planaria_base::{Datum, Result};
+use planaria_base::{Datum, Error, Result, SqlState};
 use planaria_catalog::{Table, TriggerEvent, TriggerTime, Wanted};
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::CopySource;
@@ -35,7 +35,7 @@ fn fires(table: &Table, time: TriggerTime, each_row: bool) -> bool {
 }
 
 impl SessionCore {
-    /// What fires around the rows of a COPY FROM; `None` where it is nothing.
+    /// What fires around the rows of a COPY FROM; `None` where it is nothing. 0A000 where policies of the table bind who copies.
     pub(crate) fn copy_triggers(&mut self, copied: &PreparedStatement) -> Result<Option<CopyTriggers>> {
         let Some(copy) = copied.copy.as_deref().filter(|copy| copy.from) else { return Ok(None) };
         let CopySource::Table(name, _) = &copy.source else { return Ok(None) };
@@ -46,6 +46,11 @@ impl SessionCore {
             parts => parts.last().map(Wanted::from),
         };
         let Some(table) = in_schema.and_then(|wanted| catalog.table(wanted)) else { return Ok(None) };
+        if !catalog.is_exempt(self.user.current(), table.id) {
+            let message = "COPY FROM not supported with row-level security";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("Use INSERT statements instead."));
+        }
         let after_row = fires(table, TriggerTime::After, true);
         let statement = fires(table, TriggerTime::Before, false) || fires(table, TriggerTime::After, false);
         if !after_row && !statement {

@@ -15,7 +15,7 @@ use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
 use planaria_ir::{OpId, Program};
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ddl;
-use planaria_sql::lower::{self, ParamTypes};
+use planaria_sql::lower::{self, ParamTypes, Runner};
 use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -195,7 +195,8 @@ impl SessionCore {
             }
             _ => return Err(no_plan(planned)),
         };
-        let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params)?;
+        let runner = Runner::Role(self.user.current());
+        let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params, runner)?;
         needs.iter().try_for_each(|r| schema.catalog.require(self.user.current(), r))?;
         Ok(lines)
     }
@@ -212,7 +213,8 @@ impl SessionCore {
         };
         let params = ParamTypes(prepared.parameters.iter().cloned().map(Some).collect());
         let catalog = self.schema().catalog.clone();
-        let (lines, _) = lower::explain_statement(&catalog, &prepared.statement, &params)?;
+        let runner = Runner::Role(self.user.current());
+        let (lines, _) = lower::explain_statement(&catalog, &prepared.statement, &params, runner)?;
         Ok(Some(lines.join("\n")))
     }
 

@@ -44,8 +44,8 @@ impl SchemaVersion {
             .pop()
             .ok_or_else(|| Error::internal("a query is no statement"))?;
         let types = ParamTypes(Vec::new());
-        let lowered = planaria_sql::lower::lower_statement_rights(&self.catalog, &statement, &types, None)?;
-        Ok(self.touches(&lowered.program).tables.iter().map(|(table, _)| *table).collect())
+        let program = planaria_sql::lower::lower_statement(&self.catalog, &statement, &types)?;
+        Ok(self.touches(&program).tables.iter().map(|(table, _)| *table).collect())
     }
 
     fn add_touches(&self, program: &Program, touches: &mut Touches, seen: &mut BTreeSet<(u64, ProcedureId)>) {

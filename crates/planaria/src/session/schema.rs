@@ -294,8 +294,9 @@ impl SessionCore {
                         });
                     }
                 }
-                Work::Fill(_, program) => {
-                    let code = new.compile_as(role, &program)?;
+                Work::Fill(table, program) => {
+                    let owner = new.catalog.table_by_id(table).rights.owner;
+                    let code = new.compile_fill(owner, &program)?;
                     self.run(new, &code, &[], &no_columns, &(), false)?;
                     self.rows.clear();
                     count = self.machine.row_count().unwrap_or(0) as u64;

@@ -17,6 +17,7 @@ const PG_PROC: Oid = 1255;
 const PG_TYPE: Oid = 1247;
 const PG_REWRITE: Oid = 2618;
 const PG_TRIGGER: Oid = 2620;
+const PG_POLICY: Oid = 3256;
 
 fn numbers(columns: &[ColumnId]) -> Vec<i16> {
     columns.iter().map(|c| number(*c)).collect()
@@ -218,6 +219,14 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
             add((PG_CLASS, relation, 0), (PG_TRIGGER, oid, 0), 'a');
             for column in &trigger.columns {
                 add((PG_CLASS, relation, number(*column)), (PG_TRIGGER, oid, 0), 'n');
+            }
+        }
+        for policy in &table.policies {
+            let oid = catalog.policy_oid(table.id, &policy.name);
+            add((PG_CLASS, relation, 0), (PG_POLICY, oid, 0), 'a');
+            for text in policy.texts() {
+                let named = ddl::named_by_expression(catalog, text);
+                each(&named, &mut |on| add(on, (PG_POLICY, oid, 0), 'n'));
             }
         }
         for key in &table.foreign_keys {

@@ -11,6 +11,7 @@
 //! | `constraints` | `pg_constraint`, `pg_depend` |
 //! | `routines` | `pg_proc` |
 //! | `triggers` | `pg_trigger` |
+//! | `policies` | `pg_policy` |
 //! | `server` | databases, schemas, roles, settings, activity, statistics |
 //! | `definitions`, `describe` | texts: `pg_get_indexdef` and its like |
 //! | `privileges` | `has_table_privilege` and its like |
@@ -24,6 +25,7 @@ mod answers;
 mod constraints;
 mod definitions;
 mod describe;
+mod policies;
 mod privileges;
 mod relations;
 mod routines;

@@ -91,6 +91,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("relpages", amount.row_bytes.div_ceil(8192).min(i32::MAX as u64) as i64)
                 .set("relhasindex", table.shown_indexes().next().is_some())
                 .set("relchecks", table.checks.len())
+                .set("relrowsecurity", table.row_security)
+                .set("relforcerowsecurity", table.force_row_security)
                 // Foreign keys are triggers in PostgreSQL: psql asks for them only then.
                 .set(
                     "relhastriggers",

@@ -64,6 +64,7 @@ mod repeated;
 mod replayed;
 mod rights;
 mod routine_settings;
+mod row_security;
 mod row_types;
 mod schema_between;
 mod schema_blocks;

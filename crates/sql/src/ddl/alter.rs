@@ -147,6 +147,14 @@ impl Change {
                 self.alter_type(id, column, ty, using.as_ref().map(|(e, _)| e), rewrite)
             }
             AlterTable::EnableTrigger { names, enabled } => self.enable_triggers(id, names, *enabled),
+            AlterTable::RowSecurity(on) => {
+                self.set_row_security(id, Some(*on), None);
+                Ok(())
+            }
+            AlterTable::ForceRowSecurity(on) => {
+                self.set_row_security(id, None, Some(*on));
+                Ok(())
+            }
             AlterTable::RenameTable(to) => self.rename_table(id, to),
             AlterTable::RenameColumn { from, to } => self.rename_column(id, from, to),
             AlterTable::RenameConstraint { from, to } => self.rename_constraint(id, from, to),
@@ -567,6 +575,7 @@ impl Change {
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
             }
         }
+        self.refuse_used_by_policies(&table, &mentioned, name)?;
         if table.indexes.iter().any(|index| index.columns.contains(&place)) {
             check_key(&ty, 0)?;
         }

@@ -38,6 +38,15 @@ impl Change {
                 }
                 Commented::Trigger(table.id, name.clone())
             }
+            CommentTarget::Policy(name, table) => {
+                let table = names::table(&self.catalog, table).map_err(unplaced)?;
+                self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
+                if table.policy(name).is_none() {
+                    let message = format!("policy \"{name}\" for table \"{}\" does not exist", table.name);
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                }
+                Commented::Policy(table.id, name.clone())
+            }
             CommentTarget::Routine(routine) => {
                 let object = self.routine(routine)?;
                 self.catalog.require_owner(self.actor.user, &object)?;

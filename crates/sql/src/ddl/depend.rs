@@ -37,6 +37,8 @@ pub(super) enum Object {
     Schema(SchemaId),
     /// A trigger, by name.
     Trigger(TableId, String),
+    /// A policy, by name.
+    Policy(TableId, String),
     /// A trigger of a view, both by name.
     ViewTrigger(String, String),
 }
@@ -219,6 +221,7 @@ impl Object {
             Object::Type(id) => format!("type {}", catalog.shown_user_type(*id)),
             Object::Schema(id) => format!("schema {}", quote_ident(catalog.schema_name(*id))),
             Object::Trigger(t, name) => format!("trigger {name} on table {}", table(t)),
+            Object::Policy(t, name) => format!("policy {name} on table {}", table(t)),
             Object::ViewTrigger(key, name) => {
                 let (schema, view) = of_key(key);
                 format!("trigger {name} on view {}", catalog.shown_relation(schema, view))
@@ -241,6 +244,7 @@ impl Object {
             | Object::Index(id, _)
             | Object::Constraint(id, _)
             | Object::Trigger(id, _)
+            | Object::Policy(id, _)
             | Object::Default(id, _) => catalog.tables[id.index()].as_ref().map(|t| t.schema),
             Object::Schema(id) => Some(*id),
         }
@@ -253,6 +257,7 @@ impl Object {
             | Object::Index(t, _)
             | Object::Constraint(t, _)
             | Object::Default(t, _)
+            | Object::Policy(t, _)
             | Object::Trigger(t, _) => Some(*t),
             _ => None,
         }
@@ -273,7 +278,9 @@ impl Object {
                         all.push((Object::Constraint(child.id, key.name.clone()), own.clone()));
                     }
                 }
-                views_on(catalog, &mention(catalog, of.schema, &of.name), &own, |_| true, &mut all)?;
+                let mentioned = mention(catalog, of.schema, &of.name);
+                views_on(catalog, &mentioned, &own, |_| true, &mut all)?;
+                policies_with(catalog, &own, |_, r| r.relations.contains(&mentioned), &mut all)?;
                 on_owned_sequences(catalog, *id, |_| true, &mut all)?;
                 for p in catalog.procedures.iter().filter(|p| p.current) {
                     if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == *id)
@@ -285,7 +292,9 @@ impl Object {
             }
             Object::View(key) => {
                 let (schema, name) = of_key(key);
-                views_on(catalog, &mention(catalog, schema, name), &own, |_| true, &mut all)?;
+                let mentioned = mention(catalog, schema, name);
+                views_on(catalog, &mentioned, &own, |_| true, &mut all)?;
+                policies_with(catalog, &own, |_, r| r.relations.contains(&mentioned), &mut all)?;
             }
             Object::Column(id, column) => {
                 let table = catalog.table_by_id(*id);
@@ -305,6 +314,10 @@ impl Object {
                 }
                 let mentioned = mention(catalog, table.schema, &table.name);
                 views_on(catalog, &mentioned, &own, |r| r.star || r.columns.contains(name), &mut all)?;
+                let names_it = |of: &Table, r: &References| {
+                    (of.id == *id || r.relations.contains(&mentioned)) && (r.star || r.columns.contains(name))
+                };
+                policies_with(catalog, &own, names_it, &mut all)?;
                 for trigger in Change::triggers_on(table, *column)? {
                     all.push((Object::Trigger(*id, trigger.name.clone()), own.clone()));
                 }
@@ -356,6 +369,7 @@ impl Object {
                         all.push((of_view(catalog, view), own.clone()));
                     }
                 }
+                policies_with(catalog, &own, |_, r| r.functions.contains(name), &mut all)?;
                 for table in tables() {
                     for (c, column) in table.visible() {
                         let (ColumnDefault::Expression(text) | ColumnDefault::Generated(text)) =
@@ -401,7 +415,11 @@ impl Object {
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
             Object::Schema(id) => all = in_schema(catalog, *id, &own),
-            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) | Object::ViewTrigger(..) => {}
+            Object::Constraint(..)
+            | Object::Default(..)
+            | Object::Trigger(..)
+            | Object::Policy(..)
+            | Object::ViewTrigger(..) => {}
         }
         all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)
@@ -485,6 +503,7 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
             all.push((Object::Routine(p.id), on(ty)));
         }
     }
+    policies_with(catalog, own, |_, r| r.types.contains(name), &mut all)?;
     for view in catalog.views.values() {
         if References::of_view(view)?.types.contains(name) {
             all.push((of_view(catalog, view), own.to_owned()));
@@ -509,6 +528,7 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         Object::Sequence(id) => (catalog.sequence_oid(*id), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
         Object::Trigger(table, name) => (catalog.trigger_oid(*table, name), 0),
+        Object::Policy(table, name) => (catalog.policy_oid(*table, name), 0),
         Object::ViewTrigger(view, name) => {
             (catalog.oids.of(&planaria_catalog::oids::Object::ViewTrigger(view.clone(), name.clone())), 0)
         }
@@ -561,6 +581,26 @@ fn views_on(
         let refs = References::of_view(view)?;
         if refs.relations.contains(relation) && also(&refs) {
             all.push((of_view(catalog, view), own.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Policies whose conditions name something.
+fn policies_with(
+    catalog: &Catalog,
+    own: &str,
+    names_it: impl Fn(&Table, &References) -> bool,
+    all: &mut Vec<(Object, String)>,
+) -> Result<()> {
+    for table in catalog.tables.iter().flatten() {
+        for policy in &table.policies {
+            for text in policy.texts() {
+                if names_it(table, &References::of_text(text)?) {
+                    all.push((Object::Policy(table.id, policy.name.clone()), own.to_owned()));
+                    break;
+                }
+            }
         }
     }
     Ok(())
@@ -672,8 +712,9 @@ impl Change {
             Object::Trigger(table, name) if is_there(self, table) => {
                 self.remove_trigger(&TriggersOf::Table(table), &name);
             }
+            Object::Policy(table, name) if is_there(self, table) => self.remove_policy(table, &name),
             Object::ViewTrigger(view, name) => self.remove_trigger(&TriggersOf::View(view), &name),
-            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) => {}
+            Object::Constraint(..) | Object::Default(..) | Object::Trigger(..) | Object::Policy(..) => {}
             Object::Type(id) => self.catalog.types[id.index()] = None,
             Object::Table(id) => self.remove_table(id),
             Object::Sequence(id) => self.remove_sequence(id),

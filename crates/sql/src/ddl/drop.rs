@@ -185,6 +185,7 @@ impl Change {
             | Object::Index(table, _)
             | Object::Constraint(table, _)
             | Object::Trigger(table, _)
+            | Object::Policy(table, _)
             | Object::Default(table, _) => Owned::Table(*table),
         };
         if let Object::Index(table, index) = object

@@ -22,6 +22,7 @@
 //! | `user_type` | CREATE, ALTER, DROP of types and domains |
 //! | `drop`, `depend` | DROP and what depends on what |
 //! | `trigger` | CREATE, ALTER, DROP TRIGGER |
+//! | `policy` | CREATE, ALTER, DROP POLICY |
 //! | `truncate` | TRUNCATE |
 //! | `comment` | COMMENT ON |
 //! | `role`, `grant`, `owner`, `defaults` | CREATE ROLE, GRANT, OWNER TO, ALTER ROLE .. SET |
@@ -47,6 +48,7 @@ mod lowering;
 mod materialized;
 mod names;
 mod owner;
+mod policy;
 mod rename;
 mod reparse;
 mod role;
@@ -198,6 +200,9 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::CreateTrigger(_)
             | StatementKind::DropTrigger { .. }
             | StatementKind::RenameTrigger { .. }
+            | StatementKind::CreatePolicy(_)
+            | StatementKind::AlterPolicy { .. }
+            | StatementKind::DropPolicy { .. }
             | StatementKind::CreateSchema { .. }
             | StatementKind::RenameSchema { .. }
             | StatementKind::SetSchema { .. }
@@ -334,6 +339,11 @@ impl Change {
                 self.drop_trigger(name, table, *if_exists)
             }
             StatementKind::RenameTrigger { name, table, to } => self.rename_trigger(name, table, to),
+            StatementKind::CreatePolicy(create) => self.create_policy(create),
+            StatementKind::AlterPolicy { name, table, if_exists, change } => {
+                self.alter_policy(name, table, *if_exists, change)
+            }
+            StatementKind::DropPolicy { name, table, if_exists } => self.drop_policy(name, table, *if_exists),
             StatementKind::CreateSchema { name, if_not_exists, owner } => {
                 self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
             }

@@ -233,6 +233,7 @@ impl Change {
             }
         }
         self.drop_targets(targets, cascade)?;
+        roles.iter().for_each(|role| self.drop_from_policies(*role));
         Ok("DROP OWNED")
     }
 }

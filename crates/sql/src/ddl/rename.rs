@@ -65,6 +65,7 @@ impl Change {
                 let (schema, name) = of_key(&from);
                 let message = format!("view \"{name}\" cannot be renamed");
                 let mentioned = mention(&self.catalog, schema, name);
+                self.refuse_named_by_policies(None, &mentioned, None, &message)?;
                 self.rename_in_views(&mentioned, &Renamed::Relation(schema, name), to, &message, |change| {
                     if let Some(view) = change.catalog.views.remove(&from) {
                         change.view_moved(&from, &key(schema, to));
@@ -95,6 +96,7 @@ impl Change {
         }
         let message = format!("table \"{from}\" cannot be renamed");
         let mentioned = mention(&self.catalog, schema, &from);
+        self.refuse_named_by_policies(Some(id), &mentioned, None, &message)?;
         self.rename_in_views(&mentioned, &Renamed::Relation(schema, &from), to, &message, |change| {
             change.rewrite_checks(id, &What::Table(&from), to)?;
             change.table_mut(id).name = to.to_owned();
@@ -116,6 +118,7 @@ impl Change {
         let name = table.name.clone();
         let message = format!("column \"{from}\" of table \"{name}\" cannot be renamed");
         let mentioned = mention(&self.catalog, table.schema, &name);
+        self.refuse_named_by_policies(Some(id), &mentioned, Some(from), &message)?;
         self.rename_in_views(&mentioned, &Renamed::Column(id, column), to, &message, |change| {
             change.rewrite_checks(id, &What::Column { table: &name, column: from }, to)?;
             change.table_mut(id).columns[column.index()].name = to.to_owned();
@@ -268,6 +271,14 @@ impl Change {
             }
             if let Some(text) = &mut definition.predicate {
                 *text = rewritten(text, &reparse::expression(text)?, what, to);
+            }
+        }
+        for policy in &mut self.table_mut(id).policies {
+            for text in policy.texts_mut() {
+                let expr = reparse::expression(text)?;
+                if References::of_expr(&expr).relations.is_empty() {
+                    *text = rewritten(text, &expr, what, to);
+                }
             }
         }
         if let What::Column { column, .. } = *what {

@@ -247,6 +247,10 @@ impl Change {
                 lines.push(format!("privileges for {}", what()));
             }
         }
+        for (table, policy) in self.policies_for_role(id) {
+            let policy = super::depend::Object::Policy(table, policy).describe(&self.catalog);
+            lines.push(format!("target of {policy}"));
+        }
         if lines.is_empty() {
             return Ok(());
         }

@@ -51,6 +51,7 @@ fn each_text(catalog: &Catalog, each: &mut dyn FnMut(&str, String, References)) 
             }
         }
         table.checks.iter().try_for_each(|check| expression(&check.expression))?;
+        table.policies.iter().flat_map(|p| p.texts()).try_for_each(|text| expression(text))?;
         table.triggers.iter().filter_map(|t| t.condition.as_ref()).try_for_each(|text| expression(text))?;
         for definition in table.indexes.iter().filter_map(|i| i.definition.as_ref()) {
             for key in &definition.keys {

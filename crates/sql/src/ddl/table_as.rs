@@ -92,7 +92,9 @@ impl Change {
         };
         let statement = Statement { position: 0, end: 0, kind: StatementKind::Insert(Box::new(insert)) };
         let catalog = if kept { self.catalog.at_home() } else { self.catalog.ready() };
-        let lowered = lower::lower_statement_rights(&catalog, &statement, &ParamTypes::default(), None)?;
+        let runner = lower::Runner::Role(owner);
+        let lowered =
+            lower::lower_statement_rights(&catalog, &statement, &ParamTypes::default(), runner, None)?;
         // Its owner may be another than who refreshes it.
         for requirement in &lowered.requirements {
             self.catalog.require(owner, requirement)?;

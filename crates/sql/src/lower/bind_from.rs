@@ -153,7 +153,10 @@ impl Lowerer<'_> {
                 self.not_populated(&table.name)?;
             }
             let rel = self.table_rel(table.id, shown);
-            let part = self.add_rel(level, rel, shown, renamed, position)?;
+            let mut part = self.add_rel(level, rel, shown, renamed, position)?;
+            let before = self.at(position);
+            part.filter = self.visible_rows(table, rel)?;
+            self.at(before);
             if shown != table.name
                 && let Some(source) = level.sources.last_mut()
             {

@@ -84,7 +84,11 @@ impl Lowerer<'_> {
         watch::check()?;
         self.bind_with(&mut level, &q.with, q.recursive)?;
         let locked = self.rights.locked;
-        self.rights.locked |= !q.locking.is_empty();
+        let locked_of = self.rights.locked_of.clone();
+        if !q.locking.is_empty() {
+            self.rights.locked = true;
+            self.rights.locked_of = super::locking::locked_names(&q.locking);
+        }
         let mut query = match &q.body {
             QueryBody::Select(select) => self.bind_select(&mut level, select, &q.order_by, keep_unknown)?,
             QueryBody::Values(rows) => {
@@ -100,6 +104,7 @@ impl Lowerer<'_> {
             }
         };
         self.rights.locked = locked;
+        self.rights.locked_of = locked_of;
         query.locks = self.bind_locking(&level, q, &query.body)?;
         // LIMIT and OFFSET see no FROM items.
         let bare = Names::new(level.outer, level.scope, level.ctes);

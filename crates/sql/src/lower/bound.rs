@@ -50,6 +50,8 @@ pub(super) enum BoundKind {
     /// A condition that is to be computed for each combination of rows of these relations, though it names none of
     /// their columns: it calls something volatile.
     PerRow(Vec<RelId>, Box<Bound>),
+    /// A condition of a policy: checked before those of the statement ([`super::policy`]).
+    Secured(Box<Bound>),
     /// Lazy from left to right where that can be told apart.
     And(Box<Bound>, Box<Bound>),
     Or(Box<Bound>, Box<Bound>),
@@ -462,6 +464,7 @@ impl Bound {
             BoundKind::Cast(e, _)
             | BoundKind::Relabel(e)
             | BoundKind::PerRow(_, e)
+            | BoundKind::Secured(e)
             | BoundKind::InDomain(e, _) => f(e),
             BoundKind::And(a, b)
             | BoundKind::Or(a, b)

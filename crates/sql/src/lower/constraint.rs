@@ -36,7 +36,7 @@ impl<'c> Lowerer<'c> {
                     table.name
                 );
                 let fields = ErrorFields {
-                    detail: Some(detail),
+                    detail,
                     table: Some(table.name.clone()),
                     column: Some(name.clone()),
                     ..ErrorFields::default()
@@ -57,7 +57,10 @@ impl<'c> Lowerer<'c> {
     }
 
     /// `Failing row contains (1, null, abc).`
-    pub(super) fn failing_row(&mut self, table: &Table, values: &Values) -> Result<Reg> {
+    pub(super) fn failing_row(&mut self, table: &Table, values: &Values) -> Result<Option<Reg>> {
+        if !self.tells_rows(table) {
+            return Ok(None);
+        }
         let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, 0);
         let mut parts = vec![text("Failing row contains (")];
         let mut first = true;
@@ -77,7 +80,7 @@ impl<'c> Lowerer<'c> {
             parts.push(Bound::new(shown, Type::Text, 0));
         }
         parts.push(text(")."));
-        self.value(&Bound::apply(Func::Concat, parts, Type::Text, 0))
+        self.value(&Bound::apply(Func::Concat, parts, Type::Text, 0)).map(Some)
     }
 
     /// CHECK constraints over a row in a shadow relation; those that read one of `changed`, or are volatile.
@@ -115,7 +118,7 @@ impl<'c> Lowerer<'c> {
                     table.name, check.name
                 );
                 let fields = ErrorFields {
-                    detail: Some(detail),
+                    detail,
                     constraint: Some(check.name.clone()),
                     table: Some(table.name.clone()),
                     ..ErrorFields::default()
@@ -210,10 +213,24 @@ impl<'c> Lowerer<'c> {
         let columns: Vec<(&str, &Type)> = named.map(|c| (c.name.as_str(), &c.ty)).collect();
         let parent = self.catalog.table_by_id(key.parent);
         let tail = format!(" is not present in table \"{}\".", parent.name);
-        let detail = self.key_detail(&columns, values, &tail)?;
+        let detail = self.foreign_detail(child, &columns, values, &tail)?;
         let fields = foreign_fields(&key.name, &child.name, detail);
         self.raise(SqlState::FOREIGN_KEY_VIOLATION, orphan_message(child, key), fields);
         Ok(())
+    }
+
+    /// The same of a foreign key that a change of a table violates: without the values where policies may hide its rows.
+    pub(super) fn foreign_detail(
+        &mut self,
+        changed: &Table,
+        columns: &[(&str, &Type)],
+        values: &[Reg],
+        tail: &str,
+    ) -> Result<Reg> {
+        match self.tells_rows(changed) {
+            true => self.key_detail(columns, values, tail),
+            false => Ok(self.constant(Datum::Text(format!("Key{tail}")), Type::Text)),
+        }
     }
 
     /// `Key (a, b)=(1, 2)` and a tail.

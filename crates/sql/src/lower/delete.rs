@@ -10,7 +10,7 @@ use super::trigger::Own;
 use super::update::once_each;
 use super::{Lowerer, Scope, Sink};
 use planaria_base::Result;
-use planaria_catalog::{TriggerEvent, TriggerTime};
+use planaria_catalog::{PolicyCommand, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, OpKind, Output, Reg};
 use planaria_syntax::ast::Delete;
 
@@ -59,6 +59,7 @@ impl Lowerer<'_> {
         self.push_down(&items, &mut filter)?;
         let mut returning = self.bind_returning(&level, &delete.returning)?;
         self.require_reads(&changed, target);
+        filter.extend(self.changeable_rows(&changed, target, PolicyCommand::Delete)?);
         filter.iter_mut().for_each(|e| self.count(e));
         self.count_items(&items);
         self.count_returning(&mut returning);

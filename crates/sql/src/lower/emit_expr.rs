@@ -116,7 +116,7 @@ impl Lowerer<'_> {
                 let reg = self.value(inner)?;
                 Ok(self.deliver(reg, dst))
             }
-            BoundKind::PerRow(_, inner) => self.eval(inner, dst),
+            BoundKind::PerRow(_, inner) | BoundKind::Secured(inner) => self.eval(inner, dst),
             BoundKind::InDomain(inner, domain) => {
                 let reg = self.eval(inner, dst)?;
                 self.check_domain(reg, *domain)?;

@@ -641,6 +641,7 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         BoundKind::Cast(e, _)
         | BoundKind::Relabel(e)
         | BoundKind::PerRow(_, e)
+        | BoundKind::Secured(e)
         | BoundKind::InDomain(e, _) => children.push(e),
         BoundKind::And(a, b)
         | BoundKind::Or(a, b)

@@ -12,6 +12,7 @@ use super::bound::{Bound, BoundKind, BoundQuery, RelId};
 use super::constraint::Values;
 use super::dml::{Returning, mismatch};
 use super::names::{Names, Source};
+use super::policy::PolicyCheck;
 use super::referential::Waiting;
 use super::trigger::{ChangedRow, Own};
 use super::types::CastContext;
@@ -49,6 +50,8 @@ struct ConflictSet {
     /// Subqueries that give several of these values.
     multiple: Vec<Multiple>,
     filter: Vec<Bound>,
+    /// What policies ask of the row that is there.
+    met: Vec<PolicyCheck>,
     /// What views ask of the row that was updated.
     checks: Vec<ViewCheck>,
 }
@@ -92,6 +95,13 @@ impl Lowerer<'_> {
             Some(on) => Some(self.bind_conflict(&level, &target, &alias, on)?),
             None => None,
         };
+        let existing = conflict.as_ref().and_then(|c| c.update.as_ref()).map(|u| u.existing);
+        let reads = self.rights.reads_any(&[&[shadow], existing.as_slice()].concat())
+            || insert.on_conflict.as_ref().is_some_and(|on| on.target.is_some());
+        self.secure_insert(&target, shadow, reads)?;
+        if let Some(update) = conflict.as_mut().and_then(|c| c.update.as_mut()) {
+            update.met = self.secure_conflict(&target, update.existing, reads)?;
+        }
         let checks = self.target_checks(&target, shadow)?;
         let fires = self.fires_before(table, TriggerEvent::Insert, &[]);
         // What the query found before the first row is stored.
@@ -465,7 +475,7 @@ impl Lowerer<'_> {
         let checks = self.target_checks(target, existing)?;
         Ok(Conflict {
             arbiters,
-            update: Some(ConflictSet { existing, excluded, set, multiple, filter, checks }),
+            update: Some(ConflictSet { existing, excluded, set, multiple, filter, met: Vec::new(), checks }),
         })
     }
 
@@ -556,9 +566,10 @@ impl Lowerer<'_> {
         }
         let stored: Vec<(usize, Reg)> = regs.iter().copied().enumerate().collect();
         self.check_domains(table, &stored)?;
-        self.check_not_null(table, &nullable, &mut |_| values.clone())?;
         self.rel_mut(shadow).regs = values.clone();
         self.available.push(shadow);
+        self.check_stored(shadow, &values)?;
+        self.check_not_null(table, &nullable, &mut |_| values.clone())?;
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
@@ -727,6 +738,7 @@ impl Lowerer<'_> {
             }
             l.with_rels(&[existing, update.excluded], &mut |l| {
                 l.filtered(&update.filter, &mut |l| {
+                    l.check_policies(&update.met)?;
                     let set = l.new_values(&update.set, &update.multiple)?;
                     l.change_row(table, existing, &set, waiting, &mut |l, new| {
                         mark(l);

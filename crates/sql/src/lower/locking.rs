@@ -37,6 +37,14 @@ fn relation(source: &Source) -> Option<RelId> {
     }
 }
 
+/// The FROM items that locking clauses name; empty: they name none, and so all of them.
+pub(super) fn locked_names(clauses: &[Locking]) -> Vec<String> {
+    if clauses.iter().any(|locking| locking.of.is_empty()) {
+        return Vec::new();
+    }
+    clauses.iter().flat_map(|locking| &locking.of).filter_map(|name| name.parts.last().cloned()).collect()
+}
+
 /// The FROM items that a locking clause names, or all of them; where they are named.
 fn locked_sources<'n>(level: &'n Names<'_>, locking: &Locking) -> Result<Vec<(&'n Source, u32)>> {
     if locking.of.is_empty() {

@@ -14,6 +14,7 @@ use super::emit_join::Carried;
 use super::insert::{Proposed, Rows};
 use super::names::Names;
 use super::plan::{JoinPlan, Source, is_single};
+use super::policy::MergeChecks;
 use super::referential::Waiting;
 use super::trigger::Own;
 use super::updatable::Target;
@@ -81,6 +82,8 @@ struct Merging<'a> {
     /// The relation of rows as they are inserted.
     shadow: RelId,
     whens: &'a [When],
+    /// What policies ask of the rows that are changed.
+    checks: &'a MergeChecks,
     /// There is one row at most.
     single: bool,
     count: Reg,
@@ -136,6 +139,14 @@ impl Lowerer<'_> {
         self.push_down(&items, &mut filter)?;
         let mut whens = self.bind_whens(&level, &beside, table, &alias, merge)?;
         self.require_reads(&place, target);
+        let shadow = self.shadow_rel(table, &alias);
+        let (visible, checks) = self.secure_merge(table, target, shadow)?;
+        match items.last_mut() {
+            Some(Item::Outer { on, .. }) if merge.whens.iter().any(|when| !when.matched) => {
+                on.extend(visible)
+            }
+            _ => filter.extend(visible),
+        }
         self.name_all_updated(table, target, &mut whens);
         // Uses of columns.
         filter.iter_mut().for_each(|e| self.count(e));
@@ -172,8 +183,7 @@ impl Lowerer<'_> {
         }
         let before = std::mem::replace(&mut self.single_row, single);
         let seen = if single { None } else { Some(self.changed_keys(table)?) };
-        let shadow = self.shadow_rel(table, &alias);
-        let merging = Merging { table, target, shadow, whens: &whens, single, count, seen };
+        let merging = Merging { table, target, shadow, whens: &whens, checks: &checks, single, count, seen };
         let mut waiting = Waiting::default();
         waiting.own = own;
         if single {
@@ -499,6 +509,7 @@ impl Lowerer<'_> {
             }
             Action::Update { set, .. } => {
                 self.check_unchanged(merging)?;
+                self.check_policies(&merging.checks.update)?;
                 let mut new = Vec::with_capacity(set.len());
                 for ((column, e), reg) in set.iter().zip(values) {
                     new.push((*column, *reg, self.never_null(e)));
@@ -510,6 +521,7 @@ impl Lowerer<'_> {
             }
             Action::Delete => {
                 self.check_unchanged(merging)?;
+                self.check_policies(&merging.checks.delete)?;
                 self.remove_row(table, target, waiting, &mut |l| {
                     l.note_changed(merging);
                     Ok(())

@@ -59,6 +59,7 @@ mod operators;
 mod path;
 mod plan;
 pub mod plpgsql;
+mod policy;
 mod qualify;
 mod questions;
 mod recursion;
@@ -93,9 +94,10 @@ pub use domain::Declared;
 pub(crate) use domain::user_type;
 pub use env::CatalogEnv;
 pub(crate) use immutable::is_immutable;
+pub(crate) use policy::check_policy_condition;
 pub(crate) use qualify::{qualified_expression, qualified_query};
 pub use qualify::{shown_expression, shown_query};
-pub use rights::{Guard, Lowered};
+pub use rights::{Guard, Lowered, Runner};
 pub(crate) use rows::{of_row_type, row_type};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{explain_statement, lower_statement, lower_statement_rights};
@@ -190,6 +192,8 @@ pub struct Lowerer<'c> {
     plan_depth: usize,
     /// What rights are needed for.
     rights: rights::Rights<'c>,
+    /// The policies of the tables that it touches.
+    policies: policy::Policies,
     /// `TG_ARGV`: an array whose elements are counted from 0.
     counted_from_zero: Option<Reg>,
     /// Found in statements that raise them when they are reached.
@@ -256,6 +260,7 @@ impl<'c> Lowerer<'c> {
             notes: Vec::new(),
             plan_depth: 0,
             rights: rights::Rights::default(),
+            policies: policy::Policies::default(),
             counted_from_zero: None,
             errors: Vec::new(),
             meets_volatile: false,

@@ -117,6 +117,26 @@ pub(super) enum Outer {
 pub(super) struct Condition {
     pub e: Bound,
     pub rels: Vec<RelId>,
+    /// It is a policy's, and is checked before those that are not.
+    pub secured: bool,
+}
+
+impl Condition {
+    fn new(e: &Bound, rels: Vec<RelId>) -> Condition {
+        match &e.kind {
+            BoundKind::Secured(inner) => Condition { e: (**inner).clone(), rels, secured: true },
+            _ => Condition { e: e.clone(), rels, secured: false },
+        }
+    }
+
+    /// The condition as it stands in a filter.
+    fn into_bound(self) -> Bound {
+        if !self.secured {
+            return self.e;
+        }
+        let (ty, position) = (self.e.ty.clone(), self.e.position);
+        Bound::new(BoundKind::Secured(Box::new(self.e)), ty, position)
+    }
 }
 
 /// Anything better is an index that is given a key.
@@ -143,7 +163,7 @@ impl Lowerer<'_> {
         let mut conditions: Vec<Condition> = Vec::with_capacity(filter.len());
         for e in filter {
             let rels = self.rels_in(e).into_iter().filter(|r| locals.contains(r)).collect();
-            conditions.push(Condition { e: e.clone(), rels });
+            conditions.push(Condition::new(e, rels));
         }
         let mut plan = JoinPlan { single: true, rels: locals.clone(), ..JoinPlan::default() };
         let known = self.available.len();
@@ -169,17 +189,16 @@ impl Lowerer<'_> {
 
     /// Moves the conditions whose relations are all available.
     fn take_ready(&mut self, conditions: &mut Vec<Condition>, ready: &mut Vec<Bound>) {
-        let mut costly = Vec::new();
+        let mut taken = Vec::new();
         for condition in std::mem::take(conditions) {
             if !condition.rels.iter().all(|r| self.is_available(*r)) {
                 conditions.push(condition);
-            } else if condition.e.is_cheap() {
-                ready.push(condition.e);
             } else {
-                costly.push(condition.e);
+                taken.push(condition);
             }
         }
-        ready.extend(costly);
+        taken.sort_by_key(|c| (!c.secured, !c.e.is_cheap()));
+        ready.extend(taken.into_iter().map(|c| c.e));
     }
 
     /// Which item is best done next.
@@ -397,7 +416,7 @@ impl Lowerer<'_> {
                     alone = all.iter().all(|r| *r == rel || !system && !self.is_around(*r));
                 }
                 if alone {
-                    own.push(c.e.clone());
+                    own.push(c.clone().into_bound());
                 }
                 !alone
             });
@@ -460,6 +479,7 @@ impl Lowerer<'_> {
             if choice.is_get() {
                 let path = self.take_path(*rel, choice, &mut conditions);
                 self.available.push(*rel);
+                conditions.sort_by_key(|c| !c.secured);
                 let rest = conditions.into_iter().map(|c| c.e).collect();
                 return Ok(Source::Outer { rels, how: Outer::Get { rel: *rel, path, rest } });
             }
@@ -492,7 +512,7 @@ impl Lowerer<'_> {
             for condition in conditions {
                 let all = self.rels_in(&condition.e);
                 let within = all.iter().all(|r| rels.contains(r) || !self.is_around(*r));
-                if within { &mut own } else { &mut rest }.push(condition.e);
+                if within { &mut own } else { &mut rest }.push(condition.into_bound());
             }
             let build = self.plan_build(right, &own)?;
             let unique = self.unique_build(right, &keys);
@@ -525,7 +545,7 @@ impl Lowerer<'_> {
             .iter()
             .map(|e| {
                 let rels = self.rels_in(e).into_iter().filter(|r| locals.contains(r)).collect();
-                Condition { e: e.clone(), rels }
+                Condition::new(e, rels)
             })
             .collect()
     }

@@ -321,7 +321,7 @@ impl Lowerer<'_> {
         let named = key.parent_columns.iter().map(|c| &parent.columns[c.index()]);
         let columns: Vec<(&str, &Type)> = named.map(|c| (c.name.as_str(), &c.ty)).collect();
         let tail = format!(" is still referenced from table \"{}\".", child.name);
-        let detail = self.key_detail(&columns, values, &tail)?;
+        let detail = self.foreign_detail(parent, &columns, values, &tail)?;
         let message = format!(
             "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
             parent.name, key.name, child.name

@@ -32,6 +32,18 @@ pub struct Lowered {
 /// Gives a requirement the number by which a guarded program asks for it ([`Draw::Permitted`]).
 pub type Guard<'g> = &'g dyn Fn(&Requirement) -> u32;
 
+/// Who runs a program, as far as that is known when it is lowered: whom policies bind ([`super::policy`]).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Runner {
+    /// Whoever calls it.
+    #[default]
+    AtRunTime,
+    /// This role.
+    Role(RoleId),
+    /// The engine, for itself: no policy binds it.
+    Engine,
+}
+
 /// Rights while a program is lowered.
 #[derive(Default)]
 pub(super) struct Rights<'c> {
@@ -39,6 +51,8 @@ pub(super) struct Rights<'c> {
     pub requirements: Vec<Requirement>,
     /// The program is to be guarded.
     pub guard: Option<Guard<'c>>,
+    /// Who runs the program.
+    pub runner: Runner,
     /// SECURITY DEFINER: who runs the program, whoever calls it.
     pub definer: Option<RoleId>,
     /// The view being expanded reads tables with the rights of this role.
@@ -47,6 +61,8 @@ pub(super) struct Rights<'c> {
     read: Vec<RelId>,
     /// FOR UPDATE is in force for the relations of FROM.
     pub locked: bool,
+    /// FOR UPDATE OF these; empty: of all.
+    pub locked_of: Vec<String>,
     /// The next view of a FROM is one whose rows are changed: they are read where its columns are named.
     pub unread: bool,
     /// A statement changes rows through a view: its columns are expressions.
@@ -57,6 +73,14 @@ impl Rights<'_> {
     /// Who reads what is behind the view being expanded.
     pub fn view_owner(&self) -> Option<RoleId> {
         self.view_owner
+    }
+    /// Whom policies bind at what is being bound now.
+    pub fn runner(&self) -> Runner {
+        match (self.runner, self.view_owner.or(self.definer)) {
+            (Runner::Engine, _) => Runner::Engine,
+            (_, Some(role)) => Runner::Role(role),
+            (runner, None) => runner,
+        }
     }
     pub fn set_view_owner(&mut self, role: Option<RoleId>) {
         self.view_owner = role;

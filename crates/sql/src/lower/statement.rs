@@ -1,28 +1,30 @@
 //! Whole statements as programs; CALL; EXPLAIN.
 
 use super::names::Names;
-use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Scope, Typed};
+use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Runner, Scope, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Requirement};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::{FunctionCall, Statement, StatementKind};
 
-/// Lowers a query, INSERT, UPDATE, DELETE, MERGE, CALL or DO to a program of kind `Statement` that emits its rows.
+/// Lowers a query, INSERT, UPDATE, DELETE, MERGE, CALL or DO to a program of kind `Statement` that emits its rows. It is the
+/// engine's own: no policy binds it.
 pub fn lower_statement(catalog: &Catalog, statement: &Statement, params: &ParamTypes) -> Result<Program> {
-    lower_statement_rights(catalog, statement, params, None).map(|l| l.program)
+    lower_statement_rights(catalog, statement, params, Runner::Engine, None).map(|l| l.program)
 }
 
-/// The same with what it needs rights for; guarded, if a guard is given.
+/// The same for who is to run it, with what it needs rights for; guarded, if a guard is given.
 pub fn lower_statement_rights(
     catalog: &Catalog,
     statement: &Statement,
     params: &ParamTypes,
+    runner: Runner,
     guard: Option<Guard<'_>>,
 ) -> Result<Lowered> {
     if let StatementKind::Do { body, body_position, language } = &statement.kind {
-        return lower_do(catalog, body, *body_position, language.as_deref(), guard);
+        return lower_do(catalog, body, *body_position, language.as_deref(), runner, guard);
     }
-    lower(catalog, statement, params, guard)?.lowered()
+    lower(catalog, statement, params, runner, guard)?.lowered()
 }
 
 /// A DO block; positions in its body become those of the text around it.
@@ -31,13 +33,14 @@ fn lower_do(
     body: &str,
     position: u32,
     language: Option<&str>,
+    runner: Runner,
     guard: Option<Guard<'_>>,
 ) -> Result<Lowered> {
     if let Some(language) = language.filter(|l| *l != "plpgsql") {
         let message = format!("language \"{language}\" does not support inline code execution");
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("Use LANGUAGE plpgsql."));
     }
-    super::plpgsql::lower_do(catalog, body, guard).map_err(|mut error| {
+    super::plpgsql::lower_do(catalog, body, runner, guard).map_err(|mut error| {
         if let Some(inside) = &mut error.fields_mut().position {
             *inside += position;
         }
@@ -50,8 +53,9 @@ pub fn explain_statement(
     catalog: &Catalog,
     statement: &Statement,
     params: &ParamTypes,
+    runner: Runner,
 ) -> Result<(Vec<String>, Vec<Requirement>)> {
-    let mut lowerer = lower(catalog, statement, params, None)?;
+    let mut lowerer = lower(catalog, statement, params, runner, None)?;
     let line = |(depth, text): &(usize, String)| {
         if *depth == 0 {
             return text.clone();
@@ -67,10 +71,12 @@ fn lower<'c>(
     catalog: &'c Catalog,
     statement: &Statement,
     params: &ParamTypes,
+    runner: Runner,
     guard: Option<Guard<'c>>,
 ) -> Result<Lowerer<'c>> {
     let mut l = Lowerer::new(catalog, "statement", ProgramKind::Statement);
     l.rights.guard = guard;
+    l.rights.runner = runner;
     l.params_open = true;
     for ty in &params.0 {
         let param = ty.as_ref().filter(|ty| **ty != Type::Unknown).map(|ty| {

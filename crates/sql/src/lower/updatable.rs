@@ -231,6 +231,11 @@ impl<'c> Target<'c> {
         self.layers.first().map_or(&self.table.name, |layer| &layer.view.name)
     }
 
+    /// In whose name its views reach the table: `Some(None)`: of whoever runs the statement; `None`: there is no view.
+    pub fn role(&self) -> Option<Option<RoleId>> {
+        self.layers.last().map(|layer| role_behind(layer.view))
+    }
+
     /// The view whose triggers do what is to be done.
     pub fn instead(&self) -> Option<&'c View> {
         self.instead
@@ -397,7 +402,7 @@ impl<'c> Lowerer<'c> {
                     let values = row(l);
                     let detail = l.failing_row(table, &values)?;
                     let message = format!("new row violates check option for view \"{}\"", check.view);
-                    let fields = ErrorFields { detail: Some(detail), ..ErrorFields::default() };
+                    let fields = ErrorFields { detail, ..ErrorFields::default() };
                     l.raise(SqlState::WITH_CHECK_OPTION_VIOLATION, message, fields);
                     Ok(())
                 })

@@ -19,7 +19,7 @@ use super::trigger::{ChangedRow, Own, seen_by_triggers};
 use super::updatable::{Target, ViewCheck};
 use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{ColumnDefault, Table, TriggerEvent, TriggerTime};
+use planaria_catalog::{ColumnDefault, PolicyCommand, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
 use planaria_syntax::ast::{Assignment, ExprKind, Update};
 
@@ -92,6 +92,7 @@ impl Lowerer<'_> {
         let (mut set, mut multiple) = self.bind_set(&level, &changed, &update.set)?;
         let mut returning = self.bind_returning(&level, &update.returning)?;
         self.require_reads(&changed, target);
+        filter.extend(self.changeable_rows(&changed, target, PolicyCommand::Update)?);
         let checks = self.target_checks(&changed, target)?;
         // Uses of columns.
         filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
@@ -511,6 +512,7 @@ impl Lowerer<'_> {
                 nullable.push((*column, reg));
             }
         }
+        self.check_stored(target, &new)?;
         self.check_not_null(table, &nullable, &mut |l| l.loaded_row(table, row, &ops))?;
         if !table.checks.is_empty() {
             let shadow = self.shadow_rel(table, &table.name);
@@ -613,9 +615,9 @@ impl Lowerer<'_> {
     /// The conditions that call users' volatile functions, taken out of a filter. One that reads the changed table
     /// itself stays: it is to see the rows as they were.
     pub(super) fn calls_of(&mut self, filter: &mut Vec<Bound>, table: TableId) -> Vec<Bound> {
-        let (calls, others) = std::mem::take(filter)
-            .into_iter()
-            .partition(|e| self.calls_volatile(e) && !self.reads_table(e, table));
+        let (calls, others) = std::mem::take(filter).into_iter().partition(|e| {
+            !matches!(e.kind, BoundKind::Secured(_)) && self.calls_volatile(e) && !self.reads_table(e, table)
+        });
         *filter = others;
         calls
     }

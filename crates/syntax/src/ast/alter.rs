@@ -38,6 +38,10 @@ pub enum AlterTable {
     RenameConstraint { from: String, to: String },
     /// ENABLE TRIGGER, DISABLE TRIGGER
     EnableTrigger { names: TriggerNames, enabled: planaria_catalog::TriggerEnabled },
+    /// ENABLE, DISABLE ROW LEVEL SECURITY
+    RowSecurity(bool),
+    /// FORCE, NO FORCE ROW LEVEL SECURITY
+    ForceRowSecurity(bool),
     /// OWNER TO
     OwnerTo(RoleSpec),
     /// Storage parameters and the like: accepted, nothing to do

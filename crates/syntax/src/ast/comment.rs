@@ -15,6 +15,8 @@ pub enum CommentTarget {
     DomainConstraint(String, Name),
     /// TRIGGER name ON table
     Trigger(String, Name),
+    /// POLICY name ON table
+    Policy(String, Name),
     /// TYPE, DOMAIN
     Type(TypeRef),
     /// FUNCTION, PROCEDURE, ROUTINE

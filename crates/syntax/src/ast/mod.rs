@@ -13,6 +13,7 @@ mod lock;
 pub mod locking;
 mod operator;
 pub mod plpgsql;
+mod policy;
 mod rights;
 mod routine;
 mod rows;
@@ -28,6 +29,7 @@ pub use comment::CommentTarget;
 pub use index::CreateIndex;
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use operator::{BinaryOp, JsonOp, UnaryOp};
+pub use policy::{CreatePolicy, PolicyChange};
 pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
     RoleSpec, RoutineRef,
@@ -593,6 +595,12 @@ pub enum StatementKind {
     RenameTrigger { name: String, table: Name, to: String },
     /// No statement of SQL: fires the triggers of a table into which rows are copied
     FireCopyTriggers { table: Name, which: CopyTriggers },
+    /// CREATE POLICY
+    CreatePolicy(Box<CreatePolicy>),
+    /// ALTER POLICY name ON table; IF EXISTS is about the table
+    AlterPolicy { name: String, table: Name, if_exists: bool, change: Box<PolicyChange> },
+    /// DROP POLICY name ON table
+    DropPolicy { name: String, table: Name, if_exists: bool },
     /// ALTER TABLE
     AlterTable { name: Name, if_exists: bool, actions: Vec<AlterTable> },
     /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO

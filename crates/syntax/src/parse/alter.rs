@@ -123,6 +123,7 @@ impl Parser<'_> {
                 Ok(AlterTable::Ignored("storage parameters".to_owned()))
             }
             "enable" | "disable" if let Some(action) = self.enable_trigger()? => Ok(action),
+            "enable" | "disable" | "force" | "no" if let Some(action) = self.row_security() => Ok(action),
             "set" | "inherit" | "no" | "of" | "not" | "enable" | "disable" | "force" | "replica"
             | "validate" | "attach" | "detach" => {
                 let second = self.word_at(1);

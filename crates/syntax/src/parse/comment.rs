@@ -42,6 +42,7 @@ impl Parser<'_> {
                 }
             }
             "trigger" => self.comment_on_trigger()?,
+            "policy" => self.comment_on_policy()?,
             "function" | "procedure" | "routine" => {
                 let procedure = match word.as_str() {
                     "function" => Some(false),
@@ -70,7 +71,7 @@ impl Parser<'_> {
                 CommentTarget::Database(self.name()?)
             }
             "access" | "aggregate" | "cast" | "collation" | "conversion" | "event" | "extension"
-            | "foreign" | "language" | "large" | "materialized" | "operator" | "policy" | "procedural"
+            | "foreign" | "language" | "large" | "materialized" | "operator" | "procedural"
             | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
             | "transform" => {
                 let what = match word.as_str() {

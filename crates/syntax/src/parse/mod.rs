@@ -35,6 +35,7 @@ mod object;
 mod operand;
 mod parser;
 mod plpgsql;
+mod policy;
 mod query;
 mod role;
 mod routine;

@@ -225,6 +225,7 @@ impl Parser<'_> {
             "sequence" => return self.create_sequence(false),
             "type" => return self.create_type(),
             "domain" => return self.create_domain(),
+            "policy" => return self.create_policy(),
             "schema" => return self.create_schema(),
             "extension" => return self.create_extension(),
             "role" | "group" => return self.create_role(),
@@ -240,7 +241,7 @@ impl Parser<'_> {
             "recursive" => "recursive view",
             "user" => "user mapping",
             "aggregate" | "cast" | "collation" | "conversion" | "database" | "language" | "operator"
-            | "policy" | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
+            | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
             | "transform" | "trusted" | "procedural" | "default" => word.as_str(),
             _ => return self.fail(),
         };
@@ -281,10 +282,11 @@ impl Parser<'_> {
             "type" => return self.drop_type(false),
             "domain" => return self.drop_type(true),
             "trigger" => return self.drop_trigger(),
+            "policy" => return self.drop_policy(),
             "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "event"
-            | "extension" | "foreign" | "language" | "materialized" | "operator" | "policy"
-            | "procedural" | "publication" | "rule" | "server" | "statistics" | "subscription"
-            | "tablespace" | "text" | "transform" | "user" => {
+            | "extension" | "foreign" | "language" | "materialized" | "operator" | "procedural"
+            | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
+            | "transform" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),
@@ -311,6 +313,7 @@ impl Parser<'_> {
             "type" => self.alter_type(),
             "domain" => self.alter_domain(),
             "trigger" => self.alter_trigger(),
+            "policy" => self.alter_policy(),
             "index" => self.alter_name(ObjectKind::Index, "ALTER INDEX"),
             "view" => self.alter_view(),
             "materialized" if self.at_word_ahead(1, "view") => {
@@ -325,8 +328,8 @@ impl Parser<'_> {
             "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
-            | "language" | "large" | "materialized" | "operator" | "policy" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
+            | "language" | "large" | "materialized" | "operator" | "publication" | "rule" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     "default" => "DEFAULT PRIVILEGES".to_owned(),

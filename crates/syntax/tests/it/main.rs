@@ -3,6 +3,7 @@
 mod parse_errors;
 mod parse_expressions;
 mod parse_plpgsql;
+mod parse_policies;
 mod parse_properties;
 mod parse_rights;
 mod parse_statements;

@@ -226,7 +226,13 @@ impl Inputs {
             }
             Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
             Draw::LastValue => return Err(Error::internal("the session knows what it has drawn")),
-            Draw::StatementTimestamp | Draw::CurrentUser | Draw::SessionUser | Draw::Permitted(_) => {
+            Draw::StatementTimestamp
+            | Draw::CurrentUser
+            | Draw::SessionUser
+            | Draw::Permitted(_)
+            | Draw::RowSecurity(_)
+            | Draw::ActsAs(_)
+            | Draw::RowSecurityOff => {
                 return Err(Error::internal("who runs a program is no input"));
             }
         })
@@ -386,6 +392,17 @@ impl SessionHost<'_> {
         named.iter().filter_map(name).collect()
     }
 
+    /// What decides which policies hold for the program as it runs now.
+    fn of_policies(&self, input: Draw) -> Option<bool> {
+        let catalog = &self.schema.catalog;
+        match input {
+            Draw::RowSecurity(table) => Some(!catalog.is_exempt(self.role, table)),
+            Draw::ActsAs(role) => Some(catalog.has_privileges_of(self.role, role)),
+            Draw::RowSecurityOff => Some(self.settings.is_off("row_security")),
+            _ => None,
+        }
+    }
+
     fn sequence(&self, id: SequenceId) -> Result<&crate::engine::sequence::SequenceState> {
         self.schema
             .sequences
@@ -400,6 +417,10 @@ impl Host for SessionHost<'_> {
         if let Draw::Permitted(number) = input {
             self.inputs.beyond_a_call()?;
             return Ok(Slot::Bool(self.schema.is_permitted(self.role, number)));
+        }
+        if let Some(answer) = self.of_policies(input) {
+            self.inputs.beyond_a_call()?;
+            return Ok(Slot::Bool(answer));
         }
         let input = match (input, self.inputs.block) {
             // Nothing of a block is logged as a call.

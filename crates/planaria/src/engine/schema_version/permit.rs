@@ -16,7 +16,7 @@ use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_exec::{Code, Source};
 use planaria_ir::{OpKind, Program};
-use planaria_sql::lower::{self, Lowered, ParamTypes};
+use planaria_sql::lower::{self, Lowered, ParamTypes, Runner};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -120,7 +120,8 @@ impl SchemaVersion {
         statement: &planaria_syntax::ast::Statement,
         types: &ParamTypes,
     ) -> Result<(Program, Code, bool)> {
-        let lowered = lower::lower_statement_rights(&self.catalog, statement, types, None)?;
+        let runner = Runner::Role(role);
+        let lowered = lower::lower_statement_rights(&self.catalog, statement, types, runner, None)?;
         let missing = lowered.requirements.iter().find(|r| !self.catalog.permits(role, r));
         let is_do = matches!(statement.kind, planaria_syntax::ast::StatementKind::Do { .. });
         if let Some(missing) = missing.filter(|_| !is_do) {
@@ -131,7 +132,7 @@ impl SchemaVersion {
             return Ok((lowered.program, code, false));
         }
         let number = |r: &Requirement| self.number(r);
-        let guarded = lower::lower_statement_rights(&self.catalog, statement, types, Some(&number))?;
+        let guarded = lower::lower_statement_rights(&self.catalog, statement, types, runner, Some(&number))?;
         let code = self.compile_guarded(&guarded.program, Self::source_of_statement(statement))?;
         Ok((guarded.program, code, true))
     }
@@ -149,7 +150,8 @@ impl SchemaVersion {
             let Lowered { program, .. } =
                 lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, Some(&number))?;
             planaria_ir::verify::verify(&program, &self.env())?;
-            let env = Env { schema: self, source: Some(self.source(id)), routine: Some(id), guarded: true };
+            let source = Some(self.source(id));
+            let env = Env { schema: self, source, routine: Some(id), guarded: true, owner: None };
             let code = self.build(&program, &env)?;
             Ok(Routine {
                 code,
@@ -172,9 +174,16 @@ impl SchemaVersion {
         }
     }
 
+    /// The same of what fills a table with the rows of its query: it runs as the table's owner, whoever asks for it.
+    pub(crate) fn compile_fill(&self, owner: RoleId, program: &Program) -> Result<Code> {
+        planaria_ir::verify::verify(program, &self.env())?;
+        let guarded = !self.permits_callees(owner, program);
+        self.build(program, &Env { schema: self, source: None, routine: None, guarded, owner: Some(owner) })
+    }
+
     fn compile_guarded(&self, program: &Program, source: Option<Source>) -> Result<Code> {
         planaria_ir::verify::verify(program, &self.env())?;
-        self.build(program, &Env { schema: self, source, routine: None, guarded: true })
+        self.build(program, &Env { schema: self, source, routine: None, guarded: true, owner: None })
     }
 
     fn number(&self, requirement: &Requirement) -> u32 {

@@ -152,7 +152,13 @@ impl SchemaVersion {
         planaria_ir::verify::verify(program, &self.env())?;
         self.build(
             program,
-            &Env { schema: self, source: Some(self.source(id)), routine: Some(id), guarded: false },
+            &Env {
+                schema: self,
+                source: Some(self.source(id)),
+                routine: Some(id),
+                guarded: false,
+                owner: None,
+            },
         )
     }
 

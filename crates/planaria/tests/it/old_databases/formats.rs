@@ -3,14 +3,15 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as this program wrote it |
+//! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as this program wrote it |
+//! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
 //! | log 1 to 6 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
-//! | checkpoint 1 to 5 | the same, by [`checkpoint_as`] |
+//! | checkpoint 1 to 6 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
 //! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v7`,
-//! `crates/checkpoint/tests/formats/v1` to `v6` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
+//! `crates/checkpoint/tests/formats/v1` to `v7` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
 //! A transcription has what every format can say; what only the newest can is in `rich`.
 //!
 //! Catalog changes in a transcription have the form of today (`before-intervals` has an older one).
@@ -29,7 +30,9 @@ use tempfile::TempDir;
 /// Formats of the log that are read; the last is written.
 const LOG_FORMATS: RangeInclusive<u32> = 1..=7;
 /// Those of checkpoints.
-const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=6;
+const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=7;
+/// Directories of former formats, as they were written.
+const FORMER: [&str; 1] = ["log-7-checkpoint-6"];
 
 /// What every format can say.
 const PLAIN: &str = "
@@ -45,8 +48,8 @@ const PLAIN: &str = "
     call put(5, 'fünf');
     delete from t where k = 3;";
 
-/// What came later: months, jsonb, arrays, types of users, generated columns, triggers, schemas, generations of sequences,
-/// schema changes in blocks and those that compute.
+/// What came later: months, jsonb, arrays, types of users, generated columns, triggers, schemas, policies, generations of
+/// sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
     create type shop.mood as enum ('sad', 'glad');
@@ -57,6 +60,8 @@ const RICH: &str = "
     create function shop.note() returns trigger language plpgsql as $$
         begin insert into shop.seen values (new.k, tg_op); return new; end $$;
     create trigger note after insert on shop.u for each row execute function shop.note();
+    alter table shop.seen enable row level security;
+    create policy own on shop.seen for select using (what = current_user);
     create procedure shop.put(a int, b jsonb) language plpgsql as $$
         begin insert into shop.u (k, m, d, v) values (a, 'glad', b, '1 mon 2 days'); end $$;
     insert into shop.u values (1, 'sad', '{\"a\": [1, null]}', '{x,NULL}', '1 year 25 hours');
@@ -108,8 +113,12 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn copy_of(name: &str) -> TempDir {
+    copy_from(&current(), name)
+}
+
+fn copy_from(from: &Path, name: &str) -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
-    copy(&current().join(name), dir.path());
+    copy(&from.join(name), dir.path());
     dir
 }
 
@@ -155,6 +164,18 @@ fn directories_of_the_current_formats_are_gone_on_with() {
             let has = format_of(&dir.path().join("manifest"));
             assert_eq!(has, *LOG_FORMATS.end(), "{name}");
             is_gone_on_with(dir.path(), what == "rich", &name);
+        }
+    }
+}
+
+#[test]
+fn directories_of_former_formats_are_gone_on_with() {
+    for former in FORMER {
+        for (what, by) in [("plain", "log"), ("plain", "checkpoint"), ("rich", "log"), ("rich", "checkpoint")]
+        {
+            let name = format!("{what}-{by}");
+            let dir = copy_from(&formats().join(former), &name);
+            is_gone_on_with(dir.path(), what == "rich", &format!("{former}/{name}"));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::cursor::Needs;
 use super::trigger::OfTrigger;
 use super::{Answer, Body};
-use crate::lower::{CastContext, Guard, Lowered, Lowerer, Scope, Typed, Variable};
+use crate::lower::{CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
@@ -155,11 +155,12 @@ pub fn check_routine(catalog: &Catalog, procedure: &Procedure) -> Result<()> {
 }
 
 /// Lowers the body of a DO block.
-pub fn lower_do(catalog: &Catalog, text: &str, guard: Option<Guard<'_>>) -> Result<Lowered> {
+pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Guard<'_>>) -> Result<Lowered> {
     let block = parse::plpgsql(text)?;
     needing(|needs| {
         let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
         l.rights.guard = guard;
+        l.rights.runner = runner;
         let mut scope = Scope::new();
         scope.push(None);
         lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false, None, needs)?;

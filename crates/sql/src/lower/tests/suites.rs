@@ -52,7 +52,11 @@ fn suite_lowers(name: &str) {
                     check(&catalog, &name, lower_statement(&catalog, statement, &ParamTypes::default()));
                 }
                 StatementKind::Do { body, .. } => {
-                    check(&catalog, &name, plpgsql::lower_do(&catalog, body, None).map(|l| l.program));
+                    check(
+                        &catalog,
+                        &name,
+                        plpgsql::lower_do(&catalog, body, Runner::Engine, None).map(|l| l.program),
+                    );
                 }
                 _ => {}
             }

@@ -4,6 +4,7 @@
 mod alter;
 mod create;
 mod drop;
+mod policy;
 mod routine;
 
 use planaria_base::Error;
