@@ -232,12 +232,53 @@ pub struct Index {
     /// What it is, where that is more than its columns.
     #[serde(default)]
     pub definition: Option<IndexDefinition>,
+    /// Made by an EXCLUDE constraint of the same name, which rests on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusion: Option<Exclusion>,
     /// COMMENT ON INDEX
     #[serde(default)]
     pub comment: Option<String>,
     /// COMMENT ON CONSTRAINT
     #[serde(default)]
     pub constraint_comment: Option<String>,
+}
+
+/// An EXCLUDE constraint: no two rows for whose keys all of its operators are true. The keys are those of its index, the ones
+/// that must be equal first; a condition is that of the index, too, so that a row that does not meet it has a NULL key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exclusion {
+    /// Whether it was said to be of method `gist`: shown, and of no other consequence.
+    pub gist: bool,
+    /// For each key of the index its operator.
+    pub operators: Vec<ExclusionOperator>,
+    /// The keys in the order in which they were said: their places in the index.
+    pub order: Vec<u16>,
+}
+
+/// What an EXCLUDE constraint compares keys by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExclusionOperator {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `&&`
+    Overlaps,
+}
+
+impl ExclusionOperator {
+    /// All of them.
+    pub const ALL: [ExclusionOperator; 3] =
+        [ExclusionOperator::Equal, ExclusionOperator::NotEqual, ExclusionOperator::Overlaps];
+
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            ExclusionOperator::Equal => "=",
+            ExclusionOperator::NotEqual => "<>",
+            ExclusionOperator::Overlaps => "&&",
+        }
+    }
 }
 
 /// What an index is that is over more than columns.
@@ -289,6 +330,7 @@ impl Index {
             constraint,
             orders,
             definition,
+            exclusion: None,
             comment,
             constraint_comment,
         }
@@ -808,6 +850,12 @@ impl Table {
             }
             None => planaria_base::text_io::quote_ident(&self.columns[index.columns[at].index()].name),
         }
+    }
+    /// The keys of an index in the order in which they were said, as places among its columns.
+    pub fn said_keys<'i>(&self, index: &'i Index) -> impl Iterator<Item = usize> + use<'i> {
+        let order = index.exclusion.as_ref().map(|e| e.order.as_slice());
+        (0..index.columns.len())
+            .map(move |at| order.and_then(|o| o.get(at)).map_or(at, |at| usize::from(*at)))
     }
     /// The columns of `*`.
     pub fn visible(&self) -> impl Iterator<Item = (ColumnId, &Column)> {

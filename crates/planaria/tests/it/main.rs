@@ -57,6 +57,7 @@ mod postgres;
 mod procedure_versions;
 mod progress;
 mod public_names;
+mod ranges;
 mod refused;
 mod repeated;
 mod replayed;

@@ -38,6 +38,7 @@ mod constraint;
 mod defaults;
 mod depend;
 mod drop;
+mod exclusion;
 mod grant;
 mod index;
 mod like;

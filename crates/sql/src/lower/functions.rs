@@ -9,6 +9,7 @@ use super::bound::{Bound, BoundKind};
 use super::operators::base_name;
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
+use planaria_base::types::RangeType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Draw, Func};
 
@@ -273,7 +274,7 @@ fn type_function(name: &str) -> Option<Type> {
         "timestamp" => Type::Timestamp,
         "timestamptz" => Type::TimestampTz,
         "uuid" => Type::Uuid,
-        _ => return None,
+        name => Type::Range(RangeType::by_name(name)?),
     })
 }
 
@@ -307,6 +308,9 @@ impl Lowerer<'_> {
             return Ok(Some(bound));
         }
         if let Some(bound) = self.record_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
+        if let Some(bound) = self.range_function(name, args, position)? {
             return Ok(Some(bound));
         }
         if let Some(bound) = self.enum_function(name, args, position)? {

@@ -3,14 +3,15 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as this program wrote it |
+//! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as this program wrote it |
+//! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
 //! | log 1 to 6 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
-//! | checkpoint 1 to 5 | the same, by [`checkpoint_as`] |
+//! | checkpoint 1 to 6 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
 //! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v7`,
-//! `crates/checkpoint/tests/formats/v1` to `v6` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
+//! `crates/checkpoint/tests/formats/v1` to `v7` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
 //! A transcription has what every format can say; what only the newest can is in `rich`.
 //!
 //! Catalog changes in a transcription have the form of today (`before-intervals` has an older one).
@@ -29,7 +30,7 @@ use tempfile::TempDir;
 /// Formats of the log that are read; the last is written.
 const LOG_FORMATS: RangeInclusive<u32> = 1..=7;
 /// Those of checkpoints.
-const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=6;
+const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=7;
 
 /// What every format can say.
 const PLAIN: &str = "
@@ -45,7 +46,7 @@ const PLAIN: &str = "
     call put(5, 'fünf');
     delete from t where k = 3;";
 
-/// What came later: months, jsonb, arrays, types of users, generated columns, triggers, schemas, generations of sequences,
+/// What came later: ranges and exclusion constraints, months, jsonb, arrays, types of users, generated columns, triggers, schemas, generations of sequences,
 /// schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
@@ -61,6 +62,8 @@ const RICH: &str = "
         begin insert into shop.u (k, m, d, v) values (a, 'glad', b, '1 mon 2 days'); end $$;
     insert into shop.u values (1, 'sad', '{\"a\": [1, null]}', '{x,NULL}', '1 year 25 hours');
     call shop.put(2, '{\"b\": 2}');
+    create table shop.taken (place int, span int4range, many numrange[], exclude using gist (place with =, span with &&) where (place > 0));
+    insert into shop.taken values (1, '[1,5)', '{\"[0.5,2]\",empty}'), (1, '[5,)', null), (0, '(,)', null);
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
     alter table t add column twice numeric default 0;
@@ -115,6 +118,11 @@ fn copy_of(name: &str) -> TempDir {
 
 /// Opens a copy of what `SCRIPT` left, looks at it, writes to it, checkpoints, and looks again.
 fn is_gone_on_with(dir: &Path, rich: bool, what: &str) {
+    goes_on(dir, rich, rich, what);
+}
+
+/// `newest`: it has what only the current formats can say.
+fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
     for (turn, scheme) in [Scheme::Clr, Scheme::Regrow, Scheme::Clr].into_iter().enumerate() {
         let db = open(dir, scheme).unwrap_or_else(|e| panic!("{what}, turn {turn}: {e}"));
         let mut expected: Vec<String> = T_HAS.iter().map(|row| (*row).to_owned()).collect();
@@ -129,6 +137,12 @@ fn is_gone_on_with(dir: &Path, rich: bool, what: &str) {
             assert_eq!(seen, [(2 + turn).to_string()], "{what}: the trigger is there");
             assert_eq!(rows(&db, "SELECT k, x BETWEEN 0 AND 1 FROM shop.w"), ["7|t"], "{what}");
             db.execute(&format!("CALL shop.put({}, '[]')", 10 + turn), ()).expect("calls");
+        }
+        if newest {
+            let taken = "SELECT place, span, many FROM shop.taken ORDER BY place, span";
+            assert_eq!(rows(&db, taken), ["0|(,)|", "1|[1,5)|{\"[0.5,2]\",empty}", "1|[5,)|"], "{what}");
+            let refused = db.execute("INSERT INTO shop.taken VALUES (1, '[4,5)')", ()).expect_err(what);
+            assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");
         }
         db.execute(&format!("CALL put({}, 'again')", 10 + 2 * turn), ()).expect("calls");
         db.execute(&format!("CREATE TABLE of_turn_{turn} (k int, v interval, d jsonb)"), ())
@@ -156,6 +170,16 @@ fn directories_of_the_current_formats_are_gone_on_with() {
             assert_eq!(has, *LOG_FORMATS.end(), "{name}");
             is_gone_on_with(dir.path(), what == "rich", &name);
         }
+    }
+}
+
+/// What was written before there were ranges.
+#[test]
+fn directories_of_checkpoint_format_6_are_gone_on_with() {
+    for name in ["plain-log", "plain-checkpoint", "rich-log", "rich-checkpoint"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        copy(&formats().join("log-7-checkpoint-6").join(name), dir.path());
+        goes_on(dir.path(), name.starts_with("rich"), false, name);
     }
 }
 
