@@ -364,6 +364,26 @@ mod tests {
             encode::binary(&mut out, &ValueRef::from(&value), &ty);
             assert_eq!(binary_datum(&out, &ty), Ok(value), "{ty}");
         }
+        // Flags, then the bounds as fields, as range_send of PostgreSQL has them.
+        for (ty, text, form) in [
+            (RangeType::Int4, "[1,5)", &[2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 5][..]),
+            (RangeType::Int4, "empty", &[1]),
+            (RangeType::Int8, "(,)", &[24]),
+            (RangeType::Date, "[2000-01-02,)", &[18, 0, 0, 0, 4, 0, 0, 0, 1]),
+        ] {
+            let (value, ty) = (Datum::parse(&Type::Range(ty), text).expect("a range"), Type::Range(ty));
+            let mut out = Vec::new();
+            encode::binary(&mut out, &ValueRef::from(&value), &ty);
+            assert_eq!((&out[..], binary_datum(&out, &ty)), (form, Ok(value)), "{text}");
+        }
+        for text in ["[0.5,20.25]", "(-7,)"] {
+            let ty = Type::Range(RangeType::Num);
+            let value = Datum::parse(&ty, text).expect("a range");
+            let mut out = Vec::new();
+            encode::binary(&mut out, &ValueRef::from(&value), &ty);
+            assert_eq!(binary_datum(&out, &ty), Ok(value), "{text}");
+            assert!(binary_datum(&out[..out.len() - 1], &ty).is_err(), "{text}");
+        }
         for text in
             ["0", "0.00", "1", "-1.50", "12345678901234567890.123456789", "0.0001", "10000", "-99999.99999"]
         {

@@ -36,7 +36,7 @@ INSERT INTO bookings VALUES (61, 5, '[5,6)');
 COMMIT;
 MERGE INTO bookings b USING (VALUES (60, 5, int4range(5, 7))) AS v (id, room, during) ON b.id = v.id WHEN MATCHED THEN UPDATE SET during = v.during;
 -- Definitions.
-SELECT conname, contype, pg_get_constraintdef(oid), conkey, conexclop::regoper[] FROM pg_constraint WHERE conrelid = 'bookings'::regclass ORDER BY conname;
+SELECT conname, contype, pg_get_constraintdef(oid), conkey, conexclop FROM pg_constraint WHERE conrelid = 'bookings'::regclass ORDER BY conname;
 SELECT pg_get_indexdef('bookings_room_during_excl'::regclass), pg_get_indexdef('bookings_room_during_excl'::regclass, 2, true);
 SELECT indisunique, indisexclusion, indkey FROM pg_index WHERE indexrelid = 'bookings_room_during_excl'::regclass;
 SELECT amname FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE c.relname = 'bookings_room_during_excl';

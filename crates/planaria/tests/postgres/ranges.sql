@@ -106,6 +106,7 @@ SELECT '[2024-01-01 10:00,2024-07-01 10:00)'::tstzrange;
 SELECT typname, oid, typtype, typcategory, typarray FROM pg_type WHERE typname LIKE '%range' AND typtype = 'r' ORDER BY oid;
 SELECT rngtypid::regtype, rngsubtype::regtype FROM pg_range WHERE rngtypid < 16384 ORDER BY rngtypid;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'spans'::regclass AND attnum > 0 ORDER BY attnum;
+DROP INDEX spans_upper_idx;
 ALTER TABLE spans ALTER COLUMN i TYPE text, ALTER COLUMN n TYPE text;
 ALTER TABLE spans ALTER COLUMN d TYPE daterange USING d * daterange('2024-01-10', NULL);
 SELECT i, n, d FROM spans WHERE id = 1;

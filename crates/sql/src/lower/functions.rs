@@ -332,7 +332,14 @@ impl Lowerer<'_> {
         let chosen = match choose(&candidates, &types) {
             Choice::One(i) => lines[i],
             Choice::None => {
-                if let ([arg], Some(ty)) = (args, type_function(name)) {
+                // There is no cast to a range but from texts.
+                let castable = |arg: &Bound, ty: &Type| match ty {
+                    Type::Range(_) => super::types::cast_allowed(&arg.ty, ty, CastContext::Explicit),
+                    _ => true,
+                };
+                if let ([arg], Some(ty)) = (args, type_function(name))
+                    && castable(arg, &ty)
+                {
                     return self.coerce(arg.clone(), &ty, CastContext::Explicit).map(Some);
                 }
                 return Ok(None);
