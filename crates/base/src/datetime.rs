@@ -56,7 +56,7 @@ pub const TIMESTAMP_MINUS_INFINITY: i64 = i64::MIN;
 /// 4714-11-24 BC, Julian day 0.
 const DATE_MIN: i64 = -JULIAN_OFFSET_DAYS;
 /// The day after 5874897-12-31.
-const DATE_END: i64 = 2_147_483_494 - JULIAN_OFFSET_DAYS;
+pub(crate) const DATE_END: i64 = 2_147_483_494 - JULIAN_OFFSET_DAYS;
 const TIMESTAMP_MIN: i64 = DATE_MIN * MICROS_PER_DAY;
 /// The first instant of 294277.
 const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;

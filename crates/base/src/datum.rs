@@ -5,6 +5,7 @@ use crate::datetime::{self, Interval, Zone};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
+use crate::range::{self, Range};
 use crate::types::{Clock, SystemType, Type};
 use crate::{text_io, watch};
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ pub enum Datum {
     Numeric(Numeric),
     /// text, varchar, and char without its trailing blanks
     Text(String),
-    /// bytea
+    /// bytea; a range ([`crate::range`])
     Bytea(Vec<u8>),
     /// uuid, in network order
     Uuid([u8; 16]),
@@ -75,6 +76,7 @@ impl Datum {
             Type::Interval | Type::OldInterval => Datum::Interval(datetime::parse_interval(text)?),
             Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
             Type::Jsonb => Datum::Jsonb(crate::json::canonical(text)?),
+            Type::Range(of) => Datum::Bytea(Range::parse(*of, text, None)?.encode()),
             Type::Enum(of) => Datum::Int(of.parse(text)?),
             Type::Array(element) => {
                 let texts = text_io::parse_array(text)?;
@@ -161,6 +163,7 @@ impl Datum {
                 watch::count(s.len());
                 out.extend_from_slice(s.as_bytes());
             }
+            (Datum::Bytea(b), Type::Range(_)) => range::write(b, zone, out),
             (Datum::Bytea(b), _) => text_io::write_bytea(out, b),
             (Datum::Uuid(u), _) => text_io::write_uuid(out, u),
             (Datum::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),

@@ -96,6 +96,7 @@ sqlstates! {
     FOREIGN_KEY_VIOLATION "23503" "foreign_key_violation";
     UNIQUE_VIOLATION "23505" "unique_violation";
     CHECK_VIOLATION "23514" "check_violation";
+    EXCLUSION_VIOLATION "23P01" "exclusion_violation";
     INVALID_TRANSACTION_STATE "25000" "invalid_transaction_state";
     ACTIVE_SQL_TRANSACTION "25001" "active_sql_transaction";
     READ_ONLY_SQL_TRANSACTION "25006" "read_only_sql_transaction";

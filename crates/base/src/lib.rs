@@ -19,6 +19,7 @@ pub mod limits;
 pub mod numeric;
 pub mod oid;
 pub mod pattern;
+pub mod range;
 mod row_type;
 pub mod sequence;
 pub mod stack;

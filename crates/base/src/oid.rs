@@ -3,7 +3,7 @@
 //! The numbers are those of PostgreSQL's `pg_type`; drivers know them by heart. OIDs of tables and
 //! other objects of a database are `planaria_catalog::oid`'s business.
 
-use crate::types::{Clock, SystemType, Type};
+use crate::types::{Clock, RangeType, SystemType, Type};
 
 /// An object identifier.
 pub type Oid = u32;
@@ -51,6 +51,14 @@ fn built_in(ty: &Type) -> Option<Line> {
         Type::Numeric(_) => line(1700, 1231, "numeric", -1),
         Type::Uuid => line(2950, 2951, "uuid", 16),
         Type::Jsonb => line(3802, 3807, "jsonb", -1),
+        Type::Range(of) => match of {
+            RangeType::Int4 => line(3904, 3905, "int4range", -1),
+            RangeType::Num => line(3906, 3907, "numrange", -1),
+            RangeType::Timestamp => line(3908, 3909, "tsrange", -1),
+            RangeType::TimestampTz => line(3910, 3911, "tstzrange", -1),
+            RangeType::Date => line(3912, 3913, "daterange", -1),
+            RangeType::Int8 => line(3926, 3927, "int8range", -1),
+        },
         Type::Unknown => line(705, 0, "unknown", -2),
         Type::Void => line(2278, 0, "void", 4),
         Type::System(system) => match system {
@@ -153,7 +161,8 @@ pub fn scalars() -> impl Iterator<Item = Type> {
         Type::Unknown,
         Type::Void,
     ];
-    plain.into_iter().chain(SystemType::ALL.iter().copied().map(Type::System))
+    let ranges = RangeType::ALL.into_iter().map(Type::Range);
+    plain.into_iter().chain(ranges).chain(SystemType::ALL.iter().copied().map(Type::System))
 }
 
 /// The type of an OID, with a modifier as `atttypmod` has it (-1: none). `None` for types that are

@@ -2,6 +2,7 @@
 
 pub use crate::cast::{CastContext, cast_allowed, needs_cast};
 use crate::enumeration::Enum;
+pub use crate::range::RangeType;
 pub use crate::row_type::{RowOf, RowType};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,8 @@ pub enum Type {
     Uuid,
     /// `jsonb`: kept as the text it is printed as ([`crate::json::canonical`])
     Jsonb,
+    /// `int4range` and its like: bytes whose order is that of ranges ([`crate::range`])
+    Range(RangeType),
     /// An enumerated type of the user: the rank of a label
     Enum(Enum),
     /// One-dimensional array
@@ -255,6 +258,8 @@ pub enum TypeClass {
     Uuid,
     /// jsonb
     Json,
+    /// ranges
+    Range,
     /// enumerated types
     Enum,
     /// arrays
@@ -279,6 +284,7 @@ impl Type {
             Type::Rounded(clock, _) => clock.ty().class(),
             Type::Uuid => TypeClass::Uuid,
             Type::Jsonb => TypeClass::Json,
+            Type::Range(_) => TypeClass::Range,
             Type::Enum(_) => TypeClass::Enum,
             Type::Array(_) => TypeClass::Array,
             Type::Unknown | Type::Void => TypeClass::Other,
@@ -304,7 +310,9 @@ impl Type {
     /// Whether its text form, and what it is as a date, depends on a time zone.
     pub fn has_zone(&self) -> bool {
         match self {
-            Type::TimestampTz | Type::Rounded(Clock::TimestampTz, _) => true,
+            Type::TimestampTz
+            | Type::Rounded(Clock::TimestampTz, _)
+            | Type::Range(RangeType::TimestampTz) => true,
             Type::Array(of) => of.has_zone(),
             Type::Record(fields) => fields.iter().any(|(_, ty)| ty.has_zone()),
             _ => false,
@@ -371,6 +379,7 @@ impl std::fmt::Display for Type {
                 Clock::Interval => write!(f, "interval({digits})"),
             },
             Type::Uuid => f.write_str("uuid"),
+            Type::Range(of) => f.write_str(of.name()),
             Type::Enum(of) => f.write_str(&of.shown()),
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),

@@ -14,6 +14,7 @@
 mod comments;
 mod defaults;
 pub mod definitions;
+mod index;
 pub mod oids;
 mod policies;
 pub mod reg;
@@ -27,6 +28,7 @@ mod types;
 pub use comments::{Comment, Commented};
 pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
+pub use index::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey, KeyOrder};
 pub use oids::Oids;
 pub use policies::{Policy, PolicyCommand};
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
@@ -223,90 +225,6 @@ pub enum ColumnDefault {
         /// GENERATED ALWAYS
         always: bool,
     },
-}
-
-/// An index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Index {
-    /// Name, unique in the database.
-    pub name: String,
-    /// Key columns in order.
-    pub columns: Vec<ColumnId>,
-    /// At most one row per key (NULLs are distinct).
-    pub unique: bool,
-    /// NULLS NOT DISTINCT: also of NULLs.
-    #[serde(default)]
-    pub equal_nulls: bool,
-    /// Made by a UNIQUE or PRIMARY KEY constraint of the same name.
-    pub constraint: bool,
-    /// How the columns were said to be ordered; empty where nothing was said. Shown, and of no other
-    /// consequence: an index is read in both directions.
-    #[serde(default)]
-    pub orders: Vec<KeyOrder>,
-    /// What it is, where that is more than its columns.
-    #[serde(default)]
-    pub definition: Option<IndexDefinition>,
-    /// COMMENT ON INDEX
-    #[serde(default)]
-    pub comment: Option<String>,
-    /// COMMENT ON CONSTRAINT
-    #[serde(default)]
-    pub constraint_comment: Option<String>,
-}
-
-/// What an index is that is over more than columns.
-///
-/// Each expression is kept in a hidden [generated](ColumnDefault::Generated) column, which is among [`Index::columns`] in its
-/// place. With a condition the first key is in such a column too, NULL where a row does not meet it: so such rows are in
-/// nobody's way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexDefinition {
-    /// As they were said.
-    pub keys: Vec<IndexKey>,
-    /// WHERE, as SQL text.
-    pub predicate: Option<String>,
-    /// INCLUDE: shown, and of no other consequence, since an index leads to whole rows.
-    pub included: Vec<ColumnId>,
-}
-
-/// A key of an index as it was said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum IndexKey {
-    /// A column.
-    Column(ColumnId),
-    /// An expression, as SQL text.
-    Expression(String),
-}
-
-/// How a column of an index was said to be ordered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyOrder {
-    /// The operator class, if it is not the type's own.
-    pub class: Option<String>,
-    /// DESC
-    pub descending: bool,
-    /// NULLS FIRST
-    pub nulls_first: bool,
-}
-
-impl Index {
-    /// An index without a comment, its columns in ascending order.
-    pub fn new(name: String, columns: Vec<ColumnId>, unique: bool, constraint: bool) -> Index {
-        let (comment, constraint_comment) = (None, None);
-        let (orders, definition) = (Vec::new(), None);
-        let equal_nulls = false;
-        Index {
-            name,
-            columns,
-            unique,
-            equal_nulls,
-            constraint,
-            orders,
-            definition,
-            comment,
-            constraint_comment,
-        }
-    }
 }
 
 /// A CHECK constraint.
@@ -830,6 +748,12 @@ impl Table {
             }
             None => planaria_base::text_io::quote_ident(&self.columns[index.columns[at].index()].name),
         }
+    }
+    /// The keys of an index in the order in which they were said, as places among its columns.
+    pub fn said_keys<'i>(&self, index: &'i Index) -> impl Iterator<Item = usize> + use<'i> {
+        let order = index.exclusion.as_ref().map(|e| e.order.as_slice());
+        (0..index.columns.len())
+            .map(move |at| order.and_then(|o| o.get(at)).map_or(at, |at| usize::from(*at)))
     }
     /// The columns of `*`.
     pub fn visible(&self) -> impl Iterator<Item = (ColumnId, &Column)> {

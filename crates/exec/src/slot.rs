@@ -29,7 +29,7 @@ pub enum Slot {
     Numeric(PackedNumeric),
     /// text, varchar, and char without its trailing blanks; UTF-8
     Text(Bytes),
-    /// bytea
+    /// bytea; a range
     Bytea(Bytes),
     /// uuid, in network order
     Uuid([u8; 16]),
@@ -46,7 +46,7 @@ pub enum Slot {
 pub enum BytesKind {
     /// text, varchar, char, json
     Text,
-    /// bytea; what an array is kept as
+    /// bytea, ranges; what an array is kept as
     Bytea,
     /// jsonb
     Jsonb,
@@ -56,7 +56,7 @@ impl BytesKind {
     /// Of a column of a type.
     pub fn of(ty: &Type) -> BytesKind {
         match ty {
-            Type::Bytea | Type::Array(_) => BytesKind::Bytea,
+            Type::Bytea | Type::Range(_) | Type::Array(_) => BytesKind::Bytea,
             Type::Jsonb => BytesKind::Jsonb,
             _ => BytesKind::Text,
         }

@@ -136,6 +136,10 @@ impl Func {
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
+            RangeMake | RangeLower | RangeUpper | RangeIsEmpty | RangeLowerInc | RangeUpperInc
+            | RangeLowerInf | RangeUpperInf | RangeOverlaps | RangeContains | RangeHas | RangeBefore
+            | RangeEndsWithin | RangeBeginsWithin | RangeAdjacent | RangeUnion | RangeMinus
+            | RangeIntersect | RangeMerge | RangeCeiling => Determinism::Deterministic,
             // In UTC. Where the session has another time zone, the transaction is logged by rows: that is noted while it
             // runs, because it is rare, and another one runs the same program in UTC.
             ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge => {

@@ -20,8 +20,10 @@ pub enum Sig {
     F,
     /// text, varchar, char
     T,
-    /// bytea
+    /// bytea; a range, which is kept as bytes in its order
     Y,
+    /// range
+    R,
     /// date
     D,
     /// timestamp or timestamptz
@@ -278,6 +280,24 @@ funcs! {
     Encode "bytes.encode" (Y, T) -> T; Decode "bytes.decode" (T, T) -> Y;
     UuidEq "uuid.eq" (U, U) -> B total; UuidNe "uuid.ne" (U, U) -> B total; UuidLt "uuid.lt" (U, U) -> B total;
     UuidLe "uuid.le" (U, U) -> B total; UuidGt "uuid.gt" (U, U) -> B total; UuidGe "uuid.ge" (U, U) -> B total;
+
+    // ---- ranges (comparisons: bytes.*, the representation is ordered) ----
+    /// Bounds (NULL: none), which of them belong to it (`[)` and its like), which type of range, by its place among them.
+    RangeMake "range.make" (X, X, T, I) -> R nullable;
+    /// NULL where there is none.
+    RangeLower "range.lower" (R) -> X total; RangeUpper "range.upper" (R) -> X total;
+    RangeIsEmpty "range.isempty" (R) -> B total;
+    RangeLowerInc "range.lowerinc" (R) -> B total; RangeUpperInc "range.upperinc" (R) -> B total;
+    RangeLowerInf "range.lowerinf" (R) -> B total; RangeUpperInf "range.upperinf" (R) -> B total;
+    RangeOverlaps "range.overlaps" (R, R) -> B total; RangeContains "range.contains" (R, R) -> B total;
+    RangeHas "range.has" (R, X) -> B total;
+    /// `<<`, `&<`, `&>`, `-|-`.
+    RangeBefore "range.before" (R, R) -> B total; RangeEndsWithin "range.endswithin" (R, R) -> B total;
+    RangeBeginsWithin "range.beginswithin" (R, R) -> B total; RangeAdjacent "range.adjacent" (R, R) -> B total;
+    RangeUnion "range.union" (R, R) -> R; RangeMinus "range.minus" (R, R) -> R;
+    RangeIntersect "range.intersect" (R, R) -> R; RangeMerge "range.merge" (R, R) -> R;
+    /// What bounds a scan for ranges that overlap it: they are no greater.
+    RangeCeiling "range.ceiling" (R) -> R total;
 
     // ---- dates and times (comparisons: int.*, the representation is ordered) ----
     DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;

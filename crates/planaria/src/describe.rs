@@ -59,6 +59,7 @@ pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<String> {
         let kind = match (i, index.unique) {
             (0, _) => "PRIMARY KEY",
             (_, true) => "UNIQUE",
+            _ if index.exclusion.is_some() => "EXCLUDE",
             _ => "btree",
         };
         let _ = writeln!(out, "    {} {kind} ({})", index.name, columns(table, &index.columns));

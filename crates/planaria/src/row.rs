@@ -235,7 +235,7 @@ impl<T: FromDatum> FromDatum for Vec<T> {
                 let of = ty.element().unwrap_or(Type::Unknown);
                 items.iter().map(|i| T::from_datum(i, &of)).collect()
             }
-            (Datum::Bytea(bytes), _) => {
+            (Datum::Bytea(bytes), Type::Bytea | Type::Unknown) => {
                 bytes.iter().map(|b| T::from_datum(&Datum::Int(i64::from(*b)), &Type::Int2)).collect()
             }
             (other, _) => mismatch(other, ty, "Vec"),

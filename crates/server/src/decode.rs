@@ -6,6 +6,7 @@ use planaria::serving::ServedSession;
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlState, Type};
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
+use planaria_base::range::{self, RangeBound, RangeType, RangeValue};
 use planaria_base::types::TypeClass;
 use planaria_base::{json, oid};
 use std::ops::Range;
@@ -222,6 +223,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
             r.end()?;
             Datum::Interval(Interval { months, days, micros })
         }
+        Type::Range(of) => range(bytes, *of)?,
         Type::Enum(of) => Datum::Int(of.parse(text(bytes)?)?),
         Type::Array(element) => array(bytes, element)?,
         ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),
@@ -236,6 +238,34 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
             ));
         }
     })
+}
+
+/// See [`crate::encode`] for the form.
+fn range(bytes: &[u8], of: RangeType) -> Result<Datum> {
+    use crate::encode::range_flags::*;
+    let (&flags, rest) = bytes.split_first().ok_or_else(incorrect)?;
+    let mut r = Reader::new(rest);
+    let is = |flag: u8| flags & flag != 0;
+    if is(EMPTY) {
+        r.end()?;
+        return Ok(Datum::Bytea(range::Range::empty(of).encode()));
+    }
+    let mut bound = |infinite: u8, inclusive: u8| -> Result<RangeBound> {
+        if is(infinite) {
+            return Ok(RangeBound::INFINITE);
+        }
+        let len = usize::try_from(r.i32()?).map_err(|_| incorrect())?;
+        let value = match binary_datum(r.bytes(len)?, &of.element())? {
+            Datum::Int(n) => RangeValue::Int(n),
+            Datum::Numeric(n) => RangeValue::Numeric(n),
+            _ => return Err(incorrect()),
+        };
+        Ok(RangeBound { value: Some(value), inclusive: is(inclusive) })
+    };
+    let lower = bound(LOWER_INFINITE, LOWER_INCLUSIVE)?;
+    let upper = bound(UPPER_INFINITE, UPPER_INCLUSIVE)?;
+    r.end()?;
+    Ok(Datum::Bytea(range::Range::new(of, lower, upper)?.encode()))
 }
 
 /// See [`crate::encode`] for the form.
@@ -333,6 +363,26 @@ mod tests {
             let mut out = Vec::new();
             encode::binary(&mut out, &ValueRef::from(&value), &ty);
             assert_eq!(binary_datum(&out, &ty), Ok(value), "{ty}");
+        }
+        // Flags, then the bounds as fields, as range_send of PostgreSQL has them.
+        for (ty, text, form) in [
+            (RangeType::Int4, "[1,5)", &[2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 5][..]),
+            (RangeType::Int4, "empty", &[1]),
+            (RangeType::Int8, "(,)", &[24]),
+            (RangeType::Date, "[2000-01-02,)", &[18, 0, 0, 0, 4, 0, 0, 0, 1]),
+        ] {
+            let (value, ty) = (Datum::parse(&Type::Range(ty), text).expect("a range"), Type::Range(ty));
+            let mut out = Vec::new();
+            encode::binary(&mut out, &ValueRef::from(&value), &ty);
+            assert_eq!((&out[..], binary_datum(&out, &ty)), (form, Ok(value)), "{text}");
+        }
+        for text in ["[0.5,20.25]", "(-7,)"] {
+            let ty = Type::Range(RangeType::Num);
+            let value = Datum::parse(&ty, text).expect("a range");
+            let mut out = Vec::new();
+            encode::binary(&mut out, &ValueRef::from(&value), &ty);
+            assert_eq!(binary_datum(&out, &ty), Ok(value), "{text}");
+            assert!(binary_datum(&out[..out.len() - 1], &ty).is_err(), "{text}");
         }
         for text in
             ["0", "0.00", "1", "-1.50", "12345678901234567890.123456789", "0.0001", "10000", "-99999.99999"]

@@ -3,6 +3,7 @@
 use planaria::serving::{RowRef, ValueRef};
 use planaria::{Column, Datum, Numeric, Row, Type};
 use planaria_base::datetime::Zone;
+use planaria_base::range::{self, Range, RangeValue};
 use planaria_base::types::SystemType;
 use planaria_base::{datetime, oid, text_io};
 
@@ -85,6 +86,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, zone: Opt
         (ValueRef::Numeric(n), _) => n.write(out),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
+        (ValueRef::Bytes(b), Type::Range(_)) => range::write(b, zone, out),
         (ValueRef::Bytes(b), _) => text_io::write_bytea(out, b),
         (ValueRef::Uuid(u), _) => text_io::write_uuid(out, u),
         (ValueRef::Interval(i), _) => datetime::write_interval(out, *i),
@@ -118,6 +120,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
             out.extend_from_slice(s.as_bytes());
         }
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
+        (ValueRef::Bytes(b), Type::Range(_)) => range(out, b),
         (ValueRef::Bytes(b), _) => out.extend_from_slice(b),
         (ValueRef::Uuid(u), _) => out.extend_from_slice(u),
         (ValueRef::Reg(oid, _), _) => out.extend_from_slice(&oid.to_be_bytes()),
@@ -135,6 +138,39 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
             array(out, items, &element, 0);
         }
         (ValueRef::Array(items), _) => array(out, items, &Type::Text, 1),
+    }
+}
+
+/// Flags of a range's binary form.
+pub(crate) mod range_flags {
+    pub(crate) const EMPTY: u8 = 0x01;
+    pub(crate) const LOWER_INCLUSIVE: u8 = 0x02;
+    pub(crate) const UPPER_INCLUSIVE: u8 = 0x04;
+    pub(crate) const LOWER_INFINITE: u8 = 0x08;
+    pub(crate) const UPPER_INFINITE: u8 = 0x10;
+}
+
+/// Flags, then those bounds that there are, as fields.
+fn range(out: &mut Vec<u8>, bytes: &[u8]) {
+    use range_flags::*;
+    let Some(range) = Range::decode(bytes) else { return };
+    let Some((lower, upper)) = range.bounds else {
+        out.push(EMPTY);
+        return;
+    };
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    out.push(
+        flag(lower.inclusive, LOWER_INCLUSIVE)
+            | flag(upper.inclusive, UPPER_INCLUSIVE)
+            | flag(lower.value.is_none(), LOWER_INFINITE)
+            | flag(upper.value.is_none(), UPPER_INFINITE),
+    );
+    for value in [lower.value, upper.value].into_iter().flatten() {
+        let value = match value {
+            RangeValue::Int(n) => ValueRef::Int(n),
+            RangeValue::Numeric(n) => ValueRef::Numeric(n),
+        };
+        field(out, &value, &range.of.element(), Format::Binary, None);
     }
 }
 

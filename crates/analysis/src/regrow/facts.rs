@@ -103,6 +103,7 @@ fn fixed_width(ty: &Type) -> bool {
             | Type::Char(_)
             | Type::Bytea
             | Type::Jsonb
+            | Type::Range(_)
             | &Type::JSON
             | Type::Array(_)
             | Type::Numeric(None)

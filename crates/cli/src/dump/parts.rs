@@ -20,13 +20,13 @@ pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Key
     let mut keys = Keys::default();
     let query = "SELECT k.conrelid, quote_ident(k.conname), k.contype, pg_get_constraintdef(k.oid)
                  FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE k.contype IN ('p', 'u', 'f') OR k.contype = 'c' AND NOT k.convalidated
+                 WHERE k.contype IN ('p', 'u', 'x', 'f') OR k.contype = 'c' AND NOT k.convalidated
                  ORDER BY n.nspname, c.relname, k.contype, k.conname";
     for row in source.rows(query)? {
         let Some(table) = relations.get(&row.oid(0)) else { continue };
         let statement = format!("ALTER TABLE ONLY {table} ADD CONSTRAINT {} {};", row.text(1), row.text(3));
         match row.text(2) {
-            "p" | "u" => keys.keys.push(statement),
+            "p" | "u" | "x" => keys.keys.push(statement),
             _ => keys.foreign.push(statement),
         }
     }

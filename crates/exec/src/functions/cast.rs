@@ -12,6 +12,7 @@ use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::NAME_BYTES_MAX;
+use planaria_base::range::{self, Range};
 use planaria_base::text_io::{self, count_chars};
 use planaria_base::types::{Clock, SystemType, TypeClass};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime, watch};
@@ -65,7 +66,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Numeric(n), Type::Float8) => Ok(Slot::Float(n.unpack().to_f64())),
         (Slot::Float(_), Type::Float8)
         | (Slot::Bool(_), Type::Bool)
-        | (Slot::Bytea(_), Type::Bytea)
+        | (Slot::Bytea(_), Type::Bytea | Type::Range(_))
         | (Slot::Jsonb(_), Type::Jsonb)
         | (Slot::Uuid(_), Type::Uuid)
         | (Slot::Interval(_), Type::Interval | Type::OldInterval)
@@ -240,6 +241,11 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         let zone = heap.zone();
         return Ok(Slot::Int(datetime::parse_timestamptz(heap.str(at), zone.as_deref())?));
     }
+    if let Type::Range(of) = to {
+        let zone = if to.has_zone() { heap.zone() } else { None };
+        let range = Range::parse(*of, heap.str(at), zone.as_deref())?.encode();
+        return heap.bytea(&range);
+    }
     let text = heap.str(at);
     Ok(match to {
         Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, explicit, heap)?,
@@ -304,7 +310,7 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
             let datum = Datum::parse(to, text)?;
             heap.push_datum(&datum)?
         }
-        Type::Void | Type::Rounded(..) => return Err(cannot_cast(&Type::Text, to)),
+        Type::Void | Type::Rounded(..) | Type::Range(_) => return Err(cannot_cast(&Type::Text, to)),
     })
 }
 
@@ -328,6 +334,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             watch::count(at.len as usize);
             out.extend_from_slice(heap.bytes(at));
         }
+        (Slot::Bytea(at), Type::Range(_)) => range::write(heap.bytes(at), heap.shown_zone(), out),
         (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at)),
         (Slot::Uuid(u), _) => text_io::write_uuid(out, &u),
         (Slot::Array(array), Type::System(system)) => {

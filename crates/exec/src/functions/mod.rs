@@ -33,6 +33,7 @@ mod format;
 mod json;
 pub mod like;
 pub mod order;
+mod range;
 mod regex;
 mod regex_find;
 mod sample;
@@ -50,6 +51,7 @@ use crate::slot::Slot;
 use planaria_base::datetime::{self, Interval, Zone};
 use planaria_base::json::change::At;
 use planaria_base::json::part::Kind;
+use planaria_base::range::Range;
 use planaria_base::text_io::to_real;
 use planaria_base::{Datum, Numeric, Result, Type, numeric};
 use planaria_ir::Func;
@@ -391,6 +393,28 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BytesSubstrFor => bytes::substr(a[0].bytes(), a[1].int(), Some(a[2].int())),
         BytesMd5 => bytes::md5_hex(heap, a[0].bytes()),
         BytesSha => bytes::sha(heap, a[0].bytes(), a[1].int()),
+        // ---- ranges ----
+        RangeMake => range::make(heap, a),
+        RangeLower => range::bound(heap, a[0], |lower, _| lower),
+        RangeUpper => range::bound(heap, a[0], |_, upper| upper),
+        RangeIsEmpty => range::one(heap, a[0], |r| r.is_empty()),
+        RangeLowerInc => range::one(heap, a[0], |r| r.bounds.is_some_and(|(lower, _)| lower.inclusive)),
+        RangeUpperInc => range::one(heap, a[0], |r| r.bounds.is_some_and(|(_, upper)| upper.inclusive)),
+        RangeLowerInf => range::one(heap, a[0], |r| r.bounds.is_some_and(|(lower, _)| lower.value.is_none())),
+        RangeUpperInf => range::one(heap, a[0], |r| r.bounds.is_some_and(|(_, upper)| upper.value.is_none())),
+        RangeHas => range::has(heap, a[0], a[1]),
+        RangeOverlaps => range::two(heap, a, Range::overlaps),
+        RangeContains => range::two(heap, a, Range::contains),
+        RangeBefore => range::two(heap, a, Range::is_before),
+        RangeEndsWithin => range::two(heap, a, Range::ends_within),
+        RangeBeginsWithin => range::two(heap, a, Range::begins_within),
+        RangeAdjacent => range::two(heap, a, Range::is_adjacent),
+        RangeUnion => range::made(heap, a, Range::union),
+        RangeMinus => range::made(heap, a, Range::difference),
+        RangeIntersect => range::made(heap, a, |a, b| Ok(a.intersection(b))),
+        RangeMerge => range::made(heap, a, |a, b| Ok(a.merge(b))),
+        RangeCeiling => range::ceiling(heap, a[0]),
+
         // ---- statistics ----
         NumSpread => statistics::numeric_spread(heap, a[0].array(), heap.str(a[1].bytes())),
         FltSpread => statistics::float_spread(heap, a[0].array(), heap.str(a[1].bytes())),

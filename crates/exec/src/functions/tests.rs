@@ -215,6 +215,17 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
                 .boxed()
         }
         Sig::Y => prop::collection::vec(any::<u8>(), 0..20).prop_map(Datum::Bytea).boxed(),
+        Sig::R => (-20i64..20, -20i64..20, any::<[bool; 4]>())
+            .prop_map(|(a, b, [ai, bi, a_infinite, b_infinite])| {
+                let side = |n: i64, inclusive, infinite: bool| RangeBound {
+                    value: (!infinite).then_some(RangeValue::Int(n)),
+                    inclusive,
+                };
+                let of = RangeType::Int4;
+                let (lower, upper) = (side(a.min(b), ai, a_infinite), side(a.max(b), bi, b_infinite));
+                Datum::Bytea(Range::new(of, lower, upper).expect("in order").encode())
+            })
+            .boxed(),
         Sig::D => days.prop_map(Datum::Int).boxed(),
         Sig::S => micros.prop_map(Datum::Int).boxed(),
         Sig::C => (0..=86_400_000_000i64).prop_map(Datum::Int).boxed(),

@@ -476,7 +476,7 @@ fn fits(value: &Datum, ty: &Type) -> bool {
                 | (Datum::Float(_), TypeClass::Float)
                 | (Datum::Numeric(_), TypeClass::Numeric)
                 | (Datum::Text(_), TypeClass::Text | TypeClass::Other)
-                | (Datum::Bytea(_), TypeClass::Bytea)
+                | (Datum::Bytea(_), TypeClass::Bytea | TypeClass::Range)
                 | (Datum::Jsonb(_), TypeClass::Json)
                 | (Datum::Uuid(_), TypeClass::Uuid)
         ),

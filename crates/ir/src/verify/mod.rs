@@ -175,7 +175,12 @@ pub fn holds(to: &Type, from: &Type) -> bool {
 
 /// Whether values of the two types can stand in one index column: the same kind of bits.
 pub fn comparable(a: &Type, b: &Type) -> bool {
-    a.class() == b.class() && (a.class() != TypeClass::DateTime || (*a == Type::Date) == (*b == Type::Date))
+    a.class() == b.class()
+        && match a.class() {
+            TypeClass::DateTime => (*a == Type::Date) == (*b == Type::Date),
+            TypeClass::Range => a == b,
+            _ => true,
+        }
 }
 
 /// The same for registers: row handles are held by registers of the same table.

@@ -2,6 +2,7 @@
 
 use crate::params::{ParamRef, Params};
 use planaria_base::datetime::{date_from_days, parse_timestamptz, time_from_micros, timestamp_from_micros};
+use planaria_base::range::Range;
 use planaria_base::text_io::to_real;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
@@ -30,6 +31,10 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Bool(b), Type::Bool) => Ok(Slot::Bool(b)),
         (ParamRef::Uuid(u), Type::Uuid) => Ok(Slot::Uuid(u)),
         (ParamRef::Bytes(b), Type::Bytea) => heap.bytea(b),
+        // What an answer had.
+        (ParamRef::Bytes(b), Type::Range(of)) if Range::decode(b).is_some_and(|r| r.of == *of) => {
+            heap.bytea(b)
+        }
         (ParamRef::Text(t), Type::Text | Type::Varchar(None) | Type::Unknown) => heap.text(t),
         (ParamRef::Stored(n), Type::Date) => date_from_days(n).map(Slot::Int).map_err(|e| at(e, position)),
         (ParamRef::Stored(n), Type::Timestamp | Type::TimestampTz) => {

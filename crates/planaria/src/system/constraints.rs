@@ -1,7 +1,7 @@
 //! Constraints, and what depends on what.
 
 use super::Facts;
-use super::relations::{is_primary, number, visible_sequences};
+use super::relations::{exclusion_operators, is_primary, key_numbers, number, visible_sequences};
 use super::rows::Rows;
 use planaria_base::ColumnId;
 use planaria_base::oid::Oid;
@@ -55,11 +55,21 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
             rows.add(|r| {
                 r.set("oid", oid(&index.name))
                     .set("conname", &index.name)
-                    .set("contype", if is_primary(table, index) { 'p' } else { 'u' })
+                    .set(
+                        "contype",
+                        match &index.exclusion {
+                            Some(_) => 'x',
+                            None if is_primary(table, index) => 'p',
+                            None => 'u',
+                        },
+                    )
                     .set("conrelid", relation)
                     .set("connamespace", catalog.schema_oid(table.schema))
                     .set("conindid", catalog.index_oid(table, index))
-                    .set("conkey", numbers(&index.columns));
+                    .set("conkey", key_numbers(table, index).collect::<Vec<_>>());
+                if let Some(operators) = exclusion_operators(table, index) {
+                    r.set("conexclop", operators);
+                }
             });
         }
         for check in &table.checks {
@@ -191,7 +201,7 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
             if index.constraint {
                 let constraint = catalog.oids.of(&Object::Constraint(table.id, index.name.clone()));
                 add((PG_CONSTRAINT, constraint, 0), (PG_CLASS, oid, 0), 'i');
-                for column in &index.columns {
+                for column in index.columns.iter().filter(|c| !table.columns[c.index()].hidden) {
                     add((PG_CLASS, relation, number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
                 }
             } else {

@@ -95,7 +95,10 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         let included =
             index.definition.as_ref().and_then(|d| d.included.get(at.checked_sub(index.columns.len())?));
         return Some(match (at < index.columns.len(), included) {
-            (true, _) => shown_expression(catalog, &table.key_text(index, at)),
+            (true, _) => {
+                let at = table.said_keys(index).nth(at)?;
+                shown_expression(catalog, &table.key_text(index, at))
+            }
             (false, Some(c)) => quote_ident(&table.columns[c.index()].name),
             (false, None) => String::new(),
         });
@@ -106,9 +109,10 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         false => catalog.shown(table.schema, &table.name, None),
     };
     let mut text = format!(
-        "CREATE {unique}INDEX {} ON {on} USING btree ({})",
+        "CREATE {unique}INDEX {} ON {on} USING {} ({})",
         quote_ident(&index.name),
-        keys(catalog, table, index, pretty)
+        method(index),
+        keys(catalog, table, index, pretty, false)
     );
     let definition = index.definition.as_ref();
     if let Some(definition) = definition.filter(|d| !d.included.is_empty()) {
@@ -118,20 +122,27 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         text.push_str(" NULLS NOT DISTINCT");
     }
     if let Some(predicate) = definition.and_then(|d| d.predicate.as_ref()) {
-        let predicate = shown_expression(catalog, predicate);
-        let simple = planaria_syntax::parse::expression(&predicate)
-            .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
-        let _ = match pretty || simple {
-            true => write!(text, " WHERE {predicate}"),
-            false => write!(text, " WHERE ({predicate})"),
-        };
+        let _ = write!(text, " WHERE {}", shown_predicate(catalog, predicate, pretty));
     }
     Some(text)
 }
 
-/// The columns of an index with their order.
-fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool) -> String {
-    let key = |(at, _): (usize, &planaria_base::ColumnId)| {
+/// The condition of an index, in parentheses where PostgreSQL has them.
+fn shown_predicate(catalog: &Catalog, predicate: &str, pretty: bool) -> String {
+    let predicate = shown_expression(catalog, predicate);
+    let simple = planaria_syntax::parse::expression(&predicate)
+        .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
+    if pretty || simple { predicate } else { format!("({predicate})") }
+}
+
+/// The method of an index: that of an exclusion constraint is as it was said.
+fn method(index: &Index) -> &'static str {
+    if index.exclusion.as_ref().is_some_and(|e| e.gist) { "gist" } else { "btree" }
+}
+
+/// The columns of an index with their order; of an exclusion constraint, if asked for, with their operators.
+fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool, operators: bool) -> String {
+    let key = |at: usize| {
         let mut text = shown_expression(catalog, &table.key_text(index, at));
         if !pretty && text.starts_with('(') {
             text = format!("({text})");
@@ -147,9 +158,12 @@ fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool) -> String
                 (true, false) => " DESC NULLS LAST",
             });
         }
+        if let Some(exclusion) = index.exclusion.as_ref().filter(|_| operators) {
+            let _ = write!(text, " WITH {}", exclusion.operators[at].symbol());
+        }
         text
     };
-    index.columns.iter().enumerate().map(key).collect::<Vec<_>>().join(", ")
+    table.said_keys(index).map(key).collect::<Vec<_>>().join(", ")
 }
 
 /// `pg_get_constraintdef`
@@ -164,6 +178,14 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     };
     let table = catalog.table_by_id(*table);
     if let Some(index) = table.shown_indexes().find(|i| i.constraint && i.name == *name) {
+        if index.exclusion.is_some() {
+            let keys = keys(catalog, table, index, pretty, true);
+            let mut text = format!("EXCLUDE USING {} ({keys})", method(index));
+            if let Some(predicate) = index.definition.as_ref().and_then(|d| d.predicate.as_ref()) {
+                let _ = write!(text, " WHERE ({})", shown_predicate(catalog, predicate, pretty));
+            }
+            return Some(text);
+        }
         let what = if super::relations::is_primary(table, index) { "PRIMARY KEY" } else { "UNIQUE" };
         let nulls = if index.equal_nulls { " NULLS NOT DISTINCT" } else { "" };
         return Some(format!("{what}{nulls} ({})", names(table, &index.columns)));

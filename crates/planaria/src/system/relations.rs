@@ -5,17 +5,21 @@ use super::rows::{Row, Rows, fixed};
 use super::types::{Shape, shapes};
 use super::{Facts, definitions};
 use planaria_base::oid::{self, Oid};
+use planaria_base::types::RangeType;
 use planaria_base::{ColumnId, Datum, SchemaId, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_catalog::{
-    Catalog, ColumnDefault, Index, IndexKey, KeyOrder, Rights, Sequence, Table, View, key,
+    Catalog, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Rights, Sequence, Table, View, key,
 };
 use std::collections::HashMap;
 
 /// Access methods: of tables and of indexes.
 const HEAP: Oid = 2;
 const BTREE: Oid = 403;
+const GIST: Oid = 783;
+/// The type of a range of any kind, whose operators all of them have.
+const ANYRANGE: Oid = 3831;
 
 /// `attnum` of a column.
 pub(super) fn number(column: ColumnId) -> i16 {
@@ -105,7 +109,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 class(r, oid, &index.name, 'i', index.columns.len() + included(index).len());
                 r.set("relowner", catalog.role_oid(table.rights.owner));
                 in_schema(r, catalog, table.schema);
-                r.set("relam", BTREE).set("reltuples", amount.rows as f64);
+                let gist = index.exclusion.as_ref().is_some_and(|e| e.gist);
+                r.set("relam", if gist { GIST } else { BTREE }).set("reltuples", amount.rows as f64);
             });
         }
     }
@@ -193,9 +198,12 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
         }
         for index in table.shown_indexes() {
             let oid = catalog.index_oid(table, index);
-            for (i, column) in index.columns.iter().chain(included(index)).enumerate() {
+            let keys = table.said_keys(index).map(|at| (Some(at), index.columns[at]));
+            let included = included(index).iter().map(|column| (None, *column));
+            for (i, (at, column)) in keys.chain(included).enumerate() {
                 let column = &table.columns[column.index()];
-                add(oid, i, &shown_name(index, i, &column.name), &column.ty, &mut |_| {});
+                let name = at.map_or_else(|| column.name.clone(), |at| shown_name(index, at, &column.name));
+                add(oid, i, &name, &column.ty, &mut |_| {});
             }
         }
     }
@@ -265,7 +273,8 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
 
 /// The operator class of an index column, by the type's OID.
 fn operator_classes() -> HashMap<Oid, Oid> {
-    let own = fixed("pg_opclass").filter(|c| c.value("opcdefault") == Datum::Bool(true));
+    let own = fixed("pg_opclass")
+        .filter(|c| c.value("opcdefault") == Datum::Bool(true) && c.int("opcmethod") == i64::from(BTREE));
     own.map(|c| (c.int("opcintype") as Oid, c.int("oid") as Oid)).collect()
 }
 
@@ -292,9 +301,8 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
     for table in catalog.tables.iter().flatten() {
         for index in table.shown_indexes() {
             rows.add(|r| {
-                let types = || index.columns.iter().map(|c| oid::of(&table.columns[c.index()].ty));
-                // varchar has the operators of text.
-                let own = |ty: Oid| classes.get(&if ty == 1043 { 25 } else { ty }).copied().unwrap_or(0);
+                let types = || table.said_keys(index).map(|at| oid::of(key_type(table, index, at)));
+                let own = |ty: Oid| classes.get(&of_operators(ty)).copied().unwrap_or(0);
                 let class = |(at, ty): (usize, Oid)| {
                     let name = index.orders.get(at).and_then(|o| o.class.as_ref());
                     name.and_then(|name| named.get(name).copied()).unwrap_or_else(|| own(ty))
@@ -305,9 +313,10 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indnkeyatts", index.columns.len())
                     .set("indisunique", index.unique)
                     .set("indnullsnotdistinct", index.equal_nulls)
+                    .set("indisexclusion", index.exclusion.is_some())
                     .set("indisprimary", is_primary(table, index))
-                    .set("indkey", shown_keys(index))
-                    .set("indexprs", expressions(index))
+                    .set("indkey", shown_keys(table, index))
+                    .set("indexprs", expressions(table, index))
                     .set("indpred", index.definition.as_ref().and_then(|d| d.predicate.clone()))
                     .set("indclass", types().enumerate().map(class).collect::<Vec<_>>())
                     .set("indoption", options(index))
@@ -326,24 +335,57 @@ fn included(index: &Index) -> &[ColumnId] {
 }
 
 /// `indkey`: numbers of the columns, 0 for an expression.
-fn shown_keys(index: &Index) -> Vec<i16> {
-    let of = |key: &IndexKey| match key {
-        IndexKey::Column(column) => number(*column),
-        IndexKey::Expression(_) => 0,
-    };
-    match &index.definition {
-        Some(d) => d.keys.iter().map(of).chain(d.included.iter().map(|c| number(*c))).collect(),
-        None => index.columns.iter().map(|c| number(*c)).collect(),
+fn shown_keys(table: &Table, index: &Index) -> Vec<i16> {
+    key_numbers(table, index).chain(included(index).iter().map(|c| number(*c))).collect()
+}
+
+/// The numbers of an index's keys in the order in which they were said, 0 for an expression.
+pub(super) fn key_numbers<'i>(table: &Table, index: &'i Index) -> impl Iterator<Item = i16> + use<'i> {
+    table.said_keys(index).map(|at| match index.definition.as_ref().and_then(|d| d.keys.get(at)) {
+        Some(IndexKey::Column(column)) => number(*column),
+        Some(IndexKey::Expression(_)) => 0,
+        None => number(index.columns[at]),
+    })
+}
+
+/// The type of a key of an index.
+fn key_type<'t>(table: &'t Table, index: &Index, at: usize) -> &'t Type {
+    &table.columns[index.columns[at].index()].ty
+}
+
+/// The type whose operators a type has: varchar those of text, ranges those of any of them.
+fn of_operators(ty: Oid) -> Oid {
+    match ty {
+        1043 => 25,
+        ty if RangeType::ALL.into_iter().any(|of| oid::of(&Type::Range(of)) == ty) => ANYRANGE,
+        ty => ty,
     }
 }
 
+/// The operators of an exclusion constraint, in the order of the keys as they were said.
+pub(super) fn exclusion_operators(table: &Table, index: &Index) -> Option<Vec<Oid>> {
+    let exclusion = index.exclusion.as_ref()?;
+    let of = |at: usize| {
+        let ty = i64::from(of_operators(oid::of(key_type(table, index, at))));
+        let name = Datum::Text(exclusion.operators[at].symbol().to_owned());
+        let mut all = fixed("pg_operator");
+        let found =
+            all.find(|o| o.value("oprname") == name && o.int("oprleft") == ty && o.int("oprright") == ty);
+        found.map_or(0, |o| o.int("oid") as Oid)
+    };
+    Some(table.said_keys(index).map(of).collect())
+}
+
 /// `indexprs`
-fn expressions(index: &Index) -> Option<String> {
+fn expressions(table: &Table, index: &Index) -> Option<String> {
     let of = |key: &IndexKey| match key {
         IndexKey::Column(_) => None,
         IndexKey::Expression(text) => Some(text.clone()),
     };
-    let all: Vec<String> = index.definition.iter().flat_map(|d| d.keys.iter().filter_map(of)).collect();
+    let keys = |d: &IndexDefinition| {
+        table.said_keys(index).filter_map(|at| of(d.keys.get(at)?)).collect::<Vec<String>>()
+    };
+    let all = index.definition.as_ref().map(keys).unwrap_or_default();
     (!all.is_empty()).then(|| all.join(", "))
 }
 

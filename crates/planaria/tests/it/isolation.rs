@@ -18,6 +18,7 @@ on_the_shelf! {
     readers_never_fail
     columns_that_were_not_read_may_change
     constraints_hold_at_every_level
+    exclusions_hold_at_every_level
     levels_are_what_is_shown
     readers_of_what_is_committed
     what_is_taken_need_not_stay
@@ -419,6 +420,60 @@ fn constraints_hold_at_every_level(protocol: ProtocolKind) {
             let upsert = "INSERT INTO child VALUES (10, 1) ON CONFLICT (id) DO UPDATE SET parent = NULL";
             let fresh = level == "READ COMMITTED";
             p.play(&[(1, upsert, if fresh { "INSERT 0 1" } else { "40001" }), (1, "ROLLBACK", "ROLLBACK")]);
+        }
+    }
+}
+
+/// Of two blocks that store rows in each other's way one fails, whatever they see; and a row that the moment does not show
+/// is in the way.
+fn exclusions_hold_at_every_level(protocol: ProtocolKind) {
+    for level in LEVELS {
+        for constraint in ["room WITH =, during WITH &&", "during WITH &&"] {
+            let p = Players::of(protocol, &[level; 2]);
+            p.play(&[(1, "ROLLBACK", "ROLLBACK"), (2, "ROLLBACK", "ROLLBACK")]);
+            p.db.execute_script(&format!(
+                "CREATE TABLE booking (id int PRIMARY KEY, room int, during int4range, EXCLUDE USING gist ({constraint}));
+                 INSERT INTO booking VALUES (1, 1, '[1,5)'), (2, 1, '[50,60)')"
+            ))
+            .expect("the schema is accepted");
+            let begin = format!("BEGIN ISOLATION LEVEL {level}");
+            p.play(&[
+                (1, &begin, "BEGIN"),
+                (2, &begin, "BEGIN"),
+                (1, "SELECT count(*) FROM booking", "2"),
+                (2, "SELECT count(*) FROM booking", "2"),
+                (1, "INSERT INTO booking VALUES (3, 1, '[10,20)')", "INSERT 0 1"),
+            ]);
+            // Another row, which overlaps; whoever is second fails, now or when it commits.
+            p.tell(2, "INSERT INTO booking VALUES (4, 1, '[15,30)')");
+            thread::sleep(Duration::from_millis(20));
+            p.ask(1, "COMMIT");
+            p.answer(2);
+            p.ask(2, "COMMIT");
+            let overlapping =
+                "SELECT count(*) FROM booking a JOIN booking b ON a.during && b.during AND a.id < b.id";
+            assert_eq!(p.value(overlapping), 0, "{level} {constraint}");
+            // The same where rows that are there are moved.
+            p.play(&[(1, &begin, "BEGIN"), (2, &begin, "BEGIN")]);
+            p.ask(1, "UPDATE booking SET during = '[100,110)' WHERE id = 1");
+            p.tell(2, "UPDATE booking SET during = '[105,106)' WHERE id = 2");
+            thread::sleep(Duration::from_millis(20));
+            p.ask(1, "COMMIT");
+            p.answer(2);
+            p.ask(2, "COMMIT");
+            assert_eq!(p.value(overlapping), 0, "{level} {constraint}");
+            // A row that the moment does not show.
+            p.play(&[(1, &begin, "BEGIN"), (1, "SELECT count(*) FROM booking WHERE id = 9", "0")]);
+            p.db.execute("INSERT INTO booking VALUES (9, 1, '[200,210)')", ()).expect("nobody is in its way");
+            let refused = p.ask(1, "INSERT INTO booking VALUES (10, 1, '[205,206)')");
+            assert!(["23P01", "40001"].contains(&refused.as_str()), "{level}: {refused}");
+            p.play(&[(1, "ROLLBACK", "ROLLBACK"), (1, &begin, "BEGIN")]);
+            p.ask(1, "SELECT count(*) FROM booking");
+            p.db.execute("INSERT INTO booking VALUES (11, 1, '[300,310)')", ())
+                .expect("nobody is in its way");
+            let skipped = p.ask(1, "INSERT INTO booking VALUES (12, 1, '[305,306)') ON CONFLICT DO NOTHING");
+            assert!(["INSERT 0 0", "40001"].contains(&skipped.as_str()), "{level}: {skipped}");
+            p.play(&[(1, "ROLLBACK", "ROLLBACK")]);
         }
     }
 }

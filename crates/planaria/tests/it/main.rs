@@ -59,6 +59,7 @@ mod procedure_transactions;
 mod procedure_versions;
 mod progress;
 mod public_names;
+mod ranges;
 mod refused;
 mod repeated;
 mod replayed;

@@ -628,6 +628,7 @@ impl Change {
             let home = self.catalog.at_home();
             lowering::check_condition(&home, table, &reparse::expression(&check.expression)?)?;
         }
+        rewrite.promises.extend(self.recheck_exclusions(id, place)?);
         self.recheck_foreign_keys(id, place)
     }
 
@@ -669,6 +670,11 @@ impl Change {
                     Some(key) if not_valid => key.not_valid = true,
                     _ => rewrite.promises.push(promise),
                 }
+            }
+            Pending::Exclude(def) => {
+                let (promise, index) = self.add_exclusion(id, &def, rewrite)?;
+                rewrite.indexes.extend(index.map(|index| Work::CreateIndex(id, index)));
+                rewrite.promises.push(promise);
             }
             Pending::Key(key) if key.primary => self.make_primary(id, &key, rewrite)?,
             Pending::Key(key) => {
@@ -817,7 +823,9 @@ impl Change {
         table.checks.retain(|c| c.name != name);
         table.foreign_keys.retain(|k| k.name != name);
         rewrite.promises.retain(|p| match p {
-            Promise::Check { name: n, .. } | Promise::ForeignKey { name: n, .. } => n != name,
+            Promise::Check { name: n, .. }
+            | Promise::ForeignKey { name: n, .. }
+            | Promise::Exclusion { name: n, .. } => n != name,
         });
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Keys and foreign keys: what CREATE TABLE and ALTER TABLE share.
 
+use super::exclusion::ExcludeDef;
 use super::lowering::Promise;
 use super::{Change, names};
 use planaria_base::types::TypeClass;
@@ -14,6 +15,7 @@ pub(super) enum Pending {
     Check { name: Option<String>, expr: Expr, text: String },
     Key(Key),
     ForeignKey(ForeignKeyDef),
+    Exclude(ExcludeDef),
 }
 
 /// PRIMARY KEY or UNIQUE.
@@ -81,6 +83,9 @@ impl Pending {
                 match_full: *match_full,
                 position,
             }),
+            ConstraintKind::Exclude(exclude) => {
+                Pending::Exclude(ExcludeDef { name, exclude: (**exclude).clone(), position })
+            }
             ConstraintKind::UsingIndex { .. } => {
                 let message = "ALTER TABLE / ADD CONSTRAINT USING INDEX is the only form with an index";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));

@@ -19,11 +19,24 @@ impl Change {
         }
         let table = names::table(&self.catalog, &create.table)?;
         self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
-        if create.gin {
+        if let Some(method) = &create.unmade {
+            // Of gist there are operators of ranges alone.
+            let of_range = |item: &IndexItem| match item {
+                IndexItem::Column(name) => {
+                    table.column(name).is_none_or(|(_, c)| matches!(c.ty, Type::Range(_)))
+                }
+                IndexItem::Expression(..) => true,
+            };
+            if method == "gist" && !create.columns.iter().any(|(item, _)| of_range(item)) {
+                let hint = "Indexes are ordered: leave the method out.";
+                let message = "index method gist is not supported but over ranges";
+                return Err(Error::unsupported(message, hint).at(create.table.position));
+            }
+            let operators = if method == "gin" { "@> and ?" } else { "&& and @>" };
             self.notice(
                 SqlState::SUCCESSFUL_COMPLETION,
                 format!(
-                    "no index of method gin was made on \"{}\": conditions with @> and ? read its rows",
+                    "no index of method {method} was made on \"{}\": conditions with {operators} read its rows",
                     table.name
                 ),
             );
@@ -106,14 +119,20 @@ impl Change {
             self.out.work.push(Work::CreateIndex(table.id, position));
             return Ok("CREATE INDEX");
         }
-        self.add_computed_index(&table, index)?;
+        let mut rewrite = Rewrite::of(&table);
+        self.compute_keys(&table, index, &mut rewrite)?;
+        self.finish_alter(table.id, rewrite)?;
         Ok("CREATE INDEX")
     }
 
     /// An index with keys that are computed: each has a hidden column, so the rows are written anew.
-    fn add_computed_index(&mut self, table: &Table, mut index: Index) -> Result<()> {
+    pub(super) fn compute_keys(
+        &mut self,
+        table: &Table,
+        mut index: Index,
+        rewrite: &mut Rewrite,
+    ) -> Result<()> {
         let definition = index.definition.clone().ok_or_else(|| Error::internal("an index over columns"))?;
-        let mut rewrite = Rewrite::of(table);
         let mut columns: Vec<Option<ColumnId>> = Vec::new();
         let mut hidden = 0;
         for (at, key) in definition.keys.iter().enumerate() {
@@ -132,7 +151,7 @@ impl Change {
             let expr = super::reparse::expression(&text)?;
             let ty = lowering::index_expression(&self.catalog.at_home(), table, &expr)?;
             let name = table.key_text(&index, at);
-            self.add_hidden(table.id, name, ty, &expr, text, &mut rewrite);
+            self.add_hidden(table.id, name, ty, &expr, text, rewrite);
             hidden += 1;
             columns.push(None);
         }
@@ -148,8 +167,7 @@ impl Change {
                 })
             })
             .collect();
-        self.push_index(table.id, index)?;
-        self.finish_alter(table.id, rewrite)
+        self.push_index(table.id, index).map(|_| ())
     }
 
     /// A hidden column with a computed key, the last one before a row id.
@@ -191,7 +209,7 @@ impl Change {
 }
 
 /// An expression as the catalogs show it.
-fn printed(expr: &Expr, text: &str) -> String {
+pub(super) fn printed(expr: &Expr, text: &str) -> String {
     match expr.kind {
         ExprKind::Call(_) => text.to_owned(),
         _ => format!("({text})"),
@@ -199,7 +217,7 @@ fn printed(expr: &Expr, text: &str) -> String {
 }
 
 /// What of a key goes into the name that an index is given.
-fn label(item: &IndexItem) -> &str {
+pub(super) fn label(item: &IndexItem) -> &str {
     match item {
         IndexItem::Column(name) => name,
         IndexItem::Expression(expr, _) => match &expr.kind {

@@ -1,12 +1,13 @@
 //! CREATE TABLE (LIKE ..): what another table is, as if it were written out.
 
 use super::{Change, names, reparse};
-use planaria_base::{ColumnId, Result, SequenceId};
-use planaria_catalog::{Column, ColumnDefault, IndexKey, Object, Privileges, Requirement, Table};
+use planaria_base::{ColumnId, Error, Result, SequenceId};
+use planaria_catalog::{Column, ColumnDefault, Index, IndexKey, Object, Privileges, Requirement, Table};
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateIndex, CreateTable, IndexItem, Like, Name, Position,
     SequenceOptions, TypeName, TypeNameKind,
 };
+use planaria_syntax::ast::{Exclude, ExcludeElement};
 
 /// A table written out, and what no definition of a table says.
 pub(super) struct WrittenOut {
@@ -115,6 +116,34 @@ impl Change {
         crate::lower::shown_expression(&self.catalog.ready(), text)
     }
 
+    /// An EXCLUDE constraint as it was said.
+    fn exclusion_like(&self, source: &Table, index: &Index, position: Position) -> Result<ConstraintKind> {
+        let written = |text: &str| -> Result<_> {
+            let text = self.as_written_here(text);
+            Ok((reparse::expression(&text)?, text))
+        };
+        let exclusion =
+            index.exclusion.as_ref().ok_or_else(|| Error::internal("an index that excludes nothing"))?;
+        let definition = index.definition.as_ref();
+        let mut elements = Vec::new();
+        for at in source.said_keys(index) {
+            let item = match definition.map(|d| &d.keys[at]) {
+                Some(IndexKey::Expression(text)) => {
+                    let (expr, text) = written(text)?;
+                    IndexItem::Expression(Box::new(expr), text)
+                }
+                Some(IndexKey::Column(c)) => IndexItem::Column(source.columns[c.index()].name.clone()),
+                None => IndexItem::Column(source.columns[index.columns[at].index()].name.clone()),
+            };
+            let operator = exclusion.operators[at].symbol().to_owned();
+            elements.push(ExcludeElement { item, position, operator, operator_position: position });
+        }
+        let predicate =
+            definition.and_then(|d| d.predicate.as_ref()).map(|text| written(text)).transpose()?;
+        let method = exclusion.gist.then(|| ("gist".to_owned(), position));
+        Ok(ConstraintKind::Exclude(Box::new(Exclude { method, elements, predicate })))
+    }
+
     /// Keys become constraints, other indexes indexes; their names are made anew.
     fn like_indexes(
         &self,
@@ -131,6 +160,7 @@ impl Change {
             }
             if index.constraint {
                 let kind = match at {
+                    _ if index.exclusion.is_some() => self.exclusion_like(source, index, position)?,
                     0 => ConstraintKind::PrimaryKey { columns },
                     _ => ConstraintKind::Unique { columns, equal_nulls: index.equal_nulls },
                 };
@@ -171,7 +201,7 @@ impl Change {
                 included: definition.map_or(Vec::new(), |d| d.included.iter().map(label).collect()),
                 predicate,
                 equal_nulls: index.equal_nulls,
-                gin: false,
+                unmade: None,
                 unsupported: None,
             });
         }

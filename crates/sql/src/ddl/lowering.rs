@@ -308,12 +308,18 @@ pub(super) enum Promise {
     Check { table: TableId, name: String },
     /// The FOREIGN KEY of that name holds for all rows.
     ForeignKey { table: TableId, name: String },
+    /// No two rows are in each other's way by the EXCLUDE of that name.
+    Exclusion { table: TableId, name: String },
 }
 
 impl Change {
     /// Lowers promises against the catalog as it is now.
     pub(super) fn validate(&mut self, promises: Vec<Promise>) -> Result<()> {
         for promise in promises {
+            if let Promise::Exclusion { table, name } = &promise {
+                self.validate_exclusion(*table, name)?;
+                continue;
+            }
             let mut mixed = None;
             let (query, error) = match &promise {
                 Promise::Check { table, name } => {
@@ -342,6 +348,7 @@ impl Change {
                     mixed = half_null(&self.catalog, table, name);
                     (self.orphans(table, name), error.constraint(name, &table.name))
                 }
+                Promise::Exclusion { .. } => continue,
             };
             for query in mixed.into_iter().chain([query]) {
                 let kind = StatementKind::Query(Box::new(query));
@@ -352,6 +359,18 @@ impl Change {
                 self.out.work.push(Work::Validate(Box::new(validation)));
             }
         }
+        Ok(())
+    }
+
+    fn validate_exclusion(&mut self, id: TableId, name: &str) -> Result<()> {
+        let Some(table) = &self.catalog.tables[id.index()] else { return Ok(()) };
+        if !table.indexes.iter().any(|i| i.name == name && i.exclusion.is_some()) {
+            return Ok(());
+        }
+        let message = format!("could not create exclusion constraint \"{name}\"");
+        let error = Error::new(SqlState::EXCLUSION_VIOLATION, message).constraint(name, &table.name);
+        let program = lower::exclusion_violations(&self.catalog.at_home(), id, name)?;
+        self.out.work.push(Work::Validate(Box::new(Validation { program, error })));
         Ok(())
     }
 

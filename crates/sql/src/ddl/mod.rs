@@ -40,6 +40,7 @@ mod constraint;
 mod defaults;
 mod depend;
 mod drop;
+mod exclusion;
 mod grant;
 mod index;
 mod like;

@@ -1,5 +1,6 @@
 //! CREATE TABLE: columns, their defaults, and the primary index every table has.
 
+use super::alter::Rewrite;
 use super::constraint::{Key, Pending};
 use super::lowering::{self, Promise};
 use super::{Change, Work, names};
@@ -222,6 +223,14 @@ impl Change {
         for p in &pending {
             if let Pending::ForeignKey(key) = p {
                 self.add_foreign_key(id, key)?;
+            }
+        }
+        for p in &pending {
+            if let Pending::Exclude(def) = p {
+                let mut rewrite = Rewrite::of(self.catalog.table_by_id(id));
+                if let (_, None) = self.add_exclusion(id, def, &mut rewrite)? {
+                    self.finish_alter(id, rewrite)?;
+                }
             }
         }
         Ok(())

@@ -416,6 +416,7 @@ fn not_of_domains(c: &Constraint) -> Error {
         ConstraintKind::PrimaryKey { .. } => "primary key constraints",
         ConstraintKind::Unique { .. } => "unique constraints",
         ConstraintKind::ForeignKey { .. } => "foreign key constraints",
+        ConstraintKind::Exclude(_) => "exclusion constraints",
         ConstraintKind::Identity { .. } | ConstraintKind::GeneratedStored { .. } => "specifying GENERATED",
         _ => "this constraint",
     };

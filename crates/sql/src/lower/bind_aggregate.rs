@@ -142,7 +142,13 @@ impl Lowerer<'_> {
             ("min" | "max", [t])
                 if !matches!(
                     t,
-                    Type::Bool | Type::Uuid | Type::Bytea | Type::Void | Type::Jsonb | &Type::JSON
+                    Type::Bool
+                        | Type::Uuid
+                        | Type::Bytea
+                        | Type::Void
+                        | Type::Jsonb
+                        | Type::Range(_)
+                        | &Type::JSON
                 ) =>
             {
                 (if name == "min" { K::Min } else { K::Max }, None, unmodified(t))

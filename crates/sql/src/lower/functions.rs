@@ -9,6 +9,7 @@ use super::bound::{Bound, BoundKind};
 use super::operators::base_name;
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
+use planaria_base::types::RangeType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Draw, Func};
 
@@ -273,7 +274,7 @@ fn type_function(name: &str) -> Option<Type> {
         "timestamp" => Type::Timestamp,
         "timestamptz" => Type::TimestampTz,
         "uuid" => Type::Uuid,
-        _ => return None,
+        name => Type::Range(RangeType::by_name(name)?),
     })
 }
 
@@ -309,6 +310,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.record_function(name, args, position)? {
             return Ok(Some(bound));
         }
+        if let Some(bound) = self.range_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
         if let Some(bound) = self.enum_function(name, args, position)? {
             return Ok(Some(bound));
         }
@@ -328,7 +332,14 @@ impl Lowerer<'_> {
         let chosen = match choose(&candidates, &types) {
             Choice::One(i) => lines[i],
             Choice::None => {
-                if let ([arg], Some(ty)) = (args, type_function(name)) {
+                // There is no cast to a range but from texts.
+                let castable = |arg: &Bound, ty: &Type| match ty {
+                    Type::Range(_) => super::types::cast_allowed(&arg.ty, ty, CastContext::Explicit),
+                    _ => true,
+                };
+                if let ([arg], Some(ty)) = (args, type_function(name))
+                    && castable(arg, &ty)
+                {
                     return self.coerce(arg.clone(), &ty, CastContext::Explicit).map(Some);
                 }
                 return Ok(None);

@@ -399,6 +399,7 @@ impl Lowerer<'_> {
     ) -> Result<Conflict> {
         let table = target.table;
         let unique = |i: &usize| table.indexes[*i].unique;
+        let excludes = |i: &usize| table.indexes[*i].exclusion.is_some();
         let arbiters: Vec<usize> = match &on.target {
             None => {
                 if on.update.is_some() {
@@ -407,7 +408,7 @@ impl Lowerer<'_> {
                         .with_hint("For example, ON CONFLICT (column_name).")
                         .at(on.position));
                 }
-                (0..table.indexes.len()).filter(unique).collect()
+                (0..table.indexes.len()).filter(|i| unique(i) || excludes(i)).collect()
             }
             Some(ConflictTarget::Columns { items, predicate }) => {
                 for item in items {
@@ -432,7 +433,7 @@ impl Lowerer<'_> {
             Some(ConflictTarget::Constraint(name)) => {
                 let found = (0..table.indexes.len())
                     .filter(|i| {
-                        !target.is_view() && table.indexes[*i].unique && table.indexes[*i].name == *name
+                        !target.is_view() && (unique(i) || excludes(i)) && table.indexes[*i].name == *name
                     })
                     .take(1)
                     .collect::<Vec<_>>();
@@ -440,6 +441,10 @@ impl Lowerer<'_> {
                     let message =
                         format!("constraint \"{name}\" for table \"{}\" does not exist", target.name());
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(on.position));
+                }
+                if on.update.is_some() && found.iter().any(excludes) {
+                    let message = "ON CONFLICT DO UPDATE not supported with exclusion constraints";
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
                 }
                 found
             }
@@ -573,6 +578,7 @@ impl Lowerer<'_> {
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
+            l.check_exclusions(table, &values, None)?;
             l.check_views(table, row.checks, &mut |_| values.clone())?;
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
@@ -640,7 +646,12 @@ impl Lowerer<'_> {
         then: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
     ) -> Result<()> {
         let Some((index, rest)) = arbiters.split_first() else { return then(self) };
-        let key = table.indexes[index.index()].columns.iter().map(|c| regs[c.index()]).collect();
+        let of = &table.indexes[index.index()];
+        let key: Vec<Reg> = of.columns.iter().map(|c| regs[c.index()]).collect();
+        if of.exclusion.is_some() {
+            let found = self.conflict_found(table, of, &key)?;
+            return self.unless(found, |l| l.unless_taken(table, rest, regs, then));
+        }
         let row = self.program.reg(RegKind::Row(table.id), None);
         let (index, mode, columns) = (*index, ReadMode::Arbiter, Vec::new());
         self.emit(OpKind::Get { table: table.id, index, key, mode, row, columns });

@@ -34,7 +34,11 @@ pub(super) fn function(name: &str, args: &[Type]) -> Option<Error> {
         // The last of many stands for each of the rest.
         enough
             && args.iter().enumerate().all(|(i, arg)| {
-                types.get(i).or(types.last()).is_some_and(|to| i >= types.len() || takes(to, arg) || many)
+                let of_range = |to: &str| to == "anyrange" && matches!(arg, Type::Range(_));
+                types
+                    .get(i)
+                    .or(types.last())
+                    .is_some_and(|to| i >= types.len() || takes(to, arg) || of_range(to) || many)
             })
     };
     let forms = LINES.get(&("function", name))?;

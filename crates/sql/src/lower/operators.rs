@@ -59,7 +59,7 @@ pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
         TypeClass::Text => [TextEq, TextNe, TextLt, TextLe, TextGt, TextGe],
         TypeClass::Bool => [BoolEq, BoolNe, BoolLt, BoolLe, BoolGt, BoolGe],
         TypeClass::Json => [JsonbEq, JsonbNe, JsonbLt, JsonbLe, JsonbGt, JsonbGe],
-        TypeClass::Bytea => [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe],
+        TypeClass::Bytea | TypeClass::Range => [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe],
         TypeClass::Uuid => [UuidEq, UuidNe, UuidLt, UuidLe, UuidGt, UuidGe],
         TypeClass::Array => {
             return match op {
@@ -245,6 +245,9 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         Contains => "@>",
         ContainedBy => "<@",
         Overlaps => "&&",
+        EndsWithin => "&<",
+        BeginsWithin => "&>",
+        Adjacent => "-|-",
         Json(op) => op.symbol(),
     }
 }
@@ -300,6 +303,9 @@ impl Lowerer<'_> {
             return Ok(bound);
         }
         if let Some(bound) = self.json_operator(which, &left, &right, position)? {
+            return Ok(bound);
+        }
+        if let Some(bound) = self.range_operator(which, &left, &right, position)? {
             return Ok(bound);
         }
         if let Some(bound) = self.array_operator(which, &left, &right, position)? {
@@ -665,7 +671,7 @@ pub(super) fn no_operator(symbol: &str, left: Option<&Type>, right: &Type, posit
 }
 
 /// A type's name without its modifier, as error messages have it.
-pub(super) fn base_name(ty: &Type) -> String {
+pub(crate) fn base_name(ty: &Type) -> String {
     match ty {
         Type::Char(_) => "character".to_owned(),
         Type::Array(of) => format!("{}[]", base_name(of)),

@@ -7,7 +7,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use planaria_base::datetime;
 use planaria_base::limits::NAME_BYTES_MAX;
-use planaria_base::types::SystemType;
+use planaria_base::types::{RangeType, SystemType};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::{Catalog, Table};
 use planaria_syntax::ast::{Name, TypeName, TypeNameKind};
@@ -35,6 +35,7 @@ pub(super) enum Category {
     Interval,
     Array,
     Enum,
+    Range,
     User,
     Unknown,
 }
@@ -51,6 +52,7 @@ pub(super) fn category(ty: &Type) -> Category {
         }
         Type::Interval | Type::OldInterval => Category::Interval,
         Type::Array(_) => Category::Array,
+        Type::Range(_) => Category::Range,
         Type::Enum(_) => Category::Enum,
         Type::Bytea | Type::Uuid | Type::Jsonb | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
@@ -176,6 +178,8 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
+        // Of which day a bound is, the session's time zone says.
+        Type::Range(of) if *of != RangeType::TimestampTz => Datum::parse(ty, text)?,
         Type::Enum(of) => Datum::Int(of.parse(text)?),
         Type::System(_) | Type::Date | Type::Time | Type::Timestamp => Datum::parse(ty, text)?,
         Type::Rounded(clock, digits) => match literal(text, clock.ty())? {

@@ -199,6 +199,7 @@ impl Lowerer<'_> {
                 needs.extend(key.columns.iter().map(|c| c.index()).filter(|c| !changed.contains(c)));
             }
         }
+        needs.extend(super::exclusion::needs(table, changed).into_iter().filter(|c| !changed.contains(c)));
         for check in &table.checks {
             let shadow = self.shadow_rel(table, &table.name);
             let scope = Scope::new();
@@ -524,6 +525,7 @@ impl Lowerer<'_> {
             self.available.pop();
         }
         self.emit(OpKind::Update { table: table.id, row, set: ops });
+        self.check_exclusions(table, &merged, Some(&changed))?;
         let wait = self.keys_wait(table, &changed, waiting);
         for key in &table.foreign_keys {
             if !key.columns.iter().any(|c| changed.contains(&c.index())) {

@@ -23,8 +23,32 @@ pub struct CreateIndex {
     pub predicate: Option<(Expr, String)>,
     /// NULLS NOT DISTINCT
     pub equal_nulls: bool,
-    /// `USING gin`: no such index is made.
-    pub gin: bool,
+    /// `USING gin`, `USING gist`: no such index is made.
+    pub unmade: Option<String>,
     /// Other methods ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
+}
+
+/// `EXCLUDE [USING method] (element WITH operator, ..) [WHERE (predicate)]`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exclude {
+    /// The index method, and where it stands; `btree` if missing.
+    pub method: Option<(String, Position)>,
+    /// What is compared.
+    pub elements: Vec<ExcludeElement>,
+    /// WHERE; text as written, without the parentheses
+    pub predicate: Option<(Expr, String)>,
+}
+
+/// An element of EXCLUDE.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ExcludeElement {
+    /// A column or an expression.
+    pub item: IndexItem,
+    /// Where it stands.
+    pub position: Position,
+    /// The operator behind WITH.
+    pub operator: String,
+    /// Where that stands.
+    pub operator_position: Position,
 }

@@ -26,7 +26,7 @@ mod with;
 
 pub use alter::AlterTable;
 pub use comment::CommentTarget;
-pub use index::CreateIndex;
+pub use index::{CreateIndex, Exclude, ExcludeElement};
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use operator::{BinaryOp, JsonOp, UnaryOp};
 pub use policy::{CreatePolicy, PolicyChange};
@@ -857,7 +857,9 @@ pub enum ConstraintKind {
         on_update: Option<planaria_catalog::ReferentialAction>,
         check: planaria_catalog::CheckTime,
     },
-    /// EXCLUDE and others (refused)
+    /// EXCLUDE
+    Exclude(Box<Exclude>),
+    /// Others (refused)
     Unsupported(String),
 }
 

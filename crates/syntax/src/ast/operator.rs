@@ -78,6 +78,12 @@ pub enum BinaryOp {
     ContainedBy,
     /// `&&`
     Overlaps,
+    /// `&<`
+    EndsWithin,
+    /// `&>`
+    BeginsWithin,
+    /// `-|-`
+    Adjacent,
     /// Those of JSON.
     Json(JsonOp),
 }

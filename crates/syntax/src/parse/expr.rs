@@ -500,6 +500,9 @@ fn binary_operator(text: &str) -> Option<BinaryOp> {
         "@>" => BinaryOp::Contains,
         "<@" => BinaryOp::ContainedBy,
         "&&" => BinaryOp::Overlaps,
+        "&<" => BinaryOp::EndsWithin,
+        "&>" => BinaryOp::BeginsWithin,
+        "-|-" => BinaryOp::Adjacent,
         _ => return JsonOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Json),
     })
 }

@@ -24,13 +24,14 @@ impl Parser<'_> {
         };
         self.expect_word("on")?;
         let table = self.relation_name()?;
-        let (mut unsupported, mut gin, mut equal_nulls) = (None, false, false);
+        let (mut unsupported, mut unmade, mut equal_nulls) = (None, None, false);
         let (mut included, mut predicate) = (Vec::new(), None);
         if self.at_word("using") {
             let position = self.bump().start;
             let method = self.name()?;
-            gin = method == "gin";
-            if !gin && method != "btree" {
+            if matches!(method.as_str(), "gin" | "gist") {
+                unmade = Some(method);
+            } else if method != "btree" {
                 unsupported = Some((format!("index method {method}"), position));
             }
         }
@@ -71,7 +72,7 @@ impl Parser<'_> {
             included,
             predicate,
             equal_nulls,
-            gin,
+            unmade,
             unsupported,
         };
         Ok(StatementKind::CreateIndex(Box::new(index)))

@@ -1,12 +1,13 @@
 //! CREATE TABLE: columns, constraints, and what tables of PostgreSQL have besides.
 
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{CheckTime, OnCommit, ReferentialAction, TEMPORARY};
+use planaria_catalog::{CheckTime, KeyOrder, OnCommit, ReferentialAction, TEMPORARY};
 
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
-    ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Like, Name, Position, StatementKind,
+    ColumnDef, Constraint, ConstraintKind, CreateTable, Exclude, ExcludeElement, Expr, Like, Name, Position,
+    StatementKind,
 };
 
 /// Collations that order text by its bytes, as all text here is ordered.
@@ -497,6 +498,7 @@ impl Parser<'_> {
                         continue;
                     }
                     ConstraintKind::PrimaryKey { .. } => "PRIMARY KEY",
+                    ConstraintKind::Exclude(_) => "EXCLUDE",
                     _ => "UNIQUE",
                 };
                 let message = format!("{what} constraints cannot be marked NOT VALID");
@@ -577,19 +579,62 @@ impl Parser<'_> {
             }
             "exclude" => {
                 self.bump();
-                while !self.at_end() && !matches!(self.peek().kind, Kind::Comma | Kind::RightParen) {
-                    let behind = match self.peek().kind {
-                        Kind::LeftParen => self.closing(self.index()).unwrap_or(self.window_end()),
-                        _ => self.index(),
-                    };
-                    self.seek(behind + 1);
-                }
-                ConstraintKind::Unsupported("EXCLUDE".to_owned())
+                self.exclude()?
             }
             _ => return self.fail(),
         };
         let (kind, not_valid) = self.constraint_attributes(kind)?;
         Ok(Constraint { name, kind, not_valid, position })
+    }
+
+    /// What stands behind EXCLUDE.
+    fn exclude(&mut self) -> Result<ConstraintKind> {
+        let method = match self.at_word("using") {
+            true => {
+                let position = self.bump().start;
+                Some((self.name()?, position))
+            }
+            false => None,
+        };
+        let elements = self.paren_list(Self::exclude_element)?;
+        self.index_options_behind_columns()?;
+        let predicate = match self.eat_word("where") {
+            true => {
+                self.expect(Kind::LeftParen)?;
+                let predicate = self.expr_with_text(false)?;
+                self.expect(Kind::RightParen)?;
+                Some(predicate)
+            }
+            false => None,
+        };
+        Ok(ConstraintKind::Exclude(Box::new(Exclude { method, elements, predicate })))
+    }
+
+    fn exclude_element(&mut self) -> Result<ExcludeElement> {
+        let (item, position, order) = self.index_column()?;
+        if order != KeyOrder::default() {
+            return self.unsupported("an order or operator class in EXCLUDE", position);
+        }
+        self.expect_word("with")?;
+        let qualified = self.at_word("operator") && self.peek_at(1).kind == Kind::LeftParen;
+        if qualified {
+            self.bump();
+            self.bump();
+            while self.at_name() {
+                self.name()?;
+                self.expect(Kind::Dot)?;
+            }
+        }
+        if !self.at_kind(Kind::Operator) {
+            return self.fail();
+        }
+        let operator_position = self.position();
+        let operator = self.token_text().to_owned();
+        self.bump();
+        if qualified {
+            self.expect(Kind::RightParen)?;
+        }
+        Ok(ExcludeElement { item, position, operator, operator_position })
     }
 
     /// `USING INDEX name`

@@ -1,6 +1,6 @@
 //! Type names.
 
-use planaria_base::types::{Clock, SystemType};
+use planaria_base::types::{Clock, RangeType, SystemType};
 use planaria_base::{Error, Result, SqlState, Type, limits};
 
 use super::lex::Kind;
@@ -291,6 +291,9 @@ impl Parser<'_> {
             "date" => Type::Date,
             "uuid" => Type::Uuid,
             "jsonb" => Type::Jsonb,
+            _ if RangeType::by_name(word).is_some() => {
+                Type::Range(RangeType::by_name(word).expect("just seen"))
+            }
             "void" => Type::Void,
             "unknown" => Type::Unknown,
             "serial" | "serial4" => return Ok(Some(TypeNameKind::Serial(Type::Int4))),

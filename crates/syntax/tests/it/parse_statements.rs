@@ -714,3 +714,21 @@ fn merge() {
     );
     assert!(matches!(&merge.whens[4].action, MergeAction::Insert(i) if i.source == InsertSource::Default));
 }
+
+#[test]
+fn exclusions_are_what_they_say() {
+    let text = "CREATE TABLE t (room int, during int4range, CONSTRAINT c EXCLUDE USING gist
+        (room WITH =, (int4range(a, b)) WITH OPERATOR(pg_catalog.&&)) WHERE (room > 0), EXCLUDE (room WITH =))";
+    let StatementKind::CreateTable(t) = one(text) else { panic!("{text}") };
+    let exclude = |at: usize| match &t.constraints[at].kind {
+        ConstraintKind::Exclude(exclude) => exclude,
+        other => panic!("{other:?}"),
+    };
+    let first = exclude(0);
+    assert_eq!(t.constraints[0].name.as_deref(), Some("c"));
+    assert_eq!(first.method.as_ref().map(|(method, _)| method.as_str()), Some("gist"));
+    let operators: Vec<&str> = first.elements.iter().map(|e| e.operator.as_str()).collect();
+    assert_eq!(operators, ["=", "&&"]);
+    assert_eq!(first.predicate.as_ref().map(|(_, text)| text.as_str()), Some("room > 0"));
+    assert!(exclude(1).method.is_none() && exclude(1).predicate.is_none());
+}

@@ -77,6 +77,7 @@ fn comparable(kind: &RegKind, column: &Type) -> bool {
         | TypeClass::Bytea
         | TypeClass::Time
         | TypeClass::Enum => ty.class() == column.class(),
+        TypeClass::Range => ty == column,
         TypeClass::DateTime => (*ty == Type::Date) == (*column == Type::Date) && ty.class() == column.class(),
         TypeClass::Text => text(ty) && text(column),
         _ => false,

@@ -48,11 +48,12 @@ const PLAIN: &str = "
     call put(5, 'fünf');
     delete from t where k = 3;";
 
-/// What came later: months, jsonb, arrays, types of users, generated columns, triggers, schemas, policies, generations of
-/// sequences, schema changes in blocks and those that compute.
+/// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges and exclusion
+/// constraints, generations of sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
     create type shop.mood as enum ('sad', 'glad');
+    create type shop.size as (w int, h shop.mood);
     create domain shop.positive as int check (value > 0);
     create table shop.u (k shop.positive primary key, m shop.mood, d jsonb, a text[], v interval,
         twice int generated always as (k * 2) stored);
@@ -66,6 +67,8 @@ const RICH: &str = "
         begin insert into shop.u (k, m, d, v) values (a, 'glad', b, '1 mon 2 days'); end $$;
     insert into shop.u values (1, 'sad', '{\"a\": [1, null]}', '{x,NULL}', '1 year 25 hours');
     call shop.put(2, '{\"b\": 2}');
+    create table shop.taken (place int, span int4range, many numrange[], exclude using gist (place with =, span with &&) where (place > 0));
+    insert into shop.taken values (1, '[1,5)', '{\"[0.5,2]\",empty}'), (1, '[5,)', null), (0, '(,)', null);
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
     alter table t add column twice numeric default 0;
@@ -124,6 +127,11 @@ fn copy_from(from: &Path, name: &str) -> TempDir {
 
 /// Opens a copy of what `SCRIPT` left, looks at it, writes to it, checkpoints, and looks again.
 fn is_gone_on_with(dir: &Path, rich: bool, what: &str) {
+    goes_on(dir, rich, rich, what);
+}
+
+/// `newest`: it has what only the current formats can say.
+fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
     for (turn, scheme) in [Scheme::Clr, Scheme::Regrow, Scheme::Clr].into_iter().enumerate() {
         let db = open(dir, scheme).unwrap_or_else(|e| panic!("{what}, turn {turn}: {e}"));
         let mut expected: Vec<String> = T_HAS.iter().map(|row| (*row).to_owned()).collect();
@@ -138,6 +146,13 @@ fn is_gone_on_with(dir: &Path, rich: bool, what: &str) {
             assert_eq!(seen, [(2 + turn).to_string()], "{what}: the trigger is there");
             assert_eq!(rows(&db, "SELECT k, x BETWEEN 0 AND 1 FROM shop.w"), ["7|t"], "{what}");
             db.execute(&format!("CALL shop.put({}, '[]')", 10 + turn), ()).expect("calls");
+        }
+        if newest {
+            let taken = "SELECT place, span, many FROM shop.taken ORDER BY place, span";
+            assert_eq!(rows(&db, taken), ["0|(,)|", "1|[1,5)|{\"[0.5,2]\",empty}", "1|[5,)|"], "{what}");
+            assert_eq!(rows(&db, "SELECT (ROW(1, 'sad')::shop.size).h"), ["sad"], "{what}");
+            let refused = db.execute("INSERT INTO shop.taken VALUES (1, '[4,5)')", ()).expect_err(what);
+            assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");
         }
         db.execute(&format!("CALL put({}, 'again')", 10 + 2 * turn), ()).expect("calls");
         db.execute(&format!("CREATE TABLE of_turn_{turn} (k int, v interval, d jsonb)"), ())
@@ -175,7 +190,7 @@ fn directories_of_former_formats_are_gone_on_with() {
         {
             let name = format!("{what}-{by}");
             let dir = copy_from(&formats().join(former), &name);
-            is_gone_on_with(dir.path(), what == "rich", &format!("{former}/{name}"));
+            goes_on(dir.path(), what == "rich", false, &format!("{former}/{name}"));
         }
     }
 }

@@ -1,0 +1,132 @@
+//! Indexes: their keys, what they are over, and the constraints that rest on them.
+//!
+//! Column types and rows are the tables' business; an index names columns by their places.
+
+use planaria_base::ColumnId;
+use serde::{Deserialize, Serialize};
+
+/// An index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Index {
+    /// Name, unique in the database.
+    pub name: String,
+    /// Key columns in order.
+    pub columns: Vec<ColumnId>,
+    /// At most one row per key (NULLs are distinct).
+    pub unique: bool,
+    /// NULLS NOT DISTINCT: also of NULLs.
+    #[serde(default)]
+    pub equal_nulls: bool,
+    /// Made by a UNIQUE or PRIMARY KEY constraint of the same name.
+    pub constraint: bool,
+    /// How the columns were said to be ordered; empty where nothing was said. Shown, and of no other
+    /// consequence: an index is read in both directions.
+    #[serde(default)]
+    pub orders: Vec<KeyOrder>,
+    /// What it is, where that is more than its columns.
+    #[serde(default)]
+    pub definition: Option<IndexDefinition>,
+    /// Made by an EXCLUDE constraint of the same name, which rests on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusion: Option<Exclusion>,
+    /// COMMENT ON INDEX
+    #[serde(default)]
+    pub comment: Option<String>,
+    /// COMMENT ON CONSTRAINT
+    #[serde(default)]
+    pub constraint_comment: Option<String>,
+}
+
+/// An EXCLUDE constraint: no two rows for whose keys all of its operators are true. The keys are those of its index, the ones
+/// that must be equal first; a condition is that of the index, too, so that a row that does not meet it has a NULL key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exclusion {
+    /// Whether it was said to be of method `gist`: shown, and of no other consequence.
+    pub gist: bool,
+    /// For each key of the index its operator.
+    pub operators: Vec<ExclusionOperator>,
+    /// The keys in the order in which they were said: their places in the index.
+    pub order: Vec<u16>,
+}
+
+/// What an EXCLUDE constraint compares keys by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExclusionOperator {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `&&`
+    Overlaps,
+}
+
+impl ExclusionOperator {
+    /// All of them.
+    pub const ALL: [ExclusionOperator; 3] =
+        [ExclusionOperator::Equal, ExclusionOperator::NotEqual, ExclusionOperator::Overlaps];
+
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            ExclusionOperator::Equal => "=",
+            ExclusionOperator::NotEqual => "<>",
+            ExclusionOperator::Overlaps => "&&",
+        }
+    }
+}
+
+/// What an index is that is over more than columns.
+///
+/// Each expression is kept in a hidden [generated](crate::ColumnDefault::Generated) column, which is among [`Index::columns`] in its
+/// place. With a condition the first key is in such a column too, NULL where a row does not meet it: so such rows are in
+/// nobody's way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexDefinition {
+    /// As they were said.
+    pub keys: Vec<IndexKey>,
+    /// WHERE, as SQL text.
+    pub predicate: Option<String>,
+    /// INCLUDE: shown, and of no other consequence, since an index leads to whole rows.
+    pub included: Vec<ColumnId>,
+}
+
+/// A key of an index as it was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexKey {
+    /// A column.
+    Column(ColumnId),
+    /// An expression, as SQL text.
+    Expression(String),
+}
+
+/// How a column of an index was said to be ordered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyOrder {
+    /// The operator class, if it is not the type's own.
+    pub class: Option<String>,
+    /// DESC
+    pub descending: bool,
+    /// NULLS FIRST
+    pub nulls_first: bool,
+}
+
+impl Index {
+    /// An index without a comment, its columns in ascending order.
+    pub fn new(name: String, columns: Vec<ColumnId>, unique: bool, constraint: bool) -> Index {
+        let (comment, constraint_comment) = (None, None);
+        let (orders, definition) = (Vec::new(), None);
+        let equal_nulls = false;
+        Index {
+            name,
+            columns,
+            unique,
+            equal_nulls,
+            constraint,
+            orders,
+            definition,
+            exclusion: None,
+            comment,
+            constraint_comment,
+        }
+    }
+}
