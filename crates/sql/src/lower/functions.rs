@@ -101,6 +101,8 @@ static TABLE: &[Line] = &[
     line("similar_to_escape", &[Text, Text], Text, F(Func::Similar)),
     line("overlay", &[Text, Text, Int4, Int4], Text, F(Func::Overlay)),
     line("starts_with", &[Text, Text], Bool, F(Func::StartsWith)),
+    line("hashtext", &[Text], Int4, F(Func::HashText4)),
+    line("hashtextextended", &[Text, Int8], Int8, F(Func::HashText)),
     line("quote_ident", &[Text], Text, F(Func::QuoteIdent)),
     line("encode", &[Bytea, Text], Text, F(Func::Encode)),
     line("decode", &[Text, Text], Bytea, F(Func::Decode)),
@@ -713,7 +715,12 @@ impl Lowerer<'_> {
                 let ((a, b), (c, d)) = (first?, second?);
                 let all = [a, b, c, d];
                 let zoned = all.iter().any(|e| *e.ty.plain() == Type::TimestampTz);
-                let ty = if zoned { Type::TimestampTz } else { Type::Timestamp };
+                let times = all.iter().any(|e| matches!(e.ty.plain(), Type::Time));
+                let ty = match zoned {
+                    true => Type::TimestampTz,
+                    false if times => Type::Time,
+                    false => Type::Timestamp,
+                };
                 let args = all.into_iter().map(|e| self.operand(e, &ty)).collect::<Result<Vec<_>>>()?;
                 apply(Func::Overlaps, args, Bool)
             }
