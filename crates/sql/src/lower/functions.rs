@@ -715,12 +715,7 @@ impl Lowerer<'_> {
                 let ((a, b), (c, d)) = (first?, second?);
                 let all = [a, b, c, d];
                 let zoned = all.iter().any(|e| *e.ty.plain() == Type::TimestampTz);
-                let times = all.iter().any(|e| matches!(e.ty.plain(), Type::Time));
-                let ty = match zoned {
-                    true => Type::TimestampTz,
-                    false if times => Type::Time,
-                    false => Type::Timestamp,
-                };
+                let ty = if zoned { Type::TimestampTz } else { Type::Timestamp };
                 let args = all.into_iter().map(|e| self.operand(e, &ty)).collect::<Result<Vec<_>>>()?;
                 apply(Func::Overlaps, args, Bool)
             }
