@@ -602,11 +602,8 @@ impl Lowerer<'_> {
             }
             return Ok(None);
         }
-        // Of those that take the same types, one without VARIADIC is meant, else the one with fewer defaults.
-        let cost = |given: &[Given]| {
-            let count = |is: fn(&Given) -> bool| given.iter().filter(|g| is(g)).count();
-            (count(|g| matches!(g, Given::Variadic(_))), count(|g| matches!(g, Given::Default)))
-        };
+        // Of those that take the same types, one without VARIADIC is meant.
+        let cost = |given: &[Given]| given.iter().filter(|g| matches!(g, Given::Variadic(_))).count();
         let all = std::mem::take(&mut found);
         for (i, (id, given, types)) in all.iter().enumerate() {
             let beaten = all.iter().enumerate().any(|(j, (_, other, t))| {
