@@ -49,11 +49,23 @@ macro_rules! sqlstates {
             $(#[doc = concat!("`", $code, "` ", $name)] pub const $konst: SqlState = SqlState::new($code);)*
             /// The code of a condition name of PL/pgSQL (`unique_violation`), if there is one.
             pub fn from_condition_name(name: &str) -> Option<SqlState> {
-                match name { $($name => Some(SqlState::$konst),)* _ => None }
+                match name {
+                    $($name => Some(SqlState::$konst),)*
+                    _ => {
+                        let known = crate::conditions::NAMES.iter().find(|(_, known)| *known == name)?;
+                        SqlState::parse(known.0)
+                    }
+                }
             }
             /// The condition name of the code, if it has one.
             pub fn condition_name(self) -> Option<&'static str> {
-                match self { $(SqlState::$konst => Some($name),)* _ => None }
+                match self {
+                    $(SqlState::$konst => Some($name),)*
+                    _ => {
+                        let known = crate::conditions::NAMES.iter().find(|(code, _)| *code == self.as_str())?;
+                        Some(known.1)
+                    }
+                }
             }
         }
     };

@@ -7,6 +7,7 @@
 pub mod cast;
 pub mod chunks;
 pub mod clock;
+mod conditions;
 pub mod datetime;
 pub mod datum;
 pub mod enumeration;

@@ -122,16 +122,16 @@ impl Func {
             TextEq | TextNe | TextLt | TextLe | TextGt | TextGe | TextConcat | TextLength | OctetLength
             | Substr | SubstrFor | Upper | Lower | InitCap | LPad | RPad | Repeat | LTrim | RTrim | BTrim
             | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
-            | StartsWith | Overlay | Like | ILike | LikePlain | ILikePlain | Regex | IRegex
-            | RegexReplace | Similar | RegexMatch | RegexPart | RegexSubstr | RegexAll | RegexAllCount
-            | RegexSplit | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe
-            | JsonbLt | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText | JsonElement
-            | JsonElementText | JsonPath | JsonPathText | JsonTypeof | JsonLength | JsonElements
-            | JsonElementTexts | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys | JsonValues
-            | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat
-            | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert
-            | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty | InDetail
-            | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
+            | StartsWith | HashText | HashText4 | Overlay | Like | ILike | LikePlain | ILikePlain | Regex
+            | IRegex | RegexReplace | Similar | RegexMatch | RegexPart | RegexSubstr | RegexAll
+            | RegexAllCount | RegexSplit | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn
+            | JsonbEq | JsonbNe | JsonbLt | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText
+            | JsonElement | JsonElementText | JsonPath | JsonPathText | JsonTypeof | JsonLength
+            | JsonElements | JsonElementTexts | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys
+            | JsonValues | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll
+            | JsonbConcat | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet
+            | JsonbInsert | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty
+            | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
             | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq

@@ -196,6 +196,8 @@ funcs! {
     SplitPart "text.splitpart" (T, T, I) -> T; Left "text.left" (T, I) -> T total; Right "text.right" (T, I) -> T total;
     Translate "text.translate" (T, T, T) -> T total; Ascii "text.ascii" (T) -> I total; Chr "text.chr" (I) -> T; Md5 "text.md5" (T) -> T total;
     StartsWith "text.startswith" (T, T) -> B total;
+    /// PostgreSQL's hash of a text, with a seed; the lower half of it with seed 0 is `hashtext`.
+    HashText "text.hash" (T, I) -> I total; HashText4 "text.hash4" (T) -> I total;
     /// Text, replacement, start, count.
     Overlay "text.overlay" (T, T, I, I) -> T;
     /// Pattern, with its escape character (empty: none).

@@ -344,9 +344,9 @@ impl SessionCore {
     pub(crate) fn inbox(&self) -> Option<Arc<Mailbox>> {
         self.ears.mailbox().cloned()
     }
-    /// Whether the session has advisory locks, which cannot be another one's.
-    pub(crate) fn keeps_locks(&self) -> bool {
-        !self.own_locks.is_empty()
+    /// Whether the session has advisory locks or temporary relations, which cannot be another one's.
+    pub(crate) fn keeps_own(&self) -> bool {
+        !self.own_locks.is_empty() || self.temporary.made
     }
     /// Puts the state of another session in place of this one's.
     pub(crate) fn swap_state(&mut self, state: &mut KeptState) {
@@ -429,7 +429,9 @@ impl SessionCore {
         }
     }
     pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
+        let mut notices = std::mem::take(&mut self.notices);
+        self.keep_heard(&mut notices);
+        notices
     }
     pub(crate) fn catalog(&mut self) -> Arc<Catalog> {
         self.newest_catalog()

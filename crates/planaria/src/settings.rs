@@ -78,7 +78,12 @@ const SETTINGS: &[Setting] = &[
     setting("bytea_output", "hex", Fixed, "Form of bytea as text."),
     setting("check_function_bodies", "on", Bool, "Bodies of routines are checked when they are created."),
     setting("client_encoding", "UTF8", Fixed, "Encoding of the client."),
-    setting("client_min_messages", "notice", OneOf(LEVELS, &["debug", "info"]), "Changes nothing."),
+    setting(
+        "client_min_messages",
+        "notice",
+        OneOf(LEVELS, &["debug", "info"]),
+        "From which level on the client hears messages.",
+    ),
     setting(
         "constraint_exclusion",
         "partition",

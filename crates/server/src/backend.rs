@@ -369,9 +369,9 @@ impl Backend {
         (limit > 0).then(|| Duration::from_millis(limit))
     }
 
-    /// Gives the session back, if it need not stay this client's: it has advisory locks. No transaction may be open.
+    /// Gives the session back, if it need not stay this client's: it has advisory locks or temporary tables. No transaction may be open.
     fn rise(&mut self) {
-        if self.session.as_ref().is_some_and(Session::keeps_locks) {
+        if self.session.as_ref().is_some_and(Session::keeps_own) {
             return;
         }
         if let Some(mut session) = self.session.take() {

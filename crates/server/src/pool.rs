@@ -1,5 +1,5 @@
 //! Sessions of the engine, shared by connections: a connection has one while a statement of its runs,
-//! a transaction of its is open, or it has advisory locks, else only what it must remember.
+//! a transaction of its is open, or it has advisory locks or temporary relations, else only what it must remember.
 
 use parking_lot::Mutex;
 use planaria::{Database, Result, Session, TransactionStatus};

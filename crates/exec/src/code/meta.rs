@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct TableMeta {
     /// Name, for errors.
     pub name: String,
-    /// Names of the columns.
+    /// Names of the columns, as the key of an index is shown: in quotes where need be, and computed ones as they are written.
     pub columns: Vec<String>,
     /// Indexes by [`IndexId`].
     pub indexes: Vec<IndexMeta>,

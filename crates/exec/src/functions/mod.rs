@@ -30,6 +30,7 @@ mod degrees;
 pub mod fast;
 mod float;
 mod format;
+mod hash;
 mod json;
 pub mod like;
 pub mod order;
@@ -290,6 +291,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Chr => text::chr(heap, a[0].int()),
         Md5 => bytes::md5_hex(heap, a[0].bytes()),
         StartsWith => Ok(Slot::Bool(heap.bytes(a[0].bytes()).starts_with(heap.bytes(a[1].bytes())))),
+        HashText => Ok(Slot::Int(hash::extended(heap.bytes(a[0].bytes()), a[1].int() as u64) as i64)),
+        HashText4 => Ok(Slot::Int(i64::from(hash::extended(heap.bytes(a[0].bytes()), 0) as u32 as i32))),
         Similar => {
             let built = heap.build(|heap, out| {
                 let (pattern, escape) = (heap.str(a[0].bytes()), heap.str(a[1].bytes()));

@@ -160,9 +160,9 @@ fn out_of_sites(code: &Code, pc: usize, mut error: Error, outer: u16) -> (Error,
 /// The error for a write that the protocol refused; `image` is the row that was to be.
 #[cold]
 #[inline(never)]
-pub(super) fn refused(why: Refused, meta: &TableMeta, image: &[u64]) -> Error {
+pub(super) fn refused(why: Refused, meta: &TableMeta, image: &[u64], heap: &mut Heap) -> Error {
     match why {
-        Refused::Duplicate(index) => duplicate(meta, index, image),
+        Refused::Duplicate(index) => duplicate(meta, index, image, heap),
         Refused::KeyTooLong(index) => Error::new(
             SqlState::PROGRAM_LIMIT_EXCEEDED,
             format!(
@@ -174,7 +174,7 @@ pub(super) fn refused(why: Refused, meta: &TableMeta, image: &[u64]) -> Error {
     }
 }
 
-fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64]) -> Error {
+fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64], heap: &mut Heap) -> Error {
     let Some(index) = meta.indexes.get(index.index()) else {
         return Error::internal(format!("table {} has no index {index}", meta.name));
     };
@@ -182,7 +182,7 @@ fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64]) -> Error {
     let values: Vec<String> = index
         .columns
         .iter()
-        .map(|c| print(meta.layout.field(image, *c), &meta.layout.specs()[c.index()].ty))
+        .map(|c| print(meta.layout.field(image, *c), &meta.layout.specs()[c.index()].ty, heap))
         .collect();
     Error::new(
         SqlState::UNIQUE_VIOLATION,
@@ -192,8 +192,12 @@ fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64]) -> Error {
     .constraint(index.name.clone(), meta.name.clone())
 }
 
-fn print(field: Field<'_>, ty: &planaria_base::Type) -> String {
+/// A value as the session shows it; `around`: the heap of whoever computes.
+fn print(field: Field<'_>, ty: &planaria_base::Type, around: &mut Heap) -> String {
     let mut heap = Heap::new();
+    if matches!(ty.base(), planaria_base::Type::TimestampTz) {
+        heap.set_zone(around.zone());
+    }
     match heap.push_datum(&field_datum(field, ty)) {
         Ok(Slot::Null) | Err(_) => "null".to_owned(),
         Ok(value) => functions::display(&heap, value, ty),

@@ -364,7 +364,7 @@ impl Machine {
                 }
                 Ok(())
             }
-            Err(why) => Err(refused(why, &desc.meta, &self.image).into()),
+            Err(why) => Err(refused(why, &desc.meta, &self.image, &mut self.heap).into()),
         }
     }
 
@@ -409,7 +409,7 @@ impl Machine {
                         frame[usize::from(desc.row)] = Slot::Int(i64::from(handle.0));
                         Ok(())
                     }
-                    Err(why) => Err(refused(why, &desc.meta, &self.image).into()),
+                    Err(why) => Err(refused(why, &desc.meta, &self.image, &mut self.heap).into()),
                 };
             }
             touched = IndexSet(touched.0 & !1);
@@ -424,7 +424,7 @@ impl Machine {
         self.heap.arena.truncate(mark);
         match ctx.protocol.update(ctx.txn, table, row, &self.image, touched)? {
             Ok(()) => Ok(()),
-            Err(why) => Err(refused(why, &desc.meta, &self.image).into()),
+            Err(why) => Err(refused(why, &desc.meta, &self.image, &mut self.heap).into()),
         }
     }
 

@@ -305,7 +305,15 @@ impl SchemaVersion {
         let procedure = self.catalog.behind(id);
         match procedure.language {
             Language::PlPgSql => {
-                let title = format!("PL/pgSQL function {}", signature(procedure));
+                // One that is not found along the path is shown with its schema.
+                let schema = match self.catalog.path().schemas().contains(&procedure.schema) {
+                    true => String::new(),
+                    false => {
+                        let schema = self.catalog.schema_name(procedure.schema);
+                        format!("{}.", planaria_base::text_io::quote_ident(schema))
+                    }
+                };
+                let title = format!("PL/pgSQL function {schema}{}", signature(procedure));
                 Source::routine(title, &*procedure.body, tell_plpgsql)
             }
             Language::Sql => {
@@ -377,7 +385,10 @@ fn column_specs(table: &planaria_catalog::Table) -> Vec<ColumnSpec> {
 }
 
 fn table_meta(table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
-    let names = table.columns.iter().map(|c| c.name.clone());
+    let names = table.columns.iter().map(|c| match c.hidden {
+        true => c.name.clone(),
+        false => planaria_base::text_io::quote_ident(&c.name),
+    });
     let columns = names.zip(column_specs(table)).collect();
     let indexes = table
         .indexes

@@ -87,12 +87,12 @@ pub trait ServedSession: Sealed {
     /// The transaction block, if one is open, cannot be committed any more: something that belongs to it
     /// failed before the engine heard of it.
     fn fail_transaction(&mut self);
-    /// Whether the session has advisory locks: those stay with it, and end with it.
-    fn keeps_locks(&self) -> bool;
+    /// Whether the session has advisory locks or temporary relations: those stay with it, and end with it.
+    fn keeps_own(&self) -> bool;
     /// What comes for the client, if it listens to a channel.
     fn inbox(&self) -> Option<Inbox>;
     /// Exchanges what this session is with what another one was. Not while a transaction is open, nor while it
-    /// [keeps locks](ServedSession::keeps_locks).
+    /// [keeps what is its own](ServedSession::keeps_own).
     fn swap_state(&mut self, state: &mut SessionState);
     /// Statements of this session end with 57014 soon after the flag was set. Who sets it clears it.
     fn cancelled_by(&mut self, flag: &Arc<AtomicBool>);
@@ -168,8 +168,8 @@ impl ServedSession for Session {
     fn fail_transaction(&mut self) {
         self.api.fail_block();
     }
-    fn keeps_locks(&self) -> bool {
-        self.api.keeps_locks()
+    fn keeps_own(&self) -> bool {
+        self.api.keeps_own()
     }
     fn inbox(&self) -> Option<Inbox> {
         self.api.inbox().map(Inbox)

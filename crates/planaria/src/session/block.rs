@@ -130,6 +130,19 @@ impl SessionCore {
         !matches!(self.block, Block::None)
     }
 
+    /// Leaves those messages that the client wants to hear (`client_min_messages`); INFO is heard always.
+    pub(crate) fn keep_heard(&self, notices: &mut Vec<crate::notice::Notice>) {
+        if notices.is_empty() {
+            return;
+        }
+        let least = self.settings.get("client_min_messages").unwrap_or("notice");
+        notices.retain(|notice| match notice.severity {
+            "NOTICE" => !matches!(least, "warning" | "error"),
+            "WARNING" => least != "error",
+            _ => true,
+        });
+    }
+
     pub(crate) fn warn(&mut self, message: &str) {
         self.notices.push(crate::notice::Notice {
             severity: "WARNING",

@@ -101,7 +101,7 @@ impl SessionCore {
     }
 
     /// Warns of a LOCAL setting where there is no transaction block to end it.
-    fn is_local_outside(&mut self, local: bool, what: &str) -> bool {
+    pub(crate) fn is_local_outside(&mut self, local: bool, what: &str) -> bool {
         let outside = local && matches!(self.block, Block::None);
         if outside {
             self.notices.push(Notice {

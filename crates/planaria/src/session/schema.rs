@@ -61,6 +61,7 @@ impl SessionCore {
         }
         let spelled_out = self.own_settings(statement, own_text)?;
         let own_text = spelled_out.as_deref().unwrap_or(own_text);
+        self.settle_temporary()?;
         self.prepare_temporary(statement)?;
         let (own_text, cleared) = without_passwords(statement, own_text)?;
         let shifted = |e: Error| {

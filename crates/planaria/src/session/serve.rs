@@ -306,6 +306,7 @@ impl SessionCore {
     pub(crate) fn exchange_state(&mut self, state: &mut KeptState) {
         debug_assert!(matches!(self.block, Block::None), "a transaction belongs to its session");
         debug_assert!(self.own_locks.is_empty(), "advisory locks belong to their session");
+        debug_assert!(!self.temporary.made, "temporary relations belong to their session");
         std::mem::swap(&mut self.statements.named, &mut state.named);
         std::mem::swap(&mut self.settings, &mut state.settings);
         std::mem::swap(&mut self.cursors, &mut state.cursors);

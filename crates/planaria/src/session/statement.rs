@@ -272,6 +272,7 @@ impl SessionCore {
             }
             StatementKind::ExplainRecovery => self.explain_recovery()?,
             StatementKind::Set { name, value, local } => {
+                self.is_local_outside(*local, "SET LOCAL");
                 self.set_setting(name, value.as_deref(), *local)?;
                 self.mirror_user();
                 done("SET")
@@ -362,6 +363,7 @@ impl SessionCore {
             _ => self.change_schema(statement, text)?,
         };
         result.notices.append(&mut std::mem::take(&mut self.notices));
+        self.keep_heard(&mut result.notices);
         Ok(result)
     }
 
@@ -473,11 +475,13 @@ impl SessionCore {
     ) -> Result<StatementResult> {
         let count = self.start_program(prepared, params, None)?;
         let rows = (!prepared.columns.is_empty()).then(|| self.take_rows(&prepared.columns));
+        let mut notices = std::mem::take(&mut self.notices);
+        self.keep_heard(&mut notices);
         Ok(StatementResult {
             tag: tag(&prepared.statement, count),
             rows,
             count,
-            notices: std::mem::take(&mut self.notices),
+            notices,
             position: prepared.statement.position as usize,
         })
     }

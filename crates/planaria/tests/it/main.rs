@@ -17,6 +17,7 @@ macro_rules! on_the_shelf {
 
 mod adaptive;
 mod advisory;
+mod applications;
 mod aries_undo;
 mod bodies;
 mod catalogs;

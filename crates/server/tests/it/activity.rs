@@ -248,3 +248,22 @@ fn who_waits_for_a_row_is_seen_to() {
     waiter.query("COMMIT");
     assert_eq!(me.query("SELECT count(*) FROM pg_locks")[1], "D:0");
 }
+
+#[test]
+fn temporary_tables_stay_with_their_client() {
+    let running = Running::start();
+    let (mut a, _) = enter(&running, "postgres", "a");
+    a.query("CREATE TEMPORARY TABLE mine (x int)");
+    a.query("INSERT INTO mine VALUES (1)");
+    let (mut b, _) = enter(&running, "postgres", "b");
+    let schemas = b.query("SELECT current_schemas(false)::text || current_schemas(true)::text");
+    assert_eq!(schemas[1], "D:{public}{pg_catalog,public}");
+    assert_eq!(b.query("SELECT * FROM mine"), ["E:42P01", "Z:I"]);
+    b.query("CREATE TEMPORARY TABLE mine (x int)");
+    assert_eq!(b.query("SELECT count(*) FROM mine")[1], "D:0");
+    assert_eq!(a.query("SELECT count(*) FROM mine")[1], "D:1");
+    assert_eq!(a.query("SELECT current_schemas(false)::text")[1], "D:{public}");
+    drop(a);
+    let left = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'pg_temp%'";
+    until(&mut b, left, &["T", "D:1", "C:SELECT 1", "Z:I"]);
+}

@@ -162,6 +162,7 @@ impl Change {
         self.require_create(schema)?;
         let parameters = self.parameters(create)?;
         let (returns, returns_domain) = self.returns(create, &parameters)?;
+        self.tell_references(create)?;
         let mut procedure = Procedure {
             id: ProcedureId::from(self.catalog.procedures.len()),
             schema,
@@ -214,6 +215,23 @@ impl Change {
         self.catalog
             .procedures_named((new.schema, new.name.as_str()))
             .find(|p| p.inputs().map(|p| p.ty.base()).eq(inputs.iter().cloned()))
+    }
+
+    /// `table.column%TYPE` is looked at now, and not again: it is said of what type that is.
+    fn tell_references(&mut self, create: &CreateRoutine) -> Result<()> {
+        let parameters = create.parameters.iter().map(|p| &p.ty);
+        let returned = match &create.returns {
+            Some(RoutineReturns::Type { ty, .. }) => Some(ty),
+            _ => None,
+        };
+        for ty in parameters.chain(returned) {
+            if let TypeNameKind::OfColumn(name) = &ty.kind {
+                let of = value_type(&self.catalog, ty)?.ty.base();
+                let message = format!("type reference {}%TYPE converted to {of}", name.parts.join("."));
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+            }
+        }
+        Ok(())
     }
 
     fn parameters(&self, create: &CreateRoutine) -> Result<Vec<Parameter>> {

@@ -7,7 +7,7 @@ use super::bound::{Aggregate, Bound, BoundKind, Rel, RelId, RelKind, WindowCall}
 use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
 use super::resolve::{Choice, choose};
-use super::types::{CastContext, unmodified};
+use super::types::{CastContext, same_base, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
 use planaria_ir::{Func, ReadMode};
@@ -73,6 +73,7 @@ pub(super) struct Collector {
 const MOVE_TO_FROM: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
 /// How a parameter of a routine gets its value.
+#[derive(Clone)]
 pub(super) enum Given {
     /// The argument at that position.
     Argument(usize),
@@ -326,7 +327,7 @@ impl Lowerer<'_> {
     fn set_in_select(&mut self, rel: RelId, position: u32) -> Result<Bound> {
         let refused = |message: String| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position);
         match self.clause() {
-            Clause::Select | Clause::OrderBy => {}
+            Clause::Select | Clause::OrderBy | Clause::GroupBy => {}
             Clause::Aggregate => {
                 let message = "aggregate function calls cannot contain set-returning function calls";
                 return Err(refused(message.to_owned()).with_hint(MOVE_TO_FROM));
@@ -337,7 +338,7 @@ impl Lowerer<'_> {
             clause => {
                 let message = format!("set-returning functions are not allowed in {}", clause.name());
                 let error = refused(message);
-                let ours = matches!(clause, Clause::GroupBy | Clause::Window);
+                let ours = matches!(clause, Clause::Window);
                 return Err(if ours { error.with_hint(MOVE_TO_FROM) } else { error });
             }
         }
@@ -601,6 +602,18 @@ impl Lowerer<'_> {
             }
             return Ok(None);
         }
+        // Of those that take the same types, one without VARIADIC is meant.
+        let cost = |given: &[Given]| given.iter().filter(|g| matches!(g, Given::Variadic(_))).count();
+        let all = std::mem::take(&mut found);
+        for (i, (id, given, types)) in all.iter().enumerate() {
+            let beaten = all.iter().enumerate().any(|(j, (_, other, t))| {
+                let same = t.len() == types.len() && t.iter().zip(types).all(|(a, b)| same_base(a, b));
+                i != j && same && cost(other) < cost(given)
+            });
+            if !beaten {
+                found.push((*id, given.clone(), types.clone()));
+            }
+        }
         let candidates: Vec<Vec<Type>> = found.iter().map(|(_, _, t)| t.clone()).collect();
         match choose(&candidates, &types) {
             Choice::One(i) => {
@@ -608,10 +621,7 @@ impl Lowerer<'_> {
                 Ok(Some((id, given)))
             }
             Choice::None => Ok(None),
-            Choice::Ambiguous => {
-                // Fewer defaults win, as does a candidate without VARIADIC.
-                Err(ambiguous(name.local, &types, position))
-            }
+            Choice::Ambiguous => Err(ambiguous(name.local, &types, position)),
         }
     }
 

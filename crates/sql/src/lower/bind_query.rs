@@ -485,6 +485,8 @@ impl Lowerer<'_> {
         let grouping_sets = self.bind_grouping_sets(level, &select.grouping_sets, &items, &mut keys)?;
         let collector = self.collectors.last_mut().expect("pushed by bind_select");
         collector.keys = keys.len();
+        // Those that are grouped by are joined before; the same calls in the list are the keys.
+        let key_sets = collector.sets.len();
         collector.grouped_by = (keys.clone(), grouping_sets.clone());
         let (group_rel, window_rel) = (collector.group_rel, collector.window_rel);
         let mut outputs = Vec::with_capacity(items.len());
@@ -559,15 +561,16 @@ impl Lowerer<'_> {
             let message = "aggregate functions are not allowed in a recursive query's recursive term";
             return Err(Error::new(SqlState::INVALID_RECURSION, message));
         }
-        let sets = std::mem::take(&mut collector.sets);
+        let mut sets = std::mem::take(&mut collector.sets);
         let grouped = !select.group_by.is_empty() || !grouping_sets.is_empty();
         let grouping = if grouped || !aggregates.is_empty() || having.is_some() {
-            if !sets.is_empty() {
+            if sets.len() > key_sets {
                 return Err(Error::unsupported(
                     "a set-returning function beside aggregates is not supported",
                     "call it in FROM",
                 ));
             }
+            self.join_sets(&mut from, std::mem::take(&mut sets));
             let mut grouping = Grouping {
                 rel: group_rel,
                 keys,
@@ -590,14 +593,7 @@ impl Lowerer<'_> {
         } else {
             None
         };
-        match sets[..] {
-            [] => {}
-            [one] => from.push(Item::Rel(one)),
-            _ => {
-                let zip = self.new_rel("functions", Vec::new(), RelKind::Zip(sets));
-                from.push(Item::Rel(zip));
-            }
-        }
+        self.join_sets(&mut from, sets);
         let windows = if windows.is_empty() {
             None
         } else {
@@ -619,6 +615,18 @@ impl Lowerer<'_> {
             offset: None,
             locks: Vec::new(),
         })
+    }
+
+    /// Joins set-returning functions of the select list: side by side, where there are several.
+    fn join_sets(&mut self, from: &mut Vec<Item>, sets: Vec<RelId>) {
+        match sets[..] {
+            [] => {}
+            [one] => from.push(Item::Rel(one)),
+            _ => {
+                let zip = self.new_rel("functions", Vec::new(), RelKind::Zip(sets));
+                from.push(Item::Rel(zip));
+            }
+        }
     }
 
     /// Gives a pseudo relation its columns.

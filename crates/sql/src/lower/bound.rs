@@ -408,6 +408,24 @@ impl Bound {
             _ => self,
         }
     }
+    /// Whether two expressions are the same but for conversions that change nothing, wherever they stand:
+    /// `lower(email)` of a `varchar` is `lower((email)::text)`.
+    pub fn means(&self, other: &Bound) -> bool {
+        let (a, b) = (self.stripped(), other.stripped());
+        match (&a.kind, &b.kind) {
+            (BoundKind::Apply(f, x), BoundKind::Apply(g, y)) => {
+                f == g && x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.means(y))
+            }
+            (BoundKind::Coalesce(x), BoundKind::Coalesce(y)) => {
+                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.means(y))
+            }
+            (BoundKind::Cast(x, how), BoundKind::Cast(y, other)) => {
+                how == other && a.ty == b.ty && x.means(y)
+            }
+            (BoundKind::Const(x), BoundKind::Const(y)) => x == y && a.ty.base() == b.ty.base(),
+            (x, y) => x == y,
+        }
+    }
     /// The column this is, if it is one.
     pub fn as_column(&self) -> Option<(RelId, usize)> {
         match self.stripped().kind {

@@ -107,7 +107,8 @@ impl Lowerer<'_> {
                 None => self.column_of(rel, column.index()),
             });
         }
-        if !keys.iter().all(|k| wanted.contains(k)) || !wanted.iter().all(|w| keys.contains(w)) {
+        let among = |all: &[Bound], one: &Bound| all.iter().any(|other| other.means(one));
+        if !keys.iter().all(|k| among(&wanted, k)) || !wanted.iter().all(|w| among(&keys, w)) {
             return Ok(false);
         }
         let Some(text) = index.definition.as_ref().and_then(|d| d.predicate.as_ref()) else {
@@ -116,6 +117,6 @@ impl Lowerer<'_> {
         let Some(predicate) = predicate else { return Ok(false) };
         let said = self.outside("ON CONFLICT", |l| l.bind(&names, predicate))?.into_conjuncts();
         let demanded = self.bound_over(rel, table, text)?.into_conjuncts();
-        Ok(demanded.iter().all(|d| said.contains(d)))
+        Ok(demanded.iter().all(|d| among(&said, d)))
     }
 }

@@ -102,6 +102,8 @@ static TABLE: &[Line] = &[
     line("similar_to_escape", &[Text, Text], Text, F(Func::Similar)),
     line("overlay", &[Text, Text, Int4, Int4], Text, F(Func::Overlay)),
     line("starts_with", &[Text, Text], Bool, F(Func::StartsWith)),
+    line("hashtext", &[Text], Int4, F(Func::HashText4)),
+    line("hashtextextended", &[Text, Int8], Int8, F(Func::HashText)),
     line("quote_ident", &[Text], Text, F(Func::QuoteIdent)),
     line("encode", &[Bytea, Text], Text, F(Func::Encode)),
     line("decode", &[Text, Text], Bytea, F(Func::Decode)),

@@ -483,7 +483,13 @@ impl<'c> Lowerer<'c> {
 
     /// Columns of a query's answer, without emitting anything.
     pub fn describe(&mut self, scope: &Scope, query: &ast::Query) -> Result<Vec<Output>> {
-        self.unguarded(|l| l.statement(|l| l.bind_level(Names::of(scope), query, false).map(|q| q.columns)))
+        self.unguarded(|l| {
+            l.statement(|l| {
+                l.behind_described(scope, query, |l, query| {
+                    l.bind_level(Names::of(scope), query, false).map(|q| q.columns)
+                })
+            })
+        })
     }
 
     /// Emits a query; `sink` consumes its rows. A sink that changes variables which the query reads

@@ -185,8 +185,7 @@ impl<'a> Names<'a> {
         let mut found = all.filter(|c| !c.merged && c.name == name);
         if let Some(column) = found.next() {
             if found.next().is_some() {
-                let message = format!("column reference \"{name}\" is ambiguous");
-                return Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).at(position));
+                return Err(ambiguous(name, position));
             }
             return Ok(Some((column.expr.clone(), self.depth())));
         }
@@ -229,10 +228,12 @@ impl Source {
     }
 }
 
+fn ambiguous(name: &str, position: u32) -> Error {
+    Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous")).at(position)
+}
+
 fn clash(name: &str, position: u32) -> Error {
-    Error::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
-        .with_detail("It could refer to either a PL/pgSQL variable or a table column.")
-        .at(position)
+    ambiguous(name, position).with_detail("It could refer to either a PL/pgSQL variable or a table column.")
 }
 
 impl Lowerer<'_> {
@@ -249,6 +250,9 @@ impl Lowerer<'_> {
             [column] => names.unqualified(column, position)?,
             [table, column] => match names.source(table) {
                 Some((source, depth)) => match source.column(column) {
+                    Some(_) if source.columns.iter().filter(|c| c.name == *column).count() > 1 => {
+                        return Err(ambiguous(column, position));
+                    }
                     Some(c) => Some((c.expr.clone(), depth)),
                     None if names.scope.lookup(parts).is_none() => {
                         let error = no_qualified_column(table, column, position);

@@ -7,7 +7,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::types::SystemType;
-use planaria_base::{Datum, Error, Result, SqlState, Type, oid};
+use planaria_base::{Datum, Error, Result, SchemaId, SqlState, Type, oid};
 use planaria_catalog::reg;
 use planaria_ir::{ADVISORY_PAIR, ADVISORY_SHARED, ADVISORY_TRANSACTION, Func, OpKind, Question};
 
@@ -290,15 +290,22 @@ impl Lowerer<'_> {
             }
             ("current_schema", []) => return Ok(Some(self.current_schema(position))),
             ("current_schemas", [implicit]) => {
-                let path = self.catalog.path().schemas().iter().map(|s| self.catalog.schema_name(*s));
-                let path: Vec<&str> = path.collect();
+                // The schema of temporary relations is on the path without being named in it.
+                let path = self.catalog.path();
+                let shown = |ids: Vec<&SchemaId>| -> Vec<&str> {
+                    ids.into_iter().map(|id| self.catalog.schema_name(*id)).collect()
+                };
+                let temporary = shown(path.temporary().iter().collect());
+                let named = |id: &&SchemaId| path.temporary() != Some(**id);
+                let path = shown(path.schemas().iter().filter(named).collect());
                 let names = |list: &[&str]| {
                     let list = list.iter().map(|n| Datum::Text((*n).to_owned())).collect();
                     let ty = Type::Array(Box::new(Type::NAME));
                     Bound::constant(Datum::Array(list), ty, position)
                 };
                 let implicit = self.coerce(implicit.clone(), &Type::Bool, CastContext::Implicit)?;
-                let (all, searched) = (names(&[&["pg_catalog"], &path[..]].concat()), names(&path));
+                let (all, searched) =
+                    (names(&[&temporary[..], &["pg_catalog"], &path[..]].concat()), names(&path));
                 let ty = all.ty.clone();
                 let whens = vec![(implicit, all)];
                 return Ok(Some(Bound::new(BoundKind::Case(whens, Box::new(searched)), ty, position)));

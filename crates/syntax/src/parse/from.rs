@@ -86,7 +86,18 @@ impl Parser<'_> {
             return self.fail();
         }
         let word = self.word();
-        if word.as_str().starts_with("current_") || matches!(word.as_str(), "user" | "session_user") {
+        if matches!(
+            word.as_str(),
+            "current_catalog"
+                | "current_date"
+                | "current_role"
+                | "current_schema"
+                | "current_time"
+                | "current_timestamp"
+                | "current_user"
+                | "session_user"
+                | "user"
+        ) {
             return self.unsupported(&format!("{} in FROM", word.as_str().to_uppercase()), position);
         }
         let name = self.relation_name()?;

@@ -12,6 +12,8 @@ use planaria_syntax::ast::{Expr, ExprKind, Into, Name, UnaryOp};
 pub(super) enum Target {
     /// A register of a type.
     Value(Typed),
+    /// A field of a row variable that is a target as a whole.
+    Field(Typed),
     /// An element of an array: array, index.
     Element { array: Typed, index: Reg, ty: Type },
 }
@@ -23,7 +25,7 @@ impl Body<'_, '_> {
             return self.assign_row(target, &variable, value);
         }
         match self.target(target)? {
-            Target::Value(t) => {
+            Target::Value(t) | Target::Field(t) => {
                 self.l.expr_into(&self.scope, value, t.reg, CastContext::Variable)?;
                 self.check_not_null(t.reg)
             }
@@ -70,7 +72,6 @@ impl Body<'_, '_> {
             ExprKind::Null => {
                 for reg in registers(variable) {
                     self.null(reg);
-                    self.l.check_assigned(reg)?;
                 }
                 return Ok(());
             }
@@ -118,7 +119,7 @@ impl Body<'_, '_> {
         for (_, field) in &fields {
             self.check_constant(field.reg, name)?;
         }
-        Ok(fields.into_iter().map(|(_, t)| Target::Value(t)).collect())
+        Ok(fields.into_iter().map(|(_, t)| Target::Field(t)).collect())
     }
 
     /// A single target: scalar, field or element.
@@ -228,7 +229,7 @@ impl Body<'_, '_> {
 
     pub(super) fn after_store(&mut self, targets: &[Target]) -> Result<()> {
         for target in targets {
-            if let Target::Value(t) = target {
+            if let Target::Value(t) | Target::Field(t) = target {
                 self.check_not_null(t.reg)?;
             }
         }
@@ -239,14 +240,20 @@ impl Body<'_, '_> {
     pub(super) fn store_nulls(&mut self, targets: &[Target]) -> Result<()> {
         for target in targets {
             match target {
-                Target::Value(t) => self.null(t.reg),
+                Target::Value(t) | Target::Field(t) => self.null(t.reg),
                 Target::Element { array, index, ty } => {
                     let value = self.l.constant(Datum::Null, ty.clone());
                     self.l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
                 }
             }
         }
-        self.after_store(targets)
+        // Of a row that is none, no field is looked at.
+        for target in targets {
+            if let Target::Value(t) = target {
+                self.check_not_null(t.reg)?;
+            }
+        }
+        Ok(())
     }
 
     /// `INTO` of a statement: targets and whether it is STRICT.
@@ -258,7 +265,7 @@ impl Body<'_, '_> {
 /// Stores one value.
 pub(super) fn store(l: &mut Lowerer<'_>, target: &Target, value: &Typed) -> Result<()> {
     match target {
-        Target::Value(t) => {
+        Target::Value(t) | Target::Field(t) => {
             let src = l.cast(value.clone(), &t.ty, CastContext::Variable)?;
             if src != t.reg {
                 l.emit(OpKind::Copy { dst: t.reg, src });
@@ -277,7 +284,7 @@ pub(super) fn store_row(l: &mut Lowerer<'_>, targets: &[Target], values: &[Typed
     let written: Vec<Reg> = targets
         .iter()
         .map(|t| match t {
-            Target::Value(t) => t.reg,
+            Target::Value(t) | Target::Field(t) => t.reg,
             Target::Element { array, .. } => array.reg,
         })
         .collect();
@@ -294,7 +301,9 @@ pub(super) fn store_row(l: &mut Lowerer<'_>, targets: &[Target], values: &[Typed
         match taken.get(i) {
             Some(value) => store(l, target, value)?,
             None => match target {
-                Target::Value(t) => l.emit(OpKind::Const { dst: t.reg, value: Datum::Null }),
+                Target::Value(t) | Target::Field(t) => {
+                    l.emit(OpKind::Const { dst: t.reg, value: Datum::Null })
+                }
                 Target::Element { array, index, ty } => {
                     let value = l.constant(Datum::Null, ty.clone());
                     l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });

@@ -596,7 +596,7 @@ impl Body<'_, '_> {
             .iter()
             .map(|t| {
                 let ty = match t {
-                    Target::Value(t) => t.ty.clone(),
+                    Target::Value(t) | Target::Field(t) => t.ty.clone(),
                     Target::Element { ty, .. } => ty.clone(),
                 };
                 let kind = RegKind::Value(ty.clone());

@@ -213,6 +213,8 @@ impl Body<'_, '_> {
             Ok(())
         })?;
         self.unless(got, |s| s.store_nulls(&targets))?;
+        // The sink cannot look at what it has stored: a failure there would be one of the query.
+        self.when(got, |s| s.after_store(&targets))?;
         self.found_one(got)?;
         Ok(())
     }
@@ -321,7 +323,7 @@ impl Body<'_, '_> {
         let columns: Vec<Type> = targets
             .iter()
             .map(|t| match t {
-                Target::Value(t) => t.ty.clone(),
+                Target::Value(t) | Target::Field(t) => t.ty.clone(),
                 Target::Element { ty, .. } => ty.clone(),
             })
             .collect();

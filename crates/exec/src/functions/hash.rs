@@ -1,0 +1,42 @@
+//! PostgreSQL's hash of bytes (`hash_bytes_extended`): Bob Jenkins' lookup3, little-endian. Programs keep what it gives, in tables
+//! and as keys of advisory locks, so it must be the same here.
+
+fn mix(s: &mut [u32; 3]) {
+    // Who is changed, by whom, turned by how much, and who is added then.
+    for (x, y, z, by) in
+        [(0, 2, 1, 4), (1, 0, 2, 6), (2, 1, 0, 8), (0, 2, 1, 16), (1, 0, 2, 19), (2, 1, 0, 4)]
+    {
+        s[x] = s[x].wrapping_sub(s[y]) ^ s[y].rotate_left(by);
+        s[y] = s[y].wrapping_add(s[z]);
+    }
+}
+
+fn finish(s: &mut [u32; 3]) {
+    for (x, y, by) in [(2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)] {
+        s[x] = (s[x] ^ s[y]).wrapping_sub(s[y].rotate_left(by));
+    }
+}
+
+/// The hash of bytes with a seed; the lower half of that with seed 0 is `hash_bytes`.
+pub fn extended(bytes: &[u8], seed: u64) -> u64 {
+    let mut s = [0x9e37_79b9_u32.wrapping_add(bytes.len() as u32).wrapping_add(3_923_095); 3];
+    if seed != 0 {
+        s[0] = s[0].wrapping_add((seed >> 32) as u32);
+        s[1] = s[1].wrapping_add(seed as u32);
+        mix(&mut s);
+    }
+    let mut parts = bytes.chunks_exact(12);
+    for part in &mut parts {
+        for (word, four) in s.iter_mut().zip(part.chunks_exact(4)) {
+            *word = word.wrapping_add(u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+        }
+        mix(&mut s);
+    }
+    for (i, byte) in parts.remainder().iter().enumerate() {
+        // The lowest byte of the third word was kept for the length.
+        let place = i % 4 + usize::from(i >= 8);
+        s[i / 4] = s[i / 4].wrapping_add(u32::from(*byte) << (8 * place));
+    }
+    finish(&mut s);
+    u64::from(s[1]) << 32 | u64::from(s[2])
+}
