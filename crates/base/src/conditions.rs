@@ -64,7 +64,6 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("2203F", "sql_json_scalar_required"),
     ("22P01", "floating_point_exception"),
     ("22P06", "nonstandard_use_of_escape_character"),
-    ("23P01", "exclusion_violation"),
     ("24000", "invalid_cursor_state"),
     ("25002", "branch_transaction_already_active"),
     ("25003", "inappropriate_access_mode_for_branch_transaction"),

@@ -214,7 +214,13 @@ impl Catalog {
                 Object::Schema(id) => &self.schema_by_id(*id)?.comment,
                 _ => return None,
             },
-            (PG_TYPE, 0) => &self.type_of_oid(oid)?.comment,
+            (PG_TYPE, 0) => match self.oids.object(oid)? {
+                Object::RowType(of) => {
+                    let (schema, name) = crate::of_key(of);
+                    &self.composite((schema, name))?.comment
+                }
+                _ => &self.type_of_oid(oid)?.comment,
+            },
             (PG_PROC | PG_CLASS | PG_CONSTRAINT | PG_TRIGGER | PG_POLICY, _) => {
                 match (self.oids.object(oid)?, class, column) {
                     (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,

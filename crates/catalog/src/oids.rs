@@ -373,7 +373,7 @@ impl Catalog {
     /// The OID of a table, view, index or sequence by name.
     pub fn relation_oid<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<Oid> {
         let wanted = self.located(wanted.into());
-        if let Some(table) = self.table(wanted) {
+        if let Some(table) = self.of_rows(wanted) {
             return Some(self.table_oid(table.id));
         }
         if let Some(view) = self.view(wanted) {

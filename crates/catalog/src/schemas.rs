@@ -366,7 +366,7 @@ impl Catalog {
         let mut path = self.path().schemas().iter().copied();
         let has = |s: &SchemaId| {
             let wanted = (*s, name);
-            self.user_type(wanted).is_some() || self.table(wanted).is_some() || self.view(wanted).is_some()
+            self.user_type(wanted).is_some() || self.of_rows(wanted).is_some() || self.view(wanted).is_some()
         };
         let found = path.find(has).filter(|_| planaria_base::types::SystemType::by_name(name).is_none());
         self.shown(schema, name, found)

@@ -3,6 +3,7 @@
 
 use super::*;
 use planaria_base::SqlState;
+use planaria_base::range::{Range, RangeBound, RangeType, RangeValue};
 use planaria_ir::func::Sig;
 use proptest::prelude::*;
 

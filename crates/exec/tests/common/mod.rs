@@ -300,7 +300,7 @@ impl<P: Hosted> Db<P> {
                 self.abort();
                 Err(e)
             }
-            Err(Interrupt::Conflict(c)) => panic!("conflict {c:?} with a single worker"),
+            Err(other) => panic!("{other:?} with a single worker"),
         }
     }
 

@@ -73,6 +73,7 @@ fn result_type(func: Func, args: &[Typed]) -> Type {
         Sig::F => Type::Float8,
         Sig::T => Type::Text,
         Sig::Y => Type::Bytea,
+        Sig::R => first(&[Sig::R]).unwrap_or(Type::Unknown),
         Sig::D => Type::Date,
         Sig::S if func == Func::ToTimestampFloat => Type::TimestampTz,
         Sig::S => first(&[Sig::S]).unwrap_or(Type::Timestamp),

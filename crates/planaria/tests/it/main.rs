@@ -24,6 +24,7 @@ mod catalogs;
 mod checkpoint;
 mod claims;
 mod comments;
+mod composite_types;
 mod conflicts;
 mod copy;
 mod cut_shapes;

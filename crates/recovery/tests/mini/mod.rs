@@ -365,10 +365,7 @@ impl Host for Forward<'_> {
 }
 
 fn failed(interrupt: Interrupt) -> Error {
-    match interrupt {
-        Interrupt::Error(error) => error,
-        Interrupt::Conflict(conflict) => conflict.into(),
-    }
+    interrupt.into()
 }
 
 impl Mini {

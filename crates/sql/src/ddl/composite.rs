@@ -14,10 +14,10 @@ impl Change {
     ) -> Result<&'static str> {
         let new = names::new(&self.catalog, name)?;
         self.require_create(new.0)?;
+        self.check_type_name(new)?;
         if self.catalog.relation_exists(new) {
             return Err(names::relation_exists(new.1));
         }
-        self.check_type_name(new)?;
         let id = self.new_table(new.0, new.1);
         self.table_mut(id).composite = true;
         for def in attributes {

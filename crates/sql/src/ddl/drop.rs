@@ -141,6 +141,8 @@ impl Change {
             let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position);
             let hint = if catalog.table(local).is_some_and(|t| t.materialized.is_some()) {
                 "Use DROP MATERIALIZED VIEW to remove a materialized view."
+            } else if catalog.composite(local).is_some() {
+                "Use DROP TYPE to remove a type."
             } else if catalog.table(local).is_some() {
                 "Use DROP TABLE to remove a table."
             } else if catalog.view(local).is_some() {

@@ -90,6 +90,10 @@ impl Change {
     }
 
     pub(super) fn alter_enum(&mut self, name: &Name, action: &AlterEnum) -> Result<&'static str> {
+        if self.owned_composite(name)?.is_some() {
+            let message = format!("{} is not an enum", name.parts.last().map_or("", String::as_str));
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         let ty = self.user_type(name)?;
         let (id, TypeKind::Enum(of)) = (ty.id, &ty.kind) else {
             let message = format!("{} is not an enum", quote_ident(&ty.name));

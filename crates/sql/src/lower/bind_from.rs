@@ -146,6 +146,12 @@ impl Lowerer<'_> {
             _ => e,
         };
         let wanted = catalog.located(self.meant(name).map_err(no_schema)?);
+        if catalog.composite(wanted).is_some() {
+            let message = format!("cannot open relation \"{}\"", wanted.local);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                .with_detail("This operation is not supported for composite types.")
+                .at(name.position));
+        }
         if let Some(table) = catalog.table(wanted) {
             self.require_read(Object::Table(table.id));
             self.note_relation(position, &name.parts, (table.schema, &table.name), alias.is_some());

@@ -83,7 +83,7 @@ fn columns_of(catalog: &Catalog, function: &str, base: &Expr) -> Result<Vec<(Str
     let ExprKind::Cast(inner, TypeName { kind: TypeNameKind::Named(path), .. }) = &base.kind else {
         return Err(unsupported());
     };
-    let table = named(catalog, path).ok().and_then(|wanted| catalog.table(catalog.located(wanted)));
+    let table = named(catalog, path).ok().and_then(|wanted| catalog.of_rows(catalog.located(wanted)));
     let Some(table) = table.filter(|_| inner.kind == ExprKind::Null) else { return Err(unsupported()) };
     let of = |column: &str| {
         let mut parts = path.parts.clone();

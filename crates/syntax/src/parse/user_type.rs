@@ -193,6 +193,9 @@ impl Parser<'_> {
         if self.at_word("owner") {
             return Ok(StatementKind::AlterOwner { object: OwnedObject::Type(ty), owner: self.owner_to()? });
         }
+        if self.at_words(&["set", "schema"]) {
+            return self.set_schema(OwnedObject::Type(ty));
+        }
         if self.at_end() {
             return self.fail();
         }
