@@ -125,7 +125,7 @@ select name, next from queue.schedule order by name;
 select name, state, count(*), min(start_after) as first, max(start_after) as last, count(*) filter (where singleton_key like '%-20240501%') as today from queue.jobs group by grouping sets ((name, state), ()) order by name nulls last, state;
 -- Expiry: what has been active for too long is tried again.
 select seq from queue.fetch('ping', '2024-05-02 12:00+00', 100);
-update queue.jobs set state = (case when retry_count < retry_limit then 'retry' else 'expired' end)::queue.job_state, completed_on = case when retry_count < retry_limit then null else now() end where state = 'active' and started_on + expire_in < '2024-05-02 12:15:01+00' returning seq, state;
+with late as (update queue.jobs set state = (case when retry_count < retry_limit then 'retry' else 'expired' end)::queue.job_state, completed_on = case when retry_count < retry_limit then null else now() end where state = 'active' and started_on + expire_in < '2024-05-02 12:15:01+00' returning seq, state) select * from late order by seq;
 update queue.jobs set state = case when retry_count < retry_limit then 'retry' else 'expired' end where state = 'active';
 with moved as (update queue.jobs set state = 'cancelled' where name = 'report' and state in ('created', 'retry') returning seq, data) select count(*), jsonb_agg(data order by seq) from moved;
 select state, count(*) as n, coalesce(sum(count(*)) over (order by state), 0) as running from queue.jobs group by state order by state;

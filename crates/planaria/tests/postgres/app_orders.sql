@@ -106,7 +106,7 @@ EXCEPTION
   WHEN SQLSTATE 'OR003' THEN
     GET STACKED DIAGNOSTICS message := MESSAGE_TEXT, detail := PG_EXCEPTION_DETAIL, hint := PG_EXCEPTION_HINT, ctx := PG_EXCEPTION_CONTEXT;
     ok := false; code := SQLSTATE;
-    RAISE NOTICE 'context: %', ctx;
+    RAISE NOTICE 'context: %', split_part(ctx, E'\n', 1);
   WHEN not_null_violation THEN
     GET STACKED DIAGNOSTICS cname = CONSTRAINT_NAME, tname = TABLE_NAME;
     ok := false; code := SQLSTATE; message := SQLERRM; detail := tname || '.' || cname;

@@ -73,8 +73,7 @@ BEGIN
   FOR item IN SELECT * FROM jsonb_array_elements(items) LOOP
     i := i + 1;
     SELECT * INTO STRICT p FROM "Product" WHERE sku = item->>'sku' AND "tenantId" = current_tenant();
-    INSERT INTO "OrderItem" ("orderId", line, "productId", quantity, "unitCents", discount)
-    VALUES (oid, i, p."productId", coalesce((item->>'qty')::int, 1), p."priceCents", CASE WHEN (item->>'qty')::int >= 10 THEN 0.125 ELSE 0 END);
+    INSERT INTO "OrderItem" ("orderId", line, "productId", quantity, "unitCents", discount) VALUES (oid, i, p."productId", coalesce((item->>'qty')::int, 1), p."priceCents", CASE WHEN (item->>'qty')::int >= 10 THEN 0.125 ELSE 0 END);
   END LOOP;
   RETURN QUERY SELECT n, s.c / 100, round(s.c * (t.settings->>'taxRate')::numeric / 100, 2), round(s.c * (1 + (t.settings->>'taxRate')::numeric) / 100, 2) FROM (SELECT sum("totalCents") AS c FROM "OrderItem" WHERE "orderId" = oid) s;
 EXCEPTION WHEN no_data_found THEN
