@@ -91,7 +91,9 @@ impl Machine {
             return Err(refused(&format!("cannot {what} while a subtransaction is active")));
         }
         if !self.cursors.is_empty() {
-            return Err(Error::internal("the transaction ends in a loop over rows that are still being read"));
+            return Err(Error::internal(
+                "the transaction ends in a loop over rows that are still being read",
+            ));
         }
         host.holds(2 * self.held_bytes())?;
         let mut suspended = Suspended {
@@ -153,7 +155,8 @@ impl Machine {
         sink: Sink<'_>,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        let Some(Level { pc, base, .. }) = levels.next().copied().filter(|l| l.code == code.fingerprint()) else {
+        let Some(Level { pc, base, .. }) = levels.next().copied().filter(|l| l.code == code.fingerprint())
+        else {
             return Err(changed(code).into());
         };
         let called = match (code.insts.get(pc.wrapping_sub(1)), frames.pop()) {

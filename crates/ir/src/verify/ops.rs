@@ -117,10 +117,9 @@ impl Walk<'_> {
             | OpKind::SetValue { .. }
             | OpKind::ArraySet { .. } => self.value_op(&op.kind),
             OpKind::If { cond, .. } => self.is(*cond, &Type::Bool),
-            OpKind::Loop { .. }
-            | OpKind::Block { .. }
-            | OpKind::Return
-            | OpKind::EndTransaction { .. } => Ok(()),
+            OpKind::Loop { .. } | OpKind::Block { .. } | OpKind::Return | OpKind::EndTransaction { .. } => {
+                Ok(())
+            }
             OpKind::Exit { label } => {
                 ensure!(self.labels.iter().any(|(l, _)| l == label), "{label} is not around it");
                 Ok(())

@@ -2,6 +2,7 @@
 //! cursors, advisory locks ([`keys`]), what is deferred ([`deferred`]); and what ends it before its time ([`cancel`], [`refusal`],
 //! [`under_locks`]).
 
+pub(crate) mod at;
 pub(crate) mod cancel;
 pub(crate) mod cursor;
 pub(crate) mod deferred;

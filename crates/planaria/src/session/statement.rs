@@ -161,8 +161,7 @@ impl SessionCore {
             }
             let mut stale = false;
             let outcome = self.transact_all(&mut |s, schema| {
-                stale = !s.several.goes_on()
-                    && resolved.stamp != stamp(schema.version(), s.user.current());
+                stale = !s.several.goes_on() && resolved.stamp != stamp(schema.version(), s.user.current());
                 if stale {
                     return Err(Error::internal("the call was resolved under an older schema").into());
                 }

@@ -84,4 +84,3 @@ impl<H: Header> Worker<H> {
         self.protocol.abort(&mut self.txn, tables);
     }
 }
-

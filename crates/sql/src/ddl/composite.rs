@@ -7,11 +7,7 @@ use planaria_catalog::Object;
 use planaria_syntax::ast::{AlterTable, ColumnDef, Name};
 
 impl Change {
-    pub(super) fn create_composite(
-        &mut self,
-        name: &Name,
-        attributes: &[ColumnDef],
-    ) -> Result<&'static str> {
+    pub(super) fn create_composite(&mut self, name: &Name, attributes: &[ColumnDef]) -> Result<&'static str> {
         let new = names::new(&self.catalog, name)?;
         self.require_create(new.0)?;
         self.check_type_name(new)?;

@@ -17,9 +17,9 @@
 //! |---|---|
 //! | `table`, `constraint` | CREATE TABLE |
 //! | `table_as` | CREATE TABLE AS |
-//! | `alter`, `rename` | ALTER TABLE, RENAME |
+//! | `alter`, `identity`, `rename` | ALTER TABLE, RENAME |
 //! | `index`, `view`, `sequence`, `routine` | CREATE of those |
-//! | `user_type` | CREATE, ALTER, DROP of types and domains |
+//! | `user_type`, `composite` | CREATE, ALTER, DROP of types and domains |
 //! | `drop`, `depend` | DROP and what depends on what |
 //! | `trigger` | CREATE, ALTER, DROP TRIGGER |
 //! | `policy` | CREATE, ALTER, DROP POLICY |
@@ -42,6 +42,7 @@ mod depend;
 mod drop;
 mod exclusion;
 mod grant;
+mod identity;
 mod index;
 mod like;
 pub mod lock;

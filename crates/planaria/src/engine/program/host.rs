@@ -5,6 +5,7 @@
 
 use crate::engine::channels::{Channels, Ears, Said, Saying};
 use crate::engine::memory::{Meter, Share};
+use crate::engine::program::at::At;
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::deferred::Deferred;
@@ -13,7 +14,6 @@ use crate::engine::program::handed::Handed;
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::read_only;
 use crate::engine::program::under_locks::UnderLocks;
-use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
 use crate::row::{Column, Row};
@@ -265,31 +265,6 @@ fn same(a: &Datum, b: &Datum) -> bool {
         (Datum::Numeric(a), Datum::Numeric(b)) => (a.mantissa(), a.scale()) == (b.mantissa(), b.scale()),
         (Datum::Array(a), Datum::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         _ => a == b,
-    }
-}
-
-/// Where names are looked for: along the path of the session, or along one that a routine has.
-pub(crate) enum At<'a> {
-    Session(&'a SchemaVersion),
-    Routine(Arc<SchemaVersion>),
-}
-
-impl<'a> At<'a> {
-    fn again(&self) -> At<'a> {
-        match self {
-            At::Session(schema) => At::Session(schema),
-            At::Routine(schema) => At::Routine(schema.clone()),
-        }
-    }
-}
-
-impl std::ops::Deref for At<'_> {
-    type Target = SchemaVersion;
-    fn deref(&self) -> &SchemaVersion {
-        match self {
-            At::Session(schema) => schema,
-            At::Routine(schema) => schema,
-        }
     }
 }
 
