@@ -82,6 +82,9 @@ SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute W
 SELECT 'money_of'::regtype, pg_typeof(money(1, 'EUR'));
 SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1;
 SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1;
+SELECT * FROM money_of;
+INSERT INTO money_of VALUES (1, 'EUR');
+DELETE FROM money_of;
 DROP TABLE money_of;
 ALTER TABLE orders ADD COLUMN m int;
 

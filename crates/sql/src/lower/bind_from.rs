@@ -34,6 +34,19 @@ pub(super) fn missing_relation(name: &Name) -> Error {
     Error::new(SqlState::UNDEFINED_TABLE, message).at(name.position)
 }
 
+/// 42809 for a composite type where a relation is to be opened.
+pub(super) fn refuse_composite(
+    catalog: &planaria_catalog::Catalog,
+    wanted: planaria_catalog::Wanted<'_>,
+    name: &Name,
+) -> Result<()> {
+    if catalog.composite(wanted).is_none() {
+        return Ok(());
+    }
+    let message = format!("\"{}\" is a composite type", wanted.local);
+    Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position))
+}
+
 fn is_unnest(catalog: &planaria_catalog::Catalog, name: &Name) -> Result<bool> {
     named(catalog, name).map(|wanted| wanted.local == "unnest" && !is_own(wanted))
 }
@@ -146,12 +159,7 @@ impl Lowerer<'_> {
             _ => e,
         };
         let wanted = catalog.located(self.meant(name).map_err(no_schema)?);
-        if catalog.composite(wanted).is_some() {
-            let message = format!("cannot open relation \"{}\"", wanted.local);
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-                .with_detail("This operation is not supported for composite types.")
-                .at(name.position));
-        }
+        refuse_composite(catalog, wanted, name)?;
         if let Some(table) = catalog.table(wanted) {
             self.require_read(Object::Table(table.id));
             self.note_relation(position, &name.parts, (table.schema, &table.name), alias.is_some());

@@ -1,7 +1,7 @@
 //! What INSERT, UPDATE, DELETE and MERGE share: their table, values for its columns, RETURNING.
 
 use super::bind_call::{Clause, Collector};
-use super::bind_from::missing_relation;
+use super::bind_from::{missing_relation, refuse_composite};
 use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::closest::relation_hinted;
 use super::names::{Names, Source};
@@ -49,6 +49,7 @@ impl<'c> Lowerer<'c> {
             _ => e,
         };
         let table = self.catalog.located(self.meant(name).map_err(no_schema)?);
+        refuse_composite(self.catalog, table, name)?;
         if let Some(table) = self.catalog.table(table) {
             if table.materialized.is_some() {
                 let message = format!("cannot change materialized view \"{}\"", table.name);
