@@ -218,6 +218,8 @@ pub struct Fields {
     pub table: Option<String>,
     /// Column the error is about.
     pub column: Option<String>,
+    /// Whether a program raised it, with whatever SQLSTATE its author chose.
+    pub raised: bool,
 }
 
 /// A result with an [`Error`].
@@ -238,6 +240,7 @@ impl Error {
             constraint: None,
             table: None,
             column: None,
+            raised: false,
         }))
     }
     /// `0A000`: what Planaria does not do, with a hint at what does.
@@ -322,6 +325,11 @@ impl Error {
         self.0.table = Some(table.into());
         self.0.column = Some(column.into());
         self
+    }
+    /// Whether nothing but the whole transaction, run again, helps: the engine says so, with 40001 or 40P01. A
+    /// program may raise these codes too, for its caller to see; that fails what it ran in, and no more.
+    pub fn is_conflict(&self) -> bool {
+        self.0.sqlstate.is_retryable() && !self.0.raised
     }
     /// The SQLSTATE.
     pub fn sqlstate(&self) -> SqlState {

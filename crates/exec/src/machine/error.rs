@@ -110,6 +110,7 @@ impl Machine {
         fields.constraint.clone_from(&desc.constraint);
         fields.table.clone_from(&desc.table);
         fields.column.clone_from(&desc.column);
+        fields.raised = true;
         if desc.level == Level::Exception {
             return Err(error);
         }

@@ -324,8 +324,7 @@ impl SessionCore {
     pub(crate) fn fail_block_on_error<T>(&mut self, outcome: Result<T>) -> Result<T> {
         self.settle_locks();
         if let (Err(error), Block::Open) = (&outcome, &self.block) {
-            let state = error.sqlstate();
-            self.block_failed(state.is_retryable());
+            self.block_failed(error.is_conflict());
         }
         outcome
     }

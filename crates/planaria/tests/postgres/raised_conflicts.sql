@@ -1,0 +1,38 @@
+CREATE FUNCTION refuse(code text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'not now' USING ERRCODE = code;
+END $$;
+CREATE TABLE kept(id int PRIMARY KEY);
+BEGIN;
+INSERT INTO kept VALUES (1);
+SAVEPOINT s;
+SELECT refuse('40001');
+SELECT 1;
+ROLLBACK TO s;
+INSERT INTO kept VALUES (2);
+SAVEPOINT t;
+SELECT refuse('40P01');
+ROLLBACK TO t;
+INSERT INTO kept VALUES (3);
+COMMIT;
+SELECT * FROM kept ORDER BY id;
+BEGIN;
+SELECT refuse('40001');
+COMMIT;
+CREATE PROCEDURE refused_within() LANGUAGE plpgsql AS $$
+BEGIN
+  BEGIN
+    INSERT INTO kept VALUES (4);
+    PERFORM refuse('40001');
+  EXCEPTION WHEN serialization_failure THEN
+    RAISE NOTICE 'caught %', SQLSTATE;
+  END;
+  INSERT INTO kept VALUES (5);
+END $$;
+BEGIN;
+CALL refused_within();
+SAVEPOINT u;
+SELECT refuse('40001');
+ROLLBACK TO u;
+COMMIT;
+SELECT * FROM kept ORDER BY id;
