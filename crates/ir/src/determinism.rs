@@ -163,7 +163,7 @@ impl Func {
             | ArrayToString | ArrayToStringOr | StringToArray | ArrayContains | ArrayOverlaps
             | ArrayCompare | ArrayStore | ArrayLoad => Determinism::Deterministic,
             NumSpread | FltSpread | Regression | BitFold | PercentileDisc | PercentileCont
-            | PercentileInterval | ModeOf => Determinism::Deterministic,
+            | PercentileInterval | PercentileDiscs | PercentileConts | ModeOf => Determinism::Deterministic,
             Greatest | Least | Min | Max | Compare | Hash | PgColumnSize => Determinism::Deterministic,
         }
     }

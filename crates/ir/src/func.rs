@@ -268,6 +268,7 @@ funcs! {
     BitFold "stat.bits" (A, T) -> I;
     /// Of what is sorted: the value at a share of it, or between two; the most frequent one.
     PercentileDisc "stat.disc" (A, F) -> X; PercentileCont "stat.cont" (A, F) -> F; PercentileInterval "stat.contv" (A, F) -> V;
+    PercentileDiscs "stat.discs" (A, A) -> A; PercentileConts "stat.conts" (A, A) -> A;
     ModeOf "stat.mode" (A) -> X;
 
     // ---- bytea, uuid ----

@@ -427,6 +427,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BitFold => statistics::bits(heap, a[0].array(), heap.str(a[1].bytes())),
         PercentileDisc => statistics::percentile_disc(heap, a[0].array(), a[1].float()),
         PercentileCont => statistics::percentile_cont(heap, a[0].array(), a[1].float()),
+        PercentileDiscs => statistics::percentiles(heap, a[0].array(), a[1].array(), statistics::percentile_disc),
+        PercentileConts => statistics::percentiles(heap, a[0].array(), a[1].array(), statistics::percentile_cont),
         PercentileInterval => match statistics::percentile_interval(heap, a[0].array(), a[1].float())? {
             Some(interval) => ivl(Ok(interval)),
             None => Ok(Slot::Null),

@@ -165,6 +165,22 @@ pub fn percentile_disc(heap: &Heap, array: ArrayRef, p: f64) -> Result<Slot> {
     Ok(all.get(row - 1).copied().unwrap_or(Slot::Null))
 }
 
+/// A percentile for each share of an array; of one that is NULL, NULL.
+pub fn percentiles(
+    heap: &mut Heap,
+    array: ArrayRef,
+    shares: ArrayRef,
+    one: fn(&Heap, ArrayRef, f64) -> Result<Slot>,
+) -> Result<Slot> {
+    let shares = heap.elements(shares).to_vec();
+    let all = shares.into_iter().map(|share| match share {
+        Slot::Null => Ok(Slot::Null),
+        share => one(heap, array, double(share)?),
+    });
+    let all = all.collect::<Result<Vec<Slot>>>()?;
+    heap.array(&all)
+}
+
 /// The two values that a share is between, and how far it is from the first.
 fn between(heap: &Heap, array: ArrayRef, p: f64) -> Result<Option<(Slot, Slot, f64)>> {
     let (all, p) = (counted(heap, array), share(p)?);

@@ -8,6 +8,7 @@
 use super::constraint::{Key, Pending, check_key};
 use super::depend::{Object as Dependent, References};
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
+use super::materialized::{refuse_action, refuse_actions_of_view};
 use super::table::{DefaultDef, check_columns, column_type, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::qualified_expression;
@@ -83,11 +84,14 @@ impl Change {
                 self.skip_missing(&e);
                 return Ok("ALTER TABLE");
             }
-            Err(e) => return Err(e),
+            Err(e) => {
+                let view = self.catalog.view(names::relation_wanted(&self.catalog, name)?);
+                return view.map_or(Ok(()), |view| refuse_actions_of_view(view, actions)).and(Err(e));
+            }
         };
         let id = table.id;
         self.catalog.require_owner(self.actor.user, &Object::Table(id))?;
-        actions.iter().try_for_each(|action| super::materialized::refuse_action(table, action))?;
+        actions.iter().try_for_each(|action| refuse_action(table, action))?;
         let mut rewrite = Rewrite::of(table);
         for action in actions {
             self.action(id, action, &mut rewrite)?;

@@ -148,7 +148,7 @@ impl Change {
             Error::new(SqlState::UNDEFINED_COLUMN, message)
         };
         let catalog = &self.catalog;
-        if let Some(table) = catalog.table(local) {
+        if let Some(table) = catalog.of_rows(local) {
             catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
             let (id, _) = table.column(column).ok_or_else(missing)?;
             return Ok(Commented::Column(table.id, id));

@@ -9,47 +9,59 @@ use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::{Object, OnCommit, Rights, Table, View, key};
 use planaria_syntax::ast::{AlterTable, Name, Query};
 
-/// 42809 for what a materialized view does not have.
-fn refused(action: &str, table: &Table) -> Error {
-    let message = format!("ALTER action {action} cannot be performed on relation \"{}\"", table.name);
+/// 42809 for what a view does not have.
+fn refused(action: &str, view: &str, kind: &str) -> Error {
+    let message = format!("ALTER action {action} cannot be performed on relation \"{view}\"");
     Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-        .with_detail("This operation is not supported for materialized views.")
+        .with_detail(format!("This operation is not supported for {kind}."))
 }
 
 /// What of ALTER TABLE is not for materialized views.
 pub(super) fn refuse_action(table: &Table, action: &AlterTable) -> Result<()> {
-    if table.materialized.is_none() {
-        return Ok(());
+    match action_of_tables(action) {
+        Some(action) if table.materialized.is_some() => {
+            Err(refused(action, &table.name, "materialized views"))
+        }
+        _ => Ok(()),
     }
-    Err(refused(
-        match action {
-            AlterTable::RenameTable(_)
-            | AlterTable::RenameColumn { .. }
-            | AlterTable::OwnerTo(_)
-            | AlterTable::Ignored(_) => return Ok(()),
-            AlterTable::AddColumn { .. } => "ADD COLUMN",
-            AlterTable::DropColumn { .. } => "DROP COLUMN",
-            AlterTable::AddConstraint(_) => "ADD CONSTRAINT",
-            AlterTable::DropConstraint { .. } => "DROP CONSTRAINT",
-            AlterTable::SetDefault { .. } => "ALTER COLUMN ... SET DEFAULT",
-            AlterTable::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
-            AlterTable::SetIdentity { .. } => "ALTER COLUMN ... SET",
-            AlterTable::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
-            AlterTable::ValidateConstraint(_) => "VALIDATE CONSTRAINT",
-            AlterTable::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
-            AlterTable::SetNotNull { not_null: true, .. } => "ALTER COLUMN ... SET NOT NULL",
-            AlterTable::SetNotNull { .. } => "ALTER COLUMN ... DROP NOT NULL",
-            AlterTable::SetType { .. } => "ALTER COLUMN ... SET DATA TYPE",
-            AlterTable::RenameConstraint { .. } => "RENAME CONSTRAINT",
-            AlterTable::EnableTrigger { .. } => "ENABLE TRIGGER",
-            AlterTable::RowSecurity(true) => "ENABLE ROW SECURITY",
-            AlterTable::RowSecurity(false) => "DISABLE ROW SECURITY",
-            AlterTable::ForceRowSecurity(true) => "FORCE ROW SECURITY",
-            AlterTable::ForceRowSecurity(false) => "NO FORCE ROW SECURITY",
-            AlterTable::Unsupported(what, _) => what,
-        },
-        table,
-    ))
+}
+
+/// What of ALTER TABLE is not for views.
+pub(super) fn refuse_actions_of_view(view: &View, actions: &[AlterTable]) -> Result<()> {
+    match actions.iter().find_map(action_of_tables) {
+        Some(action) => Err(refused(action, &view.name, "views")),
+        None => Ok(()),
+    }
+}
+
+/// How messages name an action that only tables have.
+fn action_of_tables(action: &AlterTable) -> Option<&str> {
+    Some(match action {
+        AlterTable::RenameTable(_)
+        | AlterTable::RenameColumn { .. }
+        | AlterTable::OwnerTo(_)
+        | AlterTable::Ignored(_) => return None,
+        AlterTable::AddColumn { .. } => "ADD COLUMN",
+        AlterTable::DropColumn { .. } => "DROP COLUMN",
+        AlterTable::AddConstraint(_) => "ADD CONSTRAINT",
+        AlterTable::DropConstraint { .. } => "DROP CONSTRAINT",
+        AlterTable::SetDefault { .. } => "ALTER COLUMN ... SET DEFAULT",
+        AlterTable::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
+        AlterTable::SetIdentity { .. } => "ALTER COLUMN ... SET",
+        AlterTable::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
+        AlterTable::ValidateConstraint(_) => "VALIDATE CONSTRAINT",
+        AlterTable::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
+        AlterTable::SetNotNull { not_null: true, .. } => "ALTER COLUMN ... SET NOT NULL",
+        AlterTable::SetNotNull { .. } => "ALTER COLUMN ... DROP NOT NULL",
+        AlterTable::SetType { .. } => "ALTER COLUMN ... SET DATA TYPE",
+        AlterTable::RenameConstraint { .. } => "RENAME CONSTRAINT",
+        AlterTable::EnableTrigger { .. } => "ENABLE TRIGGER",
+        AlterTable::RowSecurity(true) => "ENABLE ROW SECURITY",
+        AlterTable::RowSecurity(false) => "DISABLE ROW SECURITY",
+        AlterTable::ForceRowSecurity(true) => "FORCE ROW SECURITY",
+        AlterTable::ForceRowSecurity(false) => "NO FORCE ROW SECURITY",
+        AlterTable::Unsupported(what, _) => what,
+    })
 }
 
 impl Change {

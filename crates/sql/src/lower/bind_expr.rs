@@ -464,12 +464,12 @@ impl Lowerer<'_> {
     }
 
     fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
-        match names.whole_row(e, false) {
-            Some(fields) => {
-                let fields = self.bind_all(names, &fields)?;
+        match &e.kind {
+            ExprKind::Row(fields) => {
+                let fields = self.bind_all(names, &names.spread(fields))?;
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, e.position))
             }
-            None => self.bind(names, e),
+            _ => self.bind(names, e),
         }
     }
 

@@ -81,7 +81,7 @@ pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
     })
 }
 
-fn is_comparison(op: BinaryOp) -> bool {
+pub(super) fn is_comparison(op: BinaryOp) -> bool {
     use BinaryOp::*;
     matches!(op, Eq | Ne | Lt | Le | Gt | Ge)
 }
@@ -271,14 +271,17 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Bound> {
         if is_comparison(which) {
-            // A literal beside a char(n) is one too: its trailing blanks do not count.
+            // A literal or a parameter beside a char(n) is one too: its trailing blanks do not count.
             match (&left.ty, &right.ty) {
-                (Type::Char(_), Type::Unknown) => trim_literal(&mut right),
-                (Type::Unknown, Type::Char(_)) => trim_literal(&mut left),
+                (Type::Char(_), Type::Unknown) => right = self.beside_char(right)?,
+                (Type::Unknown, Type::Char(_)) => left = self.beside_char(left)?,
                 _ => {}
             }
         }
         (left, right) = (arrayed(left), arrayed(right));
+        if let Some(bound) = self.record_operator(which, &left, &right, position)? {
+            return Ok(bound);
+        }
         let (l, r) = (left.ty.clone(), right.ty.clone());
         // Aliases of oid compare as what they are; they have no arithmetic.
         let int = |t: &Type| t.class() == TypeClass::Integer && (is_comparison(which) || !t.is_oid());
@@ -380,6 +383,15 @@ impl Lowerer<'_> {
         let right = self.operand(right, &chosen.right)?;
         let args = if chosen.swapped { vec![right, left] } else { vec![left, right] };
         Ok(Bound::apply(chosen.func, args, chosen.result.clone(), position))
+    }
+
+    fn beside_char(&mut self, mut e: Bound) -> Result<Bound> {
+        match &mut e.kind {
+            BoundKind::Const(Datum::Text(text)) => text.truncate(text.trim_end_matches(' ').len()),
+            BoundKind::Param(n) => return self.infer_param(*n, &Type::Char(0), e.position),
+            _ => {}
+        }
+        Ok(e)
     }
 
     /// A column of timestamps compared with an instant, which is done as instants: with a condition beside it that an index
@@ -639,12 +651,6 @@ impl Lowerer<'_> {
             UnaryOp::Plus => Err(no_operator("+", None, &e.ty, position)),
             UnaryOp::BitNot => Err(no_operator("~", None, &e.ty, position)),
         }
-    }
-}
-
-fn trim_literal(e: &mut Bound) {
-    if let BoundKind::Const(Datum::Text(text)) = &mut e.kind {
-        text.truncate(text.trim_end_matches(' ').len());
     }
 }
 

@@ -6,13 +6,14 @@
 
 use super::bound::{Bound, BoundKind, RelKind};
 use super::names::Names;
-use super::types::CastContext;
+use super::operators::is_comparison;
+use super::types::{CastContext, same_base, told_apart};
 use super::{Found, Lowerer, Typed, Variable};
 use planaria_base::types::{RowOf, RowType};
 use planaria_base::{Datum, Error, Result, SchemaId, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Returns, Table};
 use planaria_ir::{Func, OpKind, Reg, RegKind};
-use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, SelectItem};
+use planaria_syntax::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, Name, SelectItem};
 use std::cmp::Ordering;
 
 /// The type of a table's rows.
@@ -314,6 +315,61 @@ impl Lowerer<'_> {
                 Some(self.unpacked(reg, &row, None).into_iter().map(|(_, t)| t).collect())
             }
             _ => None,
+        }
+    }
+
+    /// `=`, `<` and the like over two rows, one of them a value: as ORDER BY and DISTINCT have it, by their fields in
+    /// order, where NULL equals NULL. (Two that are both written out, `(a, b) = (1, 2)`, are compared field by field.)
+    pub(super) fn record_operator(
+        &mut self,
+        which: BinaryOp,
+        left: &Bound,
+        right: &Bound,
+        position: u32,
+    ) -> Result<Option<Bound>> {
+        let is_value = |e: &Bound| matches!(e.ty, Type::Record(_));
+        if !is_comparison(which) || !is_value(left) && !is_value(right) {
+            return Ok(None);
+        }
+        let other = if is_value(left) { left.ty.clone() } else { right.ty.clone() };
+        let mut row = |e: &Bound| match &e.kind {
+            BoundKind::Row(fields) => self.record(fields.clone(), Vec::new(), e.position),
+            _ if e.ty == Type::Unknown => self.operand(e.clone(), &other),
+            _ => Ok(e.clone()),
+        };
+        let args = vec![row(left)?, row(right)?];
+        let (Type::Record(l), Type::Record(r)) = (&args[0].ty, &args[1].ty) else { return Ok(None) };
+        let mismatch = |message: String| Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        for (i, ((_, l), (_, r))) in l.fields.iter().zip(&r.fields).enumerate() {
+            if !same_base(l, r) && !matches!((l, r), (Type::Record(_), Type::Record(_))) {
+                return mismatch(format!(
+                    "cannot compare dissimilar column types {} and {} at record column {}",
+                    l.base(),
+                    r.base(),
+                    i + 1
+                ));
+            }
+            match which {
+                BinaryOp::Eq | BinaryOp::Ne => told_apart(l, position)?,
+                _ => told_apart(l, position).map_err(|mut error| {
+                    let message = "could not identify a comparison function for type json";
+                    error.fields_mut().message = message.to_owned();
+                    error
+                })?,
+            }
+        }
+        if l.len() != r.len() {
+            return mismatch("cannot compare record types with different numbers of columns".to_owned());
+        }
+        let equal = |func| Ok(Some(Bound::apply(func, args.clone(), Type::Bool, position)));
+        match which {
+            BinaryOp::Eq => equal(Func::ArrayEq),
+            BinaryOp::Ne => equal(Func::ArrayNe),
+            _ => {
+                let order = Bound::apply(Func::ArrayCompare, args, Type::Int4, position);
+                let zero = Bound::constant(Datum::Int(0), Type::Int4, position);
+                self.binary(which, order, zero, position).map(Some)
+            }
         }
     }
 }

@@ -151,15 +151,28 @@ impl Lowerer<'_> {
             }
             (SORTED, [all, name, share]) => {
                 let Some(ty) = all.ty.element() else { return Ok(None) };
-                if share.ty.element().is_some() {
-                    let hint = "Call it once for each share.";
-                    return Err(Error::unsupported("percentiles of several shares are not supported", hint)
-                        .at(position));
-                }
                 let given = share.ty.clone();
-                let share = self.operand(share.clone(), &Type::Float8)?;
+                // One share, or an array of them, for as many percentiles.
+                let several = given.element().is_some();
+                let all = &match several {
+                    true => all.clone(),
+                    // Of no rows, too, the share is looked at.
+                    false => {
+                        let none = Bound::apply(Func::ArrayMake, Vec::new(), all.ty.clone(), position);
+                        let values = vec![all.clone(), none];
+                        Bound::new(BoundKind::Coalesce(values), all.ty.clone(), position)
+                    }
+                };
+                let share = self.operand(share.clone(), if several { &doubles } else { &Type::Float8 })?;
                 if told(name).contains("disc") {
-                    return apply(Func::PercentileDisc, vec![all.clone(), share], ty);
+                    return match several {
+                        true => apply(Func::PercentileDiscs, vec![all.clone(), share], all.ty.clone()),
+                        false => apply(Func::PercentileDisc, vec![all.clone(), share], ty),
+                    };
+                }
+                if ty == Type::Interval && several {
+                    let message = "percentiles of several shares of intervals are not supported";
+                    return Err(Error::unsupported(message, "Call it once for each share.").at(position));
                 }
                 if ty == Type::Interval {
                     return apply(Func::PercentileInterval, vec![all.clone(), share], ty);
@@ -172,7 +185,10 @@ impl Lowerer<'_> {
                     return Err(super::functions::no_function(&told(name), &[given, ty], position));
                 }
                 let all = self.coerce(all.clone(), &doubles, CastContext::Explicit)?;
-                apply(Func::PercentileCont, vec![all, share], Type::Float8)
+                match several {
+                    true => apply(Func::PercentileConts, vec![all, share], doubles),
+                    false => apply(Func::PercentileCont, vec![all, share], Type::Float8),
+                }
             }
             _ => Ok(None),
         }
