@@ -318,6 +318,14 @@ impl SessionCore {
     pub(crate) fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Arc<PreparedStatement>> {
         self.recall_statement(text, types)
     }
+    pub(crate) fn prepare_general(
+        &mut self,
+        text: &str,
+        types: &[Option<Type>],
+        is_call: bool,
+    ) -> Option<Arc<PreparedStatement>> {
+        self.in_time(|s| Ok(s.prepare_general_statement(text, types, is_call))).ok().flatten()
+    }
     pub(crate) fn remember(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
         self.remember_statement(text, statement);
     }

@@ -126,6 +126,8 @@ pub(crate) struct How<'a> {
     pub(crate) id: u64,
     /// Its text; others may follow.
     pub(crate) text: &'a str,
+    /// The text to show to others, if it is not the statement's.
+    pub(crate) shown: Option<Arc<str>>,
     pub(crate) params: &'a dyn Params,
     pub(crate) formats: &'a [Format],
     /// Where the calls of its procedure are counted, if that is known already.
@@ -138,7 +140,7 @@ impl<'a> How<'a> {
     /// As simple query has it.
     pub(crate) fn simple(text: &'a str) -> How<'a> {
         let (shape, id) = (shape(text), id_of(text));
-        How { shape, id, text, params: &(), formats: &[], calls: None, described: true }
+        How { shape, id, text, shown: None, params: &(), formats: &[], calls: None, described: true }
     }
 }
 
@@ -588,8 +590,9 @@ impl Backend {
         let (limits, room) = (Limits::of(&self.shared.config()), self.room.clone());
         let scales = self.scales.clone();
         let began = Instant::now();
-        self.key.begins(statement.shared_text(), began);
-        self.about = Some(statement.shared_text().clone());
+        let shown = how.shown.as_ref().unwrap_or(statement.shared_text());
+        self.key.begins(shown, began);
+        self.about = Some(shown.clone());
         let outcome = self.with_session(shapes.is_short(how.shape), |session, reply| {
             let start = reply.len();
             let (params, formats) = (how.params, how.formats);

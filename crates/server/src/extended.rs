@@ -325,6 +325,7 @@ impl Backend {
             shape: portal.prepared.shape,
             id: portal.prepared.id,
             text: statement.text(),
+            shown: None,
             params: &portal.params,
             formats: &portal.formats,
             calls: Some(&portal.prepared.calls),

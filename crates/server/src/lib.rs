@@ -50,6 +50,7 @@ mod events;
 mod extended;
 mod input;
 mod listen;
+mod literals;
 mod lobby;
 mod login;
 mod metrics;

@@ -6,9 +6,11 @@
 use crate::backend::{Backend, How};
 use crate::copy;
 use crate::crew::blocking;
+use crate::literals::{self, Lifted};
 use crate::read::{Reader, violation};
 use planaria::serving::{Done, Parsed, ServedSession, StatementKind};
-use planaria::{Result, Statement};
+use planaria::{Error, Result, Statement};
+use std::sync::Arc;
 
 /// Before a longer text is parsed the other threads are told.
 const SHORT_TEXT_BYTES: usize = 4 << 10;
@@ -45,25 +47,26 @@ impl Backend {
         // As PostgreSQL does: the unnamed ones are gone.
         self.unnamed = None;
         self.take_portal("");
-        let outcome = match self.recall(text) {
-            Some(statement) => self.run_alone(&statement, text),
-            None => {
-                let parsed = if text.len() > SHORT_TEXT_BYTES {
-                    blocking(|| planaria::serving::parse(text))
-                } else {
-                    planaria::serving::parse(text)
-                };
-                match parsed {
-                    Ok(statements) if statements.is_empty() => {
-                        self.reply.empty_query();
-                        Ok(())
-                    }
-                    Ok(statements) => {
-                        let several = statements.len() > 1;
-                        return self.go_on(Script { statements: statements.into_iter(), several });
-                    }
-                    Err(error) => Err(error),
+        let outcome = if let Some(statement) = self.recall(text) {
+            self.run_alone(&statement, text)
+        } else if let Some((statement, lifted)) = self.lifted(text) {
+            self.run_lifted(&statement, &lifted, text)
+        } else {
+            let parsed = if text.len() > SHORT_TEXT_BYTES {
+                blocking(|| planaria::serving::parse(text))
+            } else {
+                planaria::serving::parse(text)
+            };
+            match parsed {
+                Ok(statements) if statements.is_empty() => {
+                    self.reply.empty_query();
+                    Ok(())
                 }
+                Ok(statements) => {
+                    let several = statements.len() > 1;
+                    return self.go_on(Script { statements: statements.into_iter(), several });
+                }
+                Err(error) => Err(error),
             }
         };
         if let Err(error) = outcome {
@@ -82,6 +85,44 @@ impl Backend {
         let done = self.run(statement, &How::simple(text))?;
         self.complete(done);
         Ok(())
+    }
+
+    /// The statement of a text without its constants, if that may be run in its place: analysed before, or now.
+    fn lifted(&mut self, text: &str) -> Option<(Statement, Lifted)> {
+        let lifted = literals::lift(text)?;
+        let (general, types, is_call) = (&lifted.text, &lifted.types, lifted.is_call);
+        let known = self.session().ok()?.recall(general, types);
+        let statement = match known {
+            Some(statement) => statement,
+            None => self
+                .with_session(true, |session, _| Ok(session.prepare_general(general, types, is_call)))
+                .ok()??,
+        };
+        (statement.parameters().len() == types.len()).then_some((statement, lifted))
+    }
+
+    fn run_lifted(&mut self, statement: &Statement, lifted: &Lifted, text: &str) -> Result<()> {
+        let how = How { params: lifted, shown: Some(Arc::from(text)), ..How::simple(text) };
+        let done = self.run(statement, &how).map_err(|error| self.placed(error, text))?;
+        self.complete(done);
+        Ok(())
+    }
+
+    /// A constant that is no value of its type fails where it stands, as it would have in its text.
+    fn placed(&mut self, mut error: Error, text: &str) -> Error {
+        // It knows of no parameters.
+        if let Some(lines) = error.fields_mut().context.take() {
+            let kept: Vec<&str> = lines.lines().filter(|line| !line.starts_with("parameter $")).collect();
+            error.fields_mut().context = (!kept.is_empty()).then(|| kept.join("\n"));
+        }
+        if error.sqlstate().class() != *b"22" {
+            return error;
+        }
+        let mut found = None;
+        if let Ok([parsed]) = planaria::serving::parse(text).as_deref() {
+            found = self.with_session(true, |session, _| session.prepare_parsed(parsed, &[])).err();
+        }
+        found.filter(|found| found.sqlstate() == error.sqlstate()).unwrap_or(error)
     }
 
     fn complete(&mut self, mut done: Done) {

@@ -268,7 +268,7 @@ fn scan<'t>(text: &'t str, each: &mut dyn FnMut(Piece<'t>)) {
 }
 
 /// Behind the string that begins at a quote.
-fn end_of_string(bytes: &[u8], quote: usize, escapes: bool) -> usize {
+pub(crate) fn end_of_string(bytes: &[u8], quote: usize, escapes: bool) -> usize {
     let mut at = quote + 1;
     while at < bytes.len() {
         match bytes[at] {

@@ -55,6 +55,11 @@ pub trait ServedSession: Sealed {
     fn prepare_parsed(&mut self, parsed: &Parsed, types: &[Option<Type>]) -> Result<Statement>;
     /// The statement of a text that was [remembered](ServedSession::remember), if it is still what it was.
     fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Statement>;
+    /// Analyses, compiles and remembers a text that has parameters, of these types, in place of all the constants that it was
+    /// written with. `None` where it is to be run with its constants: it cannot be analysed so, a better plan hangs on
+    /// a constant (there is an index of some of the rows), it runs SQL made at run time, or, with `is_call`, it is something else than the call
+    /// of a routine that changes rows. That is remembered, too. Nothing fails by it, no open transaction either.
+    fn prepare_general(&mut self, text: &str, types: &[Option<Type>], is_call: bool) -> Option<Statement>;
     /// Keeps the statement that is the whole of a text, so that the text need not be analysed again soon.
     fn remember(&mut self, text: &str, statement: &Statement);
     /// The type of the user's that has the OID, or arrays of which have it: what a client may declare a parameter to be.
@@ -125,6 +130,10 @@ impl ServedSession for Session {
     }
     fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Statement> {
         self.api.recall(text, types).map(|inner| Statement { inner, names: None })
+    }
+    fn prepare_general(&mut self, text: &str, types: &[Option<Type>], is_call: bool) -> Option<Statement> {
+        let inner = self.api.prepare_general(text, types, is_call)?;
+        Some(Statement { inner, names: None })
     }
     fn remember(&mut self, text: &str, statement: &Statement) {
         self.api.remember(text, &statement.inner);

@@ -20,12 +20,19 @@ const STATEMENTS_KEPT: usize = 512;
 /// Statements a session has seen, by text, and those it named with PREPARE.
 pub(crate) struct StatementCache {
     by_text: Cache<Arc<PreparedStatement>>,
+    /// Texts with parameters in place of constants that are not to be run so, and the catalog version of which that is
+    /// known.
+    particular: Cache<u64>,
     pub(crate) named: HashMap<String, Arc<PreparedStatement>>,
 }
 
 impl Default for StatementCache {
     fn default() -> StatementCache {
-        StatementCache { by_text: Cache::new(STATEMENTS_KEPT), named: HashMap::new() }
+        StatementCache {
+            by_text: Cache::new(STATEMENTS_KEPT),
+            particular: Cache::new(STATEMENTS_KEPT),
+            named: HashMap::new(),
+        }
     }
 }
 
@@ -36,6 +43,14 @@ impl StatementCache {
 
     pub(crate) fn find(&self, text: &str) -> Option<&Arc<PreparedStatement>> {
         self.by_text.find(text)
+    }
+
+    pub(crate) fn keep_particular(&mut self, text: &str, version: u64) {
+        self.particular.keep(text, version);
+    }
+
+    pub(crate) fn particular(&self, text: &str) -> Option<u64> {
+        self.particular.find(text).copied()
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::engine::channels::{Ears, Mailbox};
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::kind::{is_program, tag_name, utility_columns};
+use crate::engine::schema_version::SchemaVersion;
 use crate::params::Params;
 use crate::serving::statement::{Done, Parsed};
 use crate::session::StatementResult;
@@ -259,6 +260,50 @@ impl SessionCore {
                 None => declared(&found.declared, i).is_none(),
             });
         (same && self.is_current(&found) && !matches!(self.block, Block::Failed)).then_some(found)
+    }
+
+    /// See [`ServedSession::prepare_general`](crate::serving::ServedSession::prepare_general).
+    pub(crate) fn prepare_general_statement(
+        &mut self,
+        text: &str,
+        types: &[Option<Type>],
+        is_call: bool,
+    ) -> Option<Arc<PreparedStatement>> {
+        let schema = self.schema();
+        let known = self.statements.particular(text) == Some(schema.version());
+        if known || matches!(self.block, Block::Failed) {
+            return None;
+        }
+        let found = self.general(&schema, text, types, is_call);
+        match &found {
+            Some(statement) => self.statements.keep(text, statement),
+            None => self.statements.keep_particular(text, schema.version()),
+        }
+        found
+    }
+
+    fn general(
+        &mut self,
+        schema: &SchemaVersion,
+        text: &str,
+        types: &[Option<Type>],
+        is_call: bool,
+    ) -> Option<Arc<PreparedStatement>> {
+        let mut parsed = crate::serving::parse(text).ok()?;
+        let (Some(parsed), true) = (parsed.pop(), parsed.is_empty()) else { return None };
+        if !is_program(&parsed.statement) {
+            return None;
+        }
+        let statement = self.prepare_statement(&parsed, types).ok()?;
+        let compiled = statement.compiled(schema, self.user.current()).ok()?;
+        // An index of some rows is of use where a constant says that they are meant.
+        let mut tables = compiled.touches.tables.iter().map(|(table, _)| schema.catalog.table_by_id(*table));
+        let partial = tables.any(|table| {
+            let mut definitions = table.indexes.iter().filter_map(|index| index.definition.as_ref());
+            definitions.any(|definition| definition.predicate.is_some())
+        });
+        let complete = statement.parameters.len() == types.len() && !compiled.touches.anything;
+        (complete && !partial && (!is_call || compiled.call.is_some())).then_some(statement)
     }
 
     /// Keeps a statement for [`Self::recall_statement`], if that makes sense.
