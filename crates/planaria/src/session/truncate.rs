@@ -2,7 +2,6 @@
 //! nobody else sees it before COMMIT. Outside of one, and in a block that has changed the schema, it is a schema
 //! change, which takes no time; so it is with RESTART IDENTITY. Where triggers see it, it is always done by rows.
 
-use crate::notice::Notice;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::SessionCore;
@@ -46,13 +45,8 @@ impl SessionCore {
                 self.refuse_waiting(&draft, *table, "TRUNCATE")?;
             }
         }
-        let mut result = done(outcome.tag);
-        for notice in outcome.notices {
-            let message = notice.fields.message().to_owned();
-            result.notices.push(Notice { severity: "NOTICE", message, detail: None, hint: None });
-        }
         let prepared = self.analyse_declared(statement.clone(), text, ParamTypes::default())?;
         self.start_program(&prepared, &(), None)?;
-        Ok(result)
+        Ok(done(outcome.tag))
     }
 }

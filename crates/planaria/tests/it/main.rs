@@ -81,6 +81,7 @@ mod table_locks;
 mod time_limits;
 mod transition_tables;
 mod trigger_calls;
+mod truncated;
 mod view_changes;
 mod with_changes;
 

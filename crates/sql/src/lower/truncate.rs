@@ -1,5 +1,5 @@
-//! TRUNCATE as a program: where triggers see it, and within a transaction block. Rows are deleted one by one, and nobody
-//! looks at keys: all tables that refer to one of these are among them. DELETE triggers do not fire.
+//! TRUNCATE as a program: in a routine, where triggers see it, and within a transaction block. Rows are deleted one by one, and
+//! nobody looks at keys: all tables that refer to one of these are among them, or it fails. DELETE triggers do not fire.
 //!
 //! And the triggers of a COPY FROM, which inserts its rows one statement after the other: whoever copies fires what is to
 //! fire once, and what is to see all rows.
@@ -8,26 +8,38 @@ use super::Lowerer;
 use super::bound::Item;
 use super::constraint::Values;
 use super::trigger::ChangedRow;
-use planaria_base::{Datum, Result, TableId, Type};
+use planaria_base::{Datum, Error, Level, Result, SqlState, TableId, Type};
 use planaria_catalog::{Object, Privileges, Table, TriggerEvent, TriggerTime};
-use planaria_ir::OpKind;
+use planaria_ir::{ErrorFields, OpKind, StateSource};
 use planaria_syntax::ast::{CopyTriggers, Name};
 
 impl<'c> Lowerer<'c> {
+    /// The tables that lose their rows. Where one that keeps them refers to one of these, the program fails.
     fn truncated(&mut self, names: &[Name], cascade: bool) -> Result<Vec<&'c Table>> {
         let mut all: Vec<TableId> = Vec::new();
         for name in names {
-            let id = self.named_table(name)?.id;
-            if !all.contains(&id) {
-                all.push(id);
+            let table = self.named_table(name)?;
+            if table.materialized.is_some() {
+                let message = format!("\"{}\" is not a table", table.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            if !all.contains(&table.id) {
+                all.push(table.id);
             }
         }
         let mut next = 0;
-        while next < all.len() && cascade {
-            let children: Vec<TableId> = self.catalog.references_to(all[next]).map(|(t, _)| t.id).collect();
+        while next < all.len() {
+            let children: Vec<&Table> = self.catalog.references_to(all[next]).map(|(t, _)| t).collect();
             for child in children {
-                if !all.contains(&child) {
-                    all.push(child);
+                if all.contains(&child.id) {
+                    continue;
+                }
+                if cascade {
+                    self.tell_cascade(&child.name);
+                    all.push(child.id);
+                } else {
+                    let parent = self.catalog.table_by_id(all[next]);
+                    self.refuse_referenced(&parent.name, &child.name);
                 }
             }
             next += 1;
@@ -36,9 +48,34 @@ impl<'c> Lowerer<'c> {
         Ok(all.into_iter().map(|id| self.catalog.table_by_id(id)).collect())
     }
 
+    fn tell_cascade(&mut self, child: &str) {
+        let message = format!("truncate cascades to table \"{child}\"");
+        let message = self.constant(Datum::Text(message), Type::Text);
+        let state = StateSource::Known(SqlState::SUCCESSFUL_COMPLETION);
+        self.emit(OpKind::Raise { level: Level::Notice, state, message, fields: ErrorFields::default() });
+    }
+
+    fn refuse_referenced(&mut self, parent: &str, child: &str) {
+        let detail = format!("Table \"{child}\" references \"{parent}\".");
+        let hint = format!("Truncate table \"{child}\" at the same time, or use TRUNCATE ... CASCADE.");
+        let fields = ErrorFields {
+            detail: Some(self.constant(Datum::Text(detail), Type::Text)),
+            hint: Some(self.constant(Datum::Text(hint), Type::Text)),
+            ..ErrorFields::default()
+        };
+        let message = "cannot truncate a table referenced in a foreign key constraint";
+        self.raise(SqlState::FEATURE_NOT_SUPPORTED, message, fields);
+    }
+
     fn named_table(&self, name: &Name) -> Result<&'c Table> {
         let wanted = self.catalog.located(super::bind_call::named(self.catalog, name)?);
-        self.catalog.table(wanted).ok_or_else(|| super::bind_from::missing_relation(name))
+        self.catalog.table(wanted).ok_or_else(|| match self.catalog.view(wanted) {
+            Some(view) => {
+                let message = format!("\"{}\" is not a table", view.name);
+                Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+            }
+            None => super::bind_from::missing_relation(name),
+        })
     }
 
     pub(super) fn emit_truncate(

@@ -62,7 +62,8 @@ fn one_statement(text: &str) -> Result<Statement> {
             ));
         }
     };
-    if !is_program(&statement) && !matches!(statement.kind, StatementKind::Set { .. }) {
+    let more = matches!(statement.kind, StatementKind::Set { .. } | StatementKind::Truncate { .. });
+    if !is_program(&statement) && !more {
         return Err(Error::unsupported(
             "EXECUTE of a schema change or transaction control",
             "Run it outside of the procedure.",

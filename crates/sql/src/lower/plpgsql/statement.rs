@@ -161,6 +161,10 @@ impl Body<'_, '_> {
                 self.l.at(statement.position);
                 self.l.emit_set(name, value.as_deref(), *local)
             }
+            StatementKind::Truncate { names, restart_identity, cascade } => {
+                self.l.at(statement.position);
+                self.l.emit_truncate(names, *restart_identity, *cascade)
+            }
             _ => Err(Error::unsupported(
                 "schema changes and other statements of a session are not supported in PL/pgSQL",
                 "Run them outside of the procedure.",
@@ -482,12 +486,17 @@ pub(super) fn settled(columns: &[Output]) -> Vec<Output> {
     columns.iter().map(settle).collect()
 }
 
+/// Whether a routine cannot do it: TRUNCATE deletes rows there.
+fn changes_schema(statement: &Statement) -> bool {
+    crate::ddl::is_ddl(statement) && !matches!(statement.kind, StatementKind::Truncate { .. })
+}
+
 /// 0A000 for a text that is there already and says what EXECUTE does not run.
 fn refuse_text(text: &Expr) -> Result<()> {
     let ExprKind::String(constant) = &text.kind else { return Ok(()) };
     match planaria_syntax::parse::statements(constant) {
         Err(error) if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED => Err(error.at(text.position)),
-        Ok(statements) if statements.iter().any(crate::ddl::is_ddl) => {
+        Ok(statements) if statements.iter().any(changes_schema) => {
             Err(Error::unsupported("EXECUTE of a schema change", "Run it outside of the procedure.")
                 .at(text.position))
         }
