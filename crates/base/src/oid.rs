@@ -3,7 +3,7 @@
 //! The numbers are those of PostgreSQL's `pg_type`; drivers know them by heart. OIDs of tables and
 //! other objects of a database are `planaria_catalog::oid`'s business.
 
-use crate::types::{Clock, RangeType, SystemType, Type};
+use crate::types::{Clock, PackedType, RangeType, SystemType, Type};
 
 /// An object identifier.
 pub type Oid = u32;
@@ -51,6 +51,12 @@ fn built_in(ty: &Type) -> Option<Line> {
         Type::Numeric(_) => line(1700, 1231, "numeric", -1),
         Type::Uuid => line(2950, 2951, "uuid", 16),
         Type::Jsonb => line(3802, 3807, "jsonb", -1),
+        Type::Packed(of) => match of {
+            PackedType::Inet => line(869, 1041, "inet", -1),
+            PackedType::Cidr => line(650, 651, "cidr", -1),
+            PackedType::MacAddr => line(829, 1040, "macaddr", 6),
+            PackedType::MacAddr8 => line(774, 775, "macaddr8", 8),
+        },
         Type::Range(of) => match of {
             RangeType::Int4 => line(3904, 3905, "int4range", -1),
             RangeType::Num => line(3906, 3907, "numrange", -1),
@@ -162,7 +168,8 @@ pub fn scalars() -> impl Iterator<Item = Type> {
         Type::Void,
     ];
     let ranges = RangeType::ALL.into_iter().map(Type::Range);
-    plain.into_iter().chain(ranges).chain(SystemType::ALL.iter().copied().map(Type::System))
+    let packed = PackedType::ALL.into_iter().map(Type::Packed);
+    plain.into_iter().chain(ranges).chain(packed).chain(SystemType::ALL.iter().copied().map(Type::System))
 }
 
 /// The type of an OID, with a modifier as `atttypmod` has it (-1: none). `None` for types that are

@@ -20,10 +20,14 @@ pub enum Sig {
     F,
     /// text, varchar, char
     T,
-    /// bytea; a range, which is kept as bytes in its order
+    /// bytea; a range or another type that is kept as bytes in its order
     Y,
     /// range
     R,
+    /// inet, cidr
+    L,
+    /// macaddr, macaddr8
+    H,
     /// date
     D,
     /// timestamp or timestamptz
@@ -300,6 +304,23 @@ funcs! {
     RangeIntersect "range.intersect" (R, R) -> R; RangeMerge "range.merge" (R, R) -> R;
     /// What bounds a scan for ranges that overlap it: they are no greater.
     RangeCeiling "range.ceiling" (R) -> R total;
+
+    // ---- addresses of networks and cards (comparisons: bytes.*) ----
+    /// The text of an address, by its place in the list: alone; with the mask, where it says something; with it always; in short.
+    InetText "inet.text" (L, I) -> T total;
+    /// What follows from an address: its broadcast address, mask, host mask, network.
+    InetOf "inet.of" (L, I) -> L total;
+    InetMaskLength "inet.masklen" (L) -> I total; InetFamily "inet.family" (L) -> I total;
+    /// Whether it is a network whose bits behind the mask go.
+    InetSetMask "inet.setmask" (L, I, I) -> L;
+    InetSameFamily "inet.samefamily" (L, L) -> B total; InetMerge "inet.merge" (L, L) -> L;
+    /// `<<=`, `<<`, `&&`.
+    InetWithin "inet.within" (L, L) -> B total; InetStrictlyWithin "inet.strictlywithin" (L, L) -> B total;
+    InetOverlaps "inet.overlaps" (L, L) -> B total;
+    InetNot "inet.not" (L) -> L total; InetAnd "inet.and" (L, L) -> L; InetOr "inet.or" (L, L) -> L;
+    InetAdd "inet.add" (L, I) -> L; InetSub "inet.sub" (L, I) -> L; InetDistance "inet.distance" (L, L) -> I;
+    MacNot "mac.not" (H) -> H total; MacAnd "mac.and" (H, H) -> H total; MacOr "mac.or" (H, H) -> H total;
+    MacTrunc "mac.trunc" (H) -> H total; MacSetBit7 "mac.setbit7" (H) -> H total;
 
     // ---- dates and times (comparisons: int.*, the representation is ordered) ----
     DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;

@@ -34,6 +34,7 @@ mod hash;
 mod json;
 pub mod like;
 pub mod order;
+mod packed;
 mod range;
 mod regex;
 mod regex_find;
@@ -52,6 +53,8 @@ use crate::slot::Slot;
 use planaria_base::datetime::{self, Interval, Zone};
 use planaria_base::json::change::At;
 use planaria_base::json::part::Kind;
+use planaria_base::packed::inet::Inet;
+use planaria_base::packed::mac;
 use planaria_base::range::Range;
 use planaria_base::text_io::to_real;
 use planaria_base::{Datum, Numeric, Result, Type, numeric};
@@ -417,6 +420,38 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         RangeIntersect => range::made(heap, a, |a, b| Ok(a.intersection(b))),
         RangeMerge => range::made(heap, a, |a, b| Ok(a.merge(b))),
         RangeCeiling => range::ceiling(heap, a[0]),
+
+        // ---- addresses ----
+        InetText => packed::inet_text(heap, a[0], a[1].int()),
+        InetOf => packed::inet_of(heap, a[0], a[1].int()),
+        InetMaskLength => Ok(Slot::Int(packed::inet(heap, a[0])?.bits.into())),
+        InetFamily => Ok(Slot::Int(if packed::inet(heap, a[0])?.v6 { 6 } else { 4 })),
+        InetSetMask => packed::set_mask(heap, a[0], a[1].int(), a[2].int() != 0),
+        InetSameFamily => packed::two(heap, a, |a, b| a.v6 == b.v6),
+        InetMerge => packed::made(heap, a, Inet::merge),
+        InetWithin => packed::two(heap, a, |a, b| b.contains(a)),
+        InetStrictlyWithin => packed::two(heap, a, |a, b| b.contains(a) && a.bits > b.bits),
+        InetOverlaps => packed::two(heap, a, Inet::overlaps),
+        InetNot => {
+            let inet = packed::inet(heap, a[0])?.not();
+            packed::kept(heap, inet)
+        }
+        InetAnd => packed::made(heap, a, Inet::and),
+        InetOr => packed::made(heap, a, Inet::or),
+        InetAdd => {
+            let inet = packed::inet(heap, a[0])?.plus(a[1].int())?;
+            packed::kept(heap, inet)
+        }
+        InetSub => {
+            let inet = packed::inet(heap, a[0])?.minus(a[1].int())?;
+            packed::kept(heap, inet)
+        }
+        InetDistance => Ok(Slot::Int(packed::inet(heap, a[0])?.distance(&packed::inet(heap, a[1])?)?)),
+        MacNot => packed::bytes(heap, a[0], |mac| mac.iter().map(|b| !b).collect()),
+        MacAnd => packed::pairs(heap, a, |(a, b)| a & b),
+        MacOr => packed::pairs(heap, a, |(a, b)| a | b),
+        MacTrunc => packed::bytes(heap, a[0], mac::truncated),
+        MacSetBit7 => packed::bytes(heap, a[0], mac::with_bit_7),
 
         // ---- statistics ----
         NumSpread => statistics::numeric_spread(heap, a[0].array(), heap.str(a[1].bytes())),

@@ -7,6 +7,7 @@ use super::bound::{Aggregate, AggregateKind, Bound, BoundKind};
 use super::functions::no_function;
 use super::names::Names;
 use super::types::{has_order, told_apart, unmodified};
+use planaria_base::types::{PackedKind, PackedType};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::FunctionCall;
@@ -148,10 +149,14 @@ impl Lowerer<'_> {
                         | Type::Void
                         | Type::Jsonb
                         | Type::Range(_)
+                        | Type::Packed(_)
                         | &Type::JSON
                 ) =>
             {
                 (if name == "min" { K::Min } else { K::Max }, None, unmodified(t))
+            }
+            ("min" | "max", [Type::Packed(of)]) if of.kind() == PackedKind::Network => {
+                (if name == "min" { K::Min } else { K::Max }, None, PackedType::Inet.ty())
             }
             // false < true, so "all" is the least and "any" the greatest.
             ("bool_and" | "every", [Type::Bool]) => (K::Min, None, Type::Bool),

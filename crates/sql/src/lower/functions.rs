@@ -9,18 +9,18 @@ use super::bound::{Bound, BoundKind};
 use super::operators::base_name;
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
-use planaria_base::types::RangeType;
+use planaria_base::types::{PackedType, RangeType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Draw, Func};
 
 /// A constant argument that SQL leaves out.
-enum Extra {
+pub(super) enum Extra {
     Int(i64),
     Text(&'static str),
 }
 
 /// How a call becomes an expression.
-enum Make {
+pub(super) enum Make {
     Func(Func),
     /// With further arguments at the end.
     With(Func, &'static [Extra]),
@@ -32,14 +32,14 @@ enum Make {
     Constant(&'static str),
 }
 
-struct Line {
+pub(super) struct Line {
     name: &'static str,
     args: &'static [Type],
     result: Type,
     make: Make,
 }
 
-const fn line(name: &'static str, args: &'static [Type], result: Type, make: Make) -> Line {
+pub(super) const fn line(name: &'static str, args: &'static [Type], result: Type, make: Make) -> Line {
     Line { name, args, result, make }
 }
 
@@ -276,7 +276,10 @@ fn type_function(name: &str) -> Option<Type> {
         "timestamp" => Type::Timestamp,
         "timestamptz" => Type::TimestampTz,
         "uuid" => Type::Uuid,
-        name => Type::Range(RangeType::by_name(name)?),
+        name => match RangeType::by_name(name) {
+            Some(of) => Type::Range(of),
+            None => Type::Packed(PackedType::by_name(name)?),
+        },
     })
 }
 
@@ -327,16 +330,21 @@ impl Lowerer<'_> {
         if let Some(bound) = self.bind_question(name, args, position)? {
             return Ok(Some(bound));
         }
-        let lines: Vec<&Line> =
-            TABLE.iter().filter(|l| l.name == name && l.args.len() == args.len()).collect();
+        let lines: Vec<&Line> = TABLE
+            .iter()
+            .chain(super::packed::TABLE)
+            .filter(|l| l.name == name && l.args.len() == args.len())
+            .collect();
         let types: Vec<Type> = args.iter().map(|a| unmodified(&a.ty)).collect();
         let candidates: Vec<Vec<Type>> = lines.iter().map(|l| l.args.to_vec()).collect();
         let chosen = match choose(&candidates, &types) {
             Choice::One(i) => lines[i],
             Choice::None => {
-                // There is no cast to a range but from texts.
+                // There is no cast to a range, or to an address, from whatever one likes.
                 let castable = |arg: &Bound, ty: &Type| match ty {
-                    Type::Range(_) => super::types::cast_allowed(&arg.ty, ty, CastContext::Explicit),
+                    Type::Range(_) | Type::Packed(_) => {
+                        super::types::cast_allowed(&arg.ty, ty, CastContext::Explicit)
+                    }
                     _ => true,
                 };
                 if let ([arg], Some(ty)) = (args, type_function(name))
@@ -612,8 +620,8 @@ impl Lowerer<'_> {
                 self.binary(planaria_syntax::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
             }
             ("array_to_string", [a, sep, null @ ..]) if element(a).is_some() && null.len() < 2 => {
-                if element(a) == Some(Type::Bool) {
-                    let what = "array_to_string of booleans is not supported";
+                if matches!(element(a), Some(Type::Bool | Type::Packed(PackedType::Inet))) {
+                    let what = format!("array_to_string of {} is not supported", a.ty);
                     return Err(Error::unsupported(what, "cast the array to text[]").at(position));
                 }
                 let texts = Type::Array(Box::new(Type::Text));
@@ -785,6 +793,11 @@ impl Lowerer<'_> {
             Type::Char(n) => {
                 let width = Bound::constant(Datum::Int(n as i64), Type::Int4, position);
                 Ok(Bound::apply(Func::CharPad, vec![e, width], Type::Text, position))
+            }
+            // As a text it would have its mask.
+            Type::Packed(PackedType::Inet) => {
+                let printed = Bound::constant(Datum::Int(super::packed::PRINTED), Type::Int4, position);
+                Ok(Bound::apply(Func::InetText, vec![e, printed], Type::Text, position))
             }
             _ => self.coerce(e, &Type::Text, CastContext::Assignment),
         }

@@ -11,15 +11,15 @@ use planaria_ir::Func;
 use planaria_syntax::ast::{BinaryOp, UnaryOp};
 
 /// An operator: what it takes and gives. Functions whose operands come the other way round are `swapped`.
-struct Operator {
-    left: Type,
-    right: Type,
-    func: Func,
-    result: Type,
-    swapped: bool,
+pub(super) struct Operator {
+    pub(super) left: Type,
+    pub(super) right: Type,
+    pub(super) func: Func,
+    pub(super) result: Type,
+    pub(super) swapped: bool,
 }
 
-fn op(left: Type, right: Type, func: Func, result: Type) -> Operator {
+pub(super) fn op(left: Type, right: Type, func: Func, result: Type) -> Operator {
     Operator { left, right, func, result, swapped: false }
 }
 
@@ -59,7 +59,9 @@ pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
         TypeClass::Text => [TextEq, TextNe, TextLt, TextLe, TextGt, TextGe],
         TypeClass::Bool => [BoolEq, BoolNe, BoolLt, BoolLe, BoolGt, BoolGe],
         TypeClass::Json => [JsonbEq, JsonbNe, JsonbLt, JsonbLe, JsonbGt, JsonbGe],
-        TypeClass::Bytea | TypeClass::Range => [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe],
+        TypeClass::Bytea | TypeClass::Range | TypeClass::Packed => {
+            [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe]
+        }
         TypeClass::Uuid => [UuidEq, UuidNe, UuidLt, UuidLe, UuidGt, UuidGe],
         TypeClass::Array => {
             return match op {
@@ -120,6 +122,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
                 all.push(op(ty.clone(), ty, func, Bool));
             }
         }
+        all.extend(super::packed::operators(which));
         for (left, right) in mixed {
             if let Some(func) = comparison(which, TypeClass::Float) {
                 all.push(op(left, right, func, Bool));
@@ -207,6 +210,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
         }
         _ => {}
     }
+    all.extend(super::packed::operators(which));
     all
 }
 
@@ -248,6 +252,8 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         EndsWithin => "&<",
         BeginsWithin => "&>",
         Adjacent => "-|-",
+        WithinOrSame => "<<=",
+        HoldsOrSame => ">>=",
         Json(op) => op.symbol(),
     }
 }
@@ -637,7 +643,10 @@ impl Lowerer<'_> {
             }
             UnaryOp::BitNot if ty.class() == TypeClass::Integer => apply(Func::IntNot, e),
             UnaryOp::Plus => Err(no_operator("+", None, &e.ty, position)),
-            UnaryOp::BitNot => Err(no_operator("~", None, &e.ty, position)),
+            UnaryOp::BitNot => match super::packed::complement(&ty) {
+                Some(func) => apply(func, e),
+                None => Err(no_operator("~", None, &e.ty, position)),
+            },
         }
     }
 }

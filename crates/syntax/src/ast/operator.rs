@@ -84,6 +84,10 @@ pub enum BinaryOp {
     BeginsWithin,
     /// `-|-`
     Adjacent,
+    /// `<<=`
+    WithinOrSame,
+    /// `>>=`
+    HoldsOrSame,
     /// Those of JSON.
     Json(JsonOp),
 }

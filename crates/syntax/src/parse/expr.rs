@@ -503,6 +503,8 @@ fn binary_operator(text: &str) -> Option<BinaryOp> {
         "&<" => BinaryOp::EndsWithin,
         "&>" => BinaryOp::BeginsWithin,
         "-|-" => BinaryOp::Adjacent,
+        "<<=" => BinaryOp::WithinOrSame,
+        ">>=" => BinaryOp::HoldsOrSame,
         _ => return JsonOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Json),
     })
 }

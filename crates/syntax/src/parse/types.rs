@@ -1,6 +1,6 @@
 //! Type names.
 
-use planaria_base::types::{Clock, RangeType, SystemType};
+use planaria_base::types::{Clock, PackedType, RangeType, SystemType};
 use planaria_base::{Error, Result, SqlState, Type, limits};
 
 use super::lex::Kind;
@@ -294,6 +294,7 @@ impl Parser<'_> {
             _ if RangeType::by_name(word).is_some() => {
                 Type::Range(RangeType::by_name(word).expect("just seen"))
             }
+            _ if let Some(of) = PackedType::by_name(word) => Type::Packed(of),
             "void" => Type::Void,
             "unknown" => Type::Unknown,
             "serial" | "serial4" => return Ok(Some(TypeNameKind::Serial(Type::Int4))),
