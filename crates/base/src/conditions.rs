@@ -42,7 +42,6 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("22021", "character_not_in_repertoire"),
     ("22022", "indicator_overflow"),
     ("22024", "unterminated_c_string"),
-    ("22026", "string_data_length_mismatch"),
     ("22027", "trim_error"),
     ("2202G", "invalid_tablesample_repeat"),
     ("2202H", "invalid_tablesample_argument"),

@@ -84,6 +84,7 @@ sqlstates! {
     CARDINALITY_VIOLATION "21000" "cardinality_violation";
     DATA_EXCEPTION "22000" "data_exception";
     STRING_DATA_RIGHT_TRUNCATION "22001" "string_data_right_truncation";
+    STRING_DATA_LENGTH_MISMATCH "22026" "string_data_length_mismatch";
     NUMERIC_VALUE_OUT_OF_RANGE "22003" "numeric_value_out_of_range";
     NULL_VALUE_NOT_ALLOWED "22004" "null_value_not_allowed";
     INVALID_DATETIME_FORMAT "22007" "invalid_datetime_format";

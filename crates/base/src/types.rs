@@ -341,6 +341,7 @@ impl Type {
             Type::Varchar(_) => Type::Varchar(None),
             Type::OldInterval => Type::Interval,
             Type::Rounded(clock, _) => clock.ty().clone(),
+            Type::Packed(of) => Type::Packed(of.plain()),
             other => other.clone(),
         }
     }
@@ -386,7 +387,7 @@ impl std::fmt::Display for Type {
             },
             Type::Uuid => f.write_str("uuid"),
             Type::Range(of) => f.write_str(of.name()),
-            Type::Packed(of) => f.write_str(of.name()),
+            Type::Packed(of) => of.fmt(f),
             Type::Enum(of) => f.write_str(&of.shown()),
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),

@@ -142,7 +142,11 @@ impl Func {
             | RangeIntersect | RangeMerge | RangeCeiling => Determinism::Deterministic,
             InetText | InetOf | InetMaskLength | InetFamily | InetSetMask | InetSameFamily | InetMerge
             | InetWithin | InetStrictlyWithin | InetOverlaps | InetNot | InetAnd | InetOr | InetAdd
-            | InetSub | InetDistance | MacNot | MacAnd | MacOr | MacTrunc | MacSetBit7 => {
+            | InetSub | InetDistance | MacNot | MacAnd | MacOr | MacTrunc | MacSetBit7 | BitsLength
+            | BitsOctets | BitsCount | BitsSubstr | BitsSubstrFor | BitsPosition | BitsGet | BitsSet
+            | BitsOverlay | BitsOverlayFor | BitsAnd | BitsOr | BitsXor | BitsNot | BitsShl | BitsShr
+            | BitsConcat | BitsFold | MoneyAdd | MoneySub | MoneyMul | MoneyDiv | MoneyMulInt
+            | MoneyDivInt | MoneyRatio => {
                 Determinism::Deterministic
             }
             // In UTC. Where the session has another time zone, the transaction is logged by rows: that is noted while it

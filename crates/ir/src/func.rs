@@ -28,6 +28,10 @@ pub enum Sig {
     L,
     /// macaddr, macaddr8
     H,
+    /// bit, bit varying
+    Z,
+    /// money
+    M,
     /// date
     D,
     /// timestamp or timestamptz
@@ -321,6 +325,22 @@ funcs! {
     InetAdd "inet.add" (L, I) -> L; InetSub "inet.sub" (L, I) -> L; InetDistance "inet.distance" (L, L) -> I;
     MacNot "mac.not" (H) -> H total; MacAnd "mac.and" (H, H) -> H total; MacOr "mac.or" (H, H) -> H total;
     MacTrunc "mac.trunc" (H) -> H total; MacSetBit7 "mac.setbit7" (H) -> H total;
+
+    // ---- strings of bits (comparisons: bytes.*); places are counted from 1, but for those of one bit ----
+    BitsLength "bits.length" (Z) -> I total; BitsOctets "bits.octets" (Z) -> I total; BitsCount "bits.count" (Z) -> I total;
+    BitsSubstr "bits.substr" (Z, I) -> Z total; BitsSubstrFor "bits.substrfor" (Z, I, I) -> Z;
+    BitsPosition "bits.position" (Z, Z) -> I total; BitsGet "bits.get" (Z, I) -> I; BitsSet "bits.set" (Z, I, I) -> Z;
+    /// Bits, others, where they go, instead of how many: as many as there are, or so many.
+    BitsOverlay "bits.overlay" (Z, Z, I) -> Z; BitsOverlayFor "bits.overlayfor" (Z, Z, I, I) -> Z;
+    BitsAnd "bits.and" (Z, Z) -> Z; BitsOr "bits.or" (Z, Z) -> Z; BitsXor "bits.xor" (Z, Z) -> Z; BitsNot "bits.not" (Z) -> Z total;
+    BitsShl "bits.shl" (Z, I) -> Z total; BitsShr "bits.shr" (Z, I) -> Z total; BitsConcat "bits.concat" (Z, Z) -> Z;
+    /// What an aggregate of bits, by its name, makes of the array of its inputs.
+    BitsFold "bits.fold" (A, T) -> Z;
+
+    // ---- money (comparisons: bytes.*) ----
+    MoneyAdd "money.add" (M, M) -> M; MoneySub "money.sub" (M, M) -> M;
+    MoneyMul "money.mul" (M, F) -> M; MoneyDiv "money.div" (M, F) -> M;
+    MoneyMulInt "money.mulint" (M, I) -> M; MoneyDivInt "money.divint" (M, I) -> M; MoneyRatio "money.ratio" (M, M) -> F;
 
     // ---- dates and times (comparisons: int.*, the representation is ordered) ----
     DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;

@@ -93,3 +93,77 @@ fn moving_an_address_stays_within_its_family() {
     assert!(of("ffff::").distance(&of("::")).is_err());
     assert_eq!(of("10.0.0.0").distance(&of("10.0.1.0")).expect("is a number"), -256);
 }
+
+fn some_bits() -> impl Strategy<Value = Bits> {
+    (prop::collection::vec(prop_oneof![Just(0u8), Just(255), any::<u8>()], 0..6), 0..8usize).prop_map(
+        |(bytes, less)| {
+            let len = 8 * bytes.len();
+            Bits { len, bytes }.resized(len.saturating_sub(less))
+        },
+    )
+}
+
+proptest! {
+    /// As PostgreSQL compares them (`bit_cmp`): the bytes that both have, then the lengths.
+    #[test]
+    fn bytes_order_as_bits_do(a in some_bits(), b in some_bits(), cut in 0..40usize) {
+        let compared = |a: &Bits, b: &Bits| {
+            let both = a.bytes.len().min(b.bytes.len());
+            a.bytes[..both].cmp(&b.bytes[..both]).then(a.len.cmp(&b.len))
+        };
+        prop_assert_eq!(a.encode().cmp(&b.encode()), compared(&a, &b));
+        let near = a.clone().resized(cut);
+        prop_assert_eq!(a.encode().cmp(&near.encode()), compared(&a, &near));
+    }
+
+    #[test]
+    fn bits_come_back(a in some_bits(), b in some_bits(), by in -50..50i64) {
+        let bytes = a.encode();
+        prop_assert_eq!(Bits::decode(&bytes), Some(a.clone()));
+        let text = written(PackedType::VarBit(None), &bytes);
+        prop_assert_eq!(text.len(), a.len);
+        prop_assert_eq!(Bits::parse(&text).expect("bits"), a.clone());
+        let mut sent = Vec::new();
+        PackedType::VarBit(None).send(&bytes, &mut sent);
+        prop_assert_eq!(PackedType::VarBit(None).receive(&sent).expect("bits"), bytes);
+        let both = a.clone().concat(&b).expect("short");
+        prop_assert_eq!(both.substring(1, Some(a.len as i64)).expect("the first"), a.clone());
+        prop_assert_eq!(both.substring(a.len as i64 + 1, None).expect("the second"), b.clone());
+        prop_assert!(b.len == 0 || both.position(&b) > 0);
+        // Places that the text has.
+        let shifted: String = (0..a.len as i64)
+            .map(|at| usize::try_from(at + by).ok().and_then(|from| text.chars().nth(from)).unwrap_or('0'))
+            .collect();
+        prop_assert_eq!(written(PackedType::Bit(None), &a.shifted(by).encode()), shifted);
+        prop_assert_eq!(a.not().not(), a);
+    }
+
+    #[test]
+    fn integers_come_back(n in any::<i64>(), small in any::<i32>()) {
+        prop_assert_eq!(Bits::of_integer(n, 64).to_integer(64), Some(n));
+        prop_assert_eq!(Bits::of_integer(n, 70).resized(6).count_ones(), if n < 0 { 6 } else { 0 });
+        prop_assert_eq!(Bits::of_integer(small.into(), 32).to_integer(32), Some(small.into()));
+    }
+
+    #[test]
+    fn amounts_come_back_and_order(a in any::<i64>(), b in any::<i64>()) {
+        let text = written(PackedType::Money, &money::encode(a));
+        prop_assert_eq!(money::parse(&text).expect(&text), a);
+        prop_assert_eq!(money::encode(a).cmp(&money::encode(b)), a.cmp(&b));
+        prop_assert_eq!(money::decode(&money::encode(a)), Some(a));
+    }
+}
+
+#[test]
+fn lengths_are_cut_or_refused() {
+    let bits = |text: &str| Bits::parse(text).expect(text);
+    let three = PackedType::Bit(Some(3));
+    let at_most = PackedType::VarBit(Some(3));
+    let shown = |of: PackedType, text: &str| of.fitted(bits(text), true).map(|b| written(of, &b)).expect("fits");
+    assert_eq!((shown(three, "1"), shown(three, "1011")), ("100".into(), "101".into()));
+    assert_eq!((shown(at_most, "1"), shown(at_most, "1011")), ("1".into(), "101".into()));
+    let refused = |of: PackedType, text: &str| of.fitted(bits(text), false).expect_err("is refused").sqlstate();
+    assert_eq!(refused(three, "1"), SqlState::STRING_DATA_LENGTH_MISMATCH);
+    assert_eq!(refused(at_most, "1011"), SqlState::STRING_DATA_RIGHT_TRUNCATION);
+    assert!(three.is_value(&bits("101").encode()) && !three.is_value(&bits("10").encode()));
+}

@@ -12,6 +12,8 @@ use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::NAME_BYTES_MAX;
+use planaria_base::packed::bits::Bits;
+use planaria_base::packed::money;
 use planaria_base::range::{self, Range};
 use planaria_base::text_io::{self, count_chars};
 use planaria_base::types::{Clock, PackedType, SystemType, TypeClass};
@@ -64,6 +66,25 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             Ok(Slot::Float(text_io::parse_real(&String::from_utf8_lossy(&text))?))
         }
         (Slot::Numeric(n), Type::Float8) => Ok(Slot::Float(n.unpack().to_f64())),
+        (Slot::Int(n), Type::Packed(PackedType::Bit(len))) if matches!(from, Type::Int4 | Type::Int8) => {
+            let bits = Bits::of_integer(n, len.unwrap_or(1) as usize).encode();
+            heap.bytea(&bits)
+        }
+        (Slot::Int(n), Type::Packed(PackedType::Money)) if matches!(from, Type::Int4 | Type::Int8) => {
+            heap.bytea(&money::encode(money::of_integer(n)?))
+        }
+        (Slot::Numeric(n), Type::Packed(PackedType::Money)) => {
+            heap.bytea(&money::encode(money::of_numeric(n.unpack())?))
+        }
+        (Slot::Bytea(at), Type::Int4 | Type::Int8) if matches!(from, Type::Packed(PackedType::Bit(_))) => {
+            let bits = Bits::decode(heap.bytes(at)).ok_or_else(|| cannot_cast(from, to))?;
+            to_int(bits.to_integer(if *to == Type::Int4 { 32 } else { 64 }), to)
+        }
+        (Slot::Bytea(at), Type::Numeric(modifier)) if *from == PackedType::Money.ty() => {
+            let cents = money::decode(heap.bytes(at)).ok_or_else(|| cannot_cast(from, to))?;
+            let amount = Numeric::from_parts(cents.into(), 2).ok_or_else(|| cannot_cast(from, to))?;
+            modified(amount, *modifier)
+        }
         (Slot::Bytea(at), Type::Packed(to)) => packed(at, from, *to, explicit, heap),
         (Slot::Float(_), Type::Float8)
         | (Slot::Bytea(_), Type::Bytea | Type::Range(_))
@@ -261,7 +282,7 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         return heap.bytea(&range);
     }
     if let Type::Packed(of) = to {
-        let value = of.parse(heap.str(at))?;
+        let value = of.read(heap.str(at), explicit)?;
         return heap.bytea(&value);
     }
     let text = heap.str(at);

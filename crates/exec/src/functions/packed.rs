@@ -1,9 +1,12 @@
 //! Functions of the types that are kept as bytes in their order; what they mean is [`planaria_base::packed`]'s business.
 
 use crate::heap::Heap;
-use crate::slot::Slot;
+use crate::slot::{ArrayRef, Slot};
+use planaria_base::packed::bits::Bits;
 use planaria_base::packed::inet::Inet;
-use planaria_base::{Error, Result};
+use planaria_base::packed::money;
+use planaria_base::{Error, Result, SqlState};
+use planaria_storage::arena::Bytes;
 
 /// The address that lies at some bytes.
 pub fn inet(heap: &Heap, slot: Slot) -> Result<Inet> {
@@ -68,4 +71,66 @@ pub fn pairs(heap: &mut Heap, a: &[Slot], make: fn((&u8, &u8)) -> u8) -> Result<
     let pairs = heap.bytes(a[0].bytes()).iter().zip(heap.bytes(a[1].bytes()));
     let made: Vec<u8> = pairs.map(make).collect();
     heap.bytea(&made)
+}
+
+/// The bits that lie at some bytes.
+pub fn bits(heap: &Heap, slot: Slot) -> Result<Bits> {
+    Bits::decode(heap.bytes(slot.bytes())).ok_or_else(|| Error::internal("bytes that are no bits"))
+}
+
+/// A number that bits have.
+pub fn of_bits(heap: &Heap, slot: Slot, ask: impl Fn(&Bits) -> i64) -> Result<Slot> {
+    Ok(Slot::Int(ask(&bits(heap, slot)?)))
+}
+
+/// Bits made of some.
+pub fn made_bits(heap: &mut Heap, slot: Slot, make: impl Fn(Bits) -> Result<Bits>) -> Result<Slot> {
+    let made = make(bits(heap, slot)?)?.encode();
+    heap.bytea(&made)
+}
+
+/// Bits made of two strings of them.
+pub fn paired_bits(heap: &mut Heap, a: &[Slot], make: fn(Bits, &Bits) -> Result<Bits>) -> Result<Slot> {
+    let made = make(bits(heap, a[0])?, &bits(heap, a[1])?)?.encode();
+    heap.bytea(&made)
+}
+
+/// `bit_and` and its like over the array of their inputs.
+pub fn fold_bits(heap: &mut Heap, array: ArrayRef, name: Bytes) -> Result<Slot> {
+    let inputs: Vec<Slot> = heap.elements(array).iter().filter(|slot| !slot.is_null()).copied().collect();
+    let fold = match heap.str(name) {
+        "bit_and" => Bits::and,
+        "bit_or" => Bits::or,
+        _ => Bits::xor,
+    };
+    let mut folded: Option<Bits> = None;
+    for slot in inputs {
+        let next = bits(heap, slot)?;
+        folded = Some(match folded {
+            None => next,
+            Some(all) => fold(&all, &next)?,
+        });
+    }
+    match folded {
+        None => Ok(Slot::Null),
+        Some(all) => heap.bytea(&all.encode()),
+    }
+}
+
+/// The cents of an amount.
+pub fn cents(heap: &Heap, slot: Slot) -> Result<i64> {
+    money::decode(heap.bytes(slot.bytes())).ok_or_else(|| Error::internal("bytes that are no amount"))
+}
+
+/// An amount as a value.
+pub fn amount(heap: &mut Heap, cents: i64) -> Result<Slot> {
+    heap.bytea(&money::encode(cents))
+}
+
+/// What an amount can be divided by.
+pub fn divisor(by: f64) -> Result<f64> {
+    if by == 0.0 {
+        return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
+    }
+    Ok(by)
 }

@@ -237,6 +237,13 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
                 Datum::Bytea(Inet { v6, bits, address }.encode())
             })
             .boxed(),
+        Sig::Z => (prop::collection::vec(any::<u8>(), 0..5), 0..8usize)
+            .prop_map(|(bytes, less)| {
+                let len = 8 * bytes.len();
+                Datum::Bytea(Bits { len, bytes }.resized(len.saturating_sub(less)).encode())
+            })
+            .boxed(),
+        Sig::M => any::<i64>().prop_map(|cents| Datum::Bytea(money::encode(cents).to_vec())).boxed(),
         Sig::H => any::<[u8; 6]>().prop_map(|mac| Datum::Bytea(mac.to_vec())).boxed(),
         Sig::D => days.prop_map(Datum::Int).boxed(),
         Sig::S => micros.prop_map(Datum::Int).boxed(),

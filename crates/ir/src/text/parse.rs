@@ -354,6 +354,12 @@ impl Parser {
                 }
             }
         };
+        if let Type::Packed(of @ (PackedType::Bit(_) | PackedType::VarBit(_))) = ty
+            && self.sign_if("(")
+        {
+            ty = Type::Packed(of.with_limit(self.number()?));
+            self.sign(")")?;
+        }
         if let Some(clock) = Clock::ALL.into_iter().find(|clock| *clock.ty() == ty)
             && self.sign_if("(")
         {

@@ -596,6 +596,8 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::T => matches!(ty.class(), TypeClass::Text) || *ty == Type::Unknown,
         Sig::Y => matches!(*ty, Type::Bytea | Type::Range(_) | Type::Packed(_)),
         Sig::L => is_packed(ty, &[PackedKind::Network]),
+        Sig::Z => is_packed(ty, &[PackedKind::Bits]),
+        Sig::M => is_packed(ty, &[PackedKind::Money]),
         Sig::H => is_packed(ty, &[PackedKind::MacAddr, PackedKind::MacAddr8]),
         Sig::R => matches!(*ty, Type::Range(_)),
         Sig::D => *ty == Type::Date,

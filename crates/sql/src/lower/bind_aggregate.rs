@@ -129,6 +129,12 @@ impl Lowerer<'_> {
             ("sum", [Type::Float4]) => (K::Sum(Func::RealAdd), None, Type::Float4),
             ("sum", [Type::Float8]) => (K::Sum(Func::FltAdd), None, Type::Float8),
             ("sum", [Type::Interval]) => (K::Sum(Func::IntervalAdd), None, Type::Interval),
+            ("sum", [Type::Packed(PackedType::Money)]) => {
+                (K::Sum(Func::MoneyAdd), None, PackedType::Money.ty())
+            }
+            ("min" | "max", [Type::Packed(PackedType::Money)]) => {
+                (if name == "min" { K::Min } else { K::Max }, None, PackedType::Money.ty())
+            }
             // Sums of integers stay below 2^63 as long as there are fewer than 2^31 rows of them.
             ("avg", [Type::Int2 | Type::Int4]) => (K::AvgNumeric(Func::Int8Add), None, numeric),
             ("avg", [t]) if int(t) || matches!(t, Type::Numeric(_)) => {

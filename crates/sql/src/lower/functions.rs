@@ -469,7 +469,7 @@ impl Lowerer<'_> {
                 let args = vec![self.operand(a.clone(), &NUM)?, self.operand(b.clone(), &NUM)?];
                 apply(Func::NumDivTrunc, args, NUM)
             }
-            ("bit_length", [a]) => {
+            ("bit_length", [a]) if !matches!(a.ty, Type::Packed(_)) => {
                 let a = self.operand(a.clone(), &Type::Text)?;
                 let octets = Bound::apply(Func::OctetLength, vec![a], Type::Int4, position);
                 apply(Func::Int4Mul, vec![octets, int(8)], Type::Int4)
@@ -570,7 +570,9 @@ impl Lowerer<'_> {
                 Ok(Some(args[1..].iter().fold(one(first), sum)))
             }
             // Without FOR it takes the place of as much as it has.
-            ("overlay", [text, new, from]) if text.ty != Type::Bytea && new.ty != Type::Bytea => {
+            ("overlay", [text, new, from])
+                if [text, new].iter().all(|e| !matches!(e.ty, Type::Bytea | Type::Packed(_))) =>
+            {
                 let text = self.operand(text.clone(), &Type::Text)?;
                 let new = self.operand(new.clone(), &Type::Text)?;
                 let from = self.operand(from.clone(), &Type::Int4)?;

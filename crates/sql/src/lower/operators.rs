@@ -6,7 +6,8 @@ use super::bound::{Bound, BoundKind};
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, is_relabel, same_base, unmodified};
 use planaria_base::datetime::Interval;
-use planaria_base::{Datum, Error, Result, SqlState, Type, types::TypeClass};
+use planaria_base::types::{PackedKind, TypeClass};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::{BinaryOp, UnaryOp};
 
@@ -346,8 +347,11 @@ impl Lowerer<'_> {
                 let right = self.coerce(right, &Type::Text, CastContext::Assignment)?;
                 return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
             }
-            // A bare literal beside a value of another class is text too: 1 || 'a'.
-            if (l == Type::Unknown) != (r == Type::Unknown)
+            // A bare literal beside a value of another class is text too: 1 || 'a'. Beside bits it is bits.
+            let bits = |t: &Type| matches!(t, Type::Packed(of) if of.kind() == PackedKind::Bits);
+            if !bits(&l)
+                && !bits(&r)
+                && (l == Type::Unknown) != (r == Type::Unknown)
                 && l != Type::Bytea
                 && r != Type::Bytea
                 && l.class() != TypeClass::Array
@@ -601,7 +605,12 @@ impl Lowerer<'_> {
                 let message = format!("operator is not unique: {symbol} unknown");
                 Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).with_hint(NOT_UNIQUE))
             }
-            UnaryOp::Plus if matches!(super::types::category(&ty), super::types::Category::Numeric) => Ok(e),
+            UnaryOp::Plus
+                if matches!(super::types::category(&ty), super::types::Category::Numeric)
+                    && !matches!(ty, Type::Packed(_)) =>
+            {
+                Ok(e)
+            }
             UnaryOp::Minus => {
                 match &e.kind {
                     BoundKind::Const(Datum::Int(n)) if *n != least(&e.ty) => {
@@ -644,7 +653,7 @@ impl Lowerer<'_> {
             UnaryOp::BitNot if ty.class() == TypeClass::Integer => apply(Func::IntNot, e),
             UnaryOp::Plus => Err(no_operator("+", None, &e.ty, position)),
             UnaryOp::BitNot => match super::packed::complement(&ty) {
-                Some(func) => apply(func, e),
+                Some((func, ty)) => Ok(Bound::apply(func, vec![e], ty, position)),
                 None => Err(no_operator("~", None, &e.ty, position)),
             },
         }

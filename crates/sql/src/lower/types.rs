@@ -37,6 +37,7 @@ pub(super) enum Category {
     Enum,
     Range,
     Network,
+    Bits,
     User,
     Unknown,
 }
@@ -56,6 +57,8 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Range(_) => Category::Range,
         Type::Packed(PackedType::Inet | PackedType::Cidr) => Category::Network,
         Type::Packed(PackedType::MacAddr | PackedType::MacAddr8) => Category::User,
+        Type::Packed(PackedType::Bit(_) | PackedType::VarBit(_)) => Category::Bits,
+        Type::Packed(PackedType::Money) => Category::Numeric,
         Type::Enum(_) => Category::Enum,
         Type::Bytea | Type::Uuid | Type::Jsonb | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
@@ -75,7 +78,7 @@ pub(super) fn is_preferred(ty: &Type) -> bool {
             | Type::Text
             | Type::TimestampTz
             | Type::Interval
-            | Type::Packed(PackedType::Inet)
+            | Type::Packed(PackedType::Inet | PackedType::VarBit(_))
             | &Type::OID
     )
 }
@@ -158,7 +161,7 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Char(_), Type::Char(0)) => true,
         (Type::Char(n @ 1..), Type::Char(m)) => n <= m,
         (Type::Float4, Type::Float8) => true,
-        (Type::Packed(PackedType::Cidr), Type::Packed(PackedType::Inet)) => true,
+        (Type::Packed(a), Type::Packed(b)) => a.is_relabel(*b),
         (Type::Rounded(..), to) if from.plain() == to => true,
         (from, Type::Rounded(_, 6..)) if from == to.plain() => true,
         (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
@@ -190,7 +193,14 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
         // Of which day a bound is, the session's time zone says.
         Type::Range(of) if *of != RangeType::TimestampTz => Datum::parse(ty, text)?,
-        Type::Packed(_) => Datum::parse(ty, text)?,
+        // One that does not have the length is cut or refused by who stores it.
+        Type::Packed(of) => {
+            let value = of.plain().parse(text)?;
+            if !of.is_value(&value) {
+                return Ok(None);
+            }
+            Datum::Bytea(value)
+        }
         Type::Enum(of) => Datum::Int(of.parse(text)?),
         Type::System(_) | Type::Date | Type::Time | Type::Timestamp => Datum::parse(ty, text)?,
         Type::Rounded(clock, digits) => match literal(text, clock.ty())? {
