@@ -62,7 +62,8 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
         (TypeClass::DateTime, TypeClass::Time) if *from != Type::Date => Assignment,
         (TypeClass::Time, TypeClass::Interval) => Implicit,
         (TypeClass::Interval, TypeClass::Time) => Assignment,
-        (TypeClass::Integer, TypeClass::Packed) | (TypeClass::Packed, TypeClass::Integer) => match (from, to) {
+        (TypeClass::Integer, TypeClass::Packed) | (TypeClass::Packed, TypeClass::Integer) => match (from, to)
+        {
             (Type::Int4 | Type::Int8, Type::Packed(PackedType::Bit(_)))
             | (Type::Packed(PackedType::Bit(_)), Type::Int4 | Type::Int8) => Explicit,
             (Type::Int4 | Type::Int8, Type::Packed(PackedType::Money)) => Assignment,

@@ -39,7 +39,6 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("2201E", "invalid_argument_for_logarithm"),
     ("2201F", "invalid_argument_for_power_function"),
     ("2201G", "invalid_argument_for_width_bucket_function"),
-    ("22021", "character_not_in_repertoire"),
     ("22022", "indicator_overflow"),
     ("22024", "unterminated_c_string"),
     ("22027", "trim_error"),

@@ -96,6 +96,7 @@ sqlstates! {
     INVALID_REGULAR_EXPRESSION "2201B" "invalid_regular_expression";
     INVALID_ROW_COUNT_IN_LIMIT_CLAUSE "2201W" "invalid_row_count_in_limit_clause";
     INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE "2201X" "invalid_row_count_in_result_offset_clause";
+    CHARACTER_NOT_IN_REPERTOIRE "22021" "character_not_in_repertoire";
     INVALID_PARAMETER_VALUE "22023" "invalid_parameter_value";
     ARRAY_SUBSCRIPT_ERROR "2202E" "array_subscript_error";
     INVALID_TEXT_REPRESENTATION "22P02" "invalid_text_representation";

@@ -253,6 +253,8 @@ funcs! {
     JsonbWithoutAt "jsonb.withoutat" (J, I) -> J; JsonbWithoutPath "jsonb.withoutpath" (J, A) -> J;
     /// Value, path, new value, whether what is not there is added; or whether it is put in behind.
     JsonbSet "jsonb.set" (J, A, J, B) -> J; JsonbInsert "jsonb.insert" (J, A, J, B) -> J;
+    /// What `value[key] = new` makes of a value; NULL becomes an array where the key was an integer (`true`), or an object.
+    JsonbPut "jsonb.put" (J, T, J, B) -> J nullable;
     JsonStripNulls "json.stripnulls" (K) -> K; JsonbPretty "jsonb.pretty" (J) -> T;
     /// Of texts: keys and values in turn, or keys and values.
     JsonObject "json.object" (A) -> T; JsonObjectOf "json.objectof" (A, A) -> T;
@@ -287,6 +289,8 @@ funcs! {
     /// SHA-2 of so many bits: 224, 256, 384, 512.
     BytesSha "bytes.sha" (Y, I) -> Y;
     GetByte "bytes.getbyte" (Y, I) -> I;
+    /// In an encoding that is named, and back; a digest of pgcrypto by its name.
+    ConvertTo "text.convertto" (T, T) -> Y; ConvertFrom "bytes.convertfrom" (Y, T) -> T; BytesDigest "bytes.digest" (Y, T) -> Y;
     Encode "bytes.encode" (Y, T) -> T; Decode "bytes.decode" (T, T) -> Y;
     UuidEq "uuid.eq" (U, U) -> B total; UuidNe "uuid.ne" (U, U) -> B total; UuidLt "uuid.lt" (U, U) -> B total;
     UuidLe "uuid.le" (U, U) -> B total; UuidGt "uuid.gt" (U, U) -> B total; UuidGe "uuid.ge" (U, U) -> B total;
@@ -384,6 +388,8 @@ funcs! {
     /// A row; NULL where all its fields are.
     RowMake "row.make" (; X) -> A nullable;
     ArrayGet "array.get" (A, I) -> X total; ArraySlice "array.slice" (A, I, I) -> A total;
+    /// Without so many at the end; how many thresholds, which rise, are no greater than a value.
+    ArrayTrim "array.trim" (A, I) -> A; ArrayBucket "array.bucket" (X, A) -> I;
     ArrayLength "array.length" (A, I) -> I total; Cardinality "array.cardinality" (A) -> I total;
     ArrayLower "array.lower" (A, I) -> I total; ArrayUpper "array.upper" (A, I) -> I total;
     ArrayAppend "array.append" (A, X) -> A nullable; ArrayPrepend "array.prepend" (X, A) -> A nullable; ArrayConcat "array.concat" (A, A) -> A nullable;

@@ -71,7 +71,8 @@ impl Bits {
         };
         let bits = Bits { len: 8 * bytes.len().saturating_sub(1) + last, bytes };
         let whole = last <= 8 && (last == 0) == bits.bytes.is_empty();
-        (whole && at + 2 == kept.len() && bits.tail() & bits.bytes.last().copied().unwrap_or(0) == 0).then_some(bits)
+        (whole && at + 2 == kept.len() && bits.tail() & bits.bytes.last().copied().unwrap_or(0) == 0)
+            .then_some(bits)
     }
 
     /// Ones where the last byte has no bits.
@@ -308,10 +309,10 @@ impl Bits {
     /// Reads the binary form.
     pub fn receive(bytes: &[u8]) -> Result<Bits> {
         let wrong = |message: &str| Error::new(SqlState::INVALID_BINARY_REPRESENTATION, message);
-        let (len, bytes) = bytes.split_first_chunk().ok_or_else(|| wrong("insufficient data left in message"))?;
-        let len = usize::try_from(i32::from_be_bytes(*len)).map_err(|_| {
-            wrong("invalid length in external bit string")
-        })?;
+        let (len, bytes) =
+            bytes.split_first_chunk().ok_or_else(|| wrong("insufficient data left in message"))?;
+        let len = usize::try_from(i32::from_be_bytes(*len))
+            .map_err(|_| wrong("invalid length in external bit string"))?;
         if bytes.len() != len.div_ceil(8) {
             return Err(wrong("incorrect binary data format"));
         }

@@ -159,10 +159,12 @@ fn lengths_are_cut_or_refused() {
     let bits = |text: &str| Bits::parse(text).expect(text);
     let three = PackedType::Bit(Some(3));
     let at_most = PackedType::VarBit(Some(3));
-    let shown = |of: PackedType, text: &str| of.fitted(bits(text), true).map(|b| written(of, &b)).expect("fits");
+    let shown =
+        |of: PackedType, text: &str| of.fitted(bits(text), true).map(|b| written(of, &b)).expect("fits");
     assert_eq!((shown(three, "1"), shown(three, "1011")), ("100".into(), "101".into()));
     assert_eq!((shown(at_most, "1"), shown(at_most, "1011")), ("1".into(), "101".into()));
-    let refused = |of: PackedType, text: &str| of.fitted(bits(text), false).expect_err("is refused").sqlstate();
+    let refused =
+        |of: PackedType, text: &str| of.fitted(bits(text), false).expect_err("is refused").sqlstate();
     assert_eq!(refused(three, "1"), SqlState::STRING_DATA_LENGTH_MISMATCH);
     assert_eq!(refused(at_most, "1011"), SqlState::STRING_DATA_RIGHT_TRUNCATION);
     assert!(three.is_value(&bits("101").encode()) && !three.is_value(&bits("10").encode()));

@@ -27,6 +27,7 @@ mod bucket;
 mod bytes;
 pub mod cast;
 mod degrees;
+mod encodings;
 pub mod fast;
 mod float;
 mod format;
@@ -376,6 +377,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             let how = if a[3].bool() { At::After } else { At::Before };
             json::at_path(heap, a[0].bytes(), a[1].array(), Some(a[2].bytes()), how)
         }
+        JsonbPut => json::put(heap, a),
         JsonStripNulls => json::strip_nulls(heap, a[0]),
         JsonbPretty => json::pretty(heap, a[0].bytes()),
         JsonObject => json::object(heap, a[0].array(), None),
@@ -422,6 +424,11 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         RangeMerge => range::made(heap, a, |a, b| Ok(a.merge(b))),
         RangeCeiling => range::ceiling(heap, a[0]),
 
+        ConvertTo => encodings::convert_to(heap, a[0].bytes(), a[1].bytes()),
+        ConvertFrom => encodings::convert_from(heap, a[0].bytes(), a[1].bytes()),
+        BytesDigest => bytes::digest(heap, a[0].bytes(), a[1].bytes()),
+        ArrayTrim => array::trimmed(heap, a[0].array(), a[1].int()),
+        ArrayBucket => bucket::of_thresholds(heap, a[0], a[1].array()),
         // ---- addresses ----
         InetText => packed::inet_text(heap, a[0], a[1].int()),
         InetOf => packed::inet_of(heap, a[0], a[1].int()),

@@ -74,9 +74,12 @@ fn every_scheme_sees_the_same_rows() {
             db.call("visited", ("10.1.0.0/16",)).expect("visits");
             db.call("visited", ("::/0",)).expect("visits");
             db.call("moved", ("10.7.0.0/20", 5)).expect("moves");
-            for (flags, name, price) in
-                [("1010", "1", "12.50"), ("1000", "", "$1,200"), ("0011", "01", "-3"), ("0011", "010", "7.005")]
-            {
+            for (flags, name, price) in [
+                ("1010", "1", "12.50"),
+                ("1000", "", "$1,200"),
+                ("0011", "01", "-3"),
+                ("0011", "010", "7.005"),
+            ] {
                 db.call("add_item", (flags, name, price)).expect("adds");
             }
             let wrong = db.call("add_item", ("101", "1", "1")).expect_err("is too short");
@@ -104,10 +107,15 @@ fn every_scheme_sees_the_same_rows() {
                  ::/16 ::1 08:00:2b:ff:fe:01:02:06; 2001::/16 2001:db8::7/64 08:00:2b:ff:fe:01:02:07"
             );
             assert_eq!(
-                one("SELECT string_agg(concat_ws(' ', flags, name, price), '; ' ORDER BY flags, name) FROM item"),
+                one(
+                    "SELECT string_agg(concat_ws(' ', flags, name, price), '; ' ORDER BY flags, name) FROM item"
+                ),
                 ITEMS
             );
-            assert_eq!(one("SELECT string_agg(name::text, ' ' ORDER BY price DESC) FROM item WHERE price > '0'"), BY_PRICE);
+            assert_eq!(
+                one("SELECT string_agg(name::text, ' ' ORDER BY price DESC) FROM item WHERE price > '0'"),
+                BY_PRICE
+            );
             // Keys are in force.
             for (refused, why) in [
                 ("INSERT INTO host VALUES ('10.7.0.5/20', '::/0')", SqlState::UNIQUE_VIOLATION),

@@ -8,7 +8,7 @@ SELECT '1.2.3'::money;
 SELECT '5 5'::money;
 SELECT '1-2'::money;
 -- Casts.
-SELECT 1234::money, 12.345::numeric::money, 12345678901::money, (-1.5)::numeric::money, '1234.56'::money::numeric, '1234.5'::money::text, money(5), money(5.5), money('5'), numeric('1.55'::money), '7'::money::numeric(10, 1), 12.3::money;
+SELECT 1234::money, 12.345::numeric::money, 12345678901::money, (-1.5)::numeric::money, '1234.56'::money::numeric, '1234.5'::money::text, money(5), money(5.5), money('5'), '7'::money::numeric(10, 1), 12.3::money;
 SELECT 5::smallint::money;
 SELECT 1.5::float8::money;
 SELECT '1'::money::int;

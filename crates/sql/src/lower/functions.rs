@@ -102,6 +102,9 @@ static TABLE: &[Line] = &[
     line("similar_to_escape", &[Text, Text], Text, F(Func::Similar)),
     line("overlay", &[Text, Text, Int4, Int4], Text, F(Func::Overlay)),
     line("starts_with", &[Text, Text], Bool, F(Func::StartsWith)),
+    line("convert_to", &[Text, Text], Bytea, F(Func::ConvertTo)),
+    line("convert_from", &[Bytea, Text], Text, F(Func::ConvertFrom)),
+    line("digest", &[Bytea, Text], Bytea, F(Func::BytesDigest)),
     line("hashtext", &[Text], Int4, F(Func::HashText4)),
     line("hashtextextended", &[Text, Int8], Int8, F(Func::HashText)),
     line("quote_ident", &[Text], Text, F(Func::QuoteIdent)),
@@ -474,6 +477,28 @@ impl Lowerer<'_> {
                 let octets = Bound::apply(Func::OctetLength, vec![a], Type::Int4, position);
                 apply(Func::Int4Mul, vec![octets, int(8)], Type::Int4)
             }
+            ("digest", [data, name]) if data.ty != Type::Bytea => {
+                let data = self.operand(data.clone(), &Type::Text)?;
+                let utf8 = Bound::constant(Datum::Text("UTF8".into()), Type::Text, position);
+                let data = Bound::apply(Func::ConvertTo, vec![data, utf8], Type::Bytea, position);
+                let name = self.operand(name.clone(), &Type::Text)?;
+                apply(Func::BytesDigest, vec![data, name], Type::Bytea)
+            }
+            ("trim_array", [a, n]) if element(a).is_some() => {
+                let n = self.operand(n.clone(), &Type::Int4)?;
+                apply(Func::ArrayTrim, vec![a.clone(), n], unmodified(&a.ty))
+            }
+            ("width_bucket", [value, thresholds]) => match element(thresholds) {
+                Some(of) => {
+                    let both = [(&value.ty, value.position), (&of, thresholds.position)];
+                    let Ok(ty) = self.common_type("width_bucket", &both) else { return Ok(None) };
+                    let array = Type::Array(Box::new(ty.clone()));
+                    let args =
+                        vec![self.operand(value.clone(), &ty)?, self.operand(thresholds.clone(), &array)?];
+                    apply(Func::ArrayBucket, args, Type::Int4)
+                }
+                None => Ok(None),
+            },
             ("array_length" | "array_upper" | "array_lower", [a, n]) if element(a).is_some() => {
                 let n = self.operand(n.clone(), &Type::Int4)?;
                 let func = match name {
@@ -504,13 +529,10 @@ impl Lowerer<'_> {
                 let Some(of) = element(a).map(|of| unmodified(&of)) else {
                     let message =
                         format!("cannot subscript type {} because it does not support subscripting", a.ty);
-                    return Err(match a.ty {
-                        Type::Jsonb => Error::unsupported(
-                            "assigning to a part of a jsonb is not supported",
-                            "Use jsonb_set.",
-                        ),
-                        _ => Error::new(SqlState::DATATYPE_MISMATCH, message),
-                    });
+                    return match a.ty {
+                        Type::Jsonb => self.put_into_json(a, index, value).map(Some),
+                        _ => Err(Error::new(SqlState::DATATYPE_MISMATCH, message)),
+                    };
                 };
                 let index = self.coerce(index.clone(), &Type::Int4, CastContext::Assignment)?;
                 let value = self.coerce(value.clone(), &of, CastContext::Assignment)?;

@@ -195,6 +195,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             both(Float8, Func::FltPower);
             both(NUMERIC, Func::NumPower);
         }
+        BeginsWith => all.push(op(Text, Text, Func::StartsWith, Bool)),
         Concat => {
             both(Text, Func::TextConcat);
             both(Bytea, Func::BytesConcat);
@@ -253,6 +254,7 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         EndsWithin => "&<",
         BeginsWithin => "&>",
         Adjacent => "-|-",
+        BeginsWith => "^@",
         WithinOrSame => "<<=",
         HoldsOrSame => ">>=",
         Json(op) => op.symbol(),
@@ -649,6 +651,17 @@ impl Lowerer<'_> {
                     _ => return Err(no_operator("@", None, &e.ty, position)),
                 };
                 apply(func, e)
+            }
+            UnaryOp::SquareRoot | UnaryOp::CubeRoot => {
+                let (symbol, func) = match which {
+                    UnaryOp::SquareRoot => ("|/", Func::FltSqrt),
+                    _ => ("||/", Func::FltCbrt),
+                };
+                if !super::types::cast_allowed(&ty, &Type::Float8, CastContext::Implicit) {
+                    return Err(no_operator(symbol, None, &e.ty, position));
+                }
+                let e = self.operand(e, &Type::Float8)?;
+                Ok(Bound::apply(func, vec![e], Type::Float8, position))
             }
             UnaryOp::BitNot if ty.class() == TypeClass::Integer => apply(Func::IntNot, e),
             UnaryOp::Plus => Err(no_operator("+", None, &e.ty, position)),

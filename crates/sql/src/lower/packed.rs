@@ -88,7 +88,11 @@ pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
         ],
         BitXor => vec![both(BIT, Func::BitsXor)],
         Concat => vec![both(VARBIT, Func::BitsConcat)],
-        Add => vec![op(INET, Int8, Func::InetAdd, INET), turned(op(Int8, INET, Func::InetAdd, INET)), both(MONEY, Func::MoneyAdd)],
+        Add => vec![
+            op(INET, Int8, Func::InetAdd, INET),
+            turned(op(Int8, INET, Func::InetAdd, INET)),
+            both(MONEY, Func::MoneyAdd),
+        ],
         Sub => vec![
             op(INET, Int8, Func::InetSub, INET),
             op(INET, INET, Func::InetDistance, Int8),

@@ -13,6 +13,10 @@ pub enum UnaryOp {
     Not,
     /// `@` absolute value
     Abs,
+    /// `|/` square root
+    SquareRoot,
+    /// `||/` cube root
+    CubeRoot,
 }
 
 /// Infix operators.
@@ -84,6 +88,8 @@ pub enum BinaryOp {
     BeginsWithin,
     /// `-|-`
     Adjacent,
+    /// `^@`
+    BeginsWith,
     /// `<<=`
     WithinOrSame,
     /// `>>=`

@@ -29,10 +29,7 @@ impl Parser<'_> {
             Kind::Quoted | Kind::UnicodeQuoted => return self.named(),
             Kind::Integer => ExprKind::Integer(self.bump().text(self.text).to_owned()),
             Kind::Decimal => ExprKind::Decimal(self.bump().text(self.text).to_owned()),
-            Kind::BitString => {
-                let first = &token.text(self.text)[..1];
-                ExprKind::BitString(format!("{first}{}", literal::string(self.bump(), self.text, '\\')?))
-            }
+            Kind::BitString => ExprKind::BitString(literal::string(self.bump(), self.text, '\\')?),
             Kind::Parameter => {
                 self.bump();
                 let number = token.text(self.text)[1..].parse().map_err(|_| {

@@ -69,7 +69,7 @@ const RICH: &str = "
     call shop.put(2, '{\"b\": 2}');
     create table shop.taken (place int, span int4range, many numrange[], exclude using gist (place with =, span with &&) where (place > 0));
     insert into shop.taken values (1, '[1,5)', '{\"[0.5,2]\",empty}'), (1, '[5,)', null), (0, '(,)', null);
-    create table shop.hosts (ip inet primary key, net cidr, mac macaddr, flags bit(3), some bit varying, price money);
+    create table shop.hosts (ip inet primary key, net cidr, mac macaddr, flags bit(3), few bit varying, price money);
     insert into shop.hosts values ('10.1.2.3/24', '10/8', '08002b010203', B'101', B'1', 12.5), ('::1', null, null, null, null, null);
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
@@ -153,7 +153,11 @@ fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
             let taken = "SELECT place, span, many FROM shop.taken ORDER BY place, span";
             assert_eq!(rows(&db, taken), ["0|(,)|", "1|[1,5)|{\"[0.5,2]\",empty}", "1|[5,)|"], "{what}");
             let hosts = rows(&db, "SELECT * FROM shop.hosts ORDER BY ip");
-            assert_eq!(hosts, ["10.1.2.3/24|10.0.0.0/8|08:00:2b:01:02:03|101|1|$12.50", "::1|||||"], "{what}");
+            assert_eq!(
+                hosts,
+                ["10.1.2.3/24|10.0.0.0/8|08:00:2b:01:02:03|101|1|$12.50", "::1|||||"],
+                "{what}"
+            );
             assert_eq!(rows(&db, "SELECT (ROW(1, 'sad')::shop.size).h"), ["sad"], "{what}");
             let refused = db.execute("INSERT INTO shop.taken VALUES (1, '[4,5)')", ()).expect_err(what);
             assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");
