@@ -13,6 +13,7 @@
 
 use crate::error::{Error, Result, SqlState};
 use crate::text_io::invalid_syntax;
+use crate::watch;
 use std::io::Write as _;
 
 /// An address and its mask.
@@ -91,12 +92,14 @@ impl Inet {
 
     /// Reads an `inet`.
     pub fn parse(text: &str) -> Result<Inet> {
+        watch::count(text.len());
         let found = if text.contains(':') { version_6(text) } else { version_4(text, false) };
         found.ok_or_else(|| invalid_syntax("inet", text))
     }
 
     /// Reads a `cidr`.
     pub fn parse_network(text: &str) -> Result<Inet> {
+        watch::count(text.len());
         let found = if text.contains(':') { version_6(text) } else { version_4(text, true) };
         let inet = found.ok_or_else(|| invalid_syntax("cidr", text))?;
         if inet.network() != inet {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, SqlState};
 use crate::text_io::{invalid_syntax, is_space};
+use crate::watch;
 use std::io::Write as _;
 
 /// A number in hexadecimal digits as C's `%x` reads it, of at most `width` characters: blanks, a sign and `0x` may come first.
@@ -47,6 +48,7 @@ fn six(text: &str, width: usize, separators: [&[u8]; 5]) -> Option<[u32; 6]> {
 /// Reads a `macaddr`, in any of PostgreSQL's forms.
 pub fn parse(text: &str) -> Result<[u8; 6]> {
     const ANY: usize = usize::MAX;
+    watch::count(text.len());
     let forms: [(usize, [&[u8]; 5]); 7] = [
         (ANY, [b":"; 5]),
         (ANY, [b"-"; 5]),
@@ -70,6 +72,7 @@ pub fn parse(text: &str) -> Result<[u8; 6]> {
 
 /// Reads a `macaddr8`: pairs of digits, with one kind of separator or none between; one of 6 bytes gets `FF:FE` in its middle.
 pub fn parse_long(text: &str) -> Result<[u8; 8]> {
+    watch::count(text.len());
     let wrong = || invalid_syntax("macaddr8", text);
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest

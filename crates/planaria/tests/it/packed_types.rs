@@ -5,6 +5,8 @@ use crate::logged::{logged, replayed_by_all};
 use planaria::SqlState;
 
 const SCHEMA: &str = "
+    CREATE SEQUENCE s;
+    CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
     CREATE TABLE host (ip inet PRIMARY KEY, net cidr NOT NULL, mac macaddr UNIQUE, seen int NOT NULL DEFAULT 0, ips inet[]);
     CREATE TABLE visit (net cidr, ip inet REFERENCES host, long macaddr8, PRIMARY KEY (net, ip));
     CREATE INDEX ON host (net, ip);

@@ -291,7 +291,8 @@ impl Lowerer<'_> {
         }
         if !cast_allowed(&e.ty, ty, context) {
             let state = SqlState::CANNOT_COERCE;
-            return Err(Error::new(state, format!("cannot cast type {} to {ty}", e.ty)).at(position));
+            let [from, to] = [&e.ty, ty].map(super::operators::base_name);
+            return Err(Error::new(state, format!("cannot cast type {from} to {to}")).at(position));
         }
         if let BoundKind::Const(value) = &e.kind
             && let Some(value) = fold(value, &e.ty, ty)
