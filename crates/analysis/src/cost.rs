@@ -184,9 +184,13 @@ fn value_bytes(ty: &Type) -> f64 {
         Type::Float8 | Type::Float4 | Type::Time | Type::Timestamp | Type::TimestampTz => 9.0,
         Type::Interval | Type::OldInterval | Type::Rounded(..) => 9.0,
         Type::Uuid => 17.0,
-        Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) | Type::Jsonb | Type::Range(_) => {
-            2.0 + text_bytes(ty)
-        }
+        Type::Text
+        | Type::Bytea
+        | Type::Varchar(_)
+        | Type::Char(_)
+        | Type::Jsonb
+        | Type::Range(_)
+        | Type::Packed(_) => 2.0 + text_bytes(ty),
         Type::Array(element) => 2.0 + TURNS * value_bytes(element),
         Type::Record(fields) => 2.0 + fields.iter().map(|(_, ty)| value_bytes(ty)).sum::<f64>(),
         ty if ty.is_oid() => 4.0,
@@ -204,9 +208,13 @@ fn column_bytes(ty: &Type) -> f64 {
         Type::Float8 | Type::Float4 | Type::Time | Type::Timestamp | Type::TimestampTz => 7.5,
         Type::Interval | Type::OldInterval | Type::Rounded(..) => 7.5,
         Type::Uuid => 17.0,
-        Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) | Type::Jsonb | Type::Range(_) => {
-            3.0 + 1.06 * text_bytes(ty)
-        }
+        Type::Text
+        | Type::Bytea
+        | Type::Varchar(_)
+        | Type::Char(_)
+        | Type::Jsonb
+        | Type::Range(_)
+        | Type::Packed(_) => 3.0 + 1.06 * text_bytes(ty),
         ty if ty.is_oid() => 3.5,
         Type::System(_) => TEXT_BYTES,
         Type::Array(_) | Type::Record(_) | Type::Unknown | Type::Void => 0.0,
@@ -418,9 +426,13 @@ fn key_column_bytes(ty: &Type) -> f64 {
         Type::Int2 => 2.0,
         Type::Int4 | Type::Date | Type::Enum(_) => 4.0,
         Type::Uuid | Type::Interval => 16.0,
-        Type::Text | Type::Bytea | Type::Varchar(_) | Type::Char(_) | Type::Jsonb | Type::Range(_) => {
-            1.0 + text_bytes(ty)
-        }
+        Type::Text
+        | Type::Bytea
+        | Type::Varchar(_)
+        | Type::Char(_)
+        | Type::Jsonb
+        | Type::Range(_)
+        | Type::Packed(_) => 1.0 + text_bytes(ty),
         _ => 8.0,
     }
 }

@@ -1,6 +1,6 @@
 //! Which conversions there are, and where they happen without being asked for.
 
-use crate::types::{SystemType, Type, TypeClass};
+use crate::types::{PackedType, SystemType, Type, TypeClass};
 
 /// Where a conversion may happen, from the most to the least liberal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -62,11 +62,35 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
         (TypeClass::DateTime, TypeClass::Time) if *from != Type::Date => Assignment,
         (TypeClass::Time, TypeClass::Interval) => Implicit,
         (TypeClass::Interval, TypeClass::Time) => Assignment,
+        (TypeClass::Integer, TypeClass::Packed) | (TypeClass::Packed, TypeClass::Integer) => match (from, to)
+        {
+            (Type::Int4 | Type::Int8, Type::Packed(PackedType::Bit(_)))
+            | (Type::Packed(PackedType::Bit(_)), Type::Int4 | Type::Int8) => Explicit,
+            (Type::Int4 | Type::Int8, Type::Packed(PackedType::Money)) => Assignment,
+            _ => None,
+        },
+        (TypeClass::Numeric, TypeClass::Packed) if *to == PackedType::Money.ty() => Assignment,
+        (TypeClass::Packed, TypeClass::Numeric) if *from == PackedType::Money.ty() => Assignment,
+        (TypeClass::Packed, TypeClass::Packed) => match (from, to) {
+            (Type::Packed(from), Type::Packed(to)) => packed_cast(*from, *to),
+            _ => None,
+        },
         (TypeClass::Array, TypeClass::Array) => match (from, to) {
             (Type::Array(from), Type::Array(to)) => cast_allowed(from, to),
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The same between types that are kept as bytes.
+fn packed_cast(from: PackedType, to: PackedType) -> CastContext {
+    use PackedType::{Bit, Cidr, Inet, MacAddr, MacAddr8, VarBit};
+    match (from, to) {
+        (Cidr, Inet) | (MacAddr, MacAddr8) | (MacAddr8, MacAddr) => CastContext::Implicit,
+        (Bit(_), VarBit(_)) | (VarBit(_), Bit(_)) => CastContext::Implicit,
+        (Inet, Cidr) => CastContext::Assignment,
+        _ => CastContext::None,
     }
 }
 
@@ -120,6 +144,7 @@ pub fn needs_cast(from: &Type, to: &Type) -> bool {
         (Type::Numeric(_), Type::Numeric(None)) => false,
         (Type::Interval | Type::OldInterval, Type::Interval | Type::OldInterval) => false,
         (Type::Float4, Type::Float8) => false,
+        (Type::Packed(from), Type::Packed(to)) => !from.is_relabel(*to),
         (Type::Rounded(..), to) if from.plain() == to => false,
         (from, Type::Rounded(_, 6..)) if from == to.plain() => false,
         (Type::Array(from), Type::Array(to)) => needs_cast(from, to),

@@ -26,7 +26,7 @@ pub enum Datum {
     Numeric(Numeric),
     /// text, varchar, and char without its trailing blanks
     Text(String),
-    /// bytea; a range ([`crate::range`])
+    /// bytea; a range ([`crate::range`]); what is kept as bytes in its order ([`crate::packed`])
     Bytea(Vec<u8>),
     /// uuid, in network order
     Uuid([u8; 16]),
@@ -77,6 +77,7 @@ impl Datum {
             Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
             Type::Jsonb => Datum::Jsonb(crate::json::canonical(text)?),
             Type::Range(of) => Datum::Bytea(Range::parse(*of, text, None)?.encode()),
+            Type::Packed(of) => Datum::Bytea(of.parse(text)?),
             Type::Enum(of) => Datum::Int(of.parse(text)?),
             Type::Array(element) => {
                 let texts = text_io::parse_array(text)?;
@@ -164,6 +165,7 @@ impl Datum {
                 out.extend_from_slice(s.as_bytes());
             }
             (Datum::Bytea(b), Type::Range(_)) => range::write(b, zone, out),
+            (Datum::Bytea(b), Type::Packed(of)) => of.write(b, out),
             (Datum::Bytea(b), _) => text_io::write_bytea(out, b),
             (Datum::Uuid(u), _) => text_io::write_uuid(out, u),
             (Datum::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),

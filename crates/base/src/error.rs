@@ -84,6 +84,7 @@ sqlstates! {
     CARDINALITY_VIOLATION "21000" "cardinality_violation";
     DATA_EXCEPTION "22000" "data_exception";
     STRING_DATA_RIGHT_TRUNCATION "22001" "string_data_right_truncation";
+    STRING_DATA_LENGTH_MISMATCH "22026" "string_data_length_mismatch";
     NUMERIC_VALUE_OUT_OF_RANGE "22003" "numeric_value_out_of_range";
     NULL_VALUE_NOT_ALLOWED "22004" "null_value_not_allowed";
     INVALID_DATETIME_FORMAT "22007" "invalid_datetime_format";
@@ -95,6 +96,7 @@ sqlstates! {
     INVALID_REGULAR_EXPRESSION "2201B" "invalid_regular_expression";
     INVALID_ROW_COUNT_IN_LIMIT_CLAUSE "2201W" "invalid_row_count_in_limit_clause";
     INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE "2201X" "invalid_row_count_in_result_offset_clause";
+    CHARACTER_NOT_IN_REPERTOIRE "22021" "character_not_in_repertoire";
     INVALID_PARAMETER_VALUE "22023" "invalid_parameter_value";
     ARRAY_SUBSCRIPT_ERROR "2202E" "array_subscript_error";
     INVALID_TEXT_REPRESENTATION "22P02" "invalid_text_representation";

@@ -19,6 +19,7 @@ pub mod level;
 pub mod limits;
 pub mod numeric;
 pub mod oid;
+pub mod packed;
 pub mod pattern;
 pub mod range;
 mod row_type;

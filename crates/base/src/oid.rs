@@ -3,7 +3,7 @@
 //! The numbers are those of PostgreSQL's `pg_type`; drivers know them by heart. OIDs of tables and
 //! other objects of a database are `planaria_catalog::oid`'s business.
 
-use crate::types::{Clock, RangeType, SystemType, Type};
+use crate::types::{Clock, PackedType, RangeType, SystemType, Type};
 
 /// An object identifier.
 pub type Oid = u32;
@@ -51,6 +51,15 @@ fn built_in(ty: &Type) -> Option<Line> {
         Type::Numeric(_) => line(1700, 1231, "numeric", -1),
         Type::Uuid => line(2950, 2951, "uuid", 16),
         Type::Jsonb => line(3802, 3807, "jsonb", -1),
+        Type::Packed(of) => match of {
+            PackedType::Inet => line(869, 1041, "inet", -1),
+            PackedType::Cidr => line(650, 651, "cidr", -1),
+            PackedType::MacAddr => line(829, 1040, "macaddr", 6),
+            PackedType::MacAddr8 => line(774, 775, "macaddr8", 8),
+            PackedType::Bit(_) => line(1560, 1561, "bit", -1),
+            PackedType::VarBit(_) => line(1562, 1563, "varbit", -1),
+            PackedType::Money => line(790, 791, "money", 8),
+        },
         Type::Range(of) => match of {
             RangeType::Int4 => line(3904, 3905, "int4range", -1),
             RangeType::Num => line(3906, 3907, "numrange", -1),
@@ -122,6 +131,7 @@ pub fn modifier(ty: &Type) -> i32 {
         // An interval's has a mask of fields above it: all of them.
         Type::Rounded(Clock::Interval, digits) => 0x7FFF << 16 | i32::from(*digits),
         Type::Rounded(_, digits) => i32::from(*digits),
+        Type::Packed(of) => of.limit().map_or(-1, |n| n as i32),
         Type::Array(of) => modifier(of),
         _ => -1,
     }
@@ -162,7 +172,8 @@ pub fn scalars() -> impl Iterator<Item = Type> {
         Type::Void,
     ];
     let ranges = RangeType::ALL.into_iter().map(Type::Range);
-    plain.into_iter().chain(ranges).chain(SystemType::ALL.iter().copied().map(Type::System))
+    let packed = PackedType::ALL.into_iter().map(Type::Packed);
+    plain.into_iter().chain(ranges).chain(packed).chain(SystemType::ALL.iter().copied().map(Type::System))
 }
 
 /// The type of an OID, with a modifier as `atttypmod` has it (-1: none). `None` for types that are
@@ -186,6 +197,9 @@ fn modified(ty: Type, modifier: i32) -> Type {
         && modifier >= 0
     {
         return Type::Rounded(clock, modifier as u8);
+    }
+    if let (Type::Packed(of), 1..) = (&ty, modifier) {
+        return Type::Packed(of.with_limit(modifier as u32));
     }
     match (ty, u32::try_from(modifier.saturating_sub(4))) {
         (Type::Varchar(_), Ok(n)) if n > 0 => Type::Varchar(Some(n)),
@@ -216,8 +230,9 @@ mod tests {
     #[test]
     fn modifiers_come_back() {
         let rounded = Clock::ALL.map(|clock| Type::Rounded(clock, 3));
+        let bits = [PackedType::Bit(Some(3)), PackedType::VarBit(Some(20))].map(Type::Packed);
         let others = [Type::Varchar(Some(20)), Type::Char(3), Type::Numeric(Some((12, 2)))];
-        for ty in rounded.into_iter().chain(others) {
+        for ty in rounded.into_iter().chain(others).chain(bits) {
             assert_eq!(to_type(of(&ty), modifier(&ty)), Some(ty.clone()));
             let array = Type::Array(Box::new(ty));
             assert_eq!(to_type(of(&array), modifier(&array)), Some(array));

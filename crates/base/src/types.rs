@@ -2,6 +2,7 @@
 
 pub use crate::cast::{CastContext, cast_allowed, needs_cast};
 use crate::enumeration::Enum;
+pub use crate::packed::{PackedKind, PackedType};
 pub use crate::range::RangeType;
 pub use crate::row_type::{RowOf, RowType};
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,8 @@ pub enum Type {
     Jsonb,
     /// `int4range` and its like: bytes whose order is that of ranges ([`crate::range`])
     Range(RangeType),
+    /// `inet` and its like: bytes whose order is that of the values ([`crate::packed`])
+    Packed(PackedType),
     /// An enumerated type of the user: the rank of a label
     Enum(Enum),
     /// One-dimensional array
@@ -260,6 +263,8 @@ pub enum TypeClass {
     Json,
     /// ranges
     Range,
+    /// what is kept as bytes in its order
+    Packed,
     /// enumerated types
     Enum,
     /// arrays
@@ -285,6 +290,7 @@ impl Type {
             Type::Uuid => TypeClass::Uuid,
             Type::Jsonb => TypeClass::Json,
             Type::Range(_) => TypeClass::Range,
+            Type::Packed(_) => TypeClass::Packed,
             Type::Enum(_) => TypeClass::Enum,
             Type::Array(_) => TypeClass::Array,
             Type::Unknown | Type::Void => TypeClass::Other,
@@ -335,6 +341,7 @@ impl Type {
             Type::Varchar(_) => Type::Varchar(None),
             Type::OldInterval => Type::Interval,
             Type::Rounded(clock, _) => clock.ty().clone(),
+            Type::Packed(of) => Type::Packed(of.plain()),
             other => other.clone(),
         }
     }
@@ -380,6 +387,7 @@ impl std::fmt::Display for Type {
             },
             Type::Uuid => f.write_str("uuid"),
             Type::Range(of) => f.write_str(of.name()),
+            Type::Packed(of) => of.fmt(f),
             Type::Enum(of) => f.write_str(&of.shown()),
             Type::Array(of) => write!(f, "{of}[]"),
             Type::Unknown => f.write_str("unknown"),

@@ -9,7 +9,7 @@ use crate::system::{self, INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG
 use crate::{Catalog, PUBLIC, Wanted, of_key};
 use planaria_base::oid::{self, Oid};
 use planaria_base::text_io::quote_ident;
-use planaria_base::types::SystemType;
+use planaria_base::types::{PackedType, SystemType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -425,6 +425,8 @@ pub fn format_type(catalog: &Catalog, oid: Oid, modifier: Option<i32>) -> Option
         let unlimited = |ty: &Type| match ty {
             // character without a length is what PostgreSQL calls bpchar, unless no modifier was asked.
             Type::Char(_) if !limited => Some(if modifier.is_some() { "bpchar" } else { "character" }),
+            // bit without a length is one bit in SQL, so its name is in quotes where a modifier was asked.
+            Type::Packed(PackedType::Bit(None)) if modifier.is_some() => Some("\"bit\""),
             _ => None,
         };
         return Some(match &ty {

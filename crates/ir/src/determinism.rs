@@ -140,6 +140,14 @@ impl Func {
             | RangeLowerInf | RangeUpperInf | RangeOverlaps | RangeContains | RangeHas | RangeBefore
             | RangeEndsWithin | RangeBeginsWithin | RangeAdjacent | RangeUnion | RangeMinus
             | RangeIntersect | RangeMerge | RangeCeiling => Determinism::Deterministic,
+            JsonbPut | ArrayTrim | ArrayBucket | ConvertTo | ConvertFrom | BytesDigest | InetText
+            | InetOf | InetMaskLength | InetFamily | InetSetMask | InetSameFamily | InetMerge
+            | InetWithin | InetStrictlyWithin | InetOverlaps | InetNot | InetAnd | InetOr | InetAdd
+            | InetSub | InetDistance | MacNot | MacAnd | MacOr | MacTrunc | MacSetBit7 | BitsLength
+            | BitsOctets | BitsCount | BitsSubstr | BitsSubstrFor | BitsPosition | BitsGet | BitsSet
+            | BitsOverlay | BitsOverlayFor | BitsAnd | BitsOr | BitsXor | BitsNot | BitsShl | BitsShr
+            | BitsConcat | BitsFold | MoneyAdd | MoneySub | MoneyMul | MoneyDiv | MoneyMulInt
+            | MoneyDivInt | MoneyRatio => Determinism::Deterministic,
             // In UTC. Where the session has another time zone, the transaction is logged by rows: that is noted while it
             // runs, because it is rare, and another one runs the same program in UTC.
             ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge => {

@@ -20,10 +20,18 @@ pub enum Sig {
     F,
     /// text, varchar, char
     T,
-    /// bytea; a range, which is kept as bytes in its order
+    /// bytea; a range or another type that is kept as bytes in its order
     Y,
     /// range
     R,
+    /// inet, cidr
+    L,
+    /// macaddr, macaddr8
+    H,
+    /// bit, bit varying
+    Z,
+    /// money
+    M,
     /// date
     D,
     /// timestamp or timestamptz
@@ -245,6 +253,8 @@ funcs! {
     JsonbWithoutAt "jsonb.withoutat" (J, I) -> J; JsonbWithoutPath "jsonb.withoutpath" (J, A) -> J;
     /// Value, path, new value, whether what is not there is added; or whether it is put in behind.
     JsonbSet "jsonb.set" (J, A, J, B) -> J; JsonbInsert "jsonb.insert" (J, A, J, B) -> J;
+    /// What `value[key] = new` makes of a value; NULL becomes an array where the key was an integer (`true`), or an object.
+    JsonbPut "jsonb.put" (J, T, J, B) -> J nullable;
     JsonStripNulls "json.stripnulls" (K) -> K; JsonbPretty "jsonb.pretty" (J) -> T;
     /// Of texts: keys and values in turn, or keys and values.
     JsonObject "json.object" (A) -> T; JsonObjectOf "json.objectof" (A, A) -> T;
@@ -280,6 +290,8 @@ funcs! {
     /// SHA-2 of so many bits: 224, 256, 384, 512.
     BytesSha "bytes.sha" (Y, I) -> Y;
     GetByte "bytes.getbyte" (Y, I) -> I;
+    /// In an encoding that is named, and back; a digest of pgcrypto by its name.
+    ConvertTo "text.convertto" (T, T) -> Y; ConvertFrom "bytes.convertfrom" (Y, T) -> T; BytesDigest "bytes.digest" (Y, T) -> Y;
     Encode "bytes.encode" (Y, T) -> T; Decode "bytes.decode" (T, T) -> Y;
     UuidEq "uuid.eq" (U, U) -> B total; UuidNe "uuid.ne" (U, U) -> B total; UuidLt "uuid.lt" (U, U) -> B total;
     UuidLe "uuid.le" (U, U) -> B total; UuidGt "uuid.gt" (U, U) -> B total; UuidGe "uuid.ge" (U, U) -> B total;
@@ -301,6 +313,39 @@ funcs! {
     RangeIntersect "range.intersect" (R, R) -> R; RangeMerge "range.merge" (R, R) -> R;
     /// What bounds a scan for ranges that overlap it: they are no greater.
     RangeCeiling "range.ceiling" (R) -> R total;
+
+    // ---- addresses of networks and cards (comparisons: bytes.*) ----
+    /// The text of an address, by its place in the list: alone; with the mask, where it says something; with it always; in short.
+    InetText "inet.text" (L, I) -> T total;
+    /// What follows from an address: its broadcast address, mask, host mask, network.
+    InetOf "inet.of" (L, I) -> L total;
+    InetMaskLength "inet.masklen" (L) -> I total; InetFamily "inet.family" (L) -> I total;
+    /// Whether it is a network whose bits behind the mask go.
+    InetSetMask "inet.setmask" (L, I, I) -> L;
+    InetSameFamily "inet.samefamily" (L, L) -> B total; InetMerge "inet.merge" (L, L) -> L;
+    /// `<<=`, `<<`, `&&`.
+    InetWithin "inet.within" (L, L) -> B total; InetStrictlyWithin "inet.strictlywithin" (L, L) -> B total;
+    InetOverlaps "inet.overlaps" (L, L) -> B total;
+    InetNot "inet.not" (L) -> L total; InetAnd "inet.and" (L, L) -> L; InetOr "inet.or" (L, L) -> L;
+    InetAdd "inet.add" (L, I) -> L; InetSub "inet.sub" (L, I) -> L; InetDistance "inet.distance" (L, L) -> I;
+    MacNot "mac.not" (H) -> H total; MacAnd "mac.and" (H, H) -> H total; MacOr "mac.or" (H, H) -> H total;
+    MacTrunc "mac.trunc" (H) -> H total; MacSetBit7 "mac.setbit7" (H) -> H total;
+
+    // ---- strings of bits (comparisons: bytes.*); places are counted from 1, but for those of one bit ----
+    BitsLength "bits.length" (Z) -> I total; BitsOctets "bits.octets" (Z) -> I total; BitsCount "bits.count" (Z) -> I total;
+    BitsSubstr "bits.substr" (Z, I) -> Z total; BitsSubstrFor "bits.substrfor" (Z, I, I) -> Z;
+    BitsPosition "bits.position" (Z, Z) -> I total; BitsGet "bits.get" (Z, I) -> I; BitsSet "bits.set" (Z, I, I) -> Z;
+    /// Bits, others, where they go, instead of how many: as many as there are, or so many.
+    BitsOverlay "bits.overlay" (Z, Z, I) -> Z; BitsOverlayFor "bits.overlayfor" (Z, Z, I, I) -> Z;
+    BitsAnd "bits.and" (Z, Z) -> Z; BitsOr "bits.or" (Z, Z) -> Z; BitsXor "bits.xor" (Z, Z) -> Z; BitsNot "bits.not" (Z) -> Z total;
+    BitsShl "bits.shl" (Z, I) -> Z total; BitsShr "bits.shr" (Z, I) -> Z total; BitsConcat "bits.concat" (Z, Z) -> Z;
+    /// What an aggregate of bits, by its name, makes of the array of its inputs.
+    BitsFold "bits.fold" (A, T) -> Z;
+
+    // ---- money (comparisons: bytes.*) ----
+    MoneyAdd "money.add" (M, M) -> M; MoneySub "money.sub" (M, M) -> M;
+    MoneyMul "money.mul" (M, F) -> M; MoneyDiv "money.div" (M, F) -> M;
+    MoneyMulInt "money.mulint" (M, I) -> M; MoneyDivInt "money.divint" (M, I) -> M; MoneyRatio "money.ratio" (M, M) -> F;
 
     // ---- dates and times (comparisons: int.*, the representation is ordered) ----
     DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;
@@ -344,6 +389,8 @@ funcs! {
     /// A row; NULL where all its fields are.
     RowMake "row.make" (; X) -> A nullable;
     ArrayGet "array.get" (A, I) -> X total; ArraySlice "array.slice" (A, I, I) -> A total;
+    /// Without so many at the end; how many thresholds, which rise, are no greater than a value.
+    ArrayTrim "array.trim" (A, I) -> A; ArrayBucket "array.bucket" (X, A) -> I;
     ArrayLength "array.length" (A, I) -> I total; Cardinality "array.cardinality" (A) -> I total;
     ArrayLower "array.lower" (A, I) -> I total; ArrayUpper "array.upper" (A, I) -> I total;
     ArrayAppend "array.append" (A, X) -> A nullable; ArrayPrepend "array.prepend" (X, A) -> A nullable; ArrayConcat "array.concat" (A, A) -> A nullable;

@@ -224,6 +224,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
             Datum::Interval(Interval { months, days, micros })
         }
         Type::Range(of) => range(bytes, *of)?,
+        Type::Packed(of) => Datum::Bytea(of.receive(bytes)?),
         Type::Enum(of) => Datum::Int(of.parse(text(bytes)?)?),
         Type::Array(element) => array(bytes, element)?,
         ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),

@@ -87,6 +87,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, zone: Opt
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
         (ValueRef::Bytes(b), Type::Range(_)) => range::write(b, zone, out),
+        (ValueRef::Bytes(b), Type::Packed(of)) => of.write(b, out),
         (ValueRef::Bytes(b), _) => text_io::write_bytea(out, b),
         (ValueRef::Uuid(u), _) => text_io::write_uuid(out, u),
         (ValueRef::Interval(i), _) => datetime::write_interval(out, *i),
@@ -121,6 +122,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         }
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
         (ValueRef::Bytes(b), Type::Range(_)) => range(out, b),
+        (ValueRef::Bytes(b), Type::Packed(of)) => of.send(b, out),
         (ValueRef::Bytes(b), _) => out.extend_from_slice(b),
         (ValueRef::Uuid(u), _) => out.extend_from_slice(u),
         (ValueRef::Reg(oid, _), _) => out.extend_from_slice(&oid.to_be_bytes()),

@@ -103,9 +103,13 @@ impl ColumnKind {
             Type::Numeric(Some((p, _))) if u32::from(*p) <= NUMERIC_DIGITS_WORD => ColumnKind::Decimal,
             Type::Numeric(_) => ColumnKind::Numeric,
             Type::Uuid => ColumnKind::Uuid,
-            Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Bytea | Type::Jsonb | Type::Range(_) => {
-                ColumnKind::Bytes
-            }
+            Type::Text
+            | Type::Varchar(_)
+            | Type::Char(_)
+            | Type::Bytea
+            | Type::Jsonb
+            | Type::Range(_)
+            | Type::Packed(_) => ColumnKind::Bytes,
             Type::System(SystemType::Name | SystemType::Char | SystemType::Json | SystemType::RefCursor) => {
                 ColumnKind::Bytes
             }
@@ -484,8 +488,9 @@ impl RowLayout {
         end += (specs.iter().filter(|spec| spec.nullable).count() as u32).div_ceil(8);
         let variable: Vec<ColumnId> =
             (0..specs.len()).filter(|i| kinds[*i] == ColumnKind::Bytes).map(ColumnId::from).collect();
-        let is_text =
-            |id: &ColumnId| !matches!(specs[id.index()].ty, Type::Bytea | Type::Range(_) | Type::Array(_));
+        let is_text = |id: &ColumnId| {
+            !matches!(specs[id.index()].ty, Type::Bytea | Type::Range(_) | Type::Packed(_) | Type::Array(_))
+        };
         let texts = variable.iter().copied().filter(is_text).collect();
         let fixed_bytes = end + 4 * variable.len() as u32;
         for (nth, id) in variable.iter().enumerate() {

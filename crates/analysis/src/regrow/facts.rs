@@ -104,6 +104,7 @@ fn fixed_width(ty: &Type) -> bool {
             | Type::Bytea
             | Type::Jsonb
             | Type::Range(_)
+            | Type::Packed(_)
             | &Type::JSON
             | Type::Array(_)
             | Type::Numeric(None)

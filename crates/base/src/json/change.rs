@@ -2,7 +2,7 @@
 
 use super::part::index;
 use super::value::{Json, key_order, order_keys};
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, watch};
 use std::borrow::Cow;
 
 /// What is done where a path ends.
@@ -99,6 +99,35 @@ fn at_step<'a>(
         _ => {}
     }
     Ok(())
+}
+
+/// What an assignment to `json[key]` does: a key that is not there is added, and an array becomes as long as it takes.
+pub fn put<'a>(json: &mut Json<'a>, key: &'a str, new: Json<'a>) -> Result<()> {
+    match json {
+        Json::Object(pairs) => match pairs.binary_search_by(|(k, _)| key_order(k, key)) {
+            Ok(at) => pairs[at].1 = new,
+            Err(at) => pairs.insert(at, (Cow::Borrowed(key), new)),
+        },
+        Json::Array(elements) => {
+            let Some(index) = index(key) else {
+                let message = format!("path element at position 1 is not an integer: \"{key}\"");
+                return Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message));
+            };
+            let at = if index < 0 { index + elements.len() as i64 } else { index };
+            let at = usize::try_from(at)
+                .map_err(|_| invalid(&format!("path element at position 1 is out of range: {index}")))?;
+            if at >= elements.len() {
+                watch::admit((at + 1).saturating_mul(size_of::<Json<'_>>()))?;
+                elements.resize(at + 1, Json::Null);
+            }
+            elements[at] = new;
+        }
+        _ => {
+            let detail = "The path assumes key is a composite object, but it is a scalar value.";
+            return Err(invalid("cannot replace existing key").with_detail(detail));
+        }
+    }
+    json.check_depth()
 }
 
 /// Takes a key out of an object, or strings out of an array.

@@ -182,7 +182,8 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        CASE WHEN a.attnotnull OR t.typnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
        CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY'
             WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
-       CASE WHEN a.baseid IN (1042, 1043) AND a.basemod <> -1 THEN a.basemod - 4 END
+       CASE WHEN a.baseid IN (1042, 1043) AND a.basemod <> -1 THEN a.basemod - 4
+            WHEN a.baseid IN (1560, 1562) AND a.basemod <> -1 THEN a.basemod END
          AS character_maximum_length,
        CASE WHEN a.baseid IN (25, 1042, 1043)
             THEN CASE WHEN a.basemod = -1 THEN 1073741824 ELSE (a.basemod - 4) * 4 END END
@@ -340,7 +341,8 @@ WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
 SELECT current_database() AS domain_catalog, n.nspname AS domain_schema, t.typname AS domain_name,
        CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY'
             WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
-       CASE WHEN b.oid IN (1042, 1043) AND t.typtypmod <> -1 THEN t.typtypmod - 4 END
+       CASE WHEN b.oid IN (1042, 1043) AND t.typtypmod <> -1 THEN t.typtypmod - 4
+            WHEN b.oid IN (1560, 1562) AND t.typtypmod <> -1 THEN t.typtypmod END
          AS character_maximum_length,
        CASE WHEN b.oid IN (25, 1042, 1043)
             THEN CASE WHEN t.typtypmod = -1 THEN 1073741824 ELSE (t.typtypmod - 4) * 4 END END

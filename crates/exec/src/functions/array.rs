@@ -51,6 +51,16 @@ pub fn slice(heap: &Heap, array: ArrayRef, from: i64, to: i64) -> Slot {
     heap.slice(array, from as usize - 1, to as usize)
 }
 
+/// Without so many elements at the end.
+pub fn trimmed(heap: &Heap, array: ArrayRef, less: i64) -> Result<Slot> {
+    let len = i64::from(array.len);
+    if !(0..=len).contains(&less) {
+        let message = format!("number of elements to trim must be between 0 and {len}");
+        return Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message));
+    }
+    Ok(heap.slice(array, 0, (len - less) as usize))
+}
+
 /// `array_length`, `array_upper`: NULL for an empty array and other dimensions.
 pub fn length(array: ArrayRef, dimension: i64) -> Slot {
     if dimension == 1 && array.len > 0 { Slot::Int(i64::from(array.len)) } else { Slot::Null }

@@ -1,5 +1,8 @@
 //! Which of so many equal buckets a value between two bounds is in (`width_bucket`), or a row of so many (`ntile`).
 
+use super::order::compare;
+use crate::heap::Heap;
+use crate::slot::{ArrayRef, Slot};
 use planaria_base::{Error, Numeric, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -64,6 +67,18 @@ pub fn of_numeric(value: Numeric, low: Numeric, high: Numeric, count: i64) -> Re
     }
     let share = value.sub(low)?.mul(Numeric::from_i128(count.into())?)?.div_trunc(high.sub(low)?)?;
     Ok(share.to_i64().unwrap_or(count - 1).min(count - 1) + 1)
+}
+
+/// How many of some thresholds, which rise, are no greater than a value.
+pub fn of_thresholds(heap: &Heap, value: Slot, thresholds: ArrayRef) -> Result<Slot> {
+    let thresholds = heap.elements(thresholds);
+    planaria_base::watch::count(thresholds.len());
+    if thresholds.iter().any(|slot| slot.is_null()) {
+        let message = "thresholds array must not contain NULLs";
+        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+    }
+    let below = thresholds.partition_point(|slot| compare(*slot, value, heap) != Ordering::Greater);
+    Ok(Slot::Int(below as i64))
 }
 
 /// The bucket of a row, from 1, of so many rows: the first buckets have one row more where they cannot be equal.

@@ -232,6 +232,23 @@ fn parse_base64(text: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// MD5 (RFC 1321) as hexadecimal digits. For `md5()` only: nothing here relies on its strength.
+/// `digest` of pgcrypto.
+pub fn digest(heap: &mut Heap, data: Bytes, name: Bytes) -> Result<Slot> {
+    let said = heap.str(name).to_owned();
+    match said.to_ascii_lowercase().as_str() {
+        "md5" => {
+            let digest = md5(heap.bytes(data))?;
+            heap.bytea(&digest)
+        }
+        "sha224" => sha(heap, data, 224),
+        "sha256" => sha(heap, data, 256),
+        "sha384" => sha(heap, data, 384),
+        "sha512" => sha(heap, data, 512),
+        "sha1" => Err(Error::unsupported("digests of SHA-1 are not supported", "Use sha256.")),
+        _ => Err(invalid(format!("Cannot use \"{said}\": No such hash algorithm"))),
+    }
+}
+
 pub fn md5_hex(heap: &mut Heap, data: Bytes) -> Result<Slot> {
     let digest = md5(heap.bytes(data))?;
     heap.build_text(|_, out| text_io::write_hex(out, &digest))

@@ -12,9 +12,11 @@ use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::NAME_BYTES_MAX;
+use planaria_base::packed::bits::Bits;
+use planaria_base::packed::money;
 use planaria_base::range::{self, Range};
 use planaria_base::text_io::{self, count_chars};
-use planaria_base::types::{Clock, SystemType, TypeClass};
+use planaria_base::types::{Clock, PackedType, SystemType, TypeClass};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime, watch};
 use planaria_storage::arena::Bytes;
 
@@ -64,9 +66,29 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             Ok(Slot::Float(text_io::parse_real(&String::from_utf8_lossy(&text))?))
         }
         (Slot::Numeric(n), Type::Float8) => Ok(Slot::Float(n.unpack().to_f64())),
+        (Slot::Int(n), Type::Packed(PackedType::Bit(len))) if matches!(from, Type::Int4 | Type::Int8) => {
+            let bits = Bits::of_integer(n, len.unwrap_or(1) as usize).encode();
+            heap.bytea(&bits)
+        }
+        (Slot::Int(n), Type::Packed(PackedType::Money)) if matches!(from, Type::Int4 | Type::Int8) => {
+            heap.bytea(&money::encode(money::of_integer(n)?))
+        }
+        (Slot::Numeric(n), Type::Packed(PackedType::Money)) => {
+            heap.bytea(&money::encode(money::of_numeric(n.unpack())?))
+        }
+        (Slot::Bytea(at), Type::Int4 | Type::Int8) if matches!(from, Type::Packed(PackedType::Bit(_))) => {
+            let bits = Bits::decode(heap.bytes(at)).ok_or_else(|| cannot_cast(from, to))?;
+            to_int(bits.to_integer(if *to == Type::Int4 { 32 } else { 64 }), to)
+        }
+        (Slot::Bytea(at), Type::Numeric(modifier)) if *from == PackedType::Money.ty() => {
+            let cents = money::decode(heap.bytes(at)).ok_or_else(|| cannot_cast(from, to))?;
+            let amount = Numeric::from_parts(cents.into(), 2).ok_or_else(|| cannot_cast(from, to))?;
+            modified(amount, *modifier)
+        }
+        (Slot::Bytea(at), Type::Packed(to)) => packed(at, from, *to, explicit, heap),
         (Slot::Float(_), Type::Float8)
-        | (Slot::Bool(_), Type::Bool)
         | (Slot::Bytea(_), Type::Bytea | Type::Range(_))
+        | (Slot::Bool(_), Type::Bool)
         | (Slot::Jsonb(_), Type::Jsonb)
         | (Slot::Uuid(_), Type::Uuid)
         | (Slot::Interval(_), Type::Interval | Type::OldInterval)
@@ -158,6 +180,15 @@ fn to_datetime(n: i64, from: &Type, to: &Type, heap: &mut Heap) -> Result<Slot> 
     }))
 }
 
+/// A value that is kept as bytes, as one of another such type.
+fn packed(at: Bytes, from: &Type, to: PackedType, explicit: bool, heap: &mut Heap) -> Result<Slot> {
+    let Type::Packed(of) = from else { return Err(cannot_cast(from, &Type::Packed(to))) };
+    match of.convert(heap.bytes(at), to, explicit)? {
+        Some(value) => heap.bytea(&value),
+        None => Err(cannot_cast(from, &Type::Packed(to))),
+    }
+}
+
 /// The time that clocks show then; NULL of infinity.
 fn to_time(n: i64, from: &Type, heap: &mut Heap) -> Result<Slot> {
     let time = match from {
@@ -184,6 +215,10 @@ fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
     match slot {
         Slot::Text(at) | Slot::Jsonb(at) => Ok(at),
         Slot::Bool(b) => Ok(heap.arena.push_bytes(if b { b"true" } else { b"false" })?),
+        Slot::Bytea(at) if let Type::Packed(of) = from => heap.build(|heap, out| {
+            of.write_cast(heap.bytes(at), out);
+            Ok(())
+        }),
         _ if from.has_zone() => {
             heap.zone();
             heap.build(|heap, out| {
@@ -245,6 +280,10 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         let zone = if to.has_zone() { heap.zone() } else { None };
         let range = Range::parse(*of, heap.str(at), zone.as_deref())?.encode();
         return heap.bytea(&range);
+    }
+    if let Type::Packed(of) = to {
+        let value = of.read(heap.str(at), explicit)?;
+        return heap.bytea(&value);
     }
     let text = heap.str(at);
     Ok(match to {
@@ -310,7 +349,9 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
             let datum = Datum::parse(to, text)?;
             heap.push_datum(&datum)?
         }
-        Type::Void | Type::Rounded(..) | Type::Range(_) => return Err(cannot_cast(&Type::Text, to)),
+        Type::Void | Type::Rounded(..) | Type::Range(_) | Type::Packed(_) => {
+            return Err(cannot_cast(&Type::Text, to));
+        }
     })
 }
 
@@ -335,6 +376,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             out.extend_from_slice(heap.bytes(at));
         }
         (Slot::Bytea(at), Type::Range(_)) => range::write(heap.bytes(at), heap.shown_zone(), out),
+        (Slot::Bytea(at), Type::Packed(of)) => of.write(heap.bytes(at), out),
         (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at)),
         (Slot::Uuid(u), _) => text_io::write_uuid(out, &u),
         (Slot::Array(array), Type::System(system)) => {

@@ -296,6 +296,24 @@ pub fn at_path(heap: &mut Heap, at: Bytes, path: ArrayRef, new: Option<Bytes>, h
     })
 }
 
+/// `value[key] = new`
+pub fn put(heap: &mut Heap, a: &[Slot]) -> Result<Slot> {
+    if a[1].is_null() {
+        let message = "jsonb subscript in assignment must not be null";
+        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+    }
+    made(heap, |heap| {
+        let value = |slot: Slot| match slot {
+            Slot::Null => Ok(None),
+            slot => tree(heap, slot.bytes()).map(Some),
+        };
+        let empty = || if a[3].bool() { Json::Array(Vec::new()) } else { Json::Object(Vec::new()) };
+        let mut json = value(a[0])?.unwrap_or_else(empty);
+        change::put(&mut json, heap.str(a[1].bytes()), value(a[2])?.unwrap_or(Json::Null))?;
+        Ok(json.into_text())
+    })
+}
+
 /// `json_strip_nulls`
 pub fn strip_nulls(heap: &mut Heap, whole: Slot) -> Result<Slot> {
     match whole {

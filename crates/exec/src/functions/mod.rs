@@ -27,6 +27,7 @@ mod bucket;
 mod bytes;
 pub mod cast;
 mod degrees;
+mod encodings;
 pub mod fast;
 mod float;
 mod format;
@@ -34,6 +35,7 @@ mod hash;
 mod json;
 pub mod like;
 pub mod order;
+mod packed;
 mod range;
 mod regex;
 mod regex_find;
@@ -52,6 +54,9 @@ use crate::slot::Slot;
 use planaria_base::datetime::{self, Interval, Zone};
 use planaria_base::json::change::At;
 use planaria_base::json::part::Kind;
+use planaria_base::packed::bits::Bits;
+use planaria_base::packed::inet::Inet;
+use planaria_base::packed::{mac, money};
 use planaria_base::range::Range;
 use planaria_base::text_io::to_real;
 use planaria_base::{Datum, Numeric, Result, Type, numeric};
@@ -372,6 +377,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             let how = if a[3].bool() { At::After } else { At::Before };
             json::at_path(heap, a[0].bytes(), a[1].array(), Some(a[2].bytes()), how)
         }
+        JsonbPut => json::put(heap, a),
         JsonStripNulls => json::strip_nulls(heap, a[0]),
         JsonbPretty => json::pretty(heap, a[0].bytes()),
         JsonObject => json::object(heap, a[0].array(), None),
@@ -417,6 +423,100 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         RangeIntersect => range::made(heap, a, |a, b| Ok(a.intersection(b))),
         RangeMerge => range::made(heap, a, |a, b| Ok(a.merge(b))),
         RangeCeiling => range::ceiling(heap, a[0]),
+
+        ConvertTo => encodings::convert_to(heap, a[0].bytes(), a[1].bytes()),
+        ConvertFrom => encodings::convert_from(heap, a[0].bytes(), a[1].bytes()),
+        BytesDigest => bytes::digest(heap, a[0].bytes(), a[1].bytes()),
+        ArrayTrim => array::trimmed(heap, a[0].array(), a[1].int()),
+        ArrayBucket => bucket::of_thresholds(heap, a[0], a[1].array()),
+        // ---- addresses ----
+        InetText => packed::inet_text(heap, a[0], a[1].int()),
+        InetOf => packed::inet_of(heap, a[0], a[1].int()),
+        InetMaskLength => Ok(Slot::Int(packed::inet(heap, a[0])?.bits.into())),
+        InetFamily => Ok(Slot::Int(if packed::inet(heap, a[0])?.v6 { 6 } else { 4 })),
+        InetSetMask => packed::set_mask(heap, a[0], a[1].int(), a[2].int() != 0),
+        InetSameFamily => packed::two(heap, a, |a, b| a.v6 == b.v6),
+        InetMerge => packed::made(heap, a, Inet::merge),
+        InetWithin => packed::two(heap, a, |a, b| b.contains(a)),
+        InetStrictlyWithin => packed::two(heap, a, |a, b| b.contains(a) && a.bits > b.bits),
+        InetOverlaps => packed::two(heap, a, Inet::overlaps),
+        InetNot => {
+            let inet = packed::inet(heap, a[0])?.not();
+            packed::kept(heap, inet)
+        }
+        InetAnd => packed::made(heap, a, Inet::and),
+        InetOr => packed::made(heap, a, Inet::or),
+        InetAdd => {
+            let inet = packed::inet(heap, a[0])?.plus(a[1].int())?;
+            packed::kept(heap, inet)
+        }
+        InetSub => {
+            let inet = packed::inet(heap, a[0])?.minus(a[1].int())?;
+            packed::kept(heap, inet)
+        }
+        InetDistance => Ok(Slot::Int(packed::inet(heap, a[0])?.distance(&packed::inet(heap, a[1])?)?)),
+        MacNot => packed::bytes(heap, a[0], |mac| mac.iter().map(|b| !b).collect()),
+        MacAnd => packed::pairs(heap, a, |(a, b)| a & b),
+        MacOr => packed::pairs(heap, a, |(a, b)| a | b),
+        MacTrunc => packed::bytes(heap, a[0], mac::truncated),
+        MacSetBit7 => packed::bytes(heap, a[0], mac::with_bit_7),
+
+        // ---- bits ----
+        BitsLength => packed::of_bits(heap, a[0], |bits| bits.len as i64),
+        BitsOctets => packed::of_bits(heap, a[0], |bits| bits.bytes.len() as i64),
+        BitsCount => packed::of_bits(heap, a[0], Bits::count_ones),
+        BitsSubstr => packed::made_bits(heap, a[0], |bits| bits.substring(a[1].int(), None)),
+        BitsSubstrFor => packed::made_bits(heap, a[0], |bits| bits.substring(a[1].int(), Some(a[2].int()))),
+        BitsPosition => {
+            let part = packed::bits(heap, a[1])?;
+            packed::of_bits(heap, a[0], |bits| bits.position(&part))
+        }
+        BitsGet => Ok(Slot::Int(packed::bits(heap, a[0])?.get(a[1].int())?.into())),
+        BitsSet => packed::made_bits(heap, a[0], |bits| bits.set(a[1].int(), a[2].int())),
+        BitsOverlay | BitsOverlayFor => {
+            let new = packed::bits(heap, a[1])?;
+            let count = a.get(3).map_or(new.len as i64, |count| count.int());
+            packed::made_bits(heap, a[0], |bits| bits.overlay(&new, a[2].int(), count))
+        }
+        BitsAnd => packed::paired_bits(heap, a, |a, b| a.and(b)),
+        BitsOr => packed::paired_bits(heap, a, |a, b| a.or(b)),
+        BitsXor => packed::paired_bits(heap, a, |a, b| a.xor(b)),
+        BitsNot => packed::made_bits(heap, a[0], |bits| Ok(bits.not())),
+        BitsShl => packed::made_bits(heap, a[0], |bits| Ok(bits.shifted(a[1].int()))),
+        BitsShr => packed::made_bits(heap, a[0], |bits| Ok(bits.shifted(a[1].int().saturating_neg()))),
+        BitsConcat => packed::paired_bits(heap, a, |a, b| a.concat(b)),
+        BitsFold => packed::fold_bits(heap, a[0].array(), a[1].bytes()),
+        // ---- money ----
+        MoneyAdd => {
+            let cents = packed::cents(heap, a[0])?.checked_add(packed::cents(heap, a[1])?);
+            packed::amount(heap, money::within(cents)?)
+        }
+        MoneySub => {
+            let cents = packed::cents(heap, a[0])?.checked_sub(packed::cents(heap, a[1])?);
+            packed::amount(heap, money::within(cents)?)
+        }
+        MoneyMul => {
+            let cents = packed::cents(heap, a[0])? as f64 * a[1].float();
+            packed::amount(heap, money::rounded(cents)?)
+        }
+        MoneyDiv => {
+            let by = packed::divisor(a[1].float())?;
+            let cents = packed::cents(heap, a[0])? as f64 / by;
+            packed::amount(heap, money::rounded(cents)?)
+        }
+        MoneyMulInt => {
+            let cents = packed::cents(heap, a[0])?.checked_mul(a[1].int());
+            packed::amount(heap, money::within(cents)?)
+        }
+        MoneyDivInt => {
+            packed::divisor(a[1].int() as f64)?;
+            let cents = packed::cents(heap, a[0])?.checked_div(a[1].int());
+            packed::amount(heap, money::within(cents)?)
+        }
+        MoneyRatio => {
+            let by = packed::divisor(packed::cents(heap, a[1])? as f64)?;
+            Ok(Slot::Float(packed::cents(heap, a[0])? as f64 / by))
+        }
 
         // ---- statistics ----
         NumSpread => statistics::numeric_spread(heap, a[0].array(), heap.str(a[1].bytes())),

@@ -3,6 +3,7 @@
 
 use super::*;
 use planaria_base::SqlState;
+use planaria_base::packed::inet::Inet;
 use planaria_base::range::{Range, RangeBound, RangeType, RangeValue};
 use planaria_ir::func::Sig;
 use proptest::prelude::*;
@@ -227,6 +228,23 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
                 Datum::Bytea(Range::new(of, lower, upper).expect("in order").encode())
             })
             .boxed(),
+        Sig::L => (any::<bool>(), any::<[u8; 16]>(), 0..=128u8)
+            .prop_map(|(v6, mut address, bits)| {
+                if !v6 {
+                    address[4..].fill(0);
+                }
+                let bits = if v6 { bits } else { bits.min(32) };
+                Datum::Bytea(Inet { v6, bits, address }.encode())
+            })
+            .boxed(),
+        Sig::Z => (prop::collection::vec(any::<u8>(), 0..5), 0..8usize)
+            .prop_map(|(bytes, less)| {
+                let len = 8 * bytes.len();
+                Datum::Bytea(Bits { len, bytes }.resized(len.saturating_sub(less)).encode())
+            })
+            .boxed(),
+        Sig::M => any::<i64>().prop_map(|cents| Datum::Bytea(money::encode(cents).to_vec())).boxed(),
+        Sig::H => any::<[u8; 6]>().prop_map(|mac| Datum::Bytea(mac.to_vec())).boxed(),
         Sig::D => days.prop_map(Datum::Int).boxed(),
         Sig::S => micros.prop_map(Datum::Int).boxed(),
         Sig::C => (0..=86_400_000_000i64).prop_map(Datum::Int).boxed(),

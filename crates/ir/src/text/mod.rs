@@ -82,6 +82,10 @@ pub fn type_name(ty: &Type) -> String {
         Type::Uuid => "uuid".into(),
         Type::Jsonb => "jsonb".into(),
         Type::Range(of) => of.name().into(),
+        Type::Packed(of) => match of.limit() {
+            Some(n) => format!("{}({n})", of.name()),
+            None => of.name().into(),
+        },
         Type::Enum(of) => {
             let labels: Vec<String> =
                 of.labels().iter().map(|l| format!("{} {}", print::quote(&l.text), l.rank)).collect();

@@ -10,6 +10,7 @@ use crate::{
 };
 use planaria_base::datetime::Interval;
 use planaria_base::enumeration::{self, Enum};
+use planaria_base::packed::PackedType;
 use planaria_base::range::RangeType;
 use planaria_base::{
     ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, RoleId, SequenceId, SqlState, Strength, SystemId,
@@ -339,12 +340,26 @@ impl Parser {
             _ => {
                 let system = SystemType::ALL.iter().copied().map(Type::System);
                 let ranges = RangeType::ALL.into_iter().map(Type::Range);
-                match PLAIN.iter().cloned().chain(ranges).chain(system).find(|t| type_name(t) == word) {
+                let packed = PackedType::ALL.into_iter().map(Type::Packed);
+                match PLAIN
+                    .iter()
+                    .cloned()
+                    .chain(ranges)
+                    .chain(packed)
+                    .chain(system)
+                    .find(|t| type_name(t) == word)
+                {
                     Some(ty) => ty,
                     None => return self.fail("expected a type"),
                 }
             }
         };
+        if let Type::Packed(of @ (PackedType::Bit(_) | PackedType::VarBit(_))) = ty
+            && self.sign_if("(")
+        {
+            ty = Type::Packed(of.with_limit(self.number()?));
+            self.sign(")")?;
+        }
         if let Some(clock) = Clock::ALL.into_iter().find(|clock| *clock.ty() == ty)
             && self.sign_if("(")
         {

@@ -179,6 +179,10 @@ pub fn comparable(a: &Type, b: &Type) -> bool {
         && match a.class() {
             TypeClass::DateTime => (*a == Type::Date) == (*b == Type::Date),
             TypeClass::Range => a == b,
+            TypeClass::Packed => match (a, b) {
+                (Type::Packed(a), Type::Packed(b)) => a.kind() == b.kind(),
+                _ => false,
+            },
             _ => true,
         }
 }

@@ -6,7 +6,7 @@ use crate::{
     Block, Bound, Coll, CollDecl, CollKind, Func, Label, Op, OpKind, Program, ProgramKind, Range, Reg,
     RegKind, Run, StateSource,
 };
-use planaria_base::types::TypeClass;
+use planaria_base::types::{PackedKind, TypeClass};
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, TableId, Type};
 
 pub(super) fn check(program: &Program, env: &dyn VerifyEnv) -> Result<()> {
@@ -594,7 +594,11 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::N => ty.class() == TypeClass::Numeric,
         Sig::F => ty.class() == TypeClass::Float,
         Sig::T => matches!(ty.class(), TypeClass::Text) || *ty == Type::Unknown,
-        Sig::Y => matches!(*ty, Type::Bytea | Type::Range(_)),
+        Sig::Y => matches!(*ty, Type::Bytea | Type::Range(_) | Type::Packed(_)),
+        Sig::L => is_packed(ty, &[PackedKind::Network]),
+        Sig::Z => is_packed(ty, &[PackedKind::Bits]),
+        Sig::M => is_packed(ty, &[PackedKind::Money]),
+        Sig::H => is_packed(ty, &[PackedKind::MacAddr, PackedKind::MacAddr8]),
         Sig::R => matches!(*ty, Type::Range(_)),
         Sig::D => *ty == Type::Date,
         Sig::S => matches!(ty.plain(), Type::Timestamp | Type::TimestampTz),
@@ -606,6 +610,11 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::A => ty.class() == TypeClass::Array,
         Sig::X => true,
     }
+}
+
+/// Whether a type is kept as bytes, and of one of these kinds.
+fn is_packed(ty: &Type, kinds: &[PackedKind]) -> bool {
+    matches!(ty, Type::Packed(of) if kinds.contains(&of.kind()))
 }
 
 /// Whether a datum's form is that of the type; modifiers are the lowering's business.
@@ -623,7 +632,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Float(_) => ty.class() == TypeClass::Float,
         Datum::Numeric(_) => ty.class() == TypeClass::Numeric,
         Datum::Text(_) => ty.class() == TypeClass::Text || *ty == Type::Unknown,
-        Datum::Bytea(_) => matches!(*ty, Type::Bytea | Type::Range(_)),
+        Datum::Bytea(_) => matches!(*ty, Type::Bytea | Type::Range(_) | Type::Packed(_)),
         Datum::Uuid(_) => *ty == Type::Uuid,
         Datum::Jsonb(_) => *ty == Type::Jsonb,
         Datum::Interval(_) => ty.class() == TypeClass::Interval,

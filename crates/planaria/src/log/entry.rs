@@ -572,7 +572,7 @@ pub(crate) fn datum(field: planaria_storage::Field<'_>, ty: &Type) -> Datum {
 
 fn bytes(bytes: Vec<u8>, ty: &Type) -> Datum {
     match ty {
-        Type::Bytea | Type::Range(_) => Datum::Bytea(bytes),
+        Type::Bytea | Type::Range(_) | Type::Packed(_) => Datum::Bytea(bytes),
         Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(&bytes).into_owned()),
         Type::Array(_) => {
             let array = planaria_log::ValueReader::new(&bytes).datum();

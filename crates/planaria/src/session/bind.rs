@@ -35,6 +35,7 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Bytes(b), Type::Range(of)) if Range::decode(b).is_some_and(|r| r.of == *of) => {
             heap.bytea(b)
         }
+        (ParamRef::Bytes(b), Type::Packed(of)) if of.is_value(b) => heap.bytea(b),
         (ParamRef::Text(t), Type::Text | Type::Varchar(None) | Type::Unknown) => heap.text(t),
         (ParamRef::Stored(n), Type::Date) => date_from_days(n).map(Slot::Int).map_err(|e| at(e, position)),
         (ParamRef::Stored(n), Type::Timestamp | Type::TimestampTz) => {

@@ -313,7 +313,7 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
         TypeClass::Numeric => matches!(value, Datum::Numeric(_)),
         TypeClass::Float => matches!(value, Datum::Float(_)),
         TypeClass::Text => matches!(value, Datum::Text(_)),
-        TypeClass::Bytea | TypeClass::Range => matches!(value, Datum::Bytea(_)),
+        TypeClass::Bytea | TypeClass::Range | TypeClass::Packed => matches!(value, Datum::Bytea(_)),
         TypeClass::Json => matches!(value, Datum::Jsonb(_)),
         TypeClass::Uuid => matches!(value, Datum::Uuid(_)),
         // As it is kept.

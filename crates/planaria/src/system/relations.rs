@@ -353,10 +353,11 @@ fn key_type<'t>(table: &'t Table, index: &Index, at: usize) -> &'t Type {
     &table.columns[index.columns[at].index()].ty
 }
 
-/// The type whose operators a type has: varchar those of text, ranges those of any of them.
+/// The type whose operators a type has: varchar those of text, cidr those of inet, ranges those of any of them.
 fn of_operators(ty: Oid) -> Oid {
     match ty {
         1043 => 25,
+        650 => 869,
         ty if RangeType::ALL.into_iter().any(|of| oid::of(&Type::Range(of)) == ty) => ANYRANGE,
         ty => ty,
     }

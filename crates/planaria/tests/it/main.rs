@@ -55,6 +55,7 @@ mod named;
 mod no_hang;
 mod notify;
 mod old_databases;
+mod packed_types;
 mod planning;
 mod postgres;
 mod procedure_transactions;

@@ -42,7 +42,7 @@ impl Form {
             Type::Numeric(_) => Form::Numeric,
             Type::Uuid => Form::Uuid,
             Type::Text | Type::Varchar(_) | Type::Char(_) => Form::Text,
-            Type::Bytea | Type::Range(_) => Form::Bytea,
+            Type::Bytea | Type::Range(_) | Type::Packed(_) => Form::Bytea,
             Type::Jsonb => Form::Jsonb,
             Type::Interval | Type::OldInterval => Form::Tagged,
             Type::Rounded(..)

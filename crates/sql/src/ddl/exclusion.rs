@@ -8,7 +8,7 @@ use super::index::{label, printed};
 use super::lowering::{self, Promise};
 use super::{Change, names};
 use crate::lower::qualified_expression;
-use planaria_base::types::TypeClass;
+use planaria_base::types::{PackedKind, TypeClass};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey};
 use planaria_syntax::ast::{Exclude, ExcludeElement, IndexItem, Position};
@@ -163,6 +163,10 @@ fn operator(element: &ExcludeElement, ty: &Type, gist: bool) -> Result<Exclusion
 fn supported(operator: ExclusionOperator, ty: &Type) -> Result<()> {
     match (operator, ty) {
         (ExclusionOperator::Overlaps, Type::Range(_)) => Ok(()),
+        (ExclusionOperator::Overlaps, Type::Packed(of)) if of.kind() == PackedKind::Network => {
+            let hint = "Use =, <> or, of ranges, &&.";
+            Err(Error::unsupported(format!("operator && of {ty} is not supported in EXCLUDE"), hint))
+        }
         (ExclusionOperator::Overlaps, ty) => {
             let shown = crate::lower::type_in_message(ty);
             let message = format!("operator does not exist: {shown} && {shown}");
@@ -176,6 +180,9 @@ fn supported(operator: ExclusionOperator, ty: &Type) -> Result<()> {
 
 /// The operator family of a type's order.
 fn family(ty: &Type) -> &'static str {
+    if let Type::Packed(of) = ty {
+        return of.operator_family();
+    }
     match ty.class() {
         TypeClass::Integer if ty.is_oid() => "oid_ops",
         TypeClass::Integer => "integer_ops",
@@ -191,6 +198,6 @@ fn family(ty: &Type) -> &'static str {
         TypeClass::Json => "jsonb_ops",
         TypeClass::Range => "range_ops",
         TypeClass::Enum => "enum_ops",
-        TypeClass::Array | TypeClass::Other => "array_ops",
+        TypeClass::Array | TypeClass::Packed | TypeClass::Other => "array_ops",
     }
 }

@@ -7,6 +7,7 @@ use super::{Change, Work, names};
 use crate::lower::CastContext;
 use crate::lower::qualified_expression;
 use planaria_base::text_io::quote_ident;
+use planaria_base::types::PackedType;
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Column, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Object, Table};
 use planaria_syntax::ast::{CreateIndex, Expr, ExprKind, IndexItem};
@@ -20,16 +21,16 @@ impl Change {
         let table = names::table(&self.catalog, &create.table)?;
         self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
         if let Some(method) = &create.unmade {
-            // Of gist there are operators of ranges alone.
+            // Of gist there are operators of ranges and networks alone.
             let of_range = |item: &IndexItem| match item {
-                IndexItem::Column(name) => {
-                    table.column(name).is_none_or(|(_, c)| matches!(c.ty, Type::Range(_)))
-                }
+                IndexItem::Column(name) => table.column(name).is_none_or(|(_, c)| {
+                    matches!(c.ty, Type::Range(_) | Type::Packed(PackedType::Inet | PackedType::Cidr))
+                }),
                 IndexItem::Expression(..) => true,
             };
             if method == "gist" && !create.columns.iter().any(|(item, _)| of_range(item)) {
                 let hint = "Indexes are ordered: leave the method out.";
-                let message = "index method gist is not supported but over ranges";
+                let message = "index method gist is not supported but over ranges and networks";
                 return Err(Error::unsupported(message, hint).at(create.table.position));
             }
             let operators = if method == "gin" { "@> and ?" } else { "&& and @>" };

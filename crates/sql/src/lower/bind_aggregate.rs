@@ -7,6 +7,7 @@ use super::bound::{Aggregate, AggregateKind, Bound, BoundKind};
 use super::functions::no_function;
 use super::names::Names;
 use super::types::{has_order, told_apart, unmodified};
+use planaria_base::types::{PackedKind, PackedType};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::FunctionCall;
@@ -128,6 +129,12 @@ impl Lowerer<'_> {
             ("sum", [Type::Float4]) => (K::Sum(Func::RealAdd), None, Type::Float4),
             ("sum", [Type::Float8]) => (K::Sum(Func::FltAdd), None, Type::Float8),
             ("sum", [Type::Interval]) => (K::Sum(Func::IntervalAdd), None, Type::Interval),
+            ("sum", [Type::Packed(PackedType::Money)]) => {
+                (K::Sum(Func::MoneyAdd), None, PackedType::Money.ty())
+            }
+            ("min" | "max", [Type::Packed(PackedType::Money)]) => {
+                (if name == "min" { K::Min } else { K::Max }, None, PackedType::Money.ty())
+            }
             // Sums of integers stay below 2^63 as long as there are fewer than 2^31 rows of them.
             ("avg", [Type::Int2 | Type::Int4]) => (K::AvgNumeric(Func::Int8Add), None, numeric),
             ("avg", [t]) if int(t) || matches!(t, Type::Numeric(_)) => {
@@ -148,10 +155,14 @@ impl Lowerer<'_> {
                         | Type::Void
                         | Type::Jsonb
                         | Type::Range(_)
+                        | Type::Packed(_)
                         | &Type::JSON
                 ) =>
             {
                 (if name == "min" { K::Min } else { K::Max }, None, unmodified(t))
+            }
+            ("min" | "max", [Type::Packed(of)]) if of.kind() == PackedKind::Network => {
+                (if name == "min" { K::Min } else { K::Max }, None, PackedType::Inet.ty())
             }
             // false < true, so "all" is the least and "any" the greatest.
             ("bool_and" | "every", [Type::Bool]) => (K::Min, None, Type::Bool),

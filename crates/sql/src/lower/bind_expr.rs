@@ -9,8 +9,7 @@ use super::operators::comparison;
 use super::types::{CastContext, unmodified};
 use planaria_base::datetime::Interval;
 use planaria_base::limits::CHAIN_NESTING_MAX;
-use planaria_base::types::Clock;
-use planaria_base::types::TypeClass;
+use planaria_base::types::{Clock, PackedType, TypeClass};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position, TypeNameKind};
@@ -97,8 +96,10 @@ impl Lowerer<'_> {
                 Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
             }
             ExprKind::String(text) => Ok(Bound::constant(Datum::Text(text.clone()), Type::Unknown, position)),
-            ExprKind::BitString(_) => {
-                Err(Error::unsupported("bit strings are not supported", "use bytea or integers"))
+            ExprKind::BitString(text) => {
+                let ty = Type::Packed(PackedType::Bit(None));
+                let value = Datum::parse(&ty, text).map_err(|e| e.at(position))?;
+                Ok(Bound::constant(value, ty, position))
             }
             ExprKind::Column(name) => {
                 let bound = match self.bind_name(names, name) {

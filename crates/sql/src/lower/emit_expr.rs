@@ -648,6 +648,17 @@ fn keeps_not_null(func: Func) -> bool {
                 | Func::JsonElementText
                 | Func::JsonPath
                 | Func::JsonPathText
+                | Func::RangeLower
+                | Func::RangeUpper
+                | Func::BitFold
+                | Func::BitsFold
+                | Func::NumSpread
+                | Func::FltSpread
+                | Func::Regression
+                | Func::PercentileDisc
+                | Func::PercentileCont
+                | Func::PercentileInterval
+                | Func::ModeOf
                 | Func::Hash
         )
 }

@@ -6,6 +6,7 @@ use super::emit_join::Then;
 use super::plan::{JoinPlan, Source, Wanted};
 use super::{Lowerer, Typed};
 use planaria_base::datetime::Interval;
+use planaria_base::packed::{PackedType, money};
 use planaria_base::{Datum, Numeric, Result, Type};
 use planaria_ir::{Coll, CollKind, Func, OpKind, Reg, RegKind, SortKey};
 
@@ -362,6 +363,7 @@ impl Lowerer<'_> {
             Type::Numeric(_) => Datum::Numeric(Numeric::ZERO),
             Type::Float4 | Type::Float8 => Datum::Float(0.0),
             Type::Interval => Datum::Interval(Interval::ZERO),
+            Type::Packed(PackedType::Money) => Datum::Bytea(money::encode(0).to_vec()),
             _ => Datum::Int(0),
         };
         self.constant(zero, ty.clone())

@@ -9,18 +9,18 @@ use super::bound::{Bound, BoundKind};
 use super::operators::base_name;
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, unmodified};
-use planaria_base::types::RangeType;
+use planaria_base::types::{PackedType, RangeType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Draw, Func};
 
 /// A constant argument that SQL leaves out.
-enum Extra {
+pub(super) enum Extra {
     Int(i64),
     Text(&'static str),
 }
 
 /// How a call becomes an expression.
-enum Make {
+pub(super) enum Make {
     Func(Func),
     /// With further arguments at the end.
     With(Func, &'static [Extra]),
@@ -32,14 +32,14 @@ enum Make {
     Constant(&'static str),
 }
 
-struct Line {
+pub(super) struct Line {
     name: &'static str,
     args: &'static [Type],
     result: Type,
     make: Make,
 }
 
-const fn line(name: &'static str, args: &'static [Type], result: Type, make: Make) -> Line {
+pub(super) const fn line(name: &'static str, args: &'static [Type], result: Type, make: Make) -> Line {
     Line { name, args, result, make }
 }
 
@@ -102,6 +102,9 @@ static TABLE: &[Line] = &[
     line("similar_to_escape", &[Text, Text], Text, F(Func::Similar)),
     line("overlay", &[Text, Text, Int4, Int4], Text, F(Func::Overlay)),
     line("starts_with", &[Text, Text], Bool, F(Func::StartsWith)),
+    line("convert_to", &[Text, Text], Bytea, F(Func::ConvertTo)),
+    line("convert_from", &[Bytea, Text], Text, F(Func::ConvertFrom)),
+    line("digest", &[Bytea, Text], Bytea, F(Func::BytesDigest)),
     line("hashtext", &[Text], Int4, F(Func::HashText4)),
     line("hashtextextended", &[Text, Int8], Int8, F(Func::HashText)),
     line("quote_ident", &[Text], Text, F(Func::QuoteIdent)),
@@ -276,7 +279,10 @@ fn type_function(name: &str) -> Option<Type> {
         "timestamp" => Type::Timestamp,
         "timestamptz" => Type::TimestampTz,
         "uuid" => Type::Uuid,
-        name => Type::Range(RangeType::by_name(name)?),
+        name => match RangeType::by_name(name) {
+            Some(of) => Type::Range(of),
+            None => Type::Packed(PackedType::by_name(name)?),
+        },
     })
 }
 
@@ -327,16 +333,21 @@ impl Lowerer<'_> {
         if let Some(bound) = self.bind_question(name, args, position)? {
             return Ok(Some(bound));
         }
-        let lines: Vec<&Line> =
-            TABLE.iter().filter(|l| l.name == name && l.args.len() == args.len()).collect();
+        let lines: Vec<&Line> = TABLE
+            .iter()
+            .chain(super::packed::TABLE)
+            .filter(|l| l.name == name && l.args.len() == args.len())
+            .collect();
         let types: Vec<Type> = args.iter().map(|a| unmodified(&a.ty)).collect();
         let candidates: Vec<Vec<Type>> = lines.iter().map(|l| l.args.to_vec()).collect();
         let chosen = match choose(&candidates, &types) {
             Choice::One(i) => lines[i],
             Choice::None => {
-                // There is no cast to a range but from texts.
+                // There is no cast to a range, or to an address, from whatever one likes.
                 let castable = |arg: &Bound, ty: &Type| match ty {
-                    Type::Range(_) => super::types::cast_allowed(&arg.ty, ty, CastContext::Explicit),
+                    Type::Range(_) | Type::Packed(_) => {
+                        super::types::cast_allowed(&arg.ty, ty, CastContext::Explicit)
+                    }
                     _ => true,
                 };
                 if let ([arg], Some(ty)) = (args, type_function(name))
@@ -461,11 +472,33 @@ impl Lowerer<'_> {
                 let args = vec![self.operand(a.clone(), &NUM)?, self.operand(b.clone(), &NUM)?];
                 apply(Func::NumDivTrunc, args, NUM)
             }
-            ("bit_length", [a]) => {
+            ("bit_length", [a]) if !matches!(a.ty, Type::Packed(_)) => {
                 let a = self.operand(a.clone(), &Type::Text)?;
                 let octets = Bound::apply(Func::OctetLength, vec![a], Type::Int4, position);
                 apply(Func::Int4Mul, vec![octets, int(8)], Type::Int4)
             }
+            ("digest", [data, name]) if data.ty != Type::Bytea => {
+                let data = self.operand(data.clone(), &Type::Text)?;
+                let utf8 = Bound::constant(Datum::Text("UTF8".into()), Type::Text, position);
+                let data = Bound::apply(Func::ConvertTo, vec![data, utf8], Type::Bytea, position);
+                let name = self.operand(name.clone(), &Type::Text)?;
+                apply(Func::BytesDigest, vec![data, name], Type::Bytea)
+            }
+            ("trim_array", [a, n]) if element(a).is_some() => {
+                let n = self.operand(n.clone(), &Type::Int4)?;
+                apply(Func::ArrayTrim, vec![a.clone(), n], unmodified(&a.ty))
+            }
+            ("width_bucket", [value, thresholds]) => match element(thresholds) {
+                Some(of) => {
+                    let both = [(&value.ty, value.position), (&of, thresholds.position)];
+                    let Ok(ty) = self.common_type("width_bucket", &both) else { return Ok(None) };
+                    let array = Type::Array(Box::new(ty.clone()));
+                    let args =
+                        vec![self.operand(value.clone(), &ty)?, self.operand(thresholds.clone(), &array)?];
+                    apply(Func::ArrayBucket, args, Type::Int4)
+                }
+                None => Ok(None),
+            },
             ("array_length" | "array_upper" | "array_lower", [a, n]) if element(a).is_some() => {
                 let n = self.operand(n.clone(), &Type::Int4)?;
                 let func = match name {
@@ -496,13 +529,10 @@ impl Lowerer<'_> {
                 let Some(of) = element(a).map(|of| unmodified(&of)) else {
                     let message =
                         format!("cannot subscript type {} because it does not support subscripting", a.ty);
-                    return Err(match a.ty {
-                        Type::Jsonb => Error::unsupported(
-                            "assigning to a part of a jsonb is not supported",
-                            "Use jsonb_set.",
-                        ),
-                        _ => Error::new(SqlState::DATATYPE_MISMATCH, message),
-                    });
+                    return match a.ty {
+                        Type::Jsonb => self.put_into_json(a, index, value).map(Some),
+                        _ => Err(Error::new(SqlState::DATATYPE_MISMATCH, message)),
+                    };
                 };
                 let index = self.coerce(index.clone(), &Type::Int4, CastContext::Assignment)?;
                 let value = self.coerce(value.clone(), &of, CastContext::Assignment)?;
@@ -562,7 +592,9 @@ impl Lowerer<'_> {
                 Ok(Some(args[1..].iter().fold(one(first), sum)))
             }
             // Without FOR it takes the place of as much as it has.
-            ("overlay", [text, new, from]) if text.ty != Type::Bytea && new.ty != Type::Bytea => {
+            ("overlay", [text, new, from])
+                if [text, new].iter().all(|e| !matches!(e.ty, Type::Bytea | Type::Packed(_))) =>
+            {
                 let text = self.operand(text.clone(), &Type::Text)?;
                 let new = self.operand(new.clone(), &Type::Text)?;
                 let from = self.operand(from.clone(), &Type::Int4)?;
@@ -612,8 +644,8 @@ impl Lowerer<'_> {
                 self.binary(planaria_syntax::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
             }
             ("array_to_string", [a, sep, null @ ..]) if element(a).is_some() && null.len() < 2 => {
-                if element(a) == Some(Type::Bool) {
-                    let what = "array_to_string of booleans is not supported";
+                if matches!(element(a), Some(Type::Bool | Type::Packed(PackedType::Inet))) {
+                    let what = format!("array_to_string of {} is not supported", a.ty);
                     return Err(Error::unsupported(what, "cast the array to text[]").at(position));
                 }
                 let texts = Type::Array(Box::new(Type::Text));
@@ -785,6 +817,11 @@ impl Lowerer<'_> {
             Type::Char(n) => {
                 let width = Bound::constant(Datum::Int(n as i64), Type::Int4, position);
                 Ok(Bound::apply(Func::CharPad, vec![e, width], Type::Text, position))
+            }
+            // As a text it would have its mask.
+            Type::Packed(PackedType::Inet) => {
+                let printed = Bound::constant(Datum::Int(super::packed::PRINTED), Type::Int4, position);
+                Ok(Bound::apply(Func::InetText, vec![e, printed], Type::Text, position))
             }
             _ => self.coerce(e, &Type::Text, CastContext::Assignment),
         }

@@ -96,6 +96,22 @@ pub(super) fn listing(name: &str) -> Option<(&'static str, Func, &'static str)> 
 }
 
 impl Lowerer<'_> {
+    /// What `value[key] = new` stands for.
+    pub(super) fn put_into_json(&mut self, whole: &Bound, key: &Bound, new: &Bound) -> Result<Bound> {
+        let position = whole.position;
+        let number = matches!(key.ty, Type::Int2 | Type::Int4);
+        if !number && !matches!(key.ty.class(), TypeClass::Text) && key.ty != Type::Unknown {
+            let message = format!("subscript type {} is not supported", key.ty);
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+                .at(key.position)
+                .with_hint("jsonb subscript must be coercible to either integer or text."));
+        }
+        let key = self.coerce(key.clone(), &Type::Text, CastContext::Assignment)?;
+        let new = self.coerce(new.clone(), &Type::Jsonb, CastContext::Assignment)?;
+        let args = vec![whole.clone(), key, new, Bound::bool(number, position)];
+        Ok(Bound::apply(Func::JsonbPut, args, Type::Jsonb, position))
+    }
+
     /// A call of a function of JSON; `None` where the name is no such function's, or the arguments are of other types.
     pub(super) fn bind_json(&mut self, name: &str, args: &[Bound], position: u32) -> Result<Option<Bound>> {
         let binary = name.starts_with("jsonb_") || name == "to_jsonb";

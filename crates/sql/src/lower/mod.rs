@@ -57,6 +57,7 @@ mod locking;
 mod merge;
 mod names;
 mod operators;
+mod packed;
 mod path;
 mod plan;
 pub mod plpgsql;

@@ -6,20 +6,21 @@ use super::bound::{Bound, BoundKind};
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, is_relabel, same_base, unmodified};
 use planaria_base::datetime::Interval;
-use planaria_base::{Datum, Error, Result, SqlState, Type, types::TypeClass};
+use planaria_base::types::{PackedKind, TypeClass};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::{BinaryOp, UnaryOp};
 
 /// An operator: what it takes and gives. Functions whose operands come the other way round are `swapped`.
-struct Operator {
-    left: Type,
-    right: Type,
-    func: Func,
-    result: Type,
-    swapped: bool,
+pub(super) struct Operator {
+    pub(super) left: Type,
+    pub(super) right: Type,
+    pub(super) func: Func,
+    pub(super) result: Type,
+    pub(super) swapped: bool,
 }
 
-fn op(left: Type, right: Type, func: Func, result: Type) -> Operator {
+pub(super) fn op(left: Type, right: Type, func: Func, result: Type) -> Operator {
     Operator { left, right, func, result, swapped: false }
 }
 
@@ -59,7 +60,9 @@ pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
         TypeClass::Text => [TextEq, TextNe, TextLt, TextLe, TextGt, TextGe],
         TypeClass::Bool => [BoolEq, BoolNe, BoolLt, BoolLe, BoolGt, BoolGe],
         TypeClass::Json => [JsonbEq, JsonbNe, JsonbLt, JsonbLe, JsonbGt, JsonbGe],
-        TypeClass::Bytea | TypeClass::Range => [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe],
+        TypeClass::Bytea | TypeClass::Range | TypeClass::Packed => {
+            [BytesEq, BytesNe, BytesLt, BytesLe, BytesGt, BytesGe]
+        }
         TypeClass::Uuid => [UuidEq, UuidNe, UuidLt, UuidLe, UuidGt, UuidGe],
         TypeClass::Array => {
             return match op {
@@ -120,6 +123,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
                 all.push(op(ty.clone(), ty, func, Bool));
             }
         }
+        all.extend(super::packed::operators(which));
         for (left, right) in mixed {
             if let Some(func) = comparison(which, TypeClass::Float) {
                 all.push(op(left, right, func, Bool));
@@ -191,6 +195,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             both(Float8, Func::FltPower);
             both(NUMERIC, Func::NumPower);
         }
+        BeginsWith => all.push(op(Text, Text, Func::StartsWith, Bool)),
         Concat => {
             both(Text, Func::TextConcat);
             both(Bytea, Func::BytesConcat);
@@ -207,6 +212,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
         }
         _ => {}
     }
+    all.extend(super::packed::operators(which));
     all
 }
 
@@ -248,6 +254,9 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         EndsWithin => "&<",
         BeginsWithin => "&>",
         Adjacent => "-|-",
+        BeginsWith => "^@",
+        WithinOrSame => "<<=",
+        HoldsOrSame => ">>=",
         Json(op) => op.symbol(),
     }
 }
@@ -343,8 +352,11 @@ impl Lowerer<'_> {
                 let right = self.coerce(right, &Type::Text, CastContext::Assignment)?;
                 return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
             }
-            // A bare literal beside a value of another class is text too: 1 || 'a'.
-            if (l == Type::Unknown) != (r == Type::Unknown)
+            // A bare literal beside a value of another class is text too: 1 || 'a'. Beside bits it is bits.
+            let bits = |t: &Type| matches!(t, Type::Packed(of) if of.kind() == PackedKind::Bits);
+            if !bits(&l)
+                && !bits(&r)
+                && (l == Type::Unknown) != (r == Type::Unknown)
                 && l != Type::Bytea
                 && r != Type::Bytea
                 && l.class() != TypeClass::Array
@@ -607,7 +619,12 @@ impl Lowerer<'_> {
                 let message = format!("operator is not unique: {symbol} unknown");
                 Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).at(position).with_hint(NOT_UNIQUE))
             }
-            UnaryOp::Plus if matches!(super::types::category(&ty), super::types::Category::Numeric) => Ok(e),
+            UnaryOp::Plus
+                if matches!(super::types::category(&ty), super::types::Category::Numeric)
+                    && !matches!(ty, Type::Packed(_)) =>
+            {
+                Ok(e)
+            }
             UnaryOp::Minus => {
                 match &e.kind {
                     BoundKind::Const(Datum::Int(n)) if *n != least(&e.ty) => {
@@ -647,9 +664,23 @@ impl Lowerer<'_> {
                 };
                 apply(func, e)
             }
+            UnaryOp::SquareRoot | UnaryOp::CubeRoot => {
+                let (symbol, func) = match which {
+                    UnaryOp::SquareRoot => ("|/", Func::FltSqrt),
+                    _ => ("||/", Func::FltCbrt),
+                };
+                if !super::types::cast_allowed(&ty, &Type::Float8, CastContext::Implicit) {
+                    return Err(no_operator(symbol, None, &e.ty, position));
+                }
+                let e = self.operand(e, &Type::Float8)?;
+                Ok(Bound::apply(func, vec![e], Type::Float8, position))
+            }
             UnaryOp::BitNot if ty.class() == TypeClass::Integer => apply(Func::IntNot, e),
             UnaryOp::Plus => Err(no_operator("+", None, &e.ty, position)),
-            UnaryOp::BitNot => Err(no_operator("~", None, &e.ty, position)),
+            UnaryOp::BitNot => match super::packed::complement(&ty) {
+                Some((func, ty)) => Ok(Bound::apply(func, vec![e], ty, position)),
+                None => Err(no_operator("~", None, &e.ty, position)),
+            },
         }
     }
 }

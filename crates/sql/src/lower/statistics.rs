@@ -3,6 +3,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
+use planaria_base::types::{PackedKind, PackedType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, TypeName, TypeNameKind};
@@ -127,6 +128,10 @@ impl Lowerer<'_> {
                 Some(ty @ (Type::Int2 | Type::Int4 | Type::Int8)) => {
                     let name = self.operand(name.clone(), &Type::Text)?;
                     apply(Func::BitFold, vec![all.clone(), name], ty)
+                }
+                Some(Type::Packed(of)) if of.kind() == PackedKind::Bits => {
+                    let name = self.operand(name.clone(), &Type::Text)?;
+                    apply(Func::BitsFold, vec![all.clone(), name], PackedType::Bit(None).ty())
                 }
                 _ => Err(no_function(name)),
             },

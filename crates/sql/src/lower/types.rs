@@ -7,7 +7,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use planaria_base::datetime;
 use planaria_base::limits::NAME_BYTES_MAX;
-use planaria_base::types::{RangeType, SystemType};
+use planaria_base::types::{PackedType, RangeType, SystemType};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::{Catalog, Table};
 use planaria_syntax::ast::{Name, TypeName, TypeNameKind};
@@ -36,6 +36,8 @@ pub(super) enum Category {
     Array,
     Enum,
     Range,
+    Network,
+    Bits,
     User,
     Unknown,
 }
@@ -53,6 +55,10 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Interval | Type::OldInterval => Category::Interval,
         Type::Array(_) => Category::Array,
         Type::Range(_) => Category::Range,
+        Type::Packed(PackedType::Inet | PackedType::Cidr) => Category::Network,
+        Type::Packed(PackedType::MacAddr | PackedType::MacAddr8) => Category::User,
+        Type::Packed(PackedType::Bit(_) | PackedType::VarBit(_)) => Category::Bits,
+        Type::Packed(PackedType::Money) => Category::Numeric,
         Type::Enum(_) => Category::Enum,
         Type::Bytea | Type::Uuid | Type::Jsonb | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
@@ -67,7 +73,13 @@ pub(super) fn category(ty: &Type) -> Category {
 pub(super) fn is_preferred(ty: &Type) -> bool {
     matches!(
         ty.plain(),
-        Type::Bool | Type::Float8 | Type::Text | Type::TimestampTz | Type::Interval | &Type::OID
+        Type::Bool
+            | Type::Float8
+            | Type::Text
+            | Type::TimestampTz
+            | Type::Interval
+            | Type::Packed(PackedType::Inet | PackedType::VarBit(_))
+            | &Type::OID
     )
 }
 
@@ -149,6 +161,7 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Char(_), Type::Char(0)) => true,
         (Type::Char(n @ 1..), Type::Char(m)) => n <= m,
         (Type::Float4, Type::Float8) => true,
+        (Type::Packed(a), Type::Packed(b)) => a.is_relabel(*b),
         (Type::Rounded(..), to) if from.plain() == to => true,
         (from, Type::Rounded(_, 6..)) if from == to.plain() => true,
         (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
@@ -180,6 +193,14 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
         // Of which day a bound is, the session's time zone says.
         Type::Range(of) if *of != RangeType::TimestampTz => Datum::parse(ty, text)?,
+        // One that does not have the length is cut or refused by who stores it.
+        Type::Packed(of) => {
+            let value = of.plain().parse(text)?;
+            if !of.is_value(&value) {
+                return Ok(None);
+            }
+            Datum::Bytea(value)
+        }
         Type::Enum(of) => Datum::Int(of.parse(text)?),
         Type::System(_) | Type::Date | Type::Time | Type::Timestamp => Datum::parse(ty, text)?,
         Type::Rounded(clock, digits) => match literal(text, clock.ty())? {
@@ -270,7 +291,8 @@ impl Lowerer<'_> {
         }
         if !cast_allowed(&e.ty, ty, context) {
             let state = SqlState::CANNOT_COERCE;
-            return Err(Error::new(state, format!("cannot cast type {} to {ty}", e.ty)).at(position));
+            let [from, to] = [&e.ty, ty].map(super::operators::base_name);
+            return Err(Error::new(state, format!("cannot cast type {from} to {to}")).at(position));
         }
         if let BoundKind::Const(value) = &e.kind
             && let Some(value) = fold(value, &e.ty, ty)

@@ -123,7 +123,7 @@ pub enum ExprKind {
     Decimal(String),
     /// A string literal of type unknown, escapes resolved.
     String(String),
-    /// `b''`/`x''` literals and others that are not supported carry their text to an error.
+    /// `b''`/`x''`: the digits behind their `b` or `x`.
     BitString(String),
     /// `a`, `t.a`, `v.field`: column, variable or field.
     Column(Name),

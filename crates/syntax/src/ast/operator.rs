@@ -13,6 +13,10 @@ pub enum UnaryOp {
     Not,
     /// `@` absolute value
     Abs,
+    /// `|/` square root
+    SquareRoot,
+    /// `||/` cube root
+    CubeRoot,
 }
 
 /// Infix operators.
@@ -84,6 +88,12 @@ pub enum BinaryOp {
     BeginsWithin,
     /// `-|-`
     Adjacent,
+    /// `^@`
+    BeginsWith,
+    /// `<<=`
+    WithinOrSame,
+    /// `>>=`
+    HoldsOrSame,
     /// Those of JSON.
     Json(JsonOp),
 }

@@ -119,6 +119,8 @@ impl Parser<'_> {
                 "+" => (UnaryOp::Plus, level::SIGN),
                 "~" => (UnaryOp::BitNot, level::OPERATOR),
                 "@" => (UnaryOp::Abs, level::OPERATOR),
+                "|/" => (UnaryOp::SquareRoot, level::OPERATOR),
+                "||/" => (UnaryOp::CubeRoot, level::OPERATOR),
                 "*" | "/" | "<" | ">" | "=" | "<=" | ">=" | "<>" | "!=" | "%" | "^" | "=>" => {
                     return self.fail();
                 }
@@ -503,6 +505,9 @@ fn binary_operator(text: &str) -> Option<BinaryOp> {
         "&<" => BinaryOp::EndsWithin,
         "&>" => BinaryOp::BeginsWithin,
         "-|-" => BinaryOp::Adjacent,
+        "^@" => BinaryOp::BeginsWith,
+        "<<=" => BinaryOp::WithinOrSame,
+        ">>=" => BinaryOp::HoldsOrSame,
         _ => return JsonOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Json),
     })
 }

@@ -1,6 +1,6 @@
 //! Type names.
 
-use planaria_base::types::{Clock, RangeType, SystemType};
+use planaria_base::types::{Clock, PackedType, RangeType, SystemType};
 use planaria_base::{Error, Result, SqlState, Type, limits};
 
 use super::lex::Kind;
@@ -9,6 +9,8 @@ use crate::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Position, TypeNam
 
 /// Longest declared length of `varchar(n)` and `char(n)`, as in PostgreSQL.
 const CHARACTERS_MAX: u32 = 10_485_760;
+/// The longest `bit(n)`.
+const BITS_MAX: i64 = 83_886_080;
 
 /// Names that stand for any type in declarations of built-in functions.
 const PSEUDO: &[&str] = &[
@@ -207,7 +209,17 @@ impl Parser<'_> {
                 if varying { self.varchar(&modifiers, position)? } else { self.char(&modifiers, position)? }
             }
             "national" | "nchar" => return self.unsupported("a national character type", position),
-            "bit" => return self.unsupported("type bit", position),
+            "bit" => {
+                self.bump();
+                let varying = self.eat_word("varying");
+                let modifiers = self.modifiers()?;
+                match varying {
+                    true => Type::Packed(self.bits("varbit", &modifiers, position)?),
+                    // Where nothing is said it is one bit.
+                    false if modifiers.is_empty() => Type::Packed(PackedType::Bit(Some(1))),
+                    false => Type::Packed(self.bits("bit", &modifiers, position)?),
+                }
+            }
             "time" | "timestamp" => {
                 self.bump();
                 let modifiers = self.digits()?;
@@ -274,6 +286,7 @@ impl Parser<'_> {
             "varchar" => self.varchar(modifiers, position)?,
             "bpchar" if !modifiers.is_empty() => self.char(modifiers, position)?,
             "bpchar" => Type::Char(0),
+            "bit" | "varbit" => Type::Packed(self.bits(word, modifiers, position)?),
             "time" => self.seconds(Clock::Time, modifiers, position)?,
             "timestamp" => self.seconds(Clock::Timestamp, modifiers, position)?,
             "timestamptz" => self.seconds(Clock::TimestampTz, modifiers, position)?,
@@ -294,6 +307,7 @@ impl Parser<'_> {
             _ if RangeType::by_name(word).is_some() => {
                 Type::Range(RangeType::by_name(word).expect("just seen"))
             }
+            _ if let Some(of) = PackedType::by_name(word) => Type::Packed(of),
             "void" => Type::Void,
             "unknown" => Type::Unknown,
             "serial" | "serial4" => return Ok(Some(TypeNameKind::Serial(Type::Int4))),
@@ -367,6 +381,23 @@ impl Parser<'_> {
         }
     }
 
+    /// `bit(n)` or `varbit(n)`, or without a length.
+    fn bits(&self, name: &str, modifiers: &[i64], position: Position) -> Result<PackedType> {
+        let plain = if name == "bit" { PackedType::Bit(None) } else { PackedType::VarBit(None) };
+        match *modifiers {
+            [] => Ok(plain),
+            [n] if n < 1 => {
+                Err(self.invalid_modifier(format!("length for type {name} must be at least 1"), position))
+            }
+            [n] if n > BITS_MAX => {
+                let message = format!("length for type {name} cannot exceed {BITS_MAX}");
+                Err(self.invalid_modifier(message, position))
+            }
+            [n] => Ok(plain.with_limit(n as u32)),
+            _ => Err(self.invalid_modifier("invalid type modifier", position)),
+        }
+    }
+
     fn invalid_modifier(&self, message: impl std::convert::Into<String>, position: Position) -> Error {
         Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(position)
     }
@@ -374,7 +405,14 @@ impl Parser<'_> {
     /// `type 'literal'`, with the type at the cursor.
     pub(crate) fn typed_literal(&mut self) -> Result<Expr> {
         let position = self.position();
-        let kind = self.simple_type()?;
+        let bits = self.at_word("bit")
+            && !self.at_word_ahead(1, "varying")
+            && self.peek_at(1).kind != Kind::LeftParen;
+        let mut kind = self.simple_type()?;
+        if bits {
+            // Before a literal it is as long as that.
+            kind = TypeNameKind::Known(Type::Packed(PackedType::Bit(None)));
+        }
         let interval = kind == TypeNameKind::Known(Type::Interval);
         let literal_position = self.position();
         let mut text = self.string()?;

@@ -104,6 +104,8 @@ fn show(e: &Expr) -> String {
             UnaryOp::BitNot => format!("~ {}", show(e)),
             UnaryOp::Not => format!("not {}", show(e)),
             UnaryOp::Abs => format!("@ {}", show(e)),
+            UnaryOp::SquareRoot => format!("|/ {}", show(e)),
+            UnaryOp::CubeRoot => format!("||/ {}", show(e)),
         },
         ExprKind::Binary(op, a, b) => format!("{} {} {}", binary(*op), show(a), show(b)),
         ExprKind::Chain(first, rest) => {

@@ -3,15 +3,15 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as this program wrote it |
-//! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
+//! | log 7, checkpoint 8 | `tests/formats/log-7-checkpoint-8`, as this program wrote it |
+//! | log 7, checkpoint 6 and 7 | `tests/formats/log-7-checkpoint-6` and `-7`, as the programs of then wrote them |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
 //! | log 1 to 6 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
 //! | checkpoint 1 to 6 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
 //! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v7`,
-//! `crates/checkpoint/tests/formats/v1` to `v7` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
+//! `crates/checkpoint/tests/formats/v1` to `v8` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
 //! A transcription has what every format can say; what only the newest can is in `rich`.
 //!
 //! Catalog changes in a transcription have the form of today (`before-intervals` has an older one).
@@ -30,9 +30,9 @@ use tempfile::TempDir;
 /// Formats of the log that are read; the last is written.
 const LOG_FORMATS: RangeInclusive<u32> = 1..=7;
 /// Those of checkpoints.
-const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=7;
+const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=8;
 /// Directories of former formats, as they were written.
-const FORMER: [&str; 1] = ["log-7-checkpoint-6"];
+const FORMER: [&str; 2] = ["log-7-checkpoint-6", "log-7-checkpoint-7"];
 
 /// What every format can say.
 const PLAIN: &str = "
@@ -48,7 +48,7 @@ const PLAIN: &str = "
     call put(5, 'fünf');
     delete from t where k = 3;";
 
-/// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges and exclusion
+/// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges, addresses, bits and money, exclusion
 /// constraints, generations of sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
@@ -69,6 +69,8 @@ const RICH: &str = "
     call shop.put(2, '{\"b\": 2}');
     create table shop.taken (place int, span int4range, many numrange[], exclude using gist (place with =, span with &&) where (place > 0));
     insert into shop.taken values (1, '[1,5)', '{\"[0.5,2]\",empty}'), (1, '[5,)', null), (0, '(,)', null);
+    create table shop.hosts (ip inet primary key, net cidr, mac macaddr, flags bit(3), few bit varying, price money);
+    insert into shop.hosts values ('10.1.2.3/24', '10/8', '08002b010203', B'101', B'1', 12.5), ('::1', null, null, null, null, null);
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
     alter table t add column twice numeric default 0;
@@ -150,6 +152,12 @@ fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
         if newest {
             let taken = "SELECT place, span, many FROM shop.taken ORDER BY place, span";
             assert_eq!(rows(&db, taken), ["0|(,)|", "1|[1,5)|{\"[0.5,2]\",empty}", "1|[5,)|"], "{what}");
+            let hosts = rows(&db, "SELECT * FROM shop.hosts ORDER BY ip");
+            assert_eq!(
+                hosts,
+                ["10.1.2.3/24|10.0.0.0/8|08:00:2b:01:02:03|101|1|$12.50", "::1|||||"],
+                "{what}"
+            );
             assert_eq!(rows(&db, "SELECT (ROW(1, 'sad')::shop.size).h"), ["sad"], "{what}");
             let refused = db.execute("INSERT INTO shop.taken VALUES (1, '[4,5)')", ()).expect_err(what);
             assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");

@@ -154,6 +154,10 @@ impl Body<'_, '_> {
                     )
                     .at(target.position));
                 };
+                if array.ty == Type::Jsonb {
+                    let message = "assigning to a part of a jsonb variable is not supported";
+                    return Err(Error::unsupported(message, "Use jsonb_set.").at(target.position));
+                }
                 let Type::Array(of) = &array.ty else {
                     return Err(Error::new(
                         SqlState::DATATYPE_MISMATCH,

@@ -1,0 +1,287 @@
+//! Types whose values are kept as bytes in their order: addresses of networks and of their cards, strings of bits, money.
+//!
+//! Comparing bytes compares values, and equal values have equal bytes, so keys, sorting, grouping, hashing, the log and
+//! checkpoints know nothing of these types. What a value means, and what can be done with it, is in a file for each of them.
+//!
+//! | type | bytes |
+//! |---|---|
+//! | `inet`, `cidr` | see [`inet`] |
+//! | `macaddr`, `macaddr8` | the 6 or 8 bytes of the address |
+//! | `bit`, `bit varying` | see [`bits`] |
+//! | `money` | see [`money`] |
+
+pub mod bits;
+pub mod inet;
+pub mod mac;
+pub mod money;
+
+use crate::error::Result;
+use crate::types::Type;
+use bits::Bits;
+use inet::Inet;
+use serde::{Deserialize, Serialize};
+
+/// The types there are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum PackedType {
+    /// `inet`: an address, perhaps with the length of its network's mask
+    Inet,
+    /// `cidr`: a network
+    Cidr,
+    /// `macaddr`
+    MacAddr,
+    /// `macaddr8`
+    MacAddr8,
+    /// `bit`, or `bit(n)`
+    Bit(Option<u32>),
+    /// `bit varying`, or `bit varying(n)`
+    VarBit(Option<u32>),
+    /// `money`
+    Money,
+}
+
+/// What shares operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PackedKind {
+    /// `inet`, `cidr`
+    Network,
+    /// `macaddr`
+    MacAddr,
+    /// `macaddr8`
+    MacAddr8,
+    /// `bit`, `bit varying`
+    Bits,
+    /// `money`
+    Money,
+}
+
+impl PackedType {
+    /// All of them, without modifiers.
+    pub const ALL: [PackedType; 7] = [
+        PackedType::Inet,
+        PackedType::Cidr,
+        PackedType::MacAddr,
+        PackedType::MacAddr8,
+        PackedType::Bit(None),
+        PackedType::VarBit(None),
+        PackedType::Money,
+    ];
+
+    /// The name in `pg_type`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PackedType::Inet => "inet",
+            PackedType::Cidr => "cidr",
+            PackedType::MacAddr => "macaddr",
+            PackedType::MacAddr8 => "macaddr8",
+            PackedType::Bit(_) => "bit",
+            PackedType::VarBit(_) => "varbit",
+            PackedType::Money => "money",
+        }
+    }
+
+    /// By its name in `pg_type`.
+    pub fn by_name(name: &str) -> Option<PackedType> {
+        PackedType::ALL.into_iter().find(|of| of.name() == name)
+    }
+
+    /// The name of its operator family.
+    pub const fn operator_family(self) -> &'static str {
+        match self {
+            PackedType::Inet | PackedType::Cidr => "network_ops",
+            PackedType::MacAddr => "macaddr_ops",
+            PackedType::MacAddr8 => "macaddr8_ops",
+            PackedType::Bit(_) => "bit_ops",
+            PackedType::VarBit(_) => "varbit_ops",
+            PackedType::Money => "money_ops",
+        }
+    }
+
+    /// What it shares operators with.
+    pub const fn kind(self) -> PackedKind {
+        match self {
+            PackedType::Inet | PackedType::Cidr => PackedKind::Network,
+            PackedType::MacAddr => PackedKind::MacAddr,
+            PackedType::MacAddr8 => PackedKind::MacAddr8,
+            PackedType::Bit(_) | PackedType::VarBit(_) => PackedKind::Bits,
+            PackedType::Money => PackedKind::Money,
+        }
+    }
+
+    /// Without its length.
+    pub const fn plain(self) -> PackedType {
+        match self {
+            PackedType::Bit(_) => PackedType::Bit(None),
+            PackedType::VarBit(_) => PackedType::VarBit(None),
+            other => other,
+        }
+    }
+
+    /// Its length.
+    pub const fn limit(self) -> Option<u32> {
+        match self {
+            PackedType::Bit(limit) | PackedType::VarBit(limit) => limit,
+            _ => None,
+        }
+    }
+
+    /// The same with a length, of a type that has one.
+    pub const fn with_limit(self, limit: u32) -> PackedType {
+        match self {
+            PackedType::Bit(_) => PackedType::Bit(Some(limit)),
+            PackedType::VarBit(_) => PackedType::VarBit(Some(limit)),
+            other => other,
+        }
+    }
+
+    /// Whether each of its values is one of the other type as it is.
+    pub fn is_relabel(self, to: PackedType) -> bool {
+        use PackedType::{Bit, Cidr, Inet, VarBit};
+        match (self, to) {
+            (Cidr, Inet) | (Bit(_) | VarBit(_), Bit(None) | VarBit(None)) => true,
+            (Bit(Some(n)) | VarBit(Some(n)), VarBit(Some(m))) => n <= m,
+            _ => self == to,
+        }
+    }
+
+    /// Reads a value from its text form; one with a length is cut or filled as by an explicit cast.
+    pub fn parse(self, text: &str) -> Result<Vec<u8>> {
+        self.read(text, true)
+    }
+
+    /// The same; `explicit`: whether somebody asked for the type, so that what does not have its length gets it.
+    pub fn read(self, text: &str, explicit: bool) -> Result<Vec<u8>> {
+        match self {
+            PackedType::Bit(_) | PackedType::VarBit(_) => self.fitted(Bits::parse(text)?, explicit),
+            PackedType::Money => Ok(money::encode(money::parse(text)?).to_vec()),
+            PackedType::Inet => Ok(Inet::parse(text)?.encode()),
+            PackedType::Cidr => Ok(Inet::parse_network(text)?.encode()),
+            PackedType::MacAddr => mac::parse(text).map(|mac| mac.to_vec()),
+            PackedType::MacAddr8 => mac::parse_long(text).map(|mac| mac.to_vec()),
+        }
+    }
+
+    /// Appends the text form of a value; of bytes that are none, nothing.
+    pub fn write(self, bytes: &[u8], out: &mut Vec<u8>) {
+        match self {
+            PackedType::Inet | PackedType::Cidr => {
+                if let Some(inet) = Inet::decode(bytes) {
+                    inet.write(self == PackedType::Cidr, out);
+                }
+            }
+            PackedType::MacAddr | PackedType::MacAddr8 => mac::write(bytes, out),
+            PackedType::Bit(_) | PackedType::VarBit(_) => {
+                if let Some(bits) = Bits::decode(bytes) {
+                    bits.write(out);
+                }
+            }
+            PackedType::Money => {
+                if let Some(cents) = money::decode(bytes) {
+                    money::write(cents, out);
+                }
+            }
+        }
+    }
+
+    /// Appends what a value is as a text: unlike its text form, that of an `inet` always has its mask.
+    pub fn write_cast(self, bytes: &[u8], out: &mut Vec<u8>) {
+        match self {
+            PackedType::Inet => PackedType::Cidr.write(bytes, out),
+            _ => self.write(bytes, out),
+        }
+    }
+
+    /// Whether bytes are a value of the type.
+    pub fn is_value(self, bytes: &[u8]) -> bool {
+        match self {
+            PackedType::Inet => Inet::decode(bytes).is_some(),
+            PackedType::Cidr => Inet::decode(bytes).is_some_and(|inet| inet.network() == inet),
+            PackedType::MacAddr => bytes.len() == 6,
+            PackedType::MacAddr8 | PackedType::Money => bytes.len() == 8,
+            PackedType::Bit(limit) => {
+                Bits::decode(bytes).is_some_and(|bits| limit.is_none_or(|limit| bits.len == limit as usize))
+            }
+            PackedType::VarBit(limit) => {
+                Bits::decode(bytes).is_some_and(|bits| limit.is_none_or(|limit| bits.len <= limit as usize))
+            }
+        }
+    }
+
+    /// A value of this type as one of another; `explicit`: whether somebody asked for it.
+    pub fn convert(self, bytes: &[u8], to: PackedType, explicit: bool) -> Result<Option<Vec<u8>>> {
+        if self.kind() == PackedKind::Bits && to.kind() == PackedKind::Bits {
+            return Bits::decode(bytes).map(|bits| to.fitted(bits, explicit)).transpose();
+        }
+        Ok(match (self, to) {
+            (PackedType::Inet, PackedType::Cidr) => Inet::decode(bytes).map(|inet| inet.network().encode()),
+            (PackedType::Cidr, PackedType::Inet) => Some(bytes.to_vec()),
+            (PackedType::MacAddr, PackedType::MacAddr8) => mac::longer(bytes),
+            (PackedType::MacAddr8, PackedType::MacAddr) => Some(mac::shorter(bytes)?),
+            _ if self == to => Some(bytes.to_vec()),
+            _ => None,
+        })
+    }
+
+    /// A string of bits as a value of the type, see [`Bits::fitted`].
+    pub fn fitted(self, bits: Bits, explicit: bool) -> Result<Vec<u8>> {
+        let varying = matches!(self, PackedType::VarBit(_));
+        Ok(match self.limit() {
+            Some(limit) => bits.fitted(limit, varying, explicit)?.encode(),
+            None => bits.encode(),
+        })
+    }
+
+    /// Appends the binary form of the wire.
+    pub fn send(self, bytes: &[u8], out: &mut Vec<u8>) {
+        match self {
+            PackedType::Inet | PackedType::Cidr => {
+                if let Some(inet) = Inet::decode(bytes) {
+                    inet.send(self == PackedType::Cidr, out);
+                }
+            }
+            PackedType::MacAddr | PackedType::MacAddr8 => out.extend_from_slice(bytes),
+            PackedType::Bit(_) | PackedType::VarBit(_) => {
+                if let Some(bits) = Bits::decode(bytes) {
+                    bits.send(out);
+                }
+            }
+            PackedType::Money => {
+                if let Some(cents) = money::decode(bytes) {
+                    out.extend_from_slice(&cents.to_be_bytes());
+                }
+            }
+        }
+    }
+
+    /// Reads the binary form of the wire.
+    pub fn receive(self, bytes: &[u8]) -> Result<Vec<u8>> {
+        match self {
+            PackedType::Inet => Ok(Inet::receive(bytes, false)?.encode()),
+            PackedType::Cidr => Ok(Inet::receive(bytes, true)?.encode()),
+            PackedType::MacAddr => mac::receive(bytes, 6),
+            PackedType::MacAddr8 => mac::receive(bytes, 8),
+            PackedType::Bit(_) | PackedType::VarBit(_) => self.fitted(Bits::receive(bytes)?, false),
+            PackedType::Money => money::receive(bytes).map(|cents| money::encode(cents).to_vec()),
+        }
+    }
+
+    /// The type.
+    pub const fn ty(self) -> Type {
+        Type::Packed(self)
+    }
+}
+
+impl std::fmt::Display for PackedType {
+    /// As `format_type` of PostgreSQL prints it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PackedType::Bit(Some(n)) => write!(f, "bit({n})"),
+            PackedType::VarBit(None) => f.write_str("bit varying"),
+            PackedType::VarBit(Some(n)) => write!(f, "bit varying({n})"),
+            other => f.write_str(other.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

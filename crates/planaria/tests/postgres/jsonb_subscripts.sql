@@ -1,0 +1,22 @@
+-- Assignments to parts of a jsonb.
+CREATE TABLE j (id int PRIMARY KEY, j jsonb, t text);
+INSERT INTO j VALUES (1, '{}', 'x'), (2, NULL, 'y'), (3, '[1,2]', 'z'), (4, '5', 'w');
+UPDATE j SET j['a'] = '1' WHERE id = 1 RETURNING j;
+UPDATE j SET j['a'] = '"x"', t = 'q' WHERE id = 1 RETURNING j;
+UPDATE j SET j['b'] = NULL WHERE id = 1 RETURNING j;
+UPDATE j SET j['b'] = '1' WHERE id = 2 RETURNING j;
+UPDATE j SET j = NULL WHERE id = 2;
+UPDATE j SET j[2] = '1' WHERE id = 2 RETURNING j;
+UPDATE j SET j[0] = 'true', t = 'k' WHERE id = 3 RETURNING j;
+UPDATE j SET j[5] = '9' WHERE id = 3 RETURNING j;
+UPDATE j SET j[-1] = '8' WHERE id = 3 RETURNING j;
+UPDATE j SET j[-9] = '8' WHERE id = 3 RETURNING j;
+UPDATE j SET j['a'] = '8' WHERE id = 3 RETURNING j;
+UPDATE j SET j['1'] = '7' WHERE id = 3 RETURNING j;
+UPDATE j SET j['a'] = '8' WHERE id = 4 RETURNING j;
+UPDATE j SET j[NULL::text] = '8' WHERE id = 1 RETURNING j;
+UPDATE j SET j[t] = to_jsonb(id) WHERE id = 1 RETURNING j;
+UPDATE j SET j[1.5] = '1' WHERE id = 1;
+UPDATE j SET j[true] = '1' WHERE id = 1;
+UPDATE j SET t['a'] = '1' WHERE id = 1;
+SELECT id, j FROM j ORDER BY id;
