@@ -92,6 +92,8 @@ pub(crate) struct ScanDesc {
     pub mode: ReadMode,
     pub row: R,
     pub reads: Reads,
+    /// Columns that only rows within the filter are read for, of a `whole` scan.
+    pub later: Reads,
     /// All its rows are going to be read, while nothing is written: they may be read several at a time.
     pub whole: bool,
 }

@@ -20,7 +20,8 @@ use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, TableId, Type, stack, watch};
-use planaria_ir::{Block, Coll, Op, OpKind, ParamMode, Program, Reg, RegKind, Run, StateSource};
+use planaria_ir::{Block, Coll, Op, OpId, OpKind, ParamMode, Program, Reg, RegKind, Run, StateSource};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the compiler asks of the catalog.
@@ -96,6 +97,7 @@ fn compile_dyn(
         sorts: Vec::new(),
         fills: Vec::new(),
         kept: Vec::new(),
+        filters: HashMap::new(),
         sites: Vec::new(),
         site: NO_SITE,
         writes: false,
@@ -153,6 +155,8 @@ struct Compiler<'a> {
     /// The inlined call being emitted.
     site: u16,
     writes: bool,
+    /// Filters behind which the rest of a scan's row is read, with the scan.
+    filters: HashMap<OpId, u16>,
 }
 
 impl Compiler<'_> {
@@ -203,7 +207,7 @@ impl Compiler<'_> {
             self.disown(&op.kind);
         }
         match &op.kind {
-            OpKind::If { cond, then, otherwise } => self.conditional(*cond, then, otherwise),
+            OpKind::If { cond, then, otherwise } => self.conditional(op.id, *cond, then, otherwise),
             OpKind::Loop { label, body } => {
                 let (head, next, exit) = (self.emit.label(), self.emit.label(), self.emit.label());
                 self.emit.bind(head);
@@ -404,7 +408,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn conditional(&mut self, cond: Reg, then: &Block, otherwise: &Block) -> Result<()> {
+    fn conditional(&mut self, id: OpId, cond: Reg, then: &Block, otherwise: &Block) -> Result<()> {
         let cond = self.emit.reg(cond)?;
         // `EXIT WHEN` and the like: one jump.
         if otherwise.0.is_empty()
@@ -424,6 +428,9 @@ impl Compiler<'_> {
         }
         let (on_false, end) = (self.emit.label(), self.emit.label());
         self.emit.branch(cond, When::NotTrue, on_false);
+        if let Some(scan) = self.filters.remove(&id) {
+            self.emit.emit(Inst::ScanRead { scan });
+        }
         self.block(then)?;
         if !otherwise.0.is_empty() {
             self.emit.jump(end);
