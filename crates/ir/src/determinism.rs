@@ -326,6 +326,7 @@ impl OpKind {
             | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::Trim { .. }
             | OpKind::MapGet { .. }
             | OpKind::MapPut { .. }
             | OpKind::ForEach { .. }

@@ -441,6 +441,9 @@ pub(crate) enum Inst {
         coll: u16,
         keys: u16,
     },
+    Trim {
+        trim: u16,
+    },
     MapGet {
         map: u16,
     },

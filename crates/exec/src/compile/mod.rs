@@ -95,6 +95,7 @@ fn compile_dyn(
         eachs: Vec::new(),
         casts: Vec::new(),
         sorts: Vec::new(),
+        trims: Vec::new(),
         fills: Vec::new(),
         kept: Vec::new(),
         filters: HashMap::new(),
@@ -149,6 +150,7 @@ struct Compiler<'a> {
     eachs: Vec<EachDesc>,
     casts: Vec<CastDesc>,
     sorts: Vec<Box<[planaria_ir::SortKey]>>,
+    trims: Vec<TrimDesc>,
     fills: Vec<std::sync::Arc<[Vec<Datum>]>>,
     kept: Vec<Type>,
     sites: Vec<SiteDesc>,
@@ -383,6 +385,7 @@ impl Compiler<'_> {
             | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::Trim { .. }
             | OpKind::MapGet { .. }
             | OpKind::MapPut { .. }
             | OpKind::ForEach { .. }
@@ -583,6 +586,7 @@ impl Compiler<'_> {
             eachs: self.eachs.into(),
             casts: self.casts.into(),
             sorts: self.sorts.into(),
+            trims: self.trims.into(),
             fills: self.fills.into(),
             kept: self.kept.into(),
             inputs,

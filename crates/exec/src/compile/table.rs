@@ -226,6 +226,17 @@ impl Compiler<'_> {
                 let coll = self.coll(*coll);
                 self.emit.emit(Inst::Sort { coll, keys });
             }
+            OpKind::Trim { coll, keys, limit, offset, ties } => {
+                let desc = TrimDesc {
+                    coll: self.coll(*coll),
+                    keys: keys.clone().into(),
+                    limit: self.emit.reg(*limit)?,
+                    offset: offset.map_or(Ok(NONE), |r| self.emit.reg(r))?,
+                    ties: *ties,
+                };
+                let trim = number(&mut self.trims, desc)?;
+                self.emit.emit(Inst::Trim { trim });
+            }
             OpKind::MapGet { coll, keys, found, values } => {
                 let desc = MapDesc {
                     coll: self.coll(*coll),
@@ -319,6 +330,7 @@ fn runs_to_its_end(own: Label, body: &Block) -> bool {
             | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::Trim { .. }
             | OpKind::MapGet { .. }
             | OpKind::MapPut { .. }
             | OpKind::ForEach { .. }

@@ -276,6 +276,9 @@ impl Machine {
                 Inst::Sort { coll, keys } => {
                     attempt!(self.sort(code, coll, keys, base, ctx.host));
                 }
+                Inst::Trim { trim } => {
+                    attempt!(self.trim(&code.trims[usize::from(trim)], frame, base, ctx.host));
+                }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
                 Inst::User { dst, session } => {
                     let name = attempt!(ctx.host.user(session));
