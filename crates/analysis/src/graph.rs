@@ -428,6 +428,7 @@ impl Flow {
             }
             OpKind::Clear { coll } => self.colls[coll.index()].clear(),
             OpKind::Push { coll, .. }
+            | OpKind::Trim { coll, .. }
             | OpKind::Fill { coll, .. }
             | OpKind::MapPut { coll, .. }
             | OpKind::SetEntry { coll, .. } => {

@@ -334,6 +334,7 @@ impl OpKind {
             | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::Trim { .. }
             | OpKind::MapGet { .. }
             | OpKind::MapPut { .. }
             | OpKind::ForEach { .. }

@@ -94,6 +94,10 @@ impl OpKind {
             OpKind::Clear { coll } | OpKind::Fill { coll, .. } | OpKind::Sort { coll, .. } => {
                 f(Entity::Coll(coll))
             }
+            OpKind::Trim { coll, limit, offset, .. } => {
+                f(Entity::Coll(coll));
+                regs(std::iter::once(limit).chain(offset), f);
+            }
             OpKind::Push { coll, values } => {
                 f(Entity::Coll(coll));
                 regs(values, f);

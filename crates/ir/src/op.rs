@@ -402,6 +402,10 @@ pub enum OpKind {
     Len { dst: Reg, coll: Coll },
     /// Sorts a list, stably.
     Sort { coll: Coll, keys: Vec<SortKey> },
+    /// Behind each `Push` to a list that is then sorted so, and of which the rows behind the first `offset` + `limit`
+    /// are not wanted (NULL: no limit, no offset) but, with `ties`, for those that tie with the last of these: forgets
+    /// such rows, some or all.
+    Trim { coll: Coll, keys: Vec<SortKey>, limit: Reg, offset: Option<Reg>, ties: bool },
     /// Looks a key up in a map: writes `found` (boolean) and, where found, `values`.
     MapGet { coll: Coll, keys: Vec<Reg>, found: Reg, values: Vec<Reg> },
     /// Sets the values of a key of a map, or appends a row to a multimap.
@@ -532,6 +536,10 @@ impl OpKind {
             | OpKind::Insert { values, .. } => {
                 values.iter().for_each(|r| f(*r));
             }
+            OpKind::Trim { limit, offset, .. } => {
+                f(*limit);
+                offset.iter().for_each(|r| f(*r));
+            }
             OpKind::Get { key, .. } => key.iter().for_each(|r| f(*r)),
             OpKind::Scan { range, .. } => {
                 range.prefix.iter().for_each(|r| f(*r));
@@ -634,6 +642,7 @@ impl OpKind {
             | OpKind::Push { coll, .. }
             | OpKind::Fill { coll, .. }
             | OpKind::Sort { coll, .. }
+            | OpKind::Trim { coll, .. }
             | OpKind::MapPut { coll, .. }
             | OpKind::SetEntry { coll, .. } => Some(*coll),
             OpKind::CallSet { into, .. } | OpKind::SystemRows { into, .. } => Some(*into),

@@ -235,9 +235,11 @@ fn needed(op: &Op, label: Label, live: &Live) -> bool {
     needed
 }
 
-/// The block without errors raised, which a call that committed never came to, and without what it told others.
+/// The block without errors raised, which a call that committed never came to, without what it told others, and without
+/// what only saves memory: what a call keeps is the same with it.
 pub fn without_raises(block: Block) -> Block {
-    let keep = |op: &Op| !matches!(op.kind, OpKind::Raise { .. } | OpKind::Notify { .. });
+    let keep =
+        |op: &Op| !matches!(op.kind, OpKind::Raise { .. } | OpKind::Notify { .. } | OpKind::Trim { .. });
     let ops = block.0.into_iter().filter(keep).map(|mut op| {
         op.kind.blocks_mut(&mut |b| *b = without_raises(std::mem::take(b)));
         op

@@ -358,6 +358,7 @@ impl<'p> Builder<'p, '_> {
             | OpKind::EndTransaction { .. } => {}
             OpKind::Clear { .. } => {}
             OpKind::Push { coll, .. }
+            | OpKind::Trim { coll, .. }
             | OpKind::Fill { coll, .. }
             | OpKind::MapPut { coll, .. }
             | OpKind::SetEntry { coll, .. } => {

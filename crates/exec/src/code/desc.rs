@@ -3,7 +3,7 @@
 use super::{Pc, R, Source, TableMeta};
 use crate::slot::BytesKind;
 use planaria_base::{ColumnId, IndexId, Level, ProcedureId, SqlState, SystemId, TableId, Type};
-use planaria_ir::{Catch, CollKind, Diagnostic, OpId, Question, ReadMode, Run};
+use planaria_ir::{Catch, CollKind, Diagnostic, OpId, Question, ReadMode, Run, SortKey};
 use planaria_storage::{Column, IndexSet};
 use std::sync::Arc;
 
@@ -92,6 +92,8 @@ pub(crate) struct ScanDesc {
     pub mode: ReadMode,
     pub row: R,
     pub reads: Reads,
+    /// Columns that only rows within the filter are read for, of a `whole` scan.
+    pub later: Reads,
     /// All its rows are going to be read, while nothing is written: they may be read several at a time.
     pub whole: bool,
 }
@@ -179,6 +181,16 @@ pub(crate) struct CollDesc {
     pub values: u16,
     /// Types of the values (of lists: all columns), for rows of dynamic SQL. `None`: a row handle.
     pub types: Box<[Option<Type>]>,
+}
+
+/// A list of which the first rows are wanted, as it is going to be sorted. `offset` may be [`super::NONE`].
+#[derive(Debug)]
+pub(crate) struct TrimDesc {
+    pub coll: u16,
+    pub keys: Box<[SortKey]>,
+    pub limit: R,
+    pub offset: R,
+    pub ties: bool,
 }
 
 #[derive(Debug)]

@@ -212,6 +212,18 @@ pub(crate) enum Inst {
         dst: R,
         args: Run,
     },
+    /// GREATEST, LEAST, min or max (`func`) of two.
+    Best {
+        func: Func,
+        dst: R,
+        a: R,
+        b: R,
+    },
+    /// The same of many, of each pair into its first: a fold's steps one after the other.
+    Bests {
+        func: Func,
+        pairs: Run,
+    },
     /// To smallint (2 bytes) or integer (4) from another integer type: a range check.
     CastInt {
         bytes: u8,
@@ -379,6 +391,10 @@ pub(crate) enum Inst {
         scan: u16,
         end: Pc,
     },
+    /// What the innermost open scan's row is read for beyond its filter.
+    ScanRead {
+        scan: u16,
+    },
     /// `dst` + `by` for each of the next rows of the innermost open scan, which is read as a whole, or on to `end`.
     ScanAdd {
         scan: u16,
@@ -424,6 +440,9 @@ pub(crate) enum Inst {
     Sort {
         coll: u16,
         keys: u16,
+    },
+    Trim {
+        trim: u16,
     },
     MapGet {
         map: u16,

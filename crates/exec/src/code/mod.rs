@@ -64,6 +64,7 @@ pub struct Code {
     pub(crate) eachs: Box<[EachDesc]>,
     pub(crate) casts: Box<[CastDesc]>,
     pub(crate) sorts: Box<[Box<[SortKey]>]>,
+    pub(crate) trims: Box<[TrimDesc]>,
     /// Rows of constants.
     pub(crate) fills: Box<[std::sync::Arc<[Vec<Datum>]>]>,
     /// Types of the kept values that are taken.

@@ -164,6 +164,20 @@ impl Emitter {
         Ok(Run(at))
     }
 
+    /// Appends operands to a run, if it is the last and has room.
+    fn extend(&mut self, run: Run, regs: &[R]) -> bool {
+        let at = run.0 as usize;
+        let len = usize::from(self.operands[at]);
+        let Some(longer) =
+            u16::try_from(len + regs.len()).ok().filter(|_| at + 1 + len == self.operands.len())
+        else {
+            return false;
+        };
+        self.operands[at] = longer;
+        self.operands.extend_from_slice(regs);
+        true
+    }
+
     // ---- labels ----
 
     pub fn label(&mut self) -> Label {
@@ -232,6 +246,7 @@ impl Emitter {
             Inst::Get { get } => Some(&mut self.gets[get as usize].reads),
             Inst::Load { load } => Some(&mut self.loads[load as usize].reads),
             Inst::ScanNext { scan, .. } => Some(&mut self.scans[scan as usize].reads),
+            Inst::ScanRead { scan } => Some(&mut self.scans[scan as usize].later),
             _ => None,
         };
         if let Some(reads) = reads {
@@ -270,6 +285,23 @@ impl Emitter {
             *end = last;
         }
         true
+    }
+
+    /// GREATEST, LEAST, min or max of two; as a step of a fold it joins the step before it.
+    pub fn best(&mut self, func: Func, dst: R, a: R, b: R) -> Result<()> {
+        match self.last() {
+            Some(Inst::Best { func: before, dst: acc, a: from, b: value })
+                if before == func && acc == from && dst == a =>
+            {
+                let pairs = self.run(&[acc, value, dst, b])?;
+                self.pop();
+                self.emit(Inst::Bests { func, pairs });
+            }
+            Some(Inst::Bests { func: before, pairs })
+                if before == func && dst == a && self.extend(pairs, &[dst, b]) => {}
+            _ => self.emit(Inst::Best { func, dst, a, b }),
+        }
+        Ok(())
     }
 
     /// Jumps to `to` when the boolean `cond` is as wanted.
@@ -470,6 +502,7 @@ fn result_of(inst: &mut Inst) -> Option<&mut R> {
         | Inst::Apply1 { dst, .. }
         | Inst::Apply2 { dst, .. }
         | Inst::ApplyN { dst, .. }
+        | Inst::Best { dst, .. }
         | Inst::CastInt { dst, .. }
         | Inst::CastNum { dst, .. }
         | Inst::Cast { dst, .. }

@@ -20,7 +20,8 @@ use crate::code::*;
 use crate::slot::Slot;
 use emit::{Emitter, Label, number};
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, TableId, Type, stack, watch};
-use planaria_ir::{Block, Coll, Op, OpKind, ParamMode, Program, Reg, RegKind, Run, StateSource};
+use planaria_ir::{Block, Coll, Op, OpId, OpKind, ParamMode, Program, Reg, RegKind, Run, StateSource};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the compiler asks of the catalog.
@@ -94,8 +95,10 @@ fn compile_dyn(
         eachs: Vec::new(),
         casts: Vec::new(),
         sorts: Vec::new(),
+        trims: Vec::new(),
         fills: Vec::new(),
         kept: Vec::new(),
+        filters: HashMap::new(),
         sites: Vec::new(),
         site: NO_SITE,
         writes: false,
@@ -147,12 +150,15 @@ struct Compiler<'a> {
     eachs: Vec<EachDesc>,
     casts: Vec<CastDesc>,
     sorts: Vec<Box<[planaria_ir::SortKey]>>,
+    trims: Vec<TrimDesc>,
     fills: Vec<std::sync::Arc<[Vec<Datum>]>>,
     kept: Vec<Type>,
     sites: Vec<SiteDesc>,
     /// The inlined call being emitted.
     site: u16,
     writes: bool,
+    /// Filters behind which the rest of a scan's row is read, with the scan.
+    filters: HashMap<OpId, u16>,
 }
 
 impl Compiler<'_> {
@@ -203,7 +209,7 @@ impl Compiler<'_> {
             self.disown(&op.kind);
         }
         match &op.kind {
-            OpKind::If { cond, then, otherwise } => self.conditional(*cond, then, otherwise),
+            OpKind::If { cond, then, otherwise } => self.conditional(op.id, *cond, then, otherwise),
             OpKind::Loop { label, body } => {
                 let (head, next, exit) = (self.emit.label(), self.emit.label(), self.emit.label());
                 self.emit.bind(head);
@@ -379,6 +385,7 @@ impl Compiler<'_> {
             | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::Trim { .. }
             | OpKind::MapGet { .. }
             | OpKind::MapPut { .. }
             | OpKind::ForEach { .. }
@@ -404,7 +411,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn conditional(&mut self, cond: Reg, then: &Block, otherwise: &Block) -> Result<()> {
+    fn conditional(&mut self, id: OpId, cond: Reg, then: &Block, otherwise: &Block) -> Result<()> {
         let cond = self.emit.reg(cond)?;
         // `EXIT WHEN` and the like: one jump.
         if otherwise.0.is_empty()
@@ -424,6 +431,9 @@ impl Compiler<'_> {
         }
         let (on_false, end) = (self.emit.label(), self.emit.label());
         self.emit.branch(cond, When::NotTrue, on_false);
+        if let Some(scan) = self.filters.remove(&id) {
+            self.emit.emit(Inst::ScanRead { scan });
+        }
         self.block(then)?;
         if !otherwise.0.is_empty() {
             self.emit.jump(end);
@@ -576,6 +586,7 @@ impl Compiler<'_> {
             eachs: self.eachs.into(),
             casts: self.casts.into(),
             sorts: self.sorts.into(),
+            trims: self.trims.into(),
             fills: self.fills.into(),
             kept: self.kept.into(),
             inputs,

@@ -284,6 +284,10 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
         | OpKind::Keep { values }
         | OpKind::Push { values, .. }
         | OpKind::Insert { values, .. } => values.iter_mut().for_each(f),
+        OpKind::Trim { limit, offset, .. } => {
+            f(limit);
+            offset.iter_mut().for_each(f);
+        }
         OpKind::Get { key, .. } => key.iter_mut().for_each(f),
         OpKind::Scan { range, .. } => {
             range.prefix.iter_mut().for_each(&mut *f);

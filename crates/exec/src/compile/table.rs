@@ -4,9 +4,10 @@ use super::{Compiler, number};
 use crate::code::*;
 use crate::slot::{BytesKind, Slot};
 use planaria_base::{ColumnId, Error, IndexId, Result, TableId, Type};
-use planaria_ir::{Block, Func, Label, Op, OpKind, ReadMode, Reg};
+use planaria_ir::{Block, Func, Label, Op, OpId, OpKind, ReadMode, Reg};
 use planaria_protocol::IfClaimed;
 use planaria_storage::{ColumnKind, ColumnSpec, IndexSet};
+use std::collections::HashMap;
 
 impl Compiler<'_> {
     /// Readers for the columns that somebody reads.
@@ -22,6 +23,44 @@ impl Compiler<'_> {
         }
         let keeps_image = reads.iter().any(|r| r.column.kind() == ColumnKind::Bytes);
         Ok(Reads { columns: reads.into(), keeps_image })
+    }
+
+    /// The first condition in a scan's body that what follows depends on as a whole, with the columns that are read
+    /// there and nowhere else; `None` where they are not worth a step of their own.
+    fn filter(
+        &self,
+        table: TableId,
+        columns: &[(ColumnId, Reg)],
+        body: &Block,
+    ) -> Result<Option<(OpId, Vec<Reg>)>> {
+        let found = body.0.iter().find_map(|op| match &op.kind {
+            OpKind::If { then, otherwise, .. } if otherwise.0.is_empty() && !then.0.is_empty() => {
+                Some((op.id, then))
+            }
+            _ => None,
+        });
+        let Some((id, then)) = found else { return Ok(None) };
+        let mut within: HashMap<Reg, u32> = columns.iter().map(|(_, reg)| (*reg, 0)).collect();
+        then.visit(&mut |op| {
+            op.kind.reads(&mut |r| {
+                if let Some(reads) = within.get_mut(&r) {
+                    *reads += 1;
+                }
+            })
+        });
+        let uses = &self.emit.uses;
+        let is_later = |reg: &Reg| {
+            let (reads, writes) = (uses.reads[reg.index()], uses.writes[reg.index()]);
+            reads > 0 && writes == 1 && within[reg] == reads
+        };
+        let meta = self.env.table(table)?;
+        let is_text = |id: &ColumnId| meta.layout.column(*id).kind() == ColumnKind::Bytes;
+        // The bytes of a row are copied once.
+        let any = columns.iter().any(|(id, reg)| is_text(id) && !is_later(reg));
+        let later = columns.iter().filter(|(id, reg)| is_later(reg) && !(any && is_text(id)));
+        let texts = later.clone().any(|(id, _)| is_text(id));
+        let later: Vec<Reg> = later.map(|(_, reg)| *reg).collect();
+        Ok((later.len() > 1 || texts).then_some((id, later)))
     }
 
     pub(super) fn table_op(&mut self, kind: &OpKind) -> Result<()> {
@@ -70,6 +109,10 @@ impl Compiler<'_> {
                 let bound = |c: &mut Self, b: &Option<planaria_ir::Bound>| {
                     b.map(|b| Ok::<_, Error>((c.emit.reg(b.reg)?, b.inclusive))).transpose()
                 };
+                let whole = *mode == ReadMode::Plain && runs_to_its_end(*label, body);
+                let filter = if whole { self.filter(*table, columns, body)? } else { None };
+                let is_later = |reg: &Reg| filter.as_ref().is_some_and(|(_, regs)| regs.contains(reg));
+                let (later, now): (Vec<_>, Vec<_>) = columns.iter().partition(|(_, reg)| is_later(reg));
                 let desc = ScanDesc {
                     table: *table,
                     index: *index,
@@ -79,8 +122,9 @@ impl Compiler<'_> {
                     descending: *descending,
                     mode: *mode,
                     row: self.emit.target(*row)?,
-                    reads: self.reads(*table, columns)?,
-                    whole: *mode == ReadMode::Plain && runs_to_its_end(*label, body),
+                    reads: self.reads(*table, &now)?,
+                    later: self.reads(*table, &later)?,
+                    whole,
                 };
                 let sums = match &body.0[..] {
                     [Op { kind: OpKind::Apply { dst, func: Func::Int8Add, args }, .. }]
@@ -91,6 +135,9 @@ impl Compiler<'_> {
                     _ => None,
                 };
                 let scan = number(&mut self.emit.scans, desc)?;
+                if let Some((id, _)) = filter {
+                    self.filters.insert(id, scan);
+                }
                 let (head, next, end) = (self.emit.label(), self.emit.label(), self.emit.label());
                 let place = self.emit.place;
                 self.emit.emit(Inst::ScanOpen { scan });
@@ -178,6 +225,17 @@ impl Compiler<'_> {
                 let keys = number(&mut self.sorts, keys.clone().into())?;
                 let coll = self.coll(*coll);
                 self.emit.emit(Inst::Sort { coll, keys });
+            }
+            OpKind::Trim { coll, keys, limit, offset, ties } => {
+                let desc = TrimDesc {
+                    coll: self.coll(*coll),
+                    keys: keys.clone().into(),
+                    limit: self.emit.reg(*limit)?,
+                    offset: offset.map_or(Ok(NONE), |r| self.emit.reg(r))?,
+                    ties: *ties,
+                };
+                let trim = number(&mut self.trims, desc)?;
+                self.emit.emit(Inst::Trim { trim });
             }
             OpKind::MapGet { coll, keys, found, values } => {
                 let desc = MapDesc {
@@ -272,6 +330,7 @@ fn runs_to_its_end(own: Label, body: &Block) -> bool {
             | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::Trim { .. }
             | OpKind::MapGet { .. }
             | OpKind::MapPut { .. }
             | OpKind::ForEach { .. }

@@ -122,6 +122,9 @@ impl Compiler<'_> {
             (Func::Not, &[src]) => Inst::Not { dst, src },
             (Func::And, &[a, b]) => Inst::And { dst, a, b },
             (Func::Or, &[a, b]) => Inst::Or { dst, a, b },
+            (Func::Greatest | Func::Least | Func::Max | Func::Min, &[a, b]) => {
+                return self.emit.best(func, dst, a, b);
+            }
             (Func::ArrayGet, &[array, index]) => Inst::Element { dst, array, index },
             (_, &[a, b]) if comparison(func).is_some() => match comparison(func) {
                 Some((Class::Int, test)) => Inst::CompareInt { test, dst, a, b },

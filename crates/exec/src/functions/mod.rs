@@ -677,11 +677,9 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ArrayContains => array::contains(heap, a[0].array(), a[1].array()).map(Slot::Bool),
 
         // ---- over any class ----
-        // Of equals, GREATEST and LEAST keep the first, min and max the last.
-        Greatest => Ok(best(a, |new, old| compare(new, old, heap).is_gt())),
-        Least => Ok(best(a, |new, old| compare(new, old, heap).is_lt())),
-        Max => Ok(best(a, |new, old| compare(new, old, heap).is_ge())),
-        Min => Ok(best(a, |new, old| compare(new, old, heap).is_le())),
+        Greatest | Least | Max | Min => {
+            Ok(a.iter().fold(Slot::Null, |old, new| order::best(func, old, *new, heap)))
+        }
         Compare => Ok(Slot::Int(compare(a[0], a[1], heap) as i64)),
         Hash => Ok(Slot::Int(hash(a[0], heap) as i64)),
         PgColumnSize => Ok(Slot::Int(column_size(a[0], heap))),
@@ -754,12 +752,6 @@ fn lcm(a: i64, b: i64) -> Option<i64> {
         return Some(0);
     }
     (a / gcd(a, b)?).checked_mul(b)?.checked_abs()
-}
-
-/// The one that none of the following replaces; NULLs do not count.
-fn best(args: &[Slot], replaces: impl Fn(Slot, Slot) -> bool) -> Slot {
-    let known = args.iter().copied().filter(|a| !a.is_null());
-    known.reduce(|old, new| if replaces(new, old) { new } else { old }).unwrap_or(Slot::Null)
 }
 
 /// Bytes of a value, with PostgreSQL's four of length before those that vary.

@@ -6,6 +6,7 @@
 use super::fast::{float_cmp, num_cmp, text_cmp};
 use crate::heap::Heap;
 use crate::slot::Slot;
+use planaria_ir::Func;
 use std::cmp::Ordering;
 
 /// The order of two values, NULL last.
@@ -35,6 +36,32 @@ pub fn compare(a: Slot, b: Slot, heap: &Heap) -> Ordering {
             first_difference.unwrap_or_else(|| a.len().cmp(&b.len()))
         }
         (a, b) => panic!("values of two classes are compared: {a:?}, {b:?}"),
+    }
+}
+
+/// Whether a value replaces the one before it, to which it stands in that order: of equals GREATEST and LEAST keep the
+/// first, min and max the last.
+#[inline]
+pub fn replaces(func: Func, new_to_old: Ordering) -> bool {
+    match func {
+        Func::Greatest => new_to_old.is_gt(),
+        Func::Least => new_to_old.is_lt(),
+        Func::Max => new_to_old.is_ge(),
+        _ => new_to_old.is_le(),
+    }
+}
+
+/// GREATEST, LEAST, min or max of two values; NULLs do not count.
+#[inline]
+pub fn best(func: Func, old: Slot, new: Slot, heap: &Heap) -> Slot {
+    match (old, new) {
+        (Slot::Int(old), Slot::Int(new)) => {
+            Slot::Int(if matches!(func, Func::Greatest | Func::Max) { old.max(new) } else { old.min(new) })
+        }
+        (Slot::Null, new) => new,
+        (old, Slot::Null) => old,
+        (old, new) if replaces(func, compare(new, old, heap)) => new,
+        _ => old,
     }
 }
 

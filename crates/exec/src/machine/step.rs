@@ -9,10 +9,12 @@
 
 use super::{Base, Machine, Sink, TryEntry};
 use crate::code::*;
-use crate::functions::{self, fast};
+use crate::functions::{self, fast, order};
+use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::limits;
+use planaria_ir::Func;
 use planaria_protocol::{Conflict, RowLocks};
 
 /// Why the hot loop stopped.
@@ -228,6 +230,10 @@ impl Machine {
                 Inst::Apply2 { func, dst, a, b } => {
                     reg!(dst) = attempt!(functions::call(func, &[reg!(a), reg!(b)], &mut self.heap));
                 }
+                Inst::Best { func, dst, a, b } => {
+                    reg!(dst) = order::best(func, reg!(a), reg!(b), &self.heap);
+                }
+                Inst::Bests { func, pairs } => bests(func, code.run(pairs), frame, &self.heap),
                 Inst::CastInt { bytes, dst, src } => {
                     reg!(dst) = match reg!(src) {
                         Slot::Int(n) if bytes == 4 => Slot::Int(attempt!(fast::int4(Some(n)))),
@@ -269,6 +275,9 @@ impl Machine {
                 }
                 Inst::Sort { coll, keys } => {
                     attempt!(self.sort(code, coll, keys, base, ctx.host));
+                }
+                Inst::Trim { trim } => {
+                    attempt!(self.trim(&code.trims[usize::from(trim)], frame, base, ctx.host));
                 }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
                 Inst::User { dst, session } => {
@@ -384,6 +393,7 @@ impl Machine {
                 Inst::ScanNext { scan, end } => {
                     jump_if!(end, !attempt!(self.scan_next(code, scan, frame, ctx)));
                 }
+                Inst::ScanRead { scan } => attempt!(self.scan_read(code, scan, frame)),
                 Inst::ScanAdd { scan, dst, by, end } => {
                     let rows = attempt!(self.scan_batch(code, scan, ctx));
                     for _ in 0..rows {
@@ -435,6 +445,24 @@ impl Machine {
         }
         ctx.host.holds(self.held_bytes())?;
         Ok(())
+    }
+}
+
+/// Steps of folds: pairs of what is kept and what comes.
+#[inline(never)]
+fn bests(func: Func, pairs: &[R], frame: &mut [Slot], heap: &Heap) {
+    let greatest = matches!(func, Func::Greatest | Func::Max);
+    for pair in pairs.chunks_exact(2) {
+        let (kept, new) = (usize::from(pair[0]), frame[usize::from(pair[1])]);
+        match (frame[kept], new) {
+            // Mostly nothing changes, and nothing is written.
+            (Slot::Int(old), Slot::Int(n)) => {
+                if old != n && (n > old) == greatest {
+                    frame[kept] = new;
+                }
+            }
+            (old, new) => frame[kept] = order::best(func, old, new, heap),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use planaria_base::sync::point;
 use planaria_base::{Error, SqlState, Strength, TableId};
 use planaria_ir::ReadMode;
 use planaria_protocol::{Conflict, IfClaimed, Row, RowHandle, RowLocks};
-use planaria_storage::{Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyBuf, KeyCodec};
+use planaria_storage::{Arena, Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyBuf, KeyCodec};
 
 /// A register as a column's value.
 #[inline(always)]
@@ -58,6 +58,22 @@ impl Reads {
                 }
             };
         }
+    }
+
+    /// The same of a row among many; what texts need of it is copied into the heap.
+    #[inline(always)]
+    fn decode_batched(
+        &self,
+        row: Row,
+        images: &Arena,
+        heap: &mut Heap,
+        frame: &mut [Slot],
+    ) -> Result<(), Interrupt> {
+        let words = row.image.words(images);
+        let offset =
+            if self.keeps_image { heap.arena.push_words(words).map_err(Conflict::from)? } else { 0 };
+        self.decode_words(words, offset, frame);
+        Ok(())
     }
 
     fn clear(&self, frame: &mut [Slot]) {
@@ -328,12 +344,24 @@ impl Machine {
         if !P::WRITES {
             point("has read a row of a snapshot");
         }
-        let words = row.image.words(&batch.images);
-        let offset =
-            if desc.reads.keeps_image { heap.arena.push_words(words).map_err(Conflict::from)? } else { 0 };
-        desc.reads.decode_words(words, offset, frame);
+        desc.reads.decode_batched(row, &batch.images, heap, frame)?;
         set_row(desc.row, Some(row), frame);
         Ok(true)
+    }
+
+    /// Reads what is still to be read of the innermost scan's present row.
+    #[inline(never)]
+    pub(super) fn scan_read(
+        &mut self,
+        code: &Code,
+        number: u16,
+        frame: &mut [Slot],
+    ) -> Result<(), Interrupt> {
+        let height = self.cursors.len().saturating_sub(1);
+        let Machine { batches, heap, .. } = self;
+        let batch = &batches[height];
+        let row = batch.rows[batch.at - 1];
+        code.scans[usize::from(number)].later.decode_batched(row, &batch.images, heap, frame)
     }
 
     /// Inserts a row of values that are of their columns' types.

@@ -6,6 +6,7 @@ use crate::functions;
 use crate::host::Host;
 use crate::slot::Slot;
 use planaria_base::Result;
+use planaria_ir::SortKey;
 
 /// Arguments of a function that are gathered without a vector.
 const ARGS_INLINE: usize = 8;
@@ -63,6 +64,7 @@ impl Machine {
                 if row as usize >= rows.len() {
                     return Ok(false);
                 }
+                rows.come_to(row as usize);
                 frame[usize::from(at)] = Slot::Int(row + 1);
                 spread(rows.row(row as usize), desc, row, frame);
             }
@@ -122,10 +124,39 @@ impl Machine {
         base: Base,
         host: &mut H,
     ) -> Result<()> {
-        let coll = base.colls + usize::from(coll);
+        self.sort_by(base.colls + usize::from(coll), &code.sorts[usize::from(keys)], host)
+    }
+
+    fn sort_by<H: Host + ?Sized>(&mut self, coll: usize, keys: &[SortKey], host: &mut H) -> Result<()> {
         host.holds(self.held_bytes() + self.colls[coll].sort_bytes())?;
-        let keys = &code.sorts[usize::from(keys)];
         self.colls[coll].sort(keys, &self.heap, &mut || host.check_interrupt())
+    }
+
+    /// Drops rows of a list that are not among the first ones.
+    #[inline(never)]
+    pub(super) fn trim<H: Host + ?Sized>(
+        &mut self,
+        desc: &TrimDesc,
+        frame: &[Slot],
+        base: Base,
+        host: &mut H,
+    ) -> Result<()> {
+        let Slot::Int(limit) = frame[usize::from(desc.limit)] else { return Ok(()) };
+        let offset = match desc.offset {
+            NONE => Slot::Null,
+            offset => frame[usize::from(offset)],
+        };
+        let first = match offset {
+            Slot::Int(offset) => limit.saturating_add(offset),
+            _ => limit,
+        };
+        let first = usize::try_from(first).unwrap_or(0);
+        let coll = base.colls + usize::from(desc.coll);
+        if self.colls[coll].drop_behind(&desc.keys, first, desc.ties, &self.heap) {
+            self.sort_by(coll, &desc.keys, host)?;
+            self.colls[coll].cut(&desc.keys, first, desc.ties, &self.heap);
+        }
+        Ok(())
     }
 
     /// `array[index] = value`; in place once the array is this register's alone.
@@ -147,8 +178,8 @@ impl Machine {
 
     fn map_get(&mut self, desc: &MapDesc, frame: &mut [Slot], base: Base) {
         self.gather(&desc.keys, frame);
-        let coll = &self.colls[base.colls + usize::from(desc.coll)];
-        let found = coll.find(&self.row, &self.heap);
+        let coll = &mut self.colls[base.colls + usize::from(desc.coll)];
+        let found = coll.look_up(&self.row, &self.heap);
         if let Some(row) = found {
             for (dst, value) in desc.values.iter().zip(coll.values(row)) {
                 if *dst != NONE {

@@ -19,6 +19,7 @@ on_every_protocol!(
     an_error_undoes_the_region,
     a_region_that_ends_well_stays,
     lists_sort,
+    lists_are_trimmed,
     maps_group,
     multimaps_join,
     entries_are_set_in_place,
@@ -470,6 +471,38 @@ fn lists_sort<P: Hosted>() {
     assert_eq!(run(&mut db, "0"), all([&three, &five, &one, &four, &two, &six]));
     assert_eq!(run(&mut db, "0 desc nulls_first"), all([&two, &six, &one, &four, &five, &three]));
     assert_eq!(run(&mut db, "0 nulls_first, 1 desc"), all([&six, &two, &three, &five, &four, &one]));
+}
+
+fn lists_are_trimmed<P: Hosted>() {
+    let mut db = Db::<P>::new(Schema::default());
+    let mut run = |trim: &str, n: Option<i64>| {
+        let set = n.map_or("n = const null".to_owned(), |n| format!("n = const {n}"));
+        let ops = format!("{set}\n    push x0 (v, i)\n    {trim}");
+        let program = over_items("coll x0: list (int8, int8)", &ops, "output v: int8\n  output w: int8")
+            + "  sort x0 (0 desc)\n  foreach x0 -> (v, w) as l0 {\n    emit (v, w)\n  }\nend\n";
+        // Each of 0 to 999 four times.
+        let items: Vec<_> = (0..4000).map(|i| Some((i * 7) % 1000)).collect();
+        let rows = db.rows(&program, &[array(&items)]);
+        rows.into_iter().map(|r| (r[0].clone(), r[1].clone())).collect::<Vec<_>>()
+    };
+    let all = run("", None);
+    assert_eq!(all.len(), 4000);
+    for (trim, first, n) in [
+        ("trim x0 (0 desc) (n)", 10, Some(10)),
+        ("trim x0 (0 desc) (n, one)", 11, Some(10)),
+        ("trim x0 (0 desc) (one)", 1, None),
+        ("trim_ties x0 (0 desc) (n)", 12, Some(10)),
+        ("trim_ties x0 (0 desc) (n, one)", 12, Some(11)),
+    ] {
+        let some = run(trim, n);
+        assert!(some.len() < 400, "{trim} leaves {}", some.len());
+        assert_eq!(some[..first], all[..first], "{trim}");
+    }
+    // No limit.
+    assert_eq!(run("trim x0 (0 desc) (n)", None), all);
+    assert_eq!(run("trim x0 (0 desc) (n, one)", None), all);
+    assert_eq!(run("trim x0 (0 desc) (n)", Some(i64::MAX)), all);
+    assert_eq!(run("trim x0 (0 desc) (n, one)", Some(i64::MAX)), all);
 }
 
 fn maps_group<P: Hosted>() {

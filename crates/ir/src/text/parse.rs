@@ -155,6 +155,15 @@ impl Parser {
         let columns = if self.is_sign("(") { Some(self.list(Self::quoted)?) } else { None };
         Ok(Run::Open { name, columns, forward_only: self.word_if("forward") })
     }
+    fn sort_keys(&mut self) -> Result<Vec<SortKey>> {
+        self.list(|p| {
+            Ok(SortKey {
+                column: p.number()?,
+                descending: p.word_if("desc"),
+                nulls_first: p.word_if("nulls_first"),
+            })
+        })
+    }
     fn reg_list(&mut self) -> Result<Vec<Reg>> {
         self.list(Self::reg)
     }
@@ -748,16 +757,15 @@ impl Parser {
                 OpKind::Fill { coll, rows: rows.into() }
             }
             "push" => OpKind::Push { coll: self.coll()?, values: self.reg_list()? },
-            "sort" => {
-                let coll = self.coll()?;
-                let keys = self.list(|p| {
-                    Ok(SortKey {
-                        column: p.number()?,
-                        descending: p.word_if("desc"),
-                        nulls_first: p.word_if("nulls_first"),
-                    })
-                })?;
-                OpKind::Sort { coll, keys }
+            "sort" => OpKind::Sort { coll: self.coll()?, keys: self.sort_keys()? },
+            "trim" | "trim_ties" => {
+                let (coll, keys, first) = (self.coll()?, self.sort_keys()?, self.reg_list()?);
+                let (limit, offset) = match first[..] {
+                    [limit] => (limit, None),
+                    [limit, offset] => (limit, Some(offset)),
+                    _ => return self.fail("a limit and perhaps an offset"),
+                };
+                OpKind::Trim { coll, keys, limit, offset, ties: word == "trim_ties" }
             }
             "lookup" => {
                 let coll = self.coll()?;

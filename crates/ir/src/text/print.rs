@@ -3,7 +3,7 @@
 use super::{is_plain, register_names, type_name};
 use crate::{
     Block, Bound, Catch, CollDecl, CollKind, Draw, IfClaimed, Inlined, Op, OpKind, ParamMode, Program,
-    ProgramKind, ReadMode, Reg, RegKind, Run, StateSource,
+    ProgramKind, ReadMode, Reg, RegKind, Run, SortKey, StateSource,
 };
 use planaria_base::{ColumnId, Datum, Numeric, Strength};
 use std::fmt::Write;
@@ -52,6 +52,14 @@ pub(super) fn numeric_text(n: Numeric) -> String {
     let digits = format!("{digits:0>width$}", width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
     format!("{sign}{whole}.{fraction}n")
+}
+
+fn sort_keys(keys: &[SortKey]) -> String {
+    let keys = list(keys, |k| {
+        let desc = if k.descending { " desc" } else { "" };
+        format!("{}{desc}{}", k.column, if k.nulls_first { " nulls_first" } else { "" })
+    });
+    format!("({keys})")
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -360,12 +368,11 @@ impl Printer {
             }
             OpKind::Push { coll, values } => format!("push {coll} ({})", self.regs(values)),
             OpKind::Len { dst, coll } => format!("{} = len {coll}", reg(dst)),
-            OpKind::Sort { coll, keys } => {
-                let keys = list(keys, |k| {
-                    let desc = if k.descending { " desc" } else { "" };
-                    format!("{}{desc}{}", k.column, if k.nulls_first { " nulls_first" } else { "" })
-                });
-                format!("sort {coll} ({keys})")
+            OpKind::Sort { coll, keys } => format!("sort {coll} {}", sort_keys(keys)),
+            OpKind::Trim { coll, keys, limit, offset, ties } => {
+                let first: Vec<Reg> = std::iter::once(*limit).chain(*offset).collect();
+                let word = if *ties { "trim_ties" } else { "trim" };
+                format!("{word} {coll} {} ({})", sort_keys(keys), self.regs(&first))
             }
             OpKind::MapGet { coll, keys, found, values } => {
                 format!("lookup {coll} ({}) -> {} ({})", self.regs(keys), reg(found), self.regs(values))

@@ -251,6 +251,12 @@ impl Choice {
                     self.some(|c| SortKey { column: c.id(), descending: c.coin(), nulls_first: c.coin() });
                 OpKind::Sort { coll, keys }
             }
+            30 if self.coin() => {
+                let keys =
+                    self.some(|c| SortKey { column: c.id(), descending: c.coin(), nulls_first: c.coin() });
+                let (limit, offset) = (self.reg(), self.maybe(Self::reg));
+                OpKind::Trim { coll, keys, limit, offset, ties: self.coin() }
+            }
             30 => {
                 let (keys, values) = (self.some(Self::reg), self.some(Self::reg));
                 OpKind::MapGet { coll, keys, found: dst, values }

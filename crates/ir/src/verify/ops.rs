@@ -4,7 +4,7 @@ use super::{IndexShape, VerifyEnv, comparable, holds, kind_holds};
 use crate::func::Sig;
 use crate::{
     Block, Bound, Coll, CollDecl, CollKind, Func, Label, Op, OpKind, Program, ProgramKind, Range, Reg,
-    RegKind, Run, StateSource,
+    RegKind, Run, SortKey, StateSource,
 };
 use planaria_base::types::{PackedKind, TypeClass};
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, TableId, Type};
@@ -195,6 +195,7 @@ impl Walk<'_> {
             | OpKind::Fill { .. }
             | OpKind::Len { .. }
             | OpKind::Sort { .. }
+            | OpKind::Trim { .. }
             | OpKind::MapGet { .. }
             | OpKind::MapPut { .. }
             | OpKind::ForEach { .. }
@@ -434,6 +435,21 @@ impl Walk<'_> {
         }
     }
 
+    /// A list, by columns that it has.
+    fn sorts(&self, coll: Coll, keys: &[SortKey]) -> Check {
+        let decl = self.coll(coll, &[CollKind::List])?;
+        self.unchanged(coll)?;
+        for k in keys {
+            let column = decl.values.get(k.column as usize);
+            ensure!(
+                matches!(column, Some(RegKind::Value(_))),
+                "{coll} is not sorted by its column {}",
+                k.column
+            );
+        }
+        Ok(())
+    }
+
     fn coll_op(&self, kind: &OpKind) -> Check {
         use CollKind::{List, Map, MultiMap};
         match kind {
@@ -466,18 +482,10 @@ impl Walk<'_> {
                 self.coll(*coll, &[List, Map, MultiMap])?;
                 self.is(*dst, &Type::Int8)
             }
-            OpKind::Sort { coll, keys } => {
-                let decl = self.coll(*coll, &[List])?;
-                self.unchanged(*coll)?;
-                for k in keys {
-                    let column = decl.values.get(k.column as usize);
-                    ensure!(
-                        matches!(column, Some(RegKind::Value(_))),
-                        "{coll} is not sorted by its column {}",
-                        k.column
-                    );
-                }
-                Ok(())
+            OpKind::Sort { coll, keys } => self.sorts(*coll, keys),
+            OpKind::Trim { coll, keys, limit, offset, .. } => {
+                self.sorts(*coll, keys)?;
+                std::iter::once(limit).chain(offset).try_for_each(|r| self.class(*r, TypeClass::Integer))
             }
             OpKind::MapGet { coll, keys, found, values } => {
                 let decl = self.coll(*coll, &[Map])?;

@@ -36,6 +36,7 @@ mod ends;
 mod explain_analyze;
 mod explain_recovery;
 mod features;
+mod first_rows;
 mod forged_logs;
 mod fork;
 mod full_disk;

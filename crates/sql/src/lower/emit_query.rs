@@ -37,6 +37,14 @@ struct Tail {
     ties: Option<Vec<(usize, Reg)>>,
 }
 
+impl Tail {
+    /// LIMIT, and OFFSET: of how many rows in front all the others may be forgotten.
+    fn first(&self) -> Option<(Reg, Option<Reg>)> {
+        let (limit, _) = self.limit.as_ref()?;
+        Some((*limit, self.offset.map(|(_, count)| count)))
+    }
+}
+
 #[derive(Clone)]
 enum Count {
     /// The first row is the last.
@@ -160,6 +168,9 @@ impl Lowerer<'_> {
         }
         // Whether rows tie is seen in outputs that only sort.
         let shown = if query.ties { width } else { visible };
+        let tail = self.tail(query, rows.filter(|_| !query.ties), single)?;
+        // What comes between may leave rows out.
+        let first = tail.as_ref().filter(|_| on.is_empty() && query.locks.is_empty()).and_then(Tail::first);
         let mut body = |l: &mut Lowerer<'_>, sink: &mut Sink<'_>| {
             if !sorts {
                 return l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
@@ -171,16 +182,20 @@ impl Lowerer<'_> {
             let mut kinds: Vec<RegKind> = types.iter().cloned().map(RegKind::Value).collect();
             kinds.extend(query.locks.iter().map(|lock| RegKind::Row(lock.table)));
             let list = l.coll(CollKind::List, Vec::new(), kinds);
+            let keys: Vec<SortKey> = query.order.iter().map(|o| o.key(o.output as u32)).collect();
             l.plan_depth += 1;
             let pushed = l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
                 let mut values: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
                 values.extend(query.locks.iter().map(|lock| l.row_reg(lock.rel)));
                 l.emit(OpKind::Push { coll: list, values });
+                if let Some((limit, offset)) = first {
+                    let keys = keys.clone();
+                    l.emit(OpKind::Trim { coll: list, keys, limit, offset, ties: query.ties });
+                }
                 Ok(())
             });
             l.plan_depth -= 1;
             pushed?;
-            let keys: Vec<SortKey> = query.order.iter().map(|o| o.key(o.output as u32)).collect();
             l.emit(OpKind::Sort { coll: list, keys });
             l.for_claimed(list, &types, &query.locks, &mut |l, row| {
                 l.distinct_on(frame, &on, shown, row, sink)
@@ -188,12 +203,10 @@ impl Lowerer<'_> {
         };
         let done = if query.ties {
             let outer = rows.map(|rows| self.first_rows(rows));
-            let tail = self.tail(query, None, false)?;
             self.with_tail(outer, sink, &mut |l, sink| {
                 l.with_tail(tail.clone(), &mut |l, row| sink(l, &row[..visible]), &mut body)
             })
         } else {
-            let tail = self.tail(query, rows, single)?;
             self.with_tail(tail, sink, &mut body)
         };
         self.single_row = before;

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! Ties go to the textual order; among full scans the first table is the one that makes most others
-//! reachable by index. A condition is checked at the first step where all its columns are known; one that
+//! reachable by index. Where several make as many, and no order is wanted, a statement outside of routines starts with one
+//! that has conditions of its own, so that few rows are looked up; where the others are hashed, with one that has none, so
+//! that few rows are hashed. (A routine's plan stays as it was: of calls that were logged, replay must read rows in the same order.) A condition is checked at the first step where all its columns are known; one that
 //! an access path has consumed is not checked again.
 
 use super::Lowerer;
@@ -17,7 +19,7 @@ use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::path::{Path, PathChoice};
 use planaria_base::{Error, Result, SqlState, Type, watch};
 use planaria_catalog::Volatility;
-use planaria_ir::Func;
+use planaria_ir::{Func, ProgramKind};
 
 /// A column a query is to be ordered by.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -226,7 +228,8 @@ impl Lowerer<'_> {
         };
         // Nothing is reachable by a key: start where most others become so.
         if score >= OUTER && left.len() > 1 && left.len() <= 12 {
-            let mut most = 0;
+            let weighs = order.is_empty() && self.program.kind == ProgramKind::Statement;
+            let mut most = (0, false);
             for (i, item) in left.iter().enumerate() {
                 let Item::Rel(rel) = item else { continue };
                 if self.score(item, conditions, locals, first, order).is_none_or(|s| s > score.max(100)) {
@@ -234,16 +237,28 @@ impl Lowerer<'_> {
                 }
                 let known = self.available.len();
                 self.available.push(*rel);
-                let mut reached = 0;
+                let (mut reached, mut hashed) = (0, 0);
                 for (j, other) in left.iter().enumerate() {
                     let near = |s: u32| s < HASH;
                     if i != j && self.score(other, conditions, locals, false, &[]).is_some_and(near) {
                         reached += 1;
                     }
+                    if let Item::Rel(other) = other
+                        && i != j
+                        && self.hash_keys(&[*other], conditions).is_some()
+                    {
+                        hashed += 1;
+                    }
                 }
                 self.available.truncate(known);
-                if reached > most {
-                    most = reached;
+                let filtered = conditions.iter().any(|c| c.rels == [*rel]);
+                let better = match reached {
+                    0 => hashed > 0 && !filtered,
+                    _ => filtered,
+                };
+                let found = (reached, weighs && better);
+                if found > most {
+                    most = found;
                     chosen = i;
                 }
             }

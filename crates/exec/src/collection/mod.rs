@@ -5,23 +5,24 @@
 //! and the number of the *first* row with the key. A multimap chains the rows of a key through
 //! `next`, and its first row knows the last. Nothing is freed before the worker ends: a collection is
 //! cleared and used again, and the index is only as large as its present use needs, so that clearing
-//! is cheap.
+//! is cheap. How lists are sorted says `sort.rs`.
 //!
 //! Keys are equal as GROUP BY has it: NULL equals NULL, 1.0 equals 1.00.
+
+mod sort;
 
 use crate::functions;
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::{Error, Result, SqlState, limits};
-use planaria_ir::{CollKind, SortKey};
+use planaria_ir::CollKind;
+use sort::Place;
 use std::cmp::Ordering;
 
 /// Rows and slots that [`Collection::open`] keeps; beyond, memory goes back after use.
 const KEPT_SLOTS_MAX: usize = 1 << 16;
 const END: u32 = u32::MAX;
 const BUCKETS_MIN: usize = 16;
-/// Rows that are sorted, or merged, without asking whether to go on.
-const RUN_ROWS: usize = 1 << 16;
 
 /// A list, map or multimap.
 #[derive(Clone)]
@@ -38,10 +39,16 @@ pub(crate) struct Collection {
     next: Vec<u32>,
     /// Multimap: for the first row of a key, the last one.
     last: Vec<u32>,
-    order: Vec<u32>,
+    order: Vec<Place>,
     /// Where runs of `order` are merged.
-    merged: Vec<u32>,
+    merged: Vec<Place>,
     sorted: Vec<Slot>,
+    /// Of a large list that has been sorted: where its rows stand. Empty if they stand in their order.
+    places: Vec<u32>,
+    /// Of a map: the row that was looked up last, if it was there.
+    recent: Option<u32>,
+    /// So many rows in front are sorted, and are all that was kept of those that came before the others.
+    kept: usize,
 }
 
 impl Default for Collection {
@@ -59,6 +66,9 @@ impl Default for Collection {
             order: Vec::new(),
             merged: Vec::new(),
             sorted: Vec::new(),
+            places: Vec::new(),
+            recent: None,
+            kept: 0,
         }
     }
 }
@@ -83,6 +93,9 @@ impl Collection {
         }
         self.rows.clear();
         self.len = 0;
+        self.kept = 0;
+        self.places.clear();
+        self.recent = None;
         self.buckets.clear();
         self.heads = 0;
         self.next.clear();
@@ -91,9 +104,13 @@ impl Collection {
 
     /// Bytes of the rows and of what finds them; what they point to is the heap's.
     pub fn bytes(&self) -> usize {
-        let places = self.next.len() + self.last.len() + self.order.len() + self.merged.len();
+        let chains = self.next.len() + self.last.len() + self.places.len();
+        let places = self.order.len() + self.merged.len();
         let slots = self.rows.len() + self.sorted.len();
-        slots * size_of::<Slot>() + self.buckets.len() * size_of::<u64>() + places * size_of::<u32>()
+        slots * size_of::<Slot>()
+            + self.buckets.len() * size_of::<u64>()
+            + chains * size_of::<u32>()
+            + places * size_of::<Place>()
     }
 
     /// Number of rows.
@@ -105,7 +122,29 @@ impl Collection {
     /// A row: keys, then values.
     #[inline]
     pub fn row(&self, row: usize) -> &[Slot] {
-        &self.rows[row * self.width..][..self.width]
+        self.stored(self.place(row))
+    }
+
+    /// Where a row stands.
+    #[inline]
+    fn place(&self, row: usize) -> usize {
+        if self.places.is_empty() { row } else { self.places[row] as usize }
+    }
+
+    #[inline]
+    fn stored(&self, place: usize) -> &[Slot] {
+        &self.rows[place * self.width..][..self.width]
+    }
+
+    /// A row is going to be read, and then those behind it: where they are scattered, one is fetched meanwhile.
+    #[inline]
+    pub fn come_to(&self, row: usize) {
+        const AHEAD: usize = 8;
+        if let Some(place) = self.places.get(row + AHEAD) {
+            std::hint::black_box(
+                self.rows.get(*place as usize * self.width).is_some_and(|slot| slot.is_null()),
+            );
+        }
     }
 
     /// The values of a row.
@@ -125,6 +164,9 @@ impl Collection {
         debug_assert!(row.len() == self.width);
         self.check_room()?;
         self.rows.extend(row);
+        if !self.places.is_empty() {
+            self.places.push(self.len as u32);
+        }
         self.len += 1;
         Ok(())
     }
@@ -140,7 +182,8 @@ impl Collection {
     /// Sets a column of a row; `column` counts from the first value.
     #[inline]
     pub fn set(&mut self, row: usize, column: usize, value: Slot) {
-        self.rows[row * self.width + self.keys + column] = value;
+        let at = self.place(row) * self.width + self.keys + column;
+        self.rows[at] = value;
     }
 
     /// The first row with the key.
@@ -150,6 +193,14 @@ impl Collection {
             return None;
         }
         self.probe(hash_key(key, heap), key, heap).ok()
+    }
+
+    /// The row of a map with the key. If it is put next, it need not be found again.
+    #[inline]
+    pub fn look_up(&mut self, key: &[Slot], heap: &Heap) -> Option<usize> {
+        let found = self.find(key, heap);
+        self.recent = found.map(|row| row as u32);
+        found
     }
 
     /// The row after this one with the same key, of a multimap.
@@ -170,7 +221,7 @@ impl Collection {
                 return Err(at);
             }
             let row = (bucket as u32 - 1) as usize;
-            if (bucket >> 32) as u32 == hash && same_key(&self.row(row)[..self.keys], key, heap) {
+            if (bucket >> 32) as u32 == hash && same_key(&self.stored(row)[..self.keys], key, heap) {
                 return Ok(row);
             }
             at = (at + 1) & mask;
@@ -180,16 +231,21 @@ impl Collection {
     /// Sets the values of a key of a map, or appends a row to a multimap. `row` is keys, then values.
     pub fn put(&mut self, row: &[Slot], heap: &Heap) -> Result<()> {
         debug_assert!(row.len() == self.width && self.kind != CollKind::List);
+        let key = &row[..self.keys];
+        if let Some(head) = self.recent.map(|row| row as usize)
+            && same_key(&self.stored(head)[..self.keys], key, heap)
+        {
+            self.set_values(head, row);
+            return Ok(());
+        }
         if self.heads * 8 >= self.buckets.len() * 7 {
             self.grow();
         }
-        let key = &row[..self.keys];
         let hash = hash_key(key, heap);
         let new = self.len as u32;
         match self.probe(hash, key, heap) {
             Ok(head) if self.kind == CollKind::Map => {
-                let at = head * self.width;
-                self.rows[at + self.keys..at + self.width].copy_from_slice(&row[self.keys..]);
+                self.set_values(head, row);
                 return Ok(());
             }
             Ok(head) => {
@@ -212,6 +268,12 @@ impl Collection {
         Ok(())
     }
 
+    #[inline]
+    fn set_values(&mut self, place: usize, row: &[Slot]) {
+        let at = place * self.width;
+        self.rows[at + self.keys..at + self.width].copy_from_slice(&row[self.keys..]);
+    }
+
     #[cold]
     fn grow(&mut self) {
         let size = (self.buckets.len() * 2).max(BUCKETS_MIN);
@@ -230,111 +292,6 @@ impl Collection {
         self.buckets.copy_within(entries.., 0);
         self.buckets.truncate(size);
     }
-
-    /// Bytes that [`Collection::sort`] takes for the time of it.
-    pub fn sort_bytes(&self) -> usize {
-        self.rows.len() * size_of::<Slot>() + 2 * self.len * size_of::<u32>()
-    }
-
-    /// Sorts the rows, stably; `keys` count from the first column. Runs of a bounded length are sorted and then
-    /// merged, and between `goes_on` is asked: after an error of it the rows are in the order they were.
-    pub fn sort(
-        &mut self,
-        keys: &[SortKey],
-        heap: &Heap,
-        goes_on: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        if self.len < 2 {
-            return Ok(());
-        }
-        self.order.clear();
-        self.order.extend(0..self.len as u32);
-        let (rows, width) = (&self.rows, self.width);
-        let row = |at: u32| &rows[at as usize * width..][..width];
-        // The number of the row decides last: stable, and unlike the stable sort of std without memory.
-        let compare = |a: &u32, b: &u32| compare_rows(row(*a), row(*b), keys, heap).then_with(|| a.cmp(b));
-        for run in self.order.chunks_mut(RUN_ROWS) {
-            run.sort_unstable_by(compare);
-            goes_on()?;
-        }
-        let mut sorted = RUN_ROWS;
-        while sorted < self.len {
-            self.merged.clear();
-            for pair in self.order.chunks(2 * sorted) {
-                let (a, b) = pair.split_at(sorted.min(pair.len()));
-                merge(a, b, compare, &mut self.merged, goes_on)?;
-            }
-            std::mem::swap(&mut self.order, &mut self.merged);
-            sorted *= 2;
-        }
-        self.sorted.clear();
-        for places in self.order.chunks(RUN_ROWS) {
-            for at in places {
-                self.sorted.extend_from_slice(row(*at));
-            }
-            goes_on()?;
-        }
-        std::mem::swap(&mut self.rows, &mut self.sorted);
-        self.sorted.clear();
-        if self.sorted.capacity() > KEPT_SLOTS_MAX {
-            (self.sorted, self.order, self.merged) = (Vec::new(), Vec::new(), Vec::new());
-        }
-        Ok(())
-    }
-}
-
-/// Appends two sorted runs to `out` as one.
-fn merge(
-    mut a: &[u32],
-    mut b: &[u32],
-    compare: impl Fn(&u32, &u32) -> Ordering,
-    out: &mut Vec<u32>,
-    goes_on: &mut dyn FnMut() -> Result<()>,
-) -> Result<()> {
-    let in_order = match (a.last(), b.first()) {
-        (Some(last), Some(first)) => compare(last, first).is_lt(),
-        _ => true,
-    };
-    if in_order {
-        out.extend_from_slice(a);
-        a = &[];
-    }
-    let mut left = RUN_ROWS;
-    while let ([x, after_a @ ..], [y, after_b @ ..]) = (a, b) {
-        if compare(x, y).is_lt() {
-            out.push(*x);
-            a = after_a;
-        } else {
-            out.push(*y);
-            b = after_b;
-        }
-        left -= 1;
-        if left == 0 {
-            left = RUN_ROWS;
-            goes_on()?;
-        }
-    }
-    out.extend_from_slice(a);
-    out.extend_from_slice(b);
-    Ok(())
-}
-
-fn compare_rows(a: &[Slot], b: &[Slot], keys: &[SortKey], heap: &Heap) -> Ordering {
-    for key in keys {
-        let (x, y) = (a[key.column as usize], b[key.column as usize]);
-        let order = match (x, y) {
-            (Slot::Null, Slot::Null) => Ordering::Equal,
-            (Slot::Null, _) => return if key.nulls_first { Ordering::Less } else { Ordering::Greater },
-            (_, Slot::Null) => return if key.nulls_first { Ordering::Greater } else { Ordering::Less },
-            (Slot::Int(x), Slot::Int(y)) => x.cmp(&y),
-            (Slot::Text(x), Slot::Text(y)) => heap.bytes(x).cmp(heap.bytes(y)),
-            (x, y) => functions::compare(x, y, heap),
-        };
-        if order != Ordering::Equal {
-            return if key.descending { order.reverse() } else { order };
-        }
-    }
-    Ordering::Equal
 }
 
 #[inline]
@@ -355,6 +312,7 @@ fn hash_key(key: &[Slot], heap: &Heap) -> u32 {
         let one = match *slot {
             Slot::Int(n) => n as u64,
             Slot::Null => 0x9e37_79b9_7f4a_7c15,
+            Slot::Text(b) if b.len <= 16 => hash_short(heap.bytes(b)),
             other => functions::hash(other, heap),
         };
         hash = (hash.rotate_left(23) ^ one).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -363,65 +321,25 @@ fn hash_key(key: &[Slot], heap: &Heap) -> u32 {
     hash as u32
 }
 
+/// A hash of up to 16 bytes: two words that have them all, multiplied to 128 bits and folded.
+#[inline]
+fn hash_short(bytes: &[u8]) -> u64 {
+    let four =
+        |at: usize| u64::from(u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
+    let len = bytes.len();
+    let (a, b) = match len {
+        8.. => (four(0) | four(4) << 32, four(len - 8) | four(len - 4) << 32),
+        4.. => (four(0), four(len - 4)),
+        1.. => (u64::from(bytes[0]), u64::from(bytes[len / 2]) << 8 | u64::from(bytes[len - 1])),
+        0 => (0, 0),
+    };
+    let (a, b) = (a ^ 0x9e37_79b9_7f4a_7c15, b ^ 0xd6e8_feb8_6659_fd93 ^ (len as u64) << 56);
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
 #[cold]
 fn too_large() -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "intermediate result exceeds 4 GiB")
         .with_hint("Split the work into smaller statements.")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn list(n: usize) -> Collection {
-        let mut list = Collection::default();
-        list.open(CollKind::List, 0, 2);
-        for i in 0..n as i64 {
-            let key = (i * 7919) % 1000;
-            list.push([Slot::Int(key), Slot::Int(i)].into_iter()).unwrap();
-        }
-        list
-    }
-
-    #[test]
-    fn long_lists_are_sorted_stably_run_by_run() {
-        let heap = Heap::new();
-        let key = |descending| [SortKey { column: 0, descending, nulls_first: false }];
-        for n in [0, 1, 2, RUN_ROWS - 1, RUN_ROWS + 1, 3 * RUN_ROWS, 5 * RUN_ROWS + 17] {
-            let mut list = list(n);
-            for descending in [false, true, true] {
-                let mut asked = 0;
-                let mut goes_on = || {
-                    asked += 1;
-                    Ok(())
-                };
-                list.sort(&key(descending), &heap, &mut goes_on).unwrap();
-                assert!(asked >= 2 * (n / RUN_ROWS), "{asked}");
-                let place = |at: usize| (list.row(at)[0].int(), list.row(at)[1].int());
-                for at in 1..n {
-                    let (before, this) = (place(at - 1), place(at));
-                    let in_order = if descending { before.0 > this.0 } else { before.0 < this.0 };
-                    assert!(in_order || before.0 == this.0 && before.1 < this.1, "{before:?} {this:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_sort_can_be_given_up() {
-        let heap = Heap::new();
-        let key = [SortKey { column: 0, descending: false, nulls_first: false }];
-        for n in 0..12 {
-            let mut list = list(3 * RUN_ROWS);
-            let mut left = n;
-            let outcome = list.sort(&key, &heap, &mut || {
-                left -= 1;
-                if left < 0 { Err(too_large()) } else { Ok(()) }
-            });
-            if outcome.is_err() {
-                assert!((0..list.len()).all(|at| list.row(at)[1].int() == at as i64), "as it was");
-            }
-            assert_eq!(list.len(), 3 * RUN_ROWS);
-        }
-    }
 }
