@@ -70,6 +70,13 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                 if let Some(operators) = exclusion_operators(table, index) {
                     r.set("conexclop", operators);
                 }
+                let at = table.indexes.iter().position(|i| i.name == index.name);
+                if let Some((parent, above)) = at.and_then(|at| catalog.parent_index(table, at)) {
+                    let above = Object::Constraint(parent.id, parent.indexes[above].name.clone());
+                    r.set("conparentid", catalog.oids.of(&above))
+                        .set("conislocal", false)
+                        .set("coninhcount", 1);
+                }
             });
         }
         for check in &table.checks {
@@ -82,6 +89,8 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("connamespace", catalog.schema_oid(table.schema))
                     .set("connoinherit", false)
                     .set("convalidated", !check.not_valid)
+                    .set("conislocal", !catalog.is_inherited_check(table, &check.name))
+                    .set("coninhcount", i32::from(catalog.is_inherited_check(table, &check.name)))
                     .set("conkey", Some(columns).filter(|c| !c.is_empty()))
                     .set("conbin", planaria_sql::lower::shown_expression(catalog, &check.expression));
             });

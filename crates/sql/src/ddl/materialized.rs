@@ -46,6 +46,8 @@ pub(super) fn refuse_action(table: &Table, action: &AlterTable) -> Result<()> {
             AlterTable::RowSecurity(false) => "DISABLE ROW SECURITY",
             AlterTable::ForceRowSecurity(true) => "FORCE ROW SECURITY",
             AlterTable::ForceRowSecurity(false) => "NO FORCE ROW SECURITY",
+            AlterTable::Attach { .. } => "ATTACH PARTITION",
+            AlterTable::Detach(_) => "DETACH PARTITION",
             AlterTable::Unsupported(what, _) => what,
         },
         table,

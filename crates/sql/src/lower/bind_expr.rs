@@ -101,6 +101,9 @@ impl Lowerer<'_> {
                 Err(Error::unsupported("bit strings are not supported", "use bytea or integers"))
             }
             ExprKind::Column(name) => {
+                if let Some(oid) = self.leaf_oid(names, name)? {
+                    return Ok(oid);
+                }
                 let bound = match self.bind_name(names, name) {
                     Err(error) if error.sqlstate() == SqlState::UNDEFINED_COLUMN => {
                         return self.function_of_row(names, name, position)?.ok_or(error);

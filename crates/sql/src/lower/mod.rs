@@ -57,6 +57,7 @@ mod locking;
 mod merge;
 mod names;
 mod operators;
+mod partition;
 mod path;
 mod plan;
 pub mod plpgsql;
@@ -206,6 +207,8 @@ pub struct Lowerer<'c> {
     meets_volatile: bool,
     /// Relations that are joined behind all others ([`apart`]).
     called_last: Vec<bound::RelId>,
+    /// The partition that the statement names whose rows it changes.
+    within: Option<planaria_base::TableId>,
 }
 
 /// What the rows of a query are given to; called once, inside the innermost loop, with the output
@@ -269,6 +272,7 @@ impl<'c> Lowerer<'c> {
             errors: Vec::new(),
             meets_volatile: false,
             called_last: Vec::new(),
+            within: None,
         }
     }
 

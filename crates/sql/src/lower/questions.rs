@@ -273,6 +273,18 @@ impl Lowerer<'_> {
                 let both = Bound::constant(Datum::Int(20), Int4, position);
                 return Ok(Some(Bound::apply(Func::IntEq, vec![events, both], Bool, position)));
             }
+            ("pg_get_partkeydef" | "pg_get_partition_constraintdef", [relation]) => {
+                let relation = self.operand(relation.clone(), &OID)?;
+                let which = if name == "pg_get_partkeydef" { "key" } else { "constraint" };
+                let args = vec![relation, text(which, position)];
+                return Ok(Some(ask(Question::PartitionDef, args, Text, position)));
+            }
+            (super::written::PARTITIONS, [relation, which]) => {
+                let class = Type::System(SystemType::RegClass);
+                let relation = self.coerce(relation.clone(), &class, CastContext::Implicit)?;
+                let all = Type::Array(Box::new(class));
+                return Ok(Some(ask(Question::PartitionTree, vec![relation, which.clone()], all, position)));
+            }
             ("pg_get_viewdef", [view, _]) => {
                 let view =
                     self.coerce(view.clone(), &Type::System(SystemType::RegClass), CastContext::Implicit)?;

@@ -13,6 +13,8 @@ pub struct CreateIndex {
     pub if_not_exists: bool,
     /// Table.
     pub table: Name,
+    /// ON ONLY: not of its partitions
+    pub only: bool,
     /// What is indexed.
     pub columns: Vec<(IndexItem, Position)>,
     /// How each of them is ordered.

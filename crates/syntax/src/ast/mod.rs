@@ -12,6 +12,7 @@ mod index;
 mod lock;
 pub mod locking;
 mod operator;
+mod partition;
 pub mod plpgsql;
 mod policy;
 mod rights;
@@ -29,6 +30,7 @@ pub use comment::CommentTarget;
 pub use index::{CreateIndex, Exclude, ExcludeElement};
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use operator::{BinaryOp, JsonOp, UnaryOp};
+pub use partition::{PartitionBy, PartitionOf, PartitionSpec, PartitionSpecKind, RangeDatum};
 pub use policy::{CreatePolicy, PolicyChange};
 pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
@@ -602,7 +604,9 @@ pub enum StatementKind {
     /// DROP POLICY name ON table
     DropPolicy { name: String, table: Name, if_exists: bool },
     /// ALTER TABLE
-    AlterTable { name: Name, if_exists: bool, actions: Vec<AlterTable> },
+    AlterTable { name: Name, if_exists: bool, only: bool, actions: Vec<AlterTable> },
+    /// ALTER INDEX name ATTACH PARTITION index
+    AttachIndex { name: Name, index: Name },
     /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO
     Rename { object: ObjectKind, name: Name, to: String, if_exists: bool },
     /// TRUNCATE
@@ -771,7 +775,11 @@ pub struct CreateTable {
     pub constraints: Vec<Constraint>,
     /// LIKE
     pub likes: Vec<Like>,
-    /// PARTITION BY, INHERITS ...: what is not supported, by name and place
+    /// PARTITION BY
+    pub partition_by: Option<PartitionBy>,
+    /// PARTITION OF; the columns are the parent's
+    pub partition_of: Option<PartitionOf>,
+    /// INHERITS ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
 }
 
