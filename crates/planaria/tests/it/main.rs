@@ -68,6 +68,7 @@ mod replayed;
 mod rights;
 mod routine_settings;
 mod row_security;
+mod partitions;
 mod row_types;
 mod schema_between;
 mod schema_blocks;

@@ -76,7 +76,7 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         if by.strategy == Strategy::List && by.keys.len() > 1 {
             let message = "cannot use \"list\" partition strategy with more than one column";
-            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
         if self.catalog.is_temporary(table.schema) {
             let message = "a temporary partitioned table is not supported";
@@ -185,7 +185,7 @@ impl Change {
         self.catalog.require_owner(self.actor.user, &Object::Table(parent.id))?;
         if !parent.is_partitioned() {
             let message = format!("\"{}\" is not partitioned", parent.name);
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
         Ok(parent)
     }

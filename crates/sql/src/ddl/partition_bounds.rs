@@ -371,7 +371,7 @@ pub(super) fn literal_text(value: &str, ty: &Type) -> String {
 /// A value as bounds show it.
 fn shown(value: &str, ty: &Type) -> String {
     match ty {
-        Type::Int2 | Type::Int4 | Type::Int8 if !value.starts_with('-') => value.to_owned(),
+        Type::Int4 if !value.starts_with('-') => value.to_owned(),
         Type::Numeric(_) | Type::Float8 | Type::Float4 if value.starts_with(|c: char| c.is_ascii_digit()) => {
             value.to_owned()
         }

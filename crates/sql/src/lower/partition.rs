@@ -32,12 +32,12 @@ impl<'c> Lowerer<'c> {
         changed: Option<&[usize]>,
         row: &mut dyn FnMut(&mut Self) -> Values,
     ) -> Result<()> {
-        // Who names a partition is told of that one's bounds.
-        if self.within.is_some() {
-            return Ok(());
-        }
         for rule in table.row_rules() {
             let RuleKind::Route(of) = rule.kind else { continue };
+            // Who names a partition is told of that one's bounds, and of those under it.
+            if self.within.is_some_and(|within| !self.catalog.partition_ancestors(of).contains(&within)) {
+                continue;
+            }
             let Some(e) = self.bind_rule(table, rel, rule, changed)? else { continue };
             let holds = self.value(&e)?;
             let fails = self.apply(Func::IsFalse, vec![holds], Type::Bool);

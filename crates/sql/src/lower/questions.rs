@@ -127,11 +127,9 @@ static TABLE: &[Line] = &[
     line("pg_database_size", &[OID], &[], Question::DatabaseSize, Int8),
 ];
 
-/// Functions of which nothing has an answer here (there are no partitions, statistics, ...), by
+/// Functions of which nothing has an answer here (there are no statistics objects, tablespaces, ...), by
 /// name and number of arguments.
 const NOTHING: &[(&str, usize)] = &[
-    ("pg_get_partkeydef", 1),
-    ("pg_get_partition_constraintdef", 1),
     ("pg_get_statisticsobjdef", 1),
     ("pg_get_statisticsobjdef_columns", 1),
     ("inet_client_addr", 0),
