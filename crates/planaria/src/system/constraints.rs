@@ -200,6 +200,21 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 ColumnDefault::None | ColumnDefault::Identity { .. } => {}
             }
         }
+        if let Some(partition) = &table.partition {
+            add((PG_CLASS, catalog.table_oid(partition.of), 0), (PG_CLASS, relation, 0), 'a');
+        }
+        for (at, index) in table.indexes.iter().enumerate() {
+            let Some((parent, above)) = catalog.parent_index(table, at) else { continue };
+            let above = &parent.indexes[above];
+            let (of, on) = (catalog.index_oid(table, index), catalog.index_oid(parent, above));
+            add((PG_CLASS, on, 0), (PG_CLASS, of, 0), 'P');
+            if index.constraint {
+                let constraint =
+                    |t: &Table, name: &str| catalog.oids.of(&Object::Constraint(t.id, name.to_owned()));
+                let (of, on) = (constraint(table, &index.name), constraint(parent, &above.name));
+                add((PG_CONSTRAINT, on, 0), (PG_CONSTRAINT, of, 0), 'P');
+            }
+        }
         for check in &table.checks {
             let constraint = catalog.oids.of(&Object::Constraint(table.id, check.name.clone()));
             let named = ddl::named_by_expression(catalog, &check.expression);

@@ -76,7 +76,8 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
     }
     for table in catalog.tables.iter().flatten() {
         let amount = facts.stock.amount(table.id);
-        let referenced = catalog.references_to(table.id).next().is_some();
+        let referenced = catalog.references_to(table.id).next().is_some()
+            || table.partition.is_some() && !catalog.partition_root(table.id).foreign_keys.is_empty();
         rows.add(|r| {
             let kind = match table.materialized {
                 Some(_) => 'm',

@@ -117,13 +117,15 @@ fn changes_of_partitions_are_recovered() {
                  TRUNCATE m_0;",
             )
             .expect("attaches");
-            let expected = "1 2026-01-31 10 m_1, 2 2026-01-27 7 m_1, 3 2026-01-15 2 m_1, 3 2026-02-03 32 m_2_b";
+            let expected =
+                "1 2026-01-31 10 m_1, 2 2026-01-27 7 m_1, 3 2026-01-15 2 m_1, 3 2026-02-03 32 m_2_b";
             assert_eq!(text(&db, ALL), expected);
             db.close().expect("closes");
             for _ in 0..2 {
                 let db = open();
                 assert_eq!(text(&db, ALL), expected, "{scheme:?} {checkpoint}");
-                let refused = db.execute("INSERT INTO m VALUES (1, '2026-02-02', 1, 1)", ()).expect_err("no partition");
+                let refused =
+                    db.execute("INSERT INTO m VALUES (1, '2026-02-02', 1, 1)", ()).expect_err("no partition");
                 assert_eq!(refused.sqlstate().as_str(), "23514");
                 db.close().expect("closes");
             }

@@ -192,7 +192,15 @@ impl Change {
 
     /// A table that was just made becomes a partition; it has no rows.
     pub(super) fn become_partition(&mut self, id: TableId, of: &PartitionOf) -> Result<()> {
-        let parent = self.partitioned_parent(&of.parent)?.id;
+        let parent = self.partitioned_parent(&of.parent)?;
+        if self.catalog.is_temporary(self.catalog.table_by_id(id).schema) {
+            let message = format!(
+                "cannot create a temporary relation as partition of permanent relation \"{}\"",
+                parent.name
+            );
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let parent = parent.id;
         // An identity column of the parent's is NOT NULL, and no more.
         let identities: Vec<String> = self
             .catalog
@@ -328,10 +336,8 @@ impl Change {
     pub(super) fn attach(&mut self, parent: TableId, name: &Name, spec: &PartitionSpec) -> Result<()> {
         let of = self.catalog.table_by_id(parent).clone();
         if !of.is_partitioned() {
-            let message =
-                format!("ALTER action ATTACH PARTITION cannot be performed on relation \"{}\"", of.name);
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-                .with_detail("This operation is not supported for tables."));
+            let message = format!("table \"{}\" is not partitioned", of.name);
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
         let table = names::table(&self.catalog, name)?.clone();
         let id = table.id;

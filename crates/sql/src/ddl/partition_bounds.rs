@@ -249,10 +249,14 @@ impl KeyTypes<'_> {
     fn in_list(&self, key: &str, values: &[Option<String>]) -> String {
         let known: Vec<String> = values.iter().flatten().map(|v| literal_text(v, &self.types[0])).collect();
         let null = values.contains(&None);
+        let among = match &known[..] {
+            [one] => format!("({key} = {one})"),
+            _ => format!("({key} IN ({}))", known.join(", ")),
+        };
         match (&known[..], null) {
             ([], _) => format!("({key} IS NULL)"),
-            (_, true) => format!("(({key} IS NULL) OR ({key} IN ({})))", known.join(", ")),
-            _ => format!("(({key} IS NOT NULL) AND ({key} IN ({})))", known.join(", ")),
+            (_, true) => format!("(({key} IS NULL) OR {among})"),
+            _ => format!("(({key} IS NOT NULL) AND {among})"),
         }
     }
 

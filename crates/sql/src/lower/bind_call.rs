@@ -500,7 +500,8 @@ impl Lowerer<'_> {
                 let array = self
                     .bind_builtin(name, &[relation, which], false, position)?
                     .ok_or_else(|| Error::internal("a function of our own"))?;
-                let columns = column(&regclass);
+                let mut columns = column(&regclass);
+                "relid".clone_into(&mut columns[0].0);
                 Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality })))
             }
             ("generate_subscripts", 2) => {

@@ -443,10 +443,9 @@ impl Lowerer<'_> {
                 found
             }
             Some(ConflictTarget::Constraint(name)) => {
+                let named = self.named_index(target, name);
                 let found = (0..table.indexes.len())
-                    .filter(|i| {
-                        !target.is_view() && (unique(i) || excludes(i)) && table.indexes[*i].name == *name
-                    })
+                    .filter(|i| (unique(i) || excludes(i)) && named == Some(*i))
                     .take(1)
                     .collect::<Vec<_>>();
                 if found.is_empty() {

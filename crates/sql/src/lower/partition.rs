@@ -195,6 +195,20 @@ impl<'c> Lowerer<'c> {
         message.map(Some)
     }
 
+    /// The index of a target's table that ON CONFLICT ON CONSTRAINT names: of a partition, the root's that it is a part of.
+    pub(super) fn named_index(&self, target: &super::updatable::Target<'_>, name: &str) -> Option<usize> {
+        let place = |table: &Table| table.indexes.iter().position(|i| i.name == name);
+        let Some(partition) = target.partition() else {
+            return place(target.table).filter(|_| !target.is_view());
+        };
+        let mut table = self.catalog.table_by_id(partition);
+        let mut at = place(table).filter(|_| target.name() == table.name)?;
+        while table.partition.is_some() {
+            (table, at) = self.catalog.parent_index(table, at)?;
+        }
+        Some(at)
+    }
+
     /// `tableoid` of a row of a root: its partition's.
     pub(super) fn leaf_oid(&mut self, names: &Names<'_>, name: &Name) -> Result<Option<Bound>> {
         if name.parts.last().is_none_or(|last| last != "tableoid") {

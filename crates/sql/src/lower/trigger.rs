@@ -582,7 +582,7 @@ impl Lowerer<'_> {
         made: &[Made],
     ) -> Result<()> {
         // Whoever names a partition makes no statement about the partitioned table.
-        if self.within.is_some() && table.is_partitioned() {
+        if self.within.is_some_and(|within| self.catalog.partition_root(within).id == table.id) {
             return Ok(());
         }
         let none: Values = Vec::new();
