@@ -233,7 +233,7 @@ impl Table {
     /// The form of an index that users know of.
     pub fn index_form(&self, at: usize) -> Option<IndexForm> {
         let index = self.indexes.get(at)?;
-        if at == 0 && !self.has_primary_key {
+        if at == 0 && !self.has_primary_key || index.hidden {
             return None;
         }
         let keys: Vec<String> = (0..index.columns.len()).map(|key| self.key_text(index, key)).collect();

@@ -148,9 +148,7 @@ impl Change {
                     return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
                         .with_hint(format!("You can drop constraint {local} on table {t} instead.")));
                 }
-                Some((table, i)) if i != IndexId::PRIMARY || table.has_primary_key => {
-                    Some(Object::Index(table.id, i))
-                }
+                Some((table, i)) if table.index_form(i.index()).is_some() => Some(Object::Index(table.id, i)),
                 _ => None,
             },
             ObjectKind::Schema => None,

@@ -155,7 +155,7 @@ impl Change {
         let label = |c: &ColumnId| source.columns[c.index()].name.clone();
         for (at, index) in source.indexes.iter().enumerate() {
             let columns: Vec<String> = index.columns.iter().map(label).collect();
-            if at == 0 && !source.has_primary_key {
+            if source.index_form(at).is_none() {
                 continue;
             }
             if index.constraint {

@@ -13,8 +13,8 @@ use crate::lower::{self, ParamTypes, qualified_expression};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId};
 use planaria_catalog::{
-    Catalog, ColumnDefault, Object, Partition, PartitionBound, PartitionKey, Partitioning, ReferentialAction,
-    Rights, SUPERUSER, Strategy, Table, View,
+    Catalog, ColumnDefault, Index, Object, Partition, PartitionBound, PartitionKey, Partitioning,
+    ReferentialAction, Rights, SUPERUSER, Strategy, Table, View,
 };
 use planaria_syntax::ast::{
     ConstraintKind, CreateTable, IndexItem, Like, Name, PartitionBy, PartitionOf, PartitionSpec, Statement,
@@ -124,6 +124,30 @@ impl Change {
             rules: Vec::new(),
             leaves: Vec::new(),
         }));
+        Ok(())
+    }
+
+    /// The rows of a partition are found by an index over the key, where no other begins with it: one that nobody sees.
+    /// Its name has a blank, as that of the row id's.
+    pub(super) fn add_partition_index(&mut self, id: TableId) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        let Some(partitioning) = table.partitioning.as_deref() else { return Ok(()) };
+        let columns: Vec<ColumnId> = partitioning
+            .keys
+            .iter()
+            .map_while(|k| k.column.as_deref().and_then(|name| table.column(name)).map(|(id, _)| id))
+            .collect();
+        let served = |first: &ColumnId| {
+            table.indexes.iter().any(|i| i.definition.is_none() && i.columns.first() == Some(first))
+        };
+        let Some(first) = columns.first() else { return Ok(()) };
+        if partitioning.strategy == Strategy::Hash || served(first) {
+            return Ok(());
+        }
+        let mut index = Index::new(format!("{} partition key", table.name), columns, false, false);
+        index.hidden = true;
+        let place = self.push_index(id, index)?;
+        self.out.work.push(Work::CreateIndex(id, place));
         Ok(())
     }
 
@@ -480,13 +504,13 @@ impl Change {
         if !index.unique && index.exclusion.is_none() {
             return Ok(());
         }
-        let columns = |t: &Table, index: &planaria_catalog::Index| -> Vec<String> {
+        let columns = |t: &Table, index: &Index| -> Vec<String> {
             let mut all: Vec<String> =
                 index.columns.iter().map(|c| t.columns[c.index()].name.clone()).collect();
             all.sort_unstable();
             all
         };
-        let plain = |index: &planaria_catalog::Index| index.definition.is_none() && index.exclusion.is_none();
+        let plain = |index: &Index| index.definition.is_none() && index.exclusion.is_none();
         let own = columns(table, index);
         let root = self.catalog.partition_root(of.id);
         let covered = plain(index)

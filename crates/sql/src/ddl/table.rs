@@ -175,6 +175,7 @@ impl Change {
             self.partition_by(id, by)?;
         }
         self.finish_table(id, pending)?;
+        self.add_partition_index(id)?;
         for index in like.iter().flat_map(|like| &like.indexes) {
             self.create_index(index)?;
         }

@@ -72,7 +72,12 @@ impl Lowerer<'_> {
     fn bind_table(&mut self, level: &mut Names<'_>, table: &TableRef, nullable: bool) -> Result<FromClause> {
         stack::check()?;
         match table {
-            TableRef::Relation { name, alias } => self.bind_relation(level, name, alias.as_ref(), nullable),
+            TableRef::Relation { name, alias, only } => {
+                if *only {
+                    self.refuse_only(name)?;
+                }
+                self.bind_relation(level, name, alias.as_ref(), nullable)
+            }
             TableRef::Derived { query, alias, lateral } => {
                 let bound = if *lateral {
                     self.bind_level(level.inner(), query, false)?

@@ -32,6 +32,9 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn emit_delete(&mut self, scope: &Scope, delete: &Delete, sink: &mut Sink<'_>) -> Result<Reg> {
+        if delete.only {
+            self.refuse_only(&delete.table)?;
+        }
         let changed = self.target(&delete.table, "delete")?;
         if let Some(view) = changed.instead() {
             return self.emit_instead(scope, view, &InsteadOf::delete(delete), sink);

@@ -195,6 +195,17 @@ impl<'c> Lowerer<'c> {
         message.map(Some)
     }
 
+    /// 0A000 for ONLY of a partitioned table: it has no rows but those of its partitions.
+    pub(super) fn refuse_only(&mut self, name: &Name) -> Result<()> {
+        let Ok(wanted) = self.meant(name) else { return Ok(()) };
+        let table = self.catalog.table(self.catalog.located(wanted));
+        if super::system::named(name).is_some() || !table.is_some_and(Table::is_partitioned) {
+            return Ok(());
+        }
+        let message = "ONLY of a partitioned table is not supported in a query";
+        Err(Error::unsupported(message, "It has no rows but those of its partitions.").at(name.position))
+    }
+
     /// The index of a target's table that ON CONFLICT ON CONSTRAINT names: of a partition, the root's that it is a part of.
     pub(super) fn named_index(&self, target: &super::updatable::Target<'_>, name: &str) -> Option<usize> {
         let place = |table: &Table| table.indexes.iter().position(|i| i.name == name);

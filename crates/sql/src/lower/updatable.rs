@@ -124,7 +124,7 @@ fn single(query: &Query) -> std::result::Result<(&Select, &Name, Option<&TableAl
     let limited = query.limit.is_some() || query.offset.is_some();
     because(limited, "Views containing LIMIT or OFFSET are not automatically updatable.")?;
     match &select.from[..] {
-        [TableRef::Relation { name, alias }] => Ok((select, name, alias.as_ref())),
+        [TableRef::Relation { name, alias, .. }] => Ok((select, name, alias.as_ref())),
         _ => Err(NO_SINGLE),
     }
 }

@@ -63,6 +63,9 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn emit_update(&mut self, scope: &Scope, update: &Update, sink: &mut Sink<'_>) -> Result<Reg> {
+        if update.only {
+            self.refuse_only(&update.table)?;
+        }
         let changed = self.target(&update.table, "update")?;
         if let Some(view) = changed.instead() {
             return self.emit_instead(scope, view, &InsteadOf::update(update), sink);

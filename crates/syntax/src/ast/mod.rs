@@ -415,7 +415,7 @@ pub struct Into {
 #[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum TableRef {
     /// A table, view or CTE.
-    Relation { name: Name, alias: Option<TableAlias> },
+    Relation { name: Name, only: bool, alias: Option<TableAlias> },
     /// `(SELECT ..) AS a`
     Derived { query: Box<Query>, alias: Option<TableAlias>, lateral: bool },
     /// `f(..) AS a(c)`, `f(..) AS a(c type)`; `WITH ORDINALITY`

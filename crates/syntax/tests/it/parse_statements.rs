@@ -117,7 +117,7 @@ fn selects() {
     assert_eq!(s.distinct.map(|on| on.len()), Some(2));
     assert_eq!(s.items.len(), 3);
     assert!(matches!(&s.items[1].expr.kind, ExprKind::Star(Some(name)) if name.parts == ["t"]));
-    let [TableRef::Relation { name, alias: None }, TableRef::Relation { alias: Some(alias), .. }] =
+    let [TableRef::Relation { name, alias: None, .. }, TableRef::Relation { alias: Some(alias), .. }] =
         &s.from[..]
     else {
         panic!("{:?}", s.from)
