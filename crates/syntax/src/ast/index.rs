@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use super::{Expr, IndexItem, Name, Position};
+use super::{Expr, Name, Position};
 
 /// CREATE INDEX
 #[derive(Clone, PartialEq, Debug)]
@@ -53,4 +53,13 @@ pub struct ExcludeElement {
     pub operator: String,
     /// Where that stands.
     pub operator_position: Position,
+}
+
+/// What an index is over, or the target of ON CONFLICT.
+#[derive(Clone, PartialEq, Debug)]
+pub enum IndexItem {
+    /// A column.
+    Column(String),
+    /// An expression; text as written, without parentheses around it
+    Expression(Box<Expr>, String),
 }

@@ -27,7 +27,7 @@ mod with;
 
 pub use alter::AlterTable;
 pub use comment::CommentTarget;
-pub use index::{CreateIndex, Exclude, ExcludeElement};
+pub use index::{CreateIndex, Exclude, ExcludeElement, IndexItem};
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use operator::{BinaryOp, JsonOp, UnaryOp};
 pub use partition::{PartitionBy, PartitionOf, PartitionSpec, PartitionSpecKind, RangeDatum};
@@ -892,13 +892,4 @@ pub struct SequenceOptions {
     pub restart: Option<Option<i64>>,
     /// OWNED BY table.column (`Some(None)`: NONE)
     pub owned_by: Option<Option<Name>>,
-}
-
-/// What an index is over, or the target of ON CONFLICT.
-#[derive(Clone, PartialEq, Debug)]
-pub enum IndexItem {
-    /// A column.
-    Column(String),
-    /// An expression; text as written, without parentheses around it
-    Expression(Box<Expr>, String),
 }
