@@ -673,14 +673,14 @@ fn check_modulus(modulus: u32, mut others: Vec<(u32, String)>) -> Result<()> {
     let refused =
         |detail: String| Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).with_detail(detail));
     if let Some((smaller, name)) = others.iter().rev().find(|(m, _)| *m <= modulus)
-        && modulus % smaller != 0
+        && !modulus.is_multiple_of(*smaller)
     {
         return refused(format!(
             "The new modulus {modulus} is not divisible by {smaller}, the modulus of existing partition \"{name}\"."
         ));
     }
     if let Some((larger, name)) = others.iter().find(|(m, _)| *m > modulus)
-        && larger % modulus != 0
+        && !larger.is_multiple_of(modulus)
     {
         return refused(format!(
             "The new modulus {modulus} is not a factor of {larger}, the modulus of existing partition \"{name}\"."

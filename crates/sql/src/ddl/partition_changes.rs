@@ -158,11 +158,11 @@ impl Change {
             }
         }
         let table = self.catalog.table_by_id(root);
-        if table.row_rules() != rules || table.leaves() != leaves {
-            if let Some(partitioning) = &mut self.table_mut(root).partitioning {
-                partitioning.rules = rules;
-                partitioning.leaves = leaves;
-            }
+        if (table.row_rules() != rules || table.leaves() != leaves)
+            && let Some(partitioning) = &mut self.table_mut(root).partitioning
+        {
+            partitioning.rules = rules;
+            partitioning.leaves = leaves;
         }
         Ok(())
     }
@@ -390,12 +390,10 @@ impl Change {
             | AlterTable::RenameColumn { .. } => {
                 self.action(to, action, &mut rewrite)?;
             }
-            AlterTable::RenameConstraint { from, .. } => {
-                if table.checks.iter().any(|c| c.name == *from)
-                    && before.checks.iter().any(|c| c.name == *from)
-                {
-                    self.action(to, action, &mut rewrite)?;
-                }
+            AlterTable::RenameConstraint { from, .. }
+                if [&table, before].iter().all(|t| t.checks.iter().any(|c| c.name == *from)) =>
+            {
+                self.action(to, action, &mut rewrite)?;
             }
             AlterTable::DropConstraint { name, .. } => {
                 let parent_index = before.indexes.iter().position(|i| i.constraint && i.name == *name);
