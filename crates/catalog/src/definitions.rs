@@ -362,6 +362,8 @@ mod tests {
             on_commit: Default::default(),
             materialized: None,
             composite: false,
+            partitioning: None,
+            partition: None,
             triggers: Vec::new(),
             row_security: false,
             force_row_security: false,

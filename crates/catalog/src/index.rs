@@ -29,6 +29,9 @@ pub struct Index {
     /// Made by an EXCLUDE constraint of the same name, which rests on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclusion: Option<Exclusion>,
+    /// Of the engine's own: over the partition key of a partitioned table. Nobody sees it or names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
     /// COMMENT ON INDEX
     #[serde(default)]
     pub comment: Option<String>,
@@ -125,6 +128,7 @@ impl Index {
             orders,
             definition,
             exclusion: None,
+            hidden: false,
             comment,
             constraint_comment,
         }

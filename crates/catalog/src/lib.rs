@@ -16,6 +16,7 @@ mod defaults;
 pub mod definitions;
 mod index;
 pub mod oids;
+mod partitions;
 mod policies;
 pub mod reg;
 mod rights;
@@ -30,6 +31,9 @@ pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
 pub use index::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey, KeyOrder};
 pub use oids::Oids;
+pub use partitions::{
+    Partition, PartitionBound, PartitionKey, Partitioning, RangeLimit, RowRule, RuleKind, Strategy,
+};
 pub use policies::{Policy, PolicyCommand};
 pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
@@ -152,6 +156,12 @@ pub struct Table {
     /// It is a composite type (`CREATE TYPE .. AS (..)`): it has columns, and never a row.
     #[serde(default)]
     pub composite: bool,
+    /// PARTITION BY: it has the rows of its partitions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Box<Partitioning>>,
+    /// PARTITION OF: its rows are with the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Box<Partition>>,
     /// Triggers, in the order of their names.
     #[serde(default)]
     pub triggers: Vec<Trigger>,
@@ -666,6 +676,7 @@ impl Defined for Table {
         each(Key::name(&self.name));
         self.indexes.iter().for_each(|i| each(Key::name(&i.name)));
         self.checks.iter().for_each(|c| each(Key::name(&c.name)));
+        self.partition.iter().for_each(|p| each(Key::References(p.of)));
         for key in &self.foreign_keys {
             each(Key::name(&key.name));
             each(Key::References(key.parent));

@@ -404,6 +404,6 @@ impl Catalog {
 impl Table {
     /// Indexes but for that of the hidden row id.
     pub fn shown_indexes(&self) -> impl Iterator<Item = &Index> {
-        self.indexes.iter().skip(usize::from(!self.has_primary_key))
+        self.indexes.iter().skip(usize::from(!self.has_primary_key)).filter(|i| !i.hidden)
     }
 }

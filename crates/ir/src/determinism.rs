@@ -122,16 +122,17 @@ impl Func {
             TextEq | TextNe | TextLt | TextLe | TextGt | TextGe | TextConcat | TextLength | OctetLength
             | Substr | SubstrFor | Upper | Lower | InitCap | LPad | RPad | Repeat | LTrim | RTrim | BTrim
             | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
-            | StartsWith | HashText | HashText4 | Overlay | Like | ILike | LikePlain | ILikePlain | Regex
-            | IRegex | RegexReplace | Similar | RegexMatch | RegexPart | RegexSubstr | RegexAll
-            | RegexAllCount | RegexSplit | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn
-            | JsonbEq | JsonbNe | JsonbLt | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText
-            | JsonElement | JsonElementText | JsonPath | JsonPathText | JsonTypeof | JsonLength
-            | JsonElements | JsonElementTexts | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys
-            | JsonValues | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll
-            | JsonbConcat | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet
-            | JsonbInsert | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty
-            | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
+            | StartsWith | HashText | HashText4 | HashInt4 | HashInt8 | HashBool | HashUuid
+            | HashPartition | Overlay | Like | ILike | LikePlain | ILikePlain | Regex | IRegex
+            | RegexReplace | Similar | RegexMatch | RegexPart | RegexSubstr | RegexAll | RegexAllCount
+            | RegexSplit | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe
+            | JsonbLt | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText | JsonElement
+            | JsonElementText | JsonPath | JsonPathText | JsonTypeof | JsonLength | JsonElements
+            | JsonElementTexts | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys | JsonValues
+            | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat
+            | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert
+            | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty | InDetail
+            | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
             | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
@@ -183,8 +184,9 @@ impl Question {
         use Question::*;
         match self {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
-            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef | Updatable
-            | RuleDef | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
+            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef
+            | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible | Comment | Describe
+            | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
             | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
             | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | Sleep | SessionId

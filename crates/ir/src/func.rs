@@ -206,6 +206,9 @@ funcs! {
     StartsWith "text.startswith" (T, T) -> B total;
     /// PostgreSQL's hash of a text, with a seed; the lower half of it with seed 0 is `hashtext`.
     HashText "text.hash" (T, I) -> I total; HashText4 "text.hash4" (T) -> I total;
+    /// The same of other types, as PostgreSQL's hash partitions have it; and whether hashes, NULLs left out, divided by a modulus leave a remainder.
+    HashInt4 "int4.hash" (X, I) -> I total; HashInt8 "int8.hash" (X, I) -> I total; HashBool "bool.hash" (B, I) -> I total; HashUuid "uuid.hash" (U, I) -> I total;
+    HashPartition "hash.partition" (I, I; I) -> B nullable total;
     /// Text, replacement, start, count.
     Overlay "text.overlay" (T, T, I, I) -> T;
     /// Pattern, with its escape character (empty: none).

@@ -74,6 +74,10 @@ questions! {
     ArgumentDefault "argument.default" (I, I) -> T;
     /// Query of a view.
     ViewDef "view.def" (I) -> T;
+    /// The partition key of a table (`key`), or what the rows of a partition meet.
+    PartitionDef "partition.def" (I, T) -> T;
+    /// The OIDs of a relation and its partitions (`tree`), or of those that it is a partition of.
+    PartitionTree "partition.tree" (I, T) -> A;
     /// What can be done to a relation, or to its n-th column: 4 UPDATE, 8 INSERT, 16 DELETE.
     Updatable "updatable" (I, I, B) -> I;
     /// The rule that makes a view.

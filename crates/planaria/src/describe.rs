@@ -51,11 +51,12 @@ pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<String> {
         let line = format!(" {:<24} {:<28} {not_null:<8} {default}", column.name, column.ty.to_string());
         let _ = writeln!(out, "{}", line.trim_end());
     }
-    let skip = usize::from(!table.has_primary_key);
-    if table.indexes.len() > skip {
+    let mut shown =
+        table.indexes.iter().enumerate().filter(|(at, _)| table.index_form(*at).is_some()).peekable();
+    if shown.peek().is_some() {
         out.push_str("Indexes:\n");
     }
-    for (i, index) in table.indexes.iter().enumerate().skip(skip) {
+    for (i, index) in shown {
         let kind = match (i, index.unique) {
             (0, _) => "PRIMARY KEY",
             (_, true) => "UNIQUE",

@@ -152,8 +152,8 @@ WHERE has_schema_privilege(n.oid, 'CREATE, USAGE');
 
 -- view information_schema.tables
 SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
-       CASE c.relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'v' THEN 'VIEW' END AS table_type,
-       CASE WHEN c.relkind = 'r' OR c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 8 = 8
+       CASE WHEN c.relkind IN ('r', 'p') THEN 'BASE TABLE' WHEN c.relkind = 'v' THEN 'VIEW' END AS table_type,
+       CASE WHEN c.relkind IN ('r', 'p') OR c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 8 = 8
             THEN 'YES' ELSE 'NO' END AS is_insertable_into, 'NO' AS is_typed
 FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'v', 'f', 'p')
@@ -210,7 +210,7 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        s.seqmax::text AS identity_maximum, s.seqmin::text AS identity_minimum,
        CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle, CASE WHEN a.attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END AS is_generated,
        CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END AS generation_expression,
-       CASE WHEN c.relkind = 'r' OR c.relkind = 'v' AND pg_column_is_updatable(c.oid, a.attnum, false)
+       CASE WHEN c.relkind IN ('r', 'p') OR c.relkind = 'v' AND pg_column_is_updatable(c.oid, a.attnum, false)
             THEN 'YES' ELSE 'NO' END AS is_updatable
 FROM (SELECT x.attrelid, x.attname, x.attnum, x.attnotnull, x.attidentity, x.attgenerated, x.attisdropped,
              y.oid AS typid,

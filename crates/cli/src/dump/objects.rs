@@ -90,6 +90,7 @@ impl Objects {
         }
         objects.read_sequences(source, selection, owners)?;
         objects.read_relations(source, selection, owners)?;
+        objects.read_partitions(source)?;
         objects.sort(source)?;
         Ok(objects)
     }
@@ -225,7 +226,7 @@ impl Objects {
                             a.attgenerated, pg_get_expr(d.adbin, d.adrelid)
                      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
                      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-                     WHERE (c.relkind = 'r' OR c.relkind = 'v' AND a.atthasdef) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum";
+                     WHERE (c.relkind IN ('r', 'p') OR c.relkind = 'v' AND a.atthasdef) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum";
         for row in source.rows(query)? {
             columns.entry(row.oid(0)).or_default().push(row);
         }
@@ -240,13 +241,14 @@ impl Objects {
             "SELECT c.oid, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(c.relname),
                     quote_ident(pg_get_userbyid(c.relowner)), c.relkind, c.relpersistence,
                     array_to_string(c.reloptions, ', '), c.relacl::text,
-                    CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END, c.relispopulated
+                    CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END, c.relispopulated,
+                    pg_get_partkeydef(c.oid)
              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-             WHERE c.relkind IN ('r', 'v', 'm') AND c.relpersistence <> 't' AND {USERS}"
+             WHERE c.relkind IN ('r', 'p', 'v', 'm') AND c.relpersistence <> 't' AND {USERS}"
         );
         for row in source.rows(&query)?.iter().filter(|r| selection.has_relation(r.oid(0), r.text(1))) {
             let (oid, name) = (row.oid(0), row.text(2));
-            if row.text(4) != "r" {
+            if matches!(row.text(4), "v" | "m") {
                 let stored = row.text(4) == "m";
                 let kind = if stored { "MATERIALIZED VIEW" } else { "VIEW" };
                 let label = format!("{kind} {name}");
@@ -270,13 +272,32 @@ impl Objects {
             let mut lines: Vec<String> = columns.iter().map(column).collect();
             lines.extend(checks.remove(&oid).unwrap_or_default());
             let unlogged = if row.text(5) == "u" { "UNLOGGED " } else { "" };
-            let create = format!("CREATE {unlogged}TABLE {name} (\n{}\n);", lines.join(",\n"));
+            let by = row.get(10).map_or(String::new(), |key| format!("\nPARTITION BY {key}"));
+            let create = format!("CREATE {unlogged}TABLE {name} (\n{}\n){by};", lines.join(",\n"));
             let label = format!("TABLE {name}");
             let alter = owner(&label, row.text(3), owners);
             self.add(Kind::Table, oid, name, label, row.text(3), row.get(7), create, alter);
-            if let Some(last) = self.objects.last_mut() {
+            // The rows of a partitioned table are those of its partitions.
+            if let Some(last) = self.objects.last_mut().filter(|_| row.text(4) == "r") {
                 let stored = columns.iter().filter(|c| c.text(4).is_empty());
                 last.columns = stored.map(|c| c.text(1).to_owned()).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// Partitions are tables of their own until they are attached.
+    fn read_partitions(&mut self, source: &mut Source) -> Result<()> {
+        let query = "SELECT i.inhrelid, i.inhparent, pg_get_expr(c.relpartbound, c.oid)
+                     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                     WHERE c.relkind IN ('r', 'p') ORDER BY i.inhparent, c.relname";
+        for row in source.rows(query)? {
+            let named = |oid: u32| {
+                self.objects.iter().find(|o| o.kind == Kind::Table && o.oid == oid).map(|o| o.name.clone())
+            };
+            if let (Some(partition), Some(parent)) = (named(row.oid(0)), named(row.oid(1))) {
+                self.owned
+                    .push(format!("ALTER TABLE ONLY {parent} ATTACH PARTITION {partition} {};", row.text(2)));
             }
         }
         Ok(())

@@ -18,13 +18,16 @@ pub struct Keys {
 /// Reads them.
 pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Keys> {
     let mut keys = Keys::default();
-    let query = "SELECT k.conrelid, quote_ident(k.conname), k.contype, pg_get_constraintdef(k.oid)
+    // Those of a partitioned table before those of its partitions.
+    let query = "SELECT k.conrelid, quote_ident(k.conname), k.contype, pg_get_constraintdef(k.oid), c.relkind
                  FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE k.contype IN ('p', 'u', 'x', 'f') OR k.contype = 'c' AND NOT k.convalidated
-                 ORDER BY n.nspname, c.relname, k.contype, k.conname";
+                 ORDER BY CASE WHEN c.relispartition THEN (SELECT count(*) FROM pg_partition_ancestors(c.oid)) ELSE 0 END,
+                   n.nspname, c.relname, k.contype, k.conname";
     for row in source.rows(query)? {
         let Some(table) = relations.get(&row.oid(0)) else { continue };
-        let statement = format!("ALTER TABLE ONLY {table} ADD CONSTRAINT {} {};", row.text(1), row.text(3));
+        let only = if (row.text(2), row.text(4)) == ("f", "p") { "" } else { "ONLY " };
+        let statement = format!("ALTER TABLE {only}{table} ADD CONSTRAINT {} {};", row.text(1), row.text(3));
         match row.text(2) {
             "p" | "u" | "x" => keys.keys.push(statement),
             _ => keys.foreign.push(statement),
@@ -34,10 +37,19 @@ pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Key
                         (SELECT r.relkind FROM pg_class r WHERE r.oid = i.indrelid)
                  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
-                 ORDER BY n.nspname, c.relname";
+                 ORDER BY CASE WHEN c.relispartition THEN (SELECT count(*) FROM pg_partition_ancestors(i.indrelid)) ELSE 0 END,
+                   n.nspname, c.relname";
     for row in source.rows(query)?.iter().filter(|row| relations.contains_key(&row.oid(0))) {
         let list = if row.text(2) == "m" { &mut keys.of_views } else { &mut keys.indexes };
         list.push(format!("{};", row.text(1)));
+    }
+    let query = "SELECT i.indrelid, quote_ident(pn.nspname) || '.' || quote_ident(p.relname),
+                        quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+                 FROM pg_inherits h JOIN pg_index i ON i.indexrelid = h.inhrelid JOIN pg_class c ON c.oid = h.inhrelid
+                 JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_class p ON p.oid = h.inhparent
+                 JOIN pg_namespace pn ON pn.oid = p.relnamespace ORDER BY pn.nspname, p.relname, n.nspname, c.relname";
+    for row in source.rows(query)?.iter().filter(|row| relations.contains_key(&row.oid(0))) {
+        keys.indexes.push(format!("ALTER INDEX {} ATTACH PARTITION {};", row.text(1), row.text(2)));
     }
     Ok(keys)
 }

@@ -37,7 +37,7 @@ impl Selection {
             "SELECT c.oid, n.nspname, c.relname, d.refobjid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
              LEFT JOIN pg_depend d ON d.classid = 1259 AND d.objid = c.oid AND d.refclassid = 1259 AND d.refobjsubid > 0
               AND d.deptype IN ('a', 'i') AND c.relkind = 'S'
-             WHERE c.relkind IN ('r', 'v', 'm', 'S') AND c.relpersistence <> 't' AND {USERS}"
+             WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S') AND c.relpersistence <> 't' AND {USERS}"
         );
         let relations = source.rows(&query)?;
         let mut oids = HashSet::new();

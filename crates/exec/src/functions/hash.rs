@@ -1,6 +1,8 @@
 //! PostgreSQL's hash of bytes (`hash_bytes_extended`): Bob Jenkins' lookup3, little-endian. Programs keep what it gives, in tables
 //! and as keys of advisory locks, so it must be the same here.
 
+use crate::slot::Slot;
+
 fn mix(s: &mut [u32; 3]) {
     // Who is changed, by whom, turned by how much, and who is added then.
     for (x, y, z, by) in
@@ -39,4 +41,26 @@ pub fn extended(bytes: &[u8], seed: u64) -> u64 {
     }
     finish(&mut s);
     u64::from(s[1]) << 32 | u64::from(s[2])
+}
+
+/// The hash of a bigint: of those that are integers, too, the same.
+pub fn of_int8(value: i64, seed: u64) -> u64 {
+    let (low, high) = (value as u32, (value >> 32) as u32);
+    let folded = low ^ if value >= 0 { high } else { !high };
+    extended(&folded.to_le_bytes(), seed)
+}
+
+/// Whether the hashes of a partition key, those of NULLs left out, leave a remainder: modulus, remainder, hashes
+/// (`satisfies_hash_partition`).
+pub fn is_of_partition(args: &[Slot]) -> bool {
+    let [modulus, remainder, hashes @ ..] = args else { return false };
+    if modulus.is_null() || remainder.is_null() || modulus.int() <= 0 {
+        return false;
+    }
+    let mut row: u64 = 0;
+    for hash in hashes.iter().filter(|h| !h.is_null()) {
+        let hash = hash.int() as u64;
+        row ^= hash.wrapping_add(0x49a0_f4dd_15e5_a8e3).wrapping_add(row << 54).wrapping_add(row >> 7);
+    }
+    row % modulus.int() as u64 == remainder.int() as u64
 }

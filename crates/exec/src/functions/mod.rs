@@ -297,6 +297,13 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         Md5 => bytes::md5_hex(heap, a[0].bytes()),
         StartsWith => Ok(Slot::Bool(heap.bytes(a[0].bytes()).starts_with(heap.bytes(a[1].bytes())))),
         HashText => Ok(Slot::Int(hash::extended(heap.bytes(a[0].bytes()), a[1].int() as u64) as i64)),
+        HashInt4 => Ok(Slot::Int(hash::extended(&(a[0].int() as i32).to_le_bytes(), a[1].int() as u64) as i64)),
+        HashInt8 => Ok(Slot::Int(hash::of_int8(a[0].int(), a[1].int() as u64) as i64)),
+        HashBool => {
+            Ok(Slot::Int(hash::extended(&i32::from(a[0].bool()).to_le_bytes(), a[1].int() as u64) as i64))
+        }
+        HashUuid => Ok(Slot::Int(hash::extended(&a[0].uuid(), a[1].int() as u64) as i64)),
+        HashPartition => Ok(Slot::Bool(hash::is_of_partition(a))),
         HashText4 => Ok(Slot::Int(i64::from(hash::extended(heap.bytes(a[0].bytes()), 0) as u32 as i32))),
         Similar => {
             let built = heap.build(|heap, out| {

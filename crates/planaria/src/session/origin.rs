@@ -49,7 +49,7 @@ fn collect<'c>(
     sources: &mut Vec<Source<'c>>,
 ) -> bool {
     match item {
-        TableRef::Relation { name, alias } => {
+        TableRef::Relation { name, alias, .. } => {
             let schema = name.parts.len().checked_sub(2).map(|at| name.parts[at].as_str());
             let Some(table) = name.parts.last() else { return false };
             let wanted: Option<Wanted<'_>> = match schema {

@@ -92,7 +92,7 @@ fn rows_of(position: u32, table: &ast::Name, columns: &[(String, u32)]) -> State
         [] => vec![item(all)],
         columns => columns.iter().map(|(name, at)| item(column(name, *at))).collect(),
     };
-    let from = vec![ast::TableRef::Relation { name: table.clone(), alias: None }];
+    let from = vec![ast::TableRef::Relation { name: table.clone(), only: false, alias: None }];
     let select = ast::Select { items, from, ..Default::default() };
     let query = ast::Query::new(ast::QueryBody::Select(Box::new(select)), position);
     Statement { position, end: position, kind: StatementKind::Query(Box::new(query)) }

@@ -37,11 +37,13 @@ impl SessionCore {
 
     pub(crate) fn truncate_by_rows(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
         let (outcome, draft) = self.truncated(statement)?;
-        if !outcome.work.iter().all(|w| matches!(w, Work::Truncate(_) | Work::RestartSequence(..))) {
+        // The rows of a partition are deleted from its root.
+        let known = |w: &Work| matches!(w, Work::Truncate(_) | Work::RestartSequence(..) | Work::Fill(..));
+        if !outcome.work.iter().all(known) {
             return Err(Error::internal("TRUNCATE does more than delete rows").at(statement.position));
         }
         for work in &outcome.work {
-            if let Work::Truncate(table) = work {
+            if let Work::Truncate(table) | Work::Fill(table, _) = work {
                 self.refuse_waiting(&draft, *table, "TRUNCATE")?;
             }
         }

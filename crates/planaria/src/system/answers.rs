@@ -1,7 +1,7 @@
 //! Questions and their answers.
 
 use super::relations::system_relation;
-use super::{Amount, Facts, definitions, describe, privileges};
+use super::{Amount, Facts, definitions, describe, partitions, privileges};
 use crate::serving::clients::{Signal, signal};
 use crate::serving::host;
 use crate::session::server_settings::{check_settable, check_superuser};
@@ -105,6 +105,20 @@ pub(crate) fn answer(
             text(heap, found.and_then(|p| definitions::argument_default(catalog, p, args[1].int())))
         }
         Question::ViewDef => text(heap, view_definition(catalog, oid_of(args[0]))),
+        Question::PartitionDef => text(
+            heap,
+            match &*read(heap, args[1]) {
+                "key" => partitions::key_definition(catalog, oid_of(args[0])),
+                _ => partitions::constraint_definition(catalog, oid_of(args[0])),
+            },
+        ),
+        Question::PartitionTree => {
+            let all = match &*read(heap, args[1]) {
+                "tree" => partitions::tree(catalog, oid_of(args[0])),
+                _ => partitions::ancestors(catalog, oid_of(args[0])),
+            };
+            heap.array_of(all.into_iter().map(|oid| Slot::Int(i64::from(oid))))
+        }
         Question::Updatable => {
             let column = usize::try_from(args[1].int()).unwrap_or(0);
             let column = (args[1].int() >= 0, column);

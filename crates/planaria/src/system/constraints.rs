@@ -70,6 +70,13 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                 if let Some(operators) = exclusion_operators(table, index) {
                     r.set("conexclop", operators);
                 }
+                let at = table.indexes.iter().position(|i| i.name == index.name);
+                if let Some((parent, above)) = at.and_then(|at| catalog.parent_index(table, at)) {
+                    let above = Object::Constraint(parent.id, parent.indexes[above].name.clone());
+                    r.set("conparentid", catalog.oids.of(&above))
+                        .set("conislocal", false)
+                        .set("coninhcount", 1);
+                }
             });
         }
         for check in &table.checks {
@@ -82,6 +89,8 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("connamespace", catalog.schema_oid(table.schema))
                     .set("connoinherit", false)
                     .set("convalidated", !check.not_valid)
+                    .set("conislocal", !catalog.is_inherited_check(table, &check.name))
+                    .set("coninhcount", i32::from(catalog.is_inherited_check(table, &check.name)))
                     .set("conkey", Some(columns).filter(|c| !c.is_empty()))
                     .set("conbin", planaria_sql::lower::shown_expression(catalog, &check.expression));
             });
@@ -189,6 +198,21 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                     each(&named, &mut |on| add(on, (PG_ATTRDEF, default, 0), 'n'));
                 }
                 ColumnDefault::None | ColumnDefault::Identity { .. } => {}
+            }
+        }
+        if let Some(partition) = &table.partition {
+            add((PG_CLASS, catalog.table_oid(partition.of), 0), (PG_CLASS, relation, 0), 'a');
+        }
+        for (at, index) in table.indexes.iter().enumerate() {
+            let Some((parent, above)) = catalog.parent_index(table, at) else { continue };
+            let above = &parent.indexes[above];
+            let (of, on) = (catalog.index_oid(table, index), catalog.index_oid(parent, above));
+            add((PG_CLASS, on, 0), (PG_CLASS, of, 0), 'P');
+            if index.constraint {
+                let constraint =
+                    |t: &Table, name: &str| catalog.oids.of(&Object::Constraint(t.id, name.to_owned()));
+                let (of, on) = (constraint(table, &index.name), constraint(parent, &above.name));
+                add((PG_CONSTRAINT, on, 0), (PG_CONSTRAINT, of, 0), 'P');
             }
         }
         for check in &table.checks {

@@ -108,8 +108,10 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         true => catalog.shown_relation(table.schema, &table.name),
         false => catalog.shown(table.schema, &table.name, None),
     };
+    // Those of its partitions are made by statements of their own.
+    let only = if table.is_partitioned() { "ONLY " } else { "" };
     let mut text = format!(
-        "CREATE {unique}INDEX {} ON {on} USING {} ({})",
+        "CREATE {unique}INDEX {} ON {only}{on} USING {} ({})",
         quote_ident(&index.name),
         method(index),
         keys(catalog, table, index, pretty, false)

@@ -12,6 +12,7 @@
 //! | `routines` | `pg_proc` |
 //! | `triggers` | `pg_trigger` |
 //! | `policies` | `pg_policy` |
+//! | `partitions` | `pg_partitioned_table`, `pg_inherits` |
 //! | `server` | databases, schemas, roles, settings, activity, statistics |
 //! | `definitions`, `describe` | texts: `pg_get_indexdef` and its like |
 //! | `privileges` | `has_table_privilege` and its like |
@@ -25,6 +26,7 @@ mod answers;
 mod constraints;
 mod definitions;
 mod describe;
+mod partitions;
 mod policies;
 mod privileges;
 mod relations;

@@ -76,21 +76,30 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
     }
     for table in catalog.tables.iter().flatten() {
         let amount = facts.stock.amount(table.id);
-        let referenced = catalog.references_to(table.id).next().is_some();
+        let referenced = catalog.references_to(table.id).next().is_some()
+            || table.partition.is_some() && !catalog.partition_root(table.id).foreign_keys.is_empty();
         rows.add(|r| {
             let kind = match table.materialized {
                 Some(_) => 'm',
                 None if table.composite => 'c',
+                None if table.is_partitioned() => 'p',
                 None => 'r',
             };
             class(r, catalog.table_oid(table.id), &table.name, kind, table.visible().count());
             if let Some(populated) = table.materialized {
                 r.set("relispopulated", populated).set("relhasrules", true);
             }
+            if table.is_partitioned() {
+                r.set("relhassubclass", catalog.partitions_of(table.id).next().is_some());
+            }
+            if table.partition.is_some() {
+                r.set("relispartition", true)
+                    .set("relpartbound", planaria_sql::ddl::partition_bound_text(catalog, table));
+            }
             owned(r, catalog, &table.rights);
             in_schema(r, catalog, table.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
-                .set("relam", if table.composite { 0 } else { HEAP })
+                .set("relam", if table.composite || table.is_partitioned() { 0 } else { HEAP })
                 .set("reltuples", amount.rows as f64)
                 .set("relpages", amount.row_bytes.div_ceil(8192).min(i32::MAX as u64) as i64)
                 .set("relhasindex", table.shown_indexes().next().is_some())
@@ -106,7 +115,12 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
         for index in table.shown_indexes() {
             rows.add(|r| {
                 let oid = catalog.index_oid(table, index);
-                class(r, oid, &index.name, 'i', index.columns.len() + included(index).len());
+                let kind = if table.is_partitioned() { 'I' } else { 'i' };
+                class(r, oid, &index.name, kind, index.columns.len() + included(index).len());
+                let at = table.indexes.iter().position(|i| i.name == index.name);
+                if at.is_some_and(|at| catalog.parent_index(table, at).is_some()) {
+                    r.set("relispartition", true);
+                }
                 r.set("relowner", catalog.role_oid(table.rights.owner));
                 in_schema(r, catalog, table.schema);
                 let gist = index.exclusion.as_ref().is_some_and(|e| e.gist);
@@ -153,8 +167,8 @@ fn class(row: &mut Row<'_>, oid: Oid, name: &str, kind: char, columns: usize) {
         .set("relname", name)
         .set("relkind", kind)
         .set("relnatts", columns)
-        .set("relfilenode", if matches!(kind, 'v') { 0 } else { oid })
-        .set("relreplident", if matches!(kind, 'r' | 'm') { 'd' } else { 'n' });
+        .set("relfilenode", if matches!(kind, 'v' | 'p' | 'I') { 0 } else { oid })
+        .set("relreplident", if matches!(kind, 'r' | 'm' | 'p') { 'd' } else { 'n' });
 }
 
 /// `pg_attribute`
@@ -187,6 +201,9 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("attnotnull", column.not_null).set("atthasdef", column.has_default());
                 if let Some(domain) = column.domain {
                     r.set("atttypid", catalog.type_oid(domain)).set("atttypmod", -1);
+                }
+                if table.partition.is_some() {
+                    r.set("attislocal", false).set("attinhcount", 1);
                 }
                 if column.generated().is_some() {
                     r.set("attgenerated", 's');
@@ -327,6 +344,11 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
             });
         }
     }
+}
+
+/// The operator class that keys of a type have.
+pub(super) fn operator_class(ty: Oid) -> Oid {
+    operator_classes().get(&of_operators(ty)).copied().unwrap_or(0)
 }
 
 /// Columns that an index has beside its keys.

@@ -1,6 +1,6 @@
 //! Rows of system relations on their way into a query.
 
-use super::{Facts, constraints, policies, relations, routines, server, triggers, types};
+use super::{Facts, constraints, partitions, policies, relations, routines, server, triggers, types};
 use planaria_base::{ColumnId, Datum, Result, SystemId};
 use planaria_catalog::Comment;
 use planaria_catalog::system::{self, SystemRelation};
@@ -147,6 +147,8 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_enum") => types::labels(facts, out),
         (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),
         (system::PG_CATALOG, "pg_trigger") => triggers::triggers(facts, out),
+        (system::PG_CATALOG, "pg_partitioned_table") => partitions::partitioned_tables(facts, out),
+        (system::PG_CATALOG, "pg_inherits") => partitions::inherits(facts, out),
         (system::PG_CATALOG, "pg_policy") => policies::policies(facts, out),
         (system::PG_CATALOG, "pg_depend") => constraints::depends(facts, out),
         (system::PG_CATALOG, "pg_description") => comments(&facts.catalog.comments(), false, out),

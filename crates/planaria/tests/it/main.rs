@@ -57,6 +57,7 @@ mod no_hang;
 mod notify;
 mod old_databases;
 mod packed_types;
+mod partitions;
 mod planning;
 mod postgres;
 mod procedure_transactions;

@@ -46,6 +46,14 @@ impl Rewrite {
             promises: Vec::new(),
         }
     }
+    /// Rows are to be written anew.
+    pub(super) fn require(&mut self) {
+        self.needed = true;
+    }
+    /// Nothing is to be looked at: there are no rows.
+    pub(super) fn promise_nothing(&mut self) {
+        self.promises.clear();
+    }
     /// A new column at that place is computed from the stored row.
     pub(super) fn compute(&mut self, place: usize, e: RowExpr) {
         self.computed.push(e);
@@ -59,6 +67,7 @@ impl Change {
         &mut self,
         name: &Name,
         if_exists: bool,
+        only: bool,
         actions: &[AlterTable],
     ) -> Result<&'static str> {
         if let [AlterTable::OwnerTo(owner)] = actions
@@ -94,8 +103,19 @@ impl Change {
         actions.iter().try_for_each(|action| refuse_action(table, action))?;
         let mut rewrite = Rewrite::of(table);
         for action in actions {
+            self.check_partition_action(id, action)?;
+            let before = self.catalog.table_by_id(id).clone();
+            if only {
+                self.check_only(id, action)?;
+            }
             self.action(id, action, &mut rewrite)?;
+            self.check_keys_of(id)?;
+            self.check_indexes_of_partition(id)?;
+            if before.is_partitioned() && !only {
+                self.pass_on(id, action, &before)?;
+            }
         }
+        self.settle_partitions()?;
         self.finish_alter(id, rewrite)?;
         Ok("ALTER TABLE")
     }
@@ -167,6 +187,8 @@ impl Change {
                 self.change_owner(&Object::Table(id), owner)
             }
             AlterTable::Ignored(_) => Ok(()),
+            AlterTable::Attach { partition, bound } => self.attach(id, partition, bound),
+            AlterTable::Detach(partition) => self.detach(id, partition),
             AlterTable::Unsupported(what, position) => {
                 let hint = "Create a new table and copy the rows.";
                 Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position))
@@ -580,7 +602,7 @@ impl Change {
 
     // ---- constraints ----
 
-    fn add_pending(
+    pub(super) fn add_pending(
         &mut self,
         id: TableId,
         pending: Pending,

@@ -232,6 +232,11 @@ impl Change {
             let message = format!("constraints on {kind} tables may reference only {kind} tables");
             return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message).at(def.position));
         }
+        if parent.partition.is_some() {
+            let message = "a foreign key to a single partition is not supported";
+            let hint = "Refer to the partitioned table.";
+            return Err(Error::unsupported(message, hint).at(def.position));
+        }
         let (parent_index, parent_columns) = parent_key(parent, def)?;
         if columns.len() != parent_columns.len() {
             let message = "number of referencing and referenced columns for foreign key disagree";

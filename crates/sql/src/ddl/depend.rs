@@ -648,7 +648,16 @@ impl Change {
         let lines =
             |f: &dyn Fn(&(Object, String)) -> String| found.iter().map(f).collect::<Vec<_>>().join("\n");
         if !cascade {
-            let message = match targets {
+            // Partitions that go with their table were not named.
+            let with_parent = |t: &&Object| match t {
+                Object::Table(id) => {
+                    let partition = self.catalog.table_by_id(*id).partition.as_ref();
+                    partition.is_some_and(|p| targets.contains(&Object::Table(p.of)))
+                }
+                _ => false,
+            };
+            let named: Vec<&Object> = targets.iter().filter(|t| !with_parent(t)).collect();
+            let message = match named[..] {
                 [one] => {
                     format!("cannot drop {} because other objects depend on it", one.describe(&self.catalog))
                 }

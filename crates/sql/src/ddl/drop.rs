@@ -77,19 +77,42 @@ impl Change {
     }
 
     /// Drops objects with what depends on them, or refuses (2BP01).
-    pub(super) fn drop_targets(&mut self, targets: Vec<Object>, cascade: bool) -> Result<()> {
+    pub(super) fn drop_targets(&mut self, mut targets: Vec<Object>, cascade: bool) -> Result<()> {
+        // Partitions go with their table.
+        let tables: Vec<TableId> = targets
+            .iter()
+            .filter_map(|t| match t {
+                Object::Table(id) => Some(*id),
+                _ => None,
+            })
+            .collect();
+        for partition in tables.into_iter().flat_map(|id| self.catalog.partition_tree(id)) {
+            if !targets.contains(&Object::Table(partition)) {
+                targets.push(Object::Table(partition));
+            }
+        }
         let columns = self.drop_dependents(&targets, cascade)?;
         self.drop_columns(&columns)?;
         for target in targets {
             match target {
                 Object::Table(id) => self.remove_table(id),
+                Object::Index(table, _) if self.catalog.tables[table.index()].is_none() => {}
                 Object::View(name) => {
                     self.catalog.views.remove(&name);
                 }
                 Object::Sequence(id) => self.remove_sequence(id),
                 Object::Index(table, index) => {
-                    let name = self.catalog.table_by_id(table).indexes[index.index()].name.clone();
+                    let before = self.catalog.table_by_id(table).clone();
+                    let name = before.indexes[index.index()].name.clone();
+                    if let Some((_, above)) = self.catalog.parent_index(&before, index.index()) {
+                        let of = before.partition.as_ref().map(|p| self.catalog.table_by_id(p.of));
+                        let above = of.map_or("", |of| &of.indexes[above].name);
+                        let message = format!("cannot drop index {name} because index {above} requires it");
+                        return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                            .with_hint(format!("You can drop index {above} instead.")));
+                    }
                     self.drop_index(table, &name)?;
+                    self.drop_partition_indexes(table, &before, &name)?;
                 }
                 Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
                 Object::Type(id) => self.catalog.types[id.index()] = None,
@@ -125,9 +148,7 @@ impl Change {
                     return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
                         .with_hint(format!("You can drop constraint {local} on table {t} instead.")));
                 }
-                Some((table, i)) if i != IndexId::PRIMARY || table.has_primary_key => {
-                    Some(Object::Index(table.id, i))
-                }
+                Some((table, i)) if table.index_form(i.index()).is_some() => Some(Object::Index(table.id, i)),
                 _ => None,
             },
             ObjectKind::Schema => None,
@@ -207,6 +228,7 @@ impl Change {
 
     /// A table goes with its indexes, constraints and the sequences it owns.
     pub(super) fn remove_table(&mut self, id: TableId) {
+        self.leave_root(id);
         let Some(table) = self.catalog.tables[id.index()].take() else { return };
         if table.materialized.is_some() {
             self.catalog.views.remove(&planaria_catalog::key(table.schema, &table.name));

@@ -118,11 +118,16 @@ impl Change {
         if plain {
             let position = self.push_index(table.id, index)?;
             self.out.work.push(Work::CreateIndex(table.id, position));
-            return Ok("CREATE INDEX");
+        } else {
+            let mut rewrite = Rewrite::of(&table);
+            self.compute_keys(&table, index, &mut rewrite)?;
+            self.finish_alter(table.id, rewrite)?;
         }
-        let mut rewrite = Rewrite::of(&table);
-        self.compute_keys(&table, index, &mut rewrite)?;
-        self.finish_alter(table.id, rewrite)?;
+        self.check_keys_of(table.id)?;
+        self.check_indexes_of_partition(table.id)?;
+        if !create.only {
+            self.index_partitions(table.id)?;
+        }
         Ok("CREATE INDEX")
     }
 

@@ -155,7 +155,7 @@ impl Change {
         let label = |c: &ColumnId| source.columns[c.index()].name.clone();
         for (at, index) in source.indexes.iter().enumerate() {
             let columns: Vec<String> = index.columns.iter().map(label).collect();
-            if at == 0 && !source.has_primary_key {
+            if source.index_form(at).is_none() {
                 continue;
             }
             if index.constraint {
@@ -167,44 +167,54 @@ impl Change {
                 out.create.constraints.push(Constraint { name: None, kind, not_valid: false, position });
                 continue;
             }
-            let definition = index.definition.as_ref();
-            let mut items = Vec::new();
-            match definition {
-                None => items.extend(columns.into_iter().map(|name| (IndexItem::Column(name), position))),
-                Some(definition) => {
-                    for key in &definition.keys {
-                        let item = match key {
-                            IndexKey::Column(c) => IndexItem::Column(label(c)),
-                            IndexKey::Expression(text) => {
-                                let text = self.as_written_here(text);
-                                IndexItem::Expression(Box::new(reparse::expression(&text)?), text)
-                            }
-                        };
-                        items.push((item, position));
-                    }
-                }
-            }
-            let predicate = match definition.and_then(|d| d.predicate.as_ref()) {
-                Some(text) => {
-                    let text = self.as_written_here(text);
-                    Some((reparse::expression(&text)?, text))
-                }
-                None => None,
-            };
-            out.indexes.push(CreateIndex {
-                name: None,
-                unique: index.unique,
-                if_not_exists: false,
-                table: name.clone(),
-                columns: items,
-                orders: index.orders.clone(),
-                included: definition.map_or(Vec::new(), |d| d.included.iter().map(label).collect()),
-                predicate,
-                equal_nulls: index.equal_nulls,
-                unmade: None,
-                unsupported: None,
-            });
+            out.indexes.extend(self.indexes_like(source, at, name)?);
         }
         Ok(())
+    }
+
+    /// An index that is no constraint's as a statement that makes one like it on another table.
+    pub(super) fn indexes_like(&self, source: &Table, at: usize, name: &Name) -> Result<Vec<CreateIndex>> {
+        let label = |c: &ColumnId| source.columns[c.index()].name.clone();
+        let position = name.position;
+        let index = &source.indexes[at];
+        let columns: Vec<String> = index.columns.iter().map(label).collect();
+        let definition = index.definition.as_ref();
+        let mut items = Vec::new();
+        match definition {
+            None => items.extend(columns.into_iter().map(|name| (IndexItem::Column(name), position))),
+            Some(definition) => {
+                for key in &definition.keys {
+                    let item = match key {
+                        IndexKey::Column(c) => IndexItem::Column(label(c)),
+                        IndexKey::Expression(text) => {
+                            let text = self.as_written_here(text);
+                            IndexItem::Expression(Box::new(reparse::expression(&text)?), text)
+                        }
+                    };
+                    items.push((item, position));
+                }
+            }
+        }
+        let predicate = match definition.and_then(|d| d.predicate.as_ref()) {
+            Some(text) => {
+                let text = self.as_written_here(text);
+                Some((reparse::expression(&text)?, text))
+            }
+            None => None,
+        };
+        Ok(vec![CreateIndex {
+            name: None,
+            unique: index.unique,
+            if_not_exists: false,
+            table: name.clone(),
+            only: false,
+            columns: items,
+            orders: index.orders.clone(),
+            included: definition.map_or(Vec::new(), |d| d.included.iter().map(label).collect()),
+            predicate,
+            equal_nulls: index.equal_nulls,
+            unmade: None,
+            unsupported: None,
+        }])
     }
 }

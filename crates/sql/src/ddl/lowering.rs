@@ -298,6 +298,7 @@ fn relation(catalog: &Catalog, table: &Table, alias: &str) -> TableRef {
     let schema = catalog.schema_name(table.schema).to_owned();
     TableRef::Relation {
         name: Name { parts: vec![schema, table.name.clone()], position: 0 },
+        only: false,
         alias: Some(TableAlias { name: alias.to_owned(), columns: Vec::new() }),
     }
 }

@@ -60,6 +60,8 @@ fn action_of_tables(action: &AlterTable) -> Option<&str> {
         AlterTable::RowSecurity(false) => "DISABLE ROW SECURITY",
         AlterTable::ForceRowSecurity(true) => "FORCE ROW SECURITY",
         AlterTable::ForceRowSecurity(false) => "NO FORCE ROW SECURITY",
+        AlterTable::Attach { .. } => "ATTACH PARTITION",
+        AlterTable::Detach(_) => "DETACH PARTITION",
         AlterTable::Unsupported(what, _) => what,
     })
 }

@@ -24,13 +24,14 @@
 //! | `trigger` | CREATE, ALTER, DROP TRIGGER |
 //! | `policy` | CREATE, ALTER, DROP POLICY |
 //! | `truncate` | TRUNCATE |
+//! | `partition`, `partition_bounds`, `partition_changes` | partitioned tables |
 //! | `comment` | COMMENT ON |
 //! | `role`, `grant`, `owner`, `defaults` | CREATE ROLE, GRANT, OWNER TO, ALTER ROLE .. SET |
 //!
 //! Who carries a change out is its [`Actor`]: what is made belongs to it, and what it may not do is
 //! refused (42501).
 //!
-//! Limits: composite types, inheritance and partitions give 0A000.
+//! Limits: inheritance gives 0A000.
 
 mod alter;
 mod alter_routine;
@@ -50,6 +51,9 @@ mod lowering;
 mod materialized;
 mod names;
 mod owner;
+mod partition;
+mod partition_bounds;
+mod partition_changes;
 mod policy;
 mod rename;
 mod reparse;
@@ -65,6 +69,7 @@ mod user_type;
 mod view;
 
 pub use depend::{Named, named_by_expression, named_by_view};
+pub use partition::{partition_bound_text, partition_condition_text, partition_key_types};
 pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
 pub use sequence::check_last;
@@ -212,6 +217,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::Drop { .. }
             | StatementKind::DropRoutine { .. }
             | StatementKind::AlterTable { .. }
+            | StatementKind::AttachIndex { .. }
             | StatementKind::Rename { .. }
             | StatementKind::Truncate { .. }
             | StatementKind::CreateRole { .. }
@@ -267,8 +273,11 @@ pub fn apply(catalog: &mut Catalog, statement: &Statement) -> Result<DdlOutcome>
 
 /// Carries a schema change out on the catalog. 42501 where the actor may not.
 pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> Result<DdlOutcome> {
-    let mut change = Change { catalog: catalog.clone(), actor, out: DdlOutcome::default() };
+    let mut change =
+        Change { catalog: catalog.clone(), actor, out: DdlOutcome::default(), leaving: Vec::new() };
     change.out.tag = change.statement(statement)?;
+    change.settle_partitions()?;
+    change.let_rows_leave()?;
     if matches!(
         statement.kind,
         StatementKind::AlterTable { .. }
@@ -289,6 +298,8 @@ struct Change {
     catalog: Catalog,
     actor: Actor,
     out: DdlOutcome,
+    /// Rows of roots that go with partitions that were dropped, by their condition.
+    leaving: Vec<(TableId, String)>,
 }
 
 impl Change {
@@ -361,9 +372,10 @@ impl Change {
             StatementKind::DropRoutine { names, procedure, if_exists, cascade } => {
                 self.drop_routines(names, *procedure, *if_exists, *cascade)
             }
-            StatementKind::AlterTable { name, if_exists, actions } => {
-                self.alter_table(name, *if_exists, actions)
+            StatementKind::AlterTable { name, if_exists, only, actions } => {
+                self.alter_table(name, *if_exists, *only, actions)
             }
+            StatementKind::AttachIndex { name, index } => self.attach_index(name, index),
             StatementKind::Rename { object, name, to, if_exists } => {
                 self.rename(*object, name, to, *if_exists)
             }

@@ -53,6 +53,10 @@ impl Change {
         }
         let roles = self.policy_roles(&create.roles)?;
         let table = self.policy_table(&create.table)?;
+        if table.partition.is_some() {
+            let message = "row-level security of a single partition is not supported";
+            return Err(Error::unsupported(message, "Give it to the partitioned table."));
+        }
         let using = self.policy_text(&table, create.using.as_ref())?;
         let check = self.policy_text(&table, create.check.as_ref())?;
         if table.policy(&create.name).is_some() {

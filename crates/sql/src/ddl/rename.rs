@@ -281,6 +281,16 @@ impl Change {
                 }
             }
         }
+        if let Some(partitioning) = &mut self.table_mut(id).partitioning {
+            for key in &mut partitioning.keys {
+                key.text = rewritten(&key.text, &reparse::expression(&key.text)?, what, to);
+                if let (What::Column { column, .. }, Some(own)) = (what, &mut key.column)
+                    && own == column
+                {
+                    to.clone_into(own);
+                }
+            }
+        }
         if let What::Column { column, .. } = *what {
             for trigger in &mut self.table_mut(id).triggers {
                 let Some(text) = &mut trigger.condition else { continue };

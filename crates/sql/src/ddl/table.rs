@@ -124,11 +124,22 @@ impl Change {
             let message = format!("table \"{name}\" is logged like any other");
             self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
         }
-        let written;
+        let as_partition;
+        let (create, of) = match &create.partition_of {
+            Some(of) => {
+                as_partition = self.as_partition(create, of)?;
+                (&as_partition, Some(of))
+            }
+            None => (create, None),
+        };
+        let mut written;
         let (create, like) = match create.likes.is_empty() {
             true => (create, None),
             false => {
                 written = self.written_out(create)?;
+                if let Some(of) = of {
+                    self.partition_columns(&mut written.create, of)?;
+                }
                 (&written.create, Some(&written))
             }
         };
@@ -160,9 +171,18 @@ impl Change {
         for (place, comment) in like.iter().flat_map(|like| &like.comments) {
             self.table_mut(id).columns[*place].comment = Some(comment.clone());
         }
+        if let Some(by) = &create.partition_by {
+            self.partition_by(id, by)?;
+        }
         self.finish_table(id, pending)?;
+        self.add_partition_index(id)?;
         for index in like.iter().flat_map(|like| &like.indexes) {
             self.create_index(index)?;
+        }
+        self.check_keys_of(id).map_err(|e| e.at(create.name.position))?;
+        if let Some(of) = of {
+            self.become_partition(id, of)?;
+            self.check_indexes_of_partition(id)?;
         }
         Ok("CREATE TABLE")
     }
@@ -182,6 +202,8 @@ impl Change {
             on_commit: OnCommit::PreserveRows,
             materialized: None,
             composite: false,
+            partitioning: None,
+            partition: None,
             triggers: Vec::new(),
             row_security: false,
             force_row_security: false,

@@ -22,6 +22,10 @@ impl Change {
         let table = self.trigger_table(create)?;
         let on = TriggersOf::of(&table);
         self.require(&Requirement::new(on.object(), Privileges::TRIGGER))?;
+        if table.partition.is_some() {
+            let message = "a trigger of a single partition is not supported";
+            return Err(Error::unsupported(message, "Give it to the partitioned table."));
+        }
         refuse_missing(create)?;
         let transitions = transitions(create)?;
         if let Some((expr, _)) = &create.condition {
@@ -168,6 +172,8 @@ impl Change {
             on_commit: planaria_catalog::OnCommit::PreserveRows,
             materialized: None,
             composite: false,
+            partitioning: None,
+            partition: None,
             triggers: view.triggers().to_vec(),
             row_security: false,
             force_row_security: false,

@@ -25,6 +25,34 @@ impl Change {
                 all.push(id);
             }
         }
+        // The rows of a partition are with its root.
+        let partitions: Vec<TableId> = all
+            .iter()
+            .copied()
+            .filter(|id| {
+                let above = self.catalog.partition_ancestors(*id);
+                above.len() > 1 && !above[1..].iter().any(|a| all.contains(a))
+            })
+            .collect();
+        all.retain(|id| self.catalog.table_by_id(*id).partition.is_none());
+        for id in &partitions {
+            let root = self.catalog.partition_root(*id).id;
+            if let Some((child, _)) = self.catalog.references_to(root).next() {
+                let message = "cannot truncate a table referenced in a foreign key constraint";
+                let detail = format!(
+                    "Table \"{}\" references \"{}\".",
+                    child.name,
+                    self.catalog.table_by_id(root).name
+                );
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .with_detail(detail)
+                    .with_hint(format!(
+                        "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+                        child.name
+                    )));
+            }
+            self.empty_partition(*id)?;
+        }
         let mut next = 0;
         while next < all.len() {
             let parent = self.catalog.table_by_id(all[next]);

@@ -408,7 +408,7 @@ impl Change {
         }
         for (table, actions) in by_table {
             let name = Name { parts: vec![self.catalog.table_by_id(table).name.clone()], position: 0 };
-            self.alter_table(&name, false, &actions)?;
+            self.alter_table(&name, false, false, &actions)?;
         }
         Ok(())
     }

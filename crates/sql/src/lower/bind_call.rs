@@ -242,6 +242,9 @@ impl Lowerer<'_> {
             let message = format!("{what} specified, but {name} is not an aggregate function");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
+        if name == "satisfies_hash_partition" && call.args.len() > 3 {
+            return self.bind_hash_partition(names, call, position);
+        }
         if name == "grouping" && !call.args.is_empty() {
             return self.bind_grouping(names, call, position);
         }
@@ -488,14 +491,17 @@ impl Lowerer<'_> {
                 let columns = vec![("x".to_owned(), *of), ("n".to_owned(), Type::Int8)];
                 Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality: true })))
             }
-            // No table is part of another.
             ("pg_partition_ancestors", 1) => {
                 let regclass = Type::System(planaria_base::types::SystemType::RegClass);
                 let relation = self.bind(names, &call.args[0].value)?;
-                self.operand(relation, &regclass)?;
-                let ty = Type::Array(Box::new(regclass.clone()));
-                let array = Bound::constant(Datum::Array(Vec::new()), ty, position);
-                let columns = column(&regclass);
+                let relation = self.operand(relation, &regclass)?;
+                let which = Bound::constant(Datum::Text("ancestors".to_owned()), Type::Text, position);
+                let name = super::written::PARTITIONS;
+                let array = self
+                    .bind_builtin(name, &[relation, which], false, position)?
+                    .ok_or_else(|| Error::internal("a function of our own"))?;
+                let mut columns = column(&regclass);
+                "relid".clone_into(&mut columns[0].0);
                 Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality })))
             }
             ("generate_subscripts", 2) => {

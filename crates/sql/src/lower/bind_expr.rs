@@ -102,6 +102,9 @@ impl Lowerer<'_> {
                 Ok(Bound::constant(value, ty, position))
             }
             ExprKind::Column(name) => {
+                if let Some(oid) = self.leaf_oid(names, name)? {
+                    return Ok(oid);
+                }
                 let bound = match self.bind_name(names, name) {
                     Err(error) if error.sqlstate() == SqlState::UNDEFINED_COLUMN => {
                         return self.function_of_row(names, name, position)?.ok_or(error);

@@ -72,7 +72,12 @@ impl Lowerer<'_> {
     fn bind_table(&mut self, level: &mut Names<'_>, table: &TableRef, nullable: bool) -> Result<FromClause> {
         stack::check()?;
         match table {
-            TableRef::Relation { name, alias } => self.bind_relation(level, name, alias.as_ref(), nullable),
+            TableRef::Relation { name, alias, only } => {
+                if *only {
+                    self.refuse_only(name)?;
+                }
+                self.bind_relation(level, name, alias.as_ref(), nullable)
+            }
             TableRef::Derived { query, alias, lateral } => {
                 let bound = if *lateral {
                     self.bind_level(level.inner(), query, false)?
@@ -163,6 +168,9 @@ impl Lowerer<'_> {
         if let Some(table) = catalog.table(wanted) {
             self.require_read(Object::Table(table.id));
             self.note_relation(position, &name.parts, (table.schema, &table.name), alias.is_some());
+            if let Some(slice) = table.slice() {
+                return self.bind_slice(level, table, slice, (shown, renamed, position), nullable);
+            }
             if table.materialized == Some(false) {
                 self.not_populated(&table.name)?;
             }
@@ -242,6 +250,43 @@ impl Lowerer<'_> {
                 "There is a WITH item named \"{table}\", but it cannot be referenced from this part of the query."
             ))
             .with_hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
+    }
+
+    /// A partition: its rows of the root.
+    fn bind_slice(
+        &mut self,
+        level: &mut Names<'_>,
+        table: &planaria_catalog::Table,
+        slice: &planaria_catalog::View,
+        (shown, renamed, position): (&str, &[String], u32),
+        nullable: bool,
+    ) -> Result<FromClause> {
+        let query: Query = planaria_syntax::parse::query(&slice.query)?;
+        let scope = super::Scope::new();
+        let collectors = std::mem::take(&mut self.collectors);
+        let around = std::mem::take(&mut self.cte_reads);
+        let read = self.rights.reads();
+        let unread = std::mem::take(&mut self.rights.unread);
+        let role = super::updatable::role_behind(slice);
+        let bound = self.in_name_of(role, |l| l.at_home(|l| l.bind_level(Names::of(&scope), &query, false)));
+        self.rights.unread = unread;
+        self.rights.forget_reads(read);
+        self.collectors = collectors;
+        self.cte_reads.splice(..0, around);
+        let mut bound = bound.map_err(|e| e.at(position))?;
+        self.reposition_query(&mut bound, position);
+        let part = self.add_query(level, bound, shown, renamed, nullable, position)?;
+        if let Some(source) = level.sources.last_mut() {
+            if !table.is_partitioned() {
+                let oid = i64::from(self.catalog.table_oid(table.id));
+                let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
+                source.oid = Some(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
+            }
+            if shown != table.name {
+                source.relation = Some(table.name.clone());
+            }
+        }
+        Ok(part)
     }
 
     /// 55000 where a materialized view is read that has not been filled.

@@ -31,10 +31,9 @@ impl<'c> Lowerer<'c> {
             let detail = l.failing_row(table, &values)?;
             for (i, (column, reg)) in candidates.iter().enumerate() {
                 let name = &table.columns[*column].name;
-                let message = format!(
-                    "null value in column \"{name}\" of relation \"{}\" violates not-null constraint",
-                    table.name
-                );
+                let before = format!("null value in column \"{name}\" of relation \"");
+                let behind = "\" violates not-null constraint";
+                let message = format!("{before}{}{behind}", table.name);
                 let fields = ErrorFields {
                     detail,
                     table: Some(table.name.clone()),
@@ -43,12 +42,14 @@ impl<'c> Lowerer<'c> {
                 };
                 // The last one needs no test: one of them is NULL.
                 if i + 1 == candidates.len() {
-                    l.raise(SqlState::NOT_NULL_VIOLATION, message, fields);
+                    let told = l.message_of_row(table, &values, (&before, behind))?;
+                    l.raise_told(SqlState::NOT_NULL_VIOLATION, told, message, fields);
                     continue;
                 }
                 let null = l.apply(Func::IsNull, vec![*reg], Type::Bool);
                 l.when(null, |l| {
-                    l.raise(SqlState::NOT_NULL_VIOLATION, message, fields);
+                    let told = l.message_of_row(table, &values, (&before, behind))?;
+                    l.raise_told(SqlState::NOT_NULL_VIOLATION, told, message, fields);
                     Ok(())
                 })?;
             }
@@ -92,6 +93,7 @@ impl<'c> Lowerer<'c> {
         load: &mut dyn FnMut(&mut Self, &[usize]),
         row: &mut dyn FnMut(&mut Self) -> Values,
     ) -> Result<()> {
+        self.check_partition_rules(table, rel, changed, row)?;
         for check in &table.checks {
             let scope = super::Scope::new();
             let mut names = Names::of(&scope);
@@ -113,17 +115,17 @@ impl<'c> Lowerer<'c> {
             self.raising(fails, |l| {
                 let values = row(l);
                 let detail = l.failing_row(table, &values)?;
-                let message = format!(
-                    "new row for relation \"{}\" violates check constraint \"{}\"",
-                    table.name, check.name
-                );
+                let behind = format!("\" violates check constraint \"{}\"", check.name);
+                let around = ("new row for relation \"", behind.as_str());
+                let told = l.message_of_row(table, &values, around)?;
+                let message = format!("{}{}{}", around.0, table.name, around.1);
                 let fields = ErrorFields {
                     detail,
                     constraint: Some(check.name.clone()),
                     table: Some(table.name.clone()),
                     ..ErrorFields::default()
                 };
-                l.raise(SqlState::CHECK_VIOLATION, message, fields);
+                l.raise_told(SqlState::CHECK_VIOLATION, told, message, fields);
                 Ok(())
             })?;
         }

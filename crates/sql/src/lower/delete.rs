@@ -7,6 +7,7 @@ use super::instead::InsteadOf;
 use super::names::Names;
 use super::referential::Waiting;
 use super::trigger::Own;
+use super::updatable::Target;
 use super::update::once_each;
 use super::{Lowerer, Scope, Sink};
 use planaria_base::Result;
@@ -31,10 +32,26 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn emit_delete(&mut self, scope: &Scope, delete: &Delete, sink: &mut Sink<'_>) -> Result<Reg> {
+        if delete.only {
+            self.refuse_only(&delete.table)?;
+        }
         let changed = self.target(&delete.table, "delete")?;
         if let Some(view) = changed.instead() {
             return self.emit_instead(scope, view, &InsteadOf::delete(delete), sink);
         }
+        let outer = std::mem::replace(&mut self.within, changed.partition());
+        let done = self.emit_delete_from(scope, delete, &changed, sink);
+        self.within = outer;
+        done
+    }
+
+    fn emit_delete_from(
+        &mut self,
+        scope: &Scope,
+        delete: &Delete,
+        changed: &Target<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<Reg> {
         let table = changed.table;
         let alias = delete.alias.as_deref().unwrap_or(changed.name()).to_owned();
         let mut level = Names::of(scope);
@@ -42,7 +59,7 @@ impl Lowerer<'_> {
         self.bind_with(&mut level, &delete.with, false)?;
         let target = self.table_rel(table.id, &alias);
         self.rel_mut(target).row_used = true;
-        let (source, mut seen) = self.target_source(&changed, target, &alias)?;
+        let (source, mut seen) = self.target_source(changed, target, &alias)?;
         level.sources.push(source);
         let (using, mut filter, _) = self.outside("USING", |l| l.bind_from(&mut level, &delete.using))?;
         let mut items = vec![Item::Rel(target)];
@@ -58,8 +75,8 @@ impl Lowerer<'_> {
         }
         self.push_down(&items, &mut filter)?;
         let mut returning = self.bind_returning(&level, &delete.returning)?;
-        self.require_reads(&changed, target);
-        filter.extend(self.changeable_rows(&changed, target, PolicyCommand::Delete)?);
+        self.require_reads(changed, target);
+        filter.extend(self.changeable_rows(changed, target, PolicyCommand::Delete)?);
         filter.iter_mut().for_each(|e| self.count(e));
         self.count_items(&items);
         self.count_returning(&mut returning);

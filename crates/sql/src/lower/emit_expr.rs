@@ -610,6 +610,25 @@ impl Lowerer<'_> {
         });
     }
 
+    /// The same with a message that was computed, if it was.
+    pub(super) fn raise_told(
+        &mut self,
+        state: SqlState,
+        told: Option<Reg>,
+        message: String,
+        fields: ErrorFields,
+    ) {
+        match told {
+            None => self.raise(state, message, fields),
+            Some(message) => self.emit(OpKind::Raise {
+                level: Level::Exception,
+                state: StateSource::Known(state),
+                message,
+                fields,
+            }),
+        }
+    }
+
     /// A new collection.
     pub(super) fn coll(
         &mut self,

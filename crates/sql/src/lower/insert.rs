@@ -81,28 +81,41 @@ impl Lowerer<'_> {
 
     pub(super) fn emit_insert(&mut self, scope: &Scope, insert: &Insert, sink: &mut Sink<'_>) -> Result<Reg> {
         let target = self.target(&insert.table, "insert")?;
+        let outer = std::mem::replace(&mut self.within, target.partition());
+        let done = self.emit_insert_into(scope, insert, &target, sink);
+        self.within = outer;
+        done
+    }
+
+    fn emit_insert_into(
+        &mut self,
+        scope: &Scope,
+        insert: &Insert,
+        target: &Target<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<Reg> {
         let table = target.table;
         let alias = insert.alias.as_deref().unwrap_or(target.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
         self.bind_with(&mut level, &insert.with, false)?;
-        let mut given = self.given_columns(&target, insert)?;
-        let mut rows = self.bind_rows(&level, &target, insert, &mut given)?;
-        let (names, shadow) = self.returned_names(&level, &target, &alias)?;
+        let mut given = self.given_columns(target, insert)?;
+        let mut rows = self.bind_rows(&level, target, insert, &mut given)?;
+        let (names, shadow) = self.returned_names(&level, target, &alias)?;
         let mut returning = self.bind_returning(&names, &insert.returning)?;
-        self.require_reads(&target, shadow);
+        self.require_reads(target, shadow);
         let mut conflict = match &insert.on_conflict {
-            Some(on) => Some(self.bind_conflict(&level, &target, &alias, on)?),
+            Some(on) => Some(self.bind_conflict(&level, target, &alias, on)?),
             None => None,
         };
         let existing = conflict.as_ref().and_then(|c| c.update.as_ref()).map(|u| u.existing);
         let reads = self.rights.reads_any(&[&[shadow], existing.as_slice()].concat())
             || insert.on_conflict.as_ref().is_some_and(|on| on.target.is_some());
-        self.secure_insert(&target, shadow, reads)?;
+        self.secure_insert(target, shadow, reads)?;
         if let Some(update) = conflict.as_mut().and_then(|c| c.update.as_mut()) {
-            update.met = self.secure_conflict(&target, update.existing, reads)?;
+            update.met = self.secure_conflict(target, update.existing, reads)?;
         }
-        let checks = self.target_checks(&target, shadow)?;
+        let checks = self.target_checks(target, shadow)?;
         let fires = self.fires_before(table, TriggerEvent::Insert, &[]);
         // What the query found before the first row is stored.
         let mut collects = false;
@@ -173,8 +186,7 @@ impl Lowerer<'_> {
         }
         let mut seen = None;
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
-            let row =
-                Proposed { target: &target, checks: &checks, given: &given, values, shadow, single, certain };
+            let row = Proposed { target, checks: &checks, given: &given, values, shadow, single, certain };
             l.store(&row, conflict.as_ref(), &returning, count, &mut waiting, &mut seen, sink)
         };
         match &rows {
@@ -431,10 +443,9 @@ impl Lowerer<'_> {
                 found
             }
             Some(ConflictTarget::Constraint(name)) => {
+                let named = self.named_index(target, name);
                 let found = (0..table.indexes.len())
-                    .filter(|i| {
-                        !target.is_view() && (unique(i) || excludes(i)) && table.indexes[*i].name == *name
-                    })
+                    .filter(|i| (unique(i) || excludes(i)) && named == Some(*i))
                     .take(1)
                     .collect::<Vec<_>>();
                 if found.is_empty() {
@@ -574,6 +585,7 @@ impl Lowerer<'_> {
         self.rel_mut(shadow).regs = values.clone();
         self.available.push(shadow);
         self.check_stored(shadow, &values)?;
+        self.check_routes(table, shadow, None, &mut |_| values.clone())?;
         self.check_not_null(table, &nullable, &mut |_| values.clone())?;
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {

@@ -77,7 +77,7 @@ impl Lowerer<'_> {
         let alias = TableAlias { name: s.alias.unwrap_or(&view.name).to_owned(), columns: Vec::new() };
         let read = self.rights.reads();
         self.rights.unread = true;
-        let from = [TableRef::Relation { name, alias: Some(alias) }];
+        let from = [TableRef::Relation { name, only: false, alias: Some(alias) }];
         let bound = self.outside(s.clause(), |l| l.bind_from(level, &from));
         self.rights.unread = false;
         self.rights.forget_reads(read);

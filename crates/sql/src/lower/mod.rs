@@ -58,6 +58,7 @@ mod merge;
 mod names;
 mod operators;
 mod packed;
+mod partition;
 mod path;
 mod plan;
 pub mod plpgsql;
@@ -207,6 +208,8 @@ pub struct Lowerer<'c> {
     meets_volatile: bool,
     /// Relations that are joined behind all others ([`apart`]).
     called_last: Vec<bound::RelId>,
+    /// The partition that the statement names whose rows it changes.
+    within: Option<planaria_base::TableId>,
 }
 
 /// What the rows of a query are given to; called once, inside the innermost loop, with the output
@@ -270,6 +273,7 @@ impl<'c> Lowerer<'c> {
             errors: Vec::new(),
             meets_volatile: false,
             called_last: Vec::new(),
+            within: None,
         }
     }
 

@@ -127,11 +127,9 @@ static TABLE: &[Line] = &[
     line("pg_database_size", &[OID], &[], Question::DatabaseSize, Int8),
 ];
 
-/// Functions of which nothing has an answer here (there are no partitions, statistics, ...), by
+/// Functions of which nothing has an answer here (there are no statistics objects, tablespaces, ...), by
 /// name and number of arguments.
 const NOTHING: &[(&str, usize)] = &[
-    ("pg_get_partkeydef", 1),
-    ("pg_get_partition_constraintdef", 1),
     ("pg_get_statisticsobjdef", 1),
     ("pg_get_statisticsobjdef_columns", 1),
     ("inet_client_addr", 0),
@@ -272,6 +270,18 @@ impl Lowerer<'_> {
                 // UPDATE and DELETE.
                 let both = Bound::constant(Datum::Int(20), Int4, position);
                 return Ok(Some(Bound::apply(Func::IntEq, vec![events, both], Bool, position)));
+            }
+            ("pg_get_partkeydef" | "pg_get_partition_constraintdef", [relation]) => {
+                let relation = self.operand(relation.clone(), &OID)?;
+                let which = if name == "pg_get_partkeydef" { "key" } else { "constraint" };
+                let args = vec![relation, text(which, position)];
+                return Ok(Some(ask(Question::PartitionDef, args, Text, position)));
+            }
+            (super::written::PARTITIONS, [relation, which]) => {
+                let class = Type::System(SystemType::RegClass);
+                let relation = self.coerce(relation.clone(), &class, CastContext::Implicit)?;
+                let all = Type::Array(Box::new(class));
+                return Ok(Some(ask(Question::PartitionTree, vec![relation, which.clone()], all, position)));
             }
             ("pg_get_viewdef", [view, _]) => {
                 let view =

@@ -581,6 +581,10 @@ impl Lowerer<'_> {
         time: TriggerTime,
         made: &[Made],
     ) -> Result<()> {
+        // Whoever names a partition makes no statement about the partitioned table.
+        if self.within.is_some_and(|within| self.catalog.partition_root(within).id == table.id) {
+            return Ok(());
+        }
         let none: Values = Vec::new();
         for trigger in self.fired(table, event, named, time, false) {
             let call = |l: &mut Self| l.call_trigger(table, &trigger, event, &[], made, Vec::new());

@@ -86,16 +86,21 @@ impl<'c> Lowerer<'c> {
     ) -> Result<()> {
         let tables = self.truncated(names, cascade)?;
         self.push_frame();
+
         for table in &tables {
             self.fire_statement(table, TriggerEvent::Truncate, &[], TriggerTime::Before, &[])?;
         }
         for table in &tables {
-            let rel = self.table_rel(table.id, &table.name);
+            // The rows of a partition are with its root; nothing is empty of itself.
+            let whole = self.catalog.partition_root(table.id);
+            let rel = self.table_rel(whole.id, &whole.name);
             self.rel_mut(rel).row_used = true;
-            let plan = self.plan_group(&[Item::Rel(rel)], &[], &[])?;
+            let mut filter = self.slice_conditions(table, whole, rel)?;
+            filter.iter_mut().for_each(|e| self.count(e));
+            let plan = self.plan_group(&[Item::Rel(rel)], &filter, &[])?;
             self.emit_plan(&plan, &mut |l| {
                 let row = l.row_reg(rel);
-                l.emit(OpKind::Delete { table: table.id, row });
+                l.emit(OpKind::Delete { table: whole.id, row });
                 Ok(())
             })?;
         }

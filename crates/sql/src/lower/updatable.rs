@@ -17,7 +17,7 @@ use super::constraint::Values;
 use super::names::{Names, Source, SourceColumn};
 use super::types::CastContext;
 use super::{Lowerer, Scope};
-use planaria_base::{Error, Result, RoleId, SqlState, Type};
+use planaria_base::{Error, Result, RoleId, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, CheckOption, Object, Privileges, Table, TriggerEvent, View};
 use planaria_ir::{ErrorFields, ProgramKind};
 use planaria_syntax::ast::visit::{self, Node};
@@ -36,6 +36,8 @@ pub(super) struct Target<'c> {
 /// A view between a statement and its table.
 struct Layer<'c> {
     view: &'c View,
+    /// The view is what this partition is.
+    partition: Option<TableId>,
     query: Query,
     columns: Vec<ViewColumn>,
 }
@@ -122,7 +124,7 @@ fn single(query: &Query) -> std::result::Result<(&Select, &Name, Option<&TableAl
     let limited = query.limit.is_some() || query.offset.is_some();
     because(limited, "Views containing LIMIT or OFFSET are not automatically updatable.")?;
     match &select.from[..] {
-        [TableRef::Relation { name, alias }] => Ok((select, name, alias.as_ref())),
+        [TableRef::Relation { name, alias, .. }] => Ok((select, name, alias.as_ref())),
         _ => Err(NO_SINGLE),
     }
 }
@@ -177,8 +179,12 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
             return Err(verb.refused(view, NO_SINGLE));
         }
         let wanted = home.located(super::bind_call::named(home, &name)?);
-        all.push(Layer { view, query, columns: Vec::new() });
+        all.push(Layer { view, partition: None, query, columns: Vec::new() });
         if let Some(table) = home.table(wanted) {
+            if let Some(slice) = table.slice() {
+                all.push(Layer::of_partition(table, slice)?);
+                break home.partition_root(table.id);
+            }
             break table;
         }
         view = home.view(wanted).ok_or_else(|| verb.refused(all[all.len() - 1].view, NO_SINGLE))?;
@@ -193,14 +199,19 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
             ));
         }
     };
-    let mut l = Lowerer::new(catalog, "view", ProgramKind::Statement);
-    let rel = l.table_rel(table.id, &table.name);
-    l.through(&mut all, table, rel)?;
+    through_all(catalog, &mut all, table)?;
     let changeable = |layer: &Layer<'_>| layer.columns.iter().any(|c| c.column.is_ok());
     if let Some(layer) = all.iter().find(|layer| verb != Verb::Delete && !changeable(layer)) {
         return Err(verb.refused(layer.view, NO_COLUMNS));
     }
     Ok((all, table))
+}
+
+/// Finds the columns of views over a table.
+fn through_all(catalog: &Catalog, all: &mut [Layer<'_>], table: &Table) -> Result<()> {
+    let mut l = Lowerer::new(catalog, "view", ProgramKind::Statement);
+    let rel = l.table_rel(table.id, &table.name);
+    l.through(all, table, rel).map(|_| ())
 }
 
 /// Which columns of a view take values; 55000 for a view that nobody writes through.
@@ -217,6 +228,8 @@ pub(crate) fn writable(catalog: &Catalog, view: &View) -> Result<()> {
 /// Conditions that a stored row must meet: a view's.
 pub(super) struct ViewCheck {
     view: String,
+    /// It is a partition.
+    partition: bool,
     conditions: Vec<Bound>,
 }
 
@@ -239,6 +252,11 @@ impl<'c> Target<'c> {
     /// The view whose triggers do what is to be done.
     pub fn instead(&self) -> Option<&'c View> {
         self.instead
+    }
+
+    /// The partition that its rows are of.
+    pub fn partition(&self) -> Option<TableId> {
+        self.layers.iter().find_map(|layer| layer.partition)
     }
 
     /// Whether it is reached through views.
@@ -321,6 +339,17 @@ impl<'c> Lowerer<'c> {
         Ok(target)
     }
 
+    /// A partition that a statement is to change: its rows of the root.
+    pub(super) fn slice_target(&mut self, table: &'c Table, verb: &str) -> Result<Target<'c>> {
+        let slice = table.slice().ok_or_else(|| Error::internal("a table that is no partition"))?;
+        let root = self.catalog.partition_root(table.id);
+        let mut layers = vec![Layer::of_partition(table, slice)?];
+        through_all(self.catalog, &mut layers, root)?;
+        let target = Target { table: root, verb: Verb::named(verb), layers, instead: None };
+        self.require_target(&target, target.verb.privilege());
+        Ok(target)
+    }
+
     /// Any of these privileges is needed on a target: on the view, and for its owner on what is behind it.
     pub(super) fn require_target(&mut self, target: &Target<'_>, any_of: Privileges) {
         if let Some(view) = target.instead {
@@ -328,7 +357,10 @@ impl<'c> Lowerer<'c> {
         }
         let before = self.rights.view_owner();
         for layer in &target.layers {
-            self.require(Object::View(layer.view.key()), any_of);
+            match layer.partition {
+                Some(partition) => self.require(Object::Table(partition), any_of),
+                None => self.require(Object::View(layer.view.key()), any_of),
+            }
             self.rights.set_view_owner(role_behind(layer.view));
         }
         self.require(Object::Table(target.table.id), any_of);
@@ -376,7 +408,8 @@ impl<'c> Lowerer<'c> {
         {
             conditions.iter_mut().for_each(|e| self.count(e));
             if !conditions.is_empty() {
-                checks.push(ViewCheck { view: layer.view.name.clone(), conditions });
+                let (view, partition) = (layer.view.name.clone(), layer.partition.is_some());
+                checks.push(ViewCheck { view, partition, conditions });
             }
         }
         Ok(checks)
@@ -401,8 +434,14 @@ impl<'c> Lowerer<'c> {
                 l.cold(|l| {
                     let values = row(l);
                     let detail = l.failing_row(table, &values)?;
-                    let message = format!("new row violates check option for view \"{}\"", check.view);
                     let fields = ErrorFields { detail, ..ErrorFields::default() };
+                    if check.partition {
+                        let message =
+                            format!("new row for relation \"{}\" violates partition constraint", check.view);
+                        l.raise(SqlState::CHECK_VIOLATION, message, fields);
+                        return Ok(());
+                    }
+                    let message = format!("new row violates check option for view \"{}\"", check.view);
                     l.raise(SqlState::WITH_CHECK_OPTION_VIOLATION, message, fields);
                     Ok(())
                 })
@@ -434,11 +473,23 @@ impl<'c> Lowerer<'c> {
         column: usize,
         position: u32,
     ) -> Result<Bound> {
-        let of_view = target.layers.first().map(|layer| layer.view.defaults.get(target.shown(column)));
+        let of_view = target
+            .layers
+            .first()
+            .filter(|layer| layer.partition.is_none())
+            .map(|layer| layer.view.defaults.get(target.shown(column)));
         match of_view {
             Some(None) => Ok(Bound::null(target.table.columns[column].ty.clone(), position)),
             _ => self.target_default(target, column, position),
         }
+    }
+
+    /// The conditions of a partition's rows over its root; none of a root.
+    pub(super) fn slice_conditions(&mut self, table: &Table, root: &Table, rel: RelId) -> Result<Vec<Bound>> {
+        let Some(slice) = table.slice() else { return Ok(Vec::new()) };
+        let mut layers = [Layer::of_partition(table, slice)?];
+        let (_, conditions) = self.through(&mut layers, root, rel)?;
+        Ok(conditions.into_iter().flatten().collect())
     }
 
     /// Binds views over a relation with the columns of their table: the columns of the first, the conditions of each.
@@ -561,8 +612,12 @@ impl<'c> Lowerer<'c> {
 }
 
 impl<'c> Layer<'c> {
+    fn of_partition(table: &Table, slice: &'c View) -> Result<Layer<'c>> {
+        let query = planaria_syntax::parse::query(&slice.query)?;
+        Ok(Layer { view: slice, partition: Some(table.id), query, columns: Vec::new() })
+    }
     fn again(&self) -> Layer<'c> {
-        Layer { view: self.view, query: self.query.clone(), columns: Vec::new() }
+        Layer { view: self.view, partition: self.partition, query: self.query.clone(), columns: Vec::new() }
     }
 }
 

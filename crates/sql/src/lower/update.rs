@@ -63,10 +63,26 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn emit_update(&mut self, scope: &Scope, update: &Update, sink: &mut Sink<'_>) -> Result<Reg> {
+        if update.only {
+            self.refuse_only(&update.table)?;
+        }
         let changed = self.target(&update.table, "update")?;
         if let Some(view) = changed.instead() {
             return self.emit_instead(scope, view, &InsteadOf::update(update), sink);
         }
+        let outer = std::mem::replace(&mut self.within, changed.partition());
+        let done = self.emit_update_of(scope, update, &changed, sink);
+        self.within = outer;
+        done
+    }
+
+    fn emit_update_of(
+        &mut self,
+        scope: &Scope,
+        update: &Update,
+        changed: &Target<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<Reg> {
         let table = changed.table;
         let alias = update.alias.as_deref().unwrap_or(changed.name()).to_owned();
         let mut level = Names::of(scope);
@@ -74,7 +90,7 @@ impl Lowerer<'_> {
         self.bind_with(&mut level, &update.with, false)?;
         let target = self.table_rel(table.id, &alias);
         self.rel_mut(target).row_used = true;
-        let (source, mut seen) = self.target_source(&changed, target, &alias)?;
+        let (source, mut seen) = self.target_source(changed, target, &alias)?;
         level.sources.push(source);
         let (from, mut filter, _) = self.outside("FROM", |l| l.bind_from(&mut level, &update.from))?;
         let mut items = vec![Item::Rel(target)];
@@ -89,11 +105,11 @@ impl Lowerer<'_> {
             filter.extend(conditions);
         }
         self.push_down(&items, &mut filter)?;
-        let (mut set, mut multiple) = self.bind_set(&level, &changed, &update.set)?;
+        let (mut set, mut multiple) = self.bind_set(&level, changed, &update.set)?;
         let mut returning = self.bind_returning(&level, &update.returning)?;
-        self.require_reads(&changed, target);
-        filter.extend(self.changeable_rows(&changed, target, PolicyCommand::Update)?);
-        let checks = self.target_checks(&changed, target)?;
+        self.require_reads(changed, target);
+        filter.extend(self.changeable_rows(changed, target, PolicyCommand::Update)?);
+        let checks = self.target_checks(changed, target)?;
         // Uses of columns.
         filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
         multiple.iter_mut().for_each(|m| self.count_multiple(m));
@@ -212,6 +228,7 @@ impl Lowerer<'_> {
                 needs.extend(used.into_iter().filter(|c| !changed.contains(c)));
             }
         }
+        needs.extend(self.rule_needs(table, changed)?);
         if fires {
             needs.extend(seen_by_triggers(table));
         }
@@ -514,8 +531,15 @@ impl Lowerer<'_> {
             }
         }
         self.check_stored(target, &new)?;
+        if !table.row_rules().is_empty() {
+            let shadow = self.shadow_rel(table, &table.name);
+            self.rel_mut(shadow).regs = merged.clone();
+            self.available.push(shadow);
+            self.check_routes(table, shadow, Some(&changed), &mut |l| l.loaded_row(table, row, &ops))?;
+            self.available.pop();
+        }
         self.check_not_null(table, &nullable, &mut |l| l.loaded_row(table, row, &ops))?;
-        if !table.checks.is_empty() {
+        if !table.checks.is_empty() || !table.row_rules().is_empty() {
             let shadow = self.shadow_rel(table, &table.name);
             self.rel_mut(shadow).regs = merged.clone();
             self.available.push(shadow);

@@ -7,6 +7,9 @@ use planaria_syntax::ast::{ExprKind, FunctionCall, Query, QueryBody, TableRef};
 /// The channels that the session listens to, as an array.
 pub(super) const CHANNELS: &str = "channels of session";
 
+/// A relation with its partitions (`tree`), or with those that it is a partition of, as an array.
+pub(super) const PARTITIONS: &str = "partitions of relation";
+
 /// The name of a result that has that of its function.
 pub(super) const FOUND: &str = "found";
 
@@ -46,6 +49,18 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
         }
         ("pg_listening_channels", 0) => {
             format!("SELECT pg_catalog.unnest(\"{CHANNELS}\"()) AS found FROM (SELECT 1) AS given")
+        }
+        ("pg_partition_tree", 1) => {
+            format!(
+                "SELECT $p AS relid,
+                        (SELECT $i.inhparent::pg_catalog.regclass FROM pg_catalog.pg_inherits AS $i
+                         WHERE $i.inhrelid = $p) AS parentrelid,
+                        (SELECT $c.relkind NOT IN ('p', 'I') FROM pg_catalog.pg_class AS $c WHERE $c.oid = $p) AS isleaf,
+                        pg_catalog.cardinality(\"{PARTITIONS}\"($p, 'ancestors'::text))
+                        - pg_catalog.cardinality(\"{PARTITIONS}\"($a, 'ancestors'::text)) AS level
+                 FROM (SELECT NULL::pg_catalog.regclass AS $a) AS given,
+                      pg_catalog.unnest(\"{PARTITIONS}\"($a, 'tree'::text)) AS $p"
+            )
         }
         ("pg_options_to_table", 1) => {
             "SELECT pg_catalog.split_part($o, '=', 1) AS option_name,
@@ -92,6 +107,18 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
              END::pg_catalog.aclitem[] AS acldefault
              FROM (SELECT '' AS $t, 0 AS $o) AS given,
                   LATERAL (SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid($o::pg_catalog.oid)::text) AS $r) AS role"
+        }
+        ("pg_partition_root", 1) => {
+            return filled(
+                &format!(
+                    "SELECT \"{PARTITIONS}\"($a, 'ancestors'::text)[
+                                pg_catalog.cardinality(\"{PARTITIONS}\"($a, 'ancestors'::text))] AS pg_partition_root
+                     FROM (SELECT NULL::pg_catalog.regclass AS $a) AS given"
+                ),
+                call,
+                position,
+            )
+            .map(Some);
         }
         // An end that is NULL is none. A bare NULL does not even say of which type.
         ("enum_range", 2) => match [0, 1].map(|i| matches!(call.args[i].value.kind, ExprKind::Null)) {

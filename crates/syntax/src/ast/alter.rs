@@ -1,6 +1,9 @@
 //! ALTER TABLE.
 
-use super::{ColumnDef, Constraint, Expr, Position, RoleSpec, SequenceOptions, TriggerNames, TypeName};
+use super::{
+    ColumnDef, Constraint, Expr, Name, PartitionSpec, Position, RoleSpec, SequenceOptions, TriggerNames,
+    TypeName,
+};
 
 /// ALTER TABLE actions.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,6 +49,10 @@ pub enum AlterTable {
     OwnerTo(RoleSpec),
     /// Storage parameters and the like: accepted, nothing to do
     Ignored(String),
+    /// ATTACH PARTITION
+    Attach { partition: Name, bound: PartitionSpec },
+    /// DETACH PARTITION
+    Detach(Name),
     /// The rest
     Unsupported(String, Position),
 }

@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use super::{Expr, IndexItem, Name, Position};
+use super::{Expr, Name, Position};
 
 /// CREATE INDEX
 #[derive(Clone, PartialEq, Debug)]
@@ -13,6 +13,8 @@ pub struct CreateIndex {
     pub if_not_exists: bool,
     /// Table.
     pub table: Name,
+    /// ON ONLY: not of its partitions
+    pub only: bool,
     /// What is indexed.
     pub columns: Vec<(IndexItem, Position)>,
     /// How each of them is ordered.
@@ -51,4 +53,13 @@ pub struct ExcludeElement {
     pub operator: String,
     /// Where that stands.
     pub operator_position: Position,
+}
+
+/// What an index is over, or the target of ON CONFLICT.
+#[derive(Clone, PartialEq, Debug)]
+pub enum IndexItem {
+    /// A column.
+    Column(String),
+    /// An expression; text as written, without parentheses around it
+    Expression(Box<Expr>, String),
 }

@@ -12,6 +12,7 @@ mod index;
 mod lock;
 pub mod locking;
 mod operator;
+mod partition;
 pub mod plpgsql;
 mod policy;
 mod rights;
@@ -26,9 +27,10 @@ mod with;
 
 pub use alter::AlterTable;
 pub use comment::CommentTarget;
-pub use index::{CreateIndex, Exclude, ExcludeElement};
+pub use index::{CreateIndex, Exclude, ExcludeElement, IndexItem};
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use operator::{BinaryOp, JsonOp, UnaryOp};
+pub use partition::{PartitionBy, PartitionOf, PartitionSpec, PartitionSpecKind, RangeDatum};
 pub use policy::{CreatePolicy, PolicyChange};
 pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
@@ -413,7 +415,7 @@ pub struct Into {
 #[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
 pub enum TableRef {
     /// A table, view or CTE.
-    Relation { name: Name, alias: Option<TableAlias> },
+    Relation { name: Name, only: bool, alias: Option<TableAlias> },
     /// `(SELECT ..) AS a`
     Derived { query: Box<Query>, alias: Option<TableAlias>, lateral: bool },
     /// `f(..) AS a(c)`, `f(..) AS a(c type)`; `WITH ORDINALITY`
@@ -602,7 +604,9 @@ pub enum StatementKind {
     /// DROP POLICY name ON table
     DropPolicy { name: String, table: Name, if_exists: bool },
     /// ALTER TABLE
-    AlterTable { name: Name, if_exists: bool, actions: Vec<AlterTable> },
+    AlterTable { name: Name, if_exists: bool, only: bool, actions: Vec<AlterTable> },
+    /// ALTER INDEX name ATTACH PARTITION index
+    AttachIndex { name: Name, index: Name },
     /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO
     Rename { object: ObjectKind, name: Name, to: String, if_exists: bool },
     /// TRUNCATE
@@ -771,7 +775,11 @@ pub struct CreateTable {
     pub constraints: Vec<Constraint>,
     /// LIKE
     pub likes: Vec<Like>,
-    /// PARTITION BY, INHERITS ...: what is not supported, by name and place
+    /// PARTITION BY
+    pub partition_by: Option<PartitionBy>,
+    /// PARTITION OF; the columns are the parent's
+    pub partition_of: Option<PartitionOf>,
+    /// INHERITS ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
 }
 
@@ -884,13 +892,4 @@ pub struct SequenceOptions {
     pub restart: Option<Option<i64>>,
     /// OWNED BY table.column (`Some(None)`: NONE)
     pub owned_by: Option<Option<Name>>,
-}
-
-/// What an index is over, or the target of ON CONFLICT.
-#[derive(Clone, PartialEq, Debug)]
-pub enum IndexItem {
-    /// A column.
-    Column(String),
-    /// An expression; text as written, without parentheses around it
-    Expression(Box<Expr>, String),
 }

@@ -102,6 +102,8 @@ pub struct Update {
     pub with: Vec<Cte>,
     /// Table.
     pub table: Name,
+    /// ONLY
+    pub only: bool,
     /// AS alias
     pub alias: Option<String>,
     /// SET
@@ -123,6 +125,8 @@ pub struct Delete {
     pub with: Vec<Cte>,
     /// Table.
     pub table: Name,
+    /// ONLY
+    pub only: bool,
     /// AS alias
     pub alias: Option<String>,
     /// USING

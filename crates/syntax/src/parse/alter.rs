@@ -17,6 +17,7 @@ impl Parser<'_> {
             return self.unsupported_statement("ALTER TABLE ALL IN TABLESPACE");
         }
         let if_exists = self.eat_words(&["if", "exists"]);
+        let only = self.at_word("only");
         let name = self.relation_name()?;
         if self.at_words(&["set", "schema"]) {
             return self.set_schema(OwnedObject::Relation(ObjectKind::Table, name, if_exists));
@@ -25,7 +26,7 @@ impl Parser<'_> {
             true => vec![self.rename()?],
             false => self.list(Self::alter_action)?,
         };
-        Ok(StatementKind::AlterTable { name, if_exists, actions })
+        Ok(StatementKind::AlterTable { name, if_exists, only, actions })
     }
 
     fn rename(&mut self) -> Result<AlterTable> {
@@ -124,6 +125,20 @@ impl Parser<'_> {
             }
             "enable" | "disable" if let Some(action) = self.enable_trigger()? => Ok(action),
             "enable" | "disable" | "force" | "no" if let Some(action) = self.row_security() => Ok(action),
+            "attach" if self.at_word_ahead(1, "partition") => {
+                self.expect_words(&["attach", "partition"])?;
+                let partition = self.qualified_name()?;
+                Ok(AlterTable::Attach { partition, bound: self.partition_spec()? })
+            }
+            "detach" if self.at_word_ahead(1, "partition") => {
+                self.expect_words(&["detach", "partition"])?;
+                let partition = self.qualified_name()?;
+                // Schema changes stop all work for a moment anyway.
+                if !self.eat_word("concurrently") {
+                    self.eat_word("finalize");
+                }
+                Ok(AlterTable::Detach(partition))
+            }
             "set" | "inherit" | "no" | "of" | "not" | "enable" | "disable" | "force" | "replica"
             | "validate" | "attach" | "detach" => {
                 let second = self.word_at(1);
@@ -263,6 +278,9 @@ impl Parser<'_> {
         }
         if self.at_words(&["set", "schema"]) {
             return self.set_schema(OwnedObject::Relation(object, name, if_exists));
+        }
+        if object == ObjectKind::Index && self.eat_words(&["attach", "partition"]) {
+            return Ok(StatementKind::AttachIndex { name, index: self.qualified_name()? });
         }
         match self.at_end() {
             true => self.fail(),

@@ -226,6 +226,7 @@ impl Parser<'_> {
     /// `UPDATE ..`
     pub(crate) fn update(&mut self, with: Vec<Cte>) -> Result<Update> {
         self.expect_word("update")?;
+        let only = self.at_word("only");
         let table = self.relation_name()?;
         let alias = self.target_alias()?;
         self.expect_word("set")?;
@@ -237,12 +238,13 @@ impl Parser<'_> {
         };
         let filter = self.where_of_change()?;
         let returning = self.returning()?;
-        Ok(Update { with, table, alias, set, from, filter, returning, into: None })
+        Ok(Update { with, table, only, alias, set, from, filter, returning, into: None })
     }
 
     /// `DELETE FROM ..`
     pub(crate) fn delete(&mut self, with: Vec<Cte>) -> Result<Delete> {
         self.expect_words(&["delete", "from"])?;
+        let only = self.at_word("only");
         let table = self.relation_name()?;
         let alias = self.target_alias()?;
         let using = match self.eat_word("using") {
@@ -251,7 +253,7 @@ impl Parser<'_> {
         };
         let filter = self.where_of_change()?;
         let returning = self.returning()?;
-        Ok(Delete { with, table, alias, using, filter, returning, into: None })
+        Ok(Delete { with, table, only, alias, using, filter, returning, into: None })
     }
 
     /// `MERGE INTO ..`

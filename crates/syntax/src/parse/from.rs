@@ -100,9 +100,10 @@ impl Parser<'_> {
         ) {
             return self.unsupported(&format!("{} in FROM", word.as_str().to_uppercase()), position);
         }
+        let only = self.at_word("only");
         let name = self.relation_name()?;
         let alias = self.table_alias()?;
-        let table = TableRef::Relation { name, alias };
+        let table = TableRef::Relation { name, only, alias };
         if !self.eat_word("tablesample") {
             return Ok(table);
         }

@@ -34,6 +34,7 @@ mod named;
 mod object;
 mod operand;
 mod parser;
+mod partition;
 mod plpgsql;
 mod policy;
 mod query;

@@ -23,6 +23,7 @@ impl Parser<'_> {
             false => Some(self.name()?),
         };
         self.expect_word("on")?;
+        let only = self.at_word("only");
         let table = self.relation_name()?;
         let (mut unsupported, mut unmade, mut equal_nulls) = (None, None, false);
         let (mut included, mut predicate) = (Vec::new(), None);
@@ -67,6 +68,7 @@ impl Parser<'_> {
             unique,
             if_not_exists,
             table,
+            only,
             columns,
             orders,
             included,

@@ -166,11 +166,12 @@ impl Parser<'_> {
         } else if self.eat_word("values") {
             QueryBody::Values(self.list(|p| p.paren_list(Self::expr))?)
         } else if self.eat_word("table") {
+            let only = self.at_word("only");
             let name = self.relation_name()?;
             let star = Expr { position, kind: ExprKind::Star(None) };
             QueryBody::Select(Box::new(Select {
                 items: vec![SelectItem { expr: star, alias: None }],
-                from: vec![TableRef::Relation { name, alias: None }],
+                from: vec![TableRef::Relation { name, only, alias: None }],
                 ..Select::default()
             }))
         } else {

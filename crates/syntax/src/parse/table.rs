@@ -39,11 +39,17 @@ impl Parser<'_> {
             columns: Vec::new(),
             constraints: Vec::new(),
             likes: Vec::new(),
+            partition_by: None,
+            partition_of: None,
             unsupported: None,
         };
-        if self.at_any(&["of", "partition"]) {
-            let what = if self.at_word("of") { "OF type" } else { "PARTITION OF" };
-            table.unsupported.get_or_insert((what.to_owned(), self.position()));
+        if self.at_words(&["partition", "of"]) {
+            self.partition_of(&mut table)?;
+            self.table_options(&mut table)?;
+            return Ok(StatementKind::CreateTable(Box::new(table)));
+        }
+        if self.at_word("of") {
+            table.unsupported.get_or_insert(("OF type".to_owned(), self.position()));
             self.skip_to_end()?;
             return Ok(StatementKind::CreateTable(Box::new(table)));
         }
@@ -213,9 +219,11 @@ impl Parser<'_> {
                     }
                 }
                 "on" if self.at_words(&["on", "commit"]) => table.on_commit = self.on_commit(&table.name)?,
-                "inherits" | "partition" => {
-                    let what = if word.as_str() == "inherits" { "INHERITS" } else { "PARTITION BY" };
-                    table.unsupported.get_or_insert((what.to_owned(), position));
+                "partition" if table.partition_by.is_none() => {
+                    table.partition_by = Some(self.partition_by()?);
+                }
+                "inherits" => {
+                    table.unsupported.get_or_insert(("INHERITS".to_owned(), position));
                     self.skip_to_end()?;
                 }
                 _ => return self.fail(),

@@ -117,7 +117,7 @@ fn selects() {
     assert_eq!(s.distinct.map(|on| on.len()), Some(2));
     assert_eq!(s.items.len(), 3);
     assert!(matches!(&s.items[1].expr.kind, ExprKind::Star(Some(name)) if name.parts == ["t"]));
-    let [TableRef::Relation { name, alias: None }, TableRef::Relation { alias: Some(alias), .. }] =
+    let [TableRef::Relation { name, alias: None, .. }, TableRef::Relation { alias: Some(alias), .. }] =
         &s.from[..]
     else {
         panic!("{:?}", s.from)
@@ -273,14 +273,8 @@ fn tables() {
     assert!(
         matches!(one("CREATE TABLE t (a, b) AS VALUES (1, 2)"), StatementKind::CreateTableAs { columns, .. } if columns.len() == 2)
     );
-    for (text, what) in [
-        ("CREATE TABLE t (a int) PARTITION BY HASH (a)", "PARTITION BY"),
-        ("CREATE TABLE t (a int) INHERITS (u)", "INHERITS"),
-        ("CREATE TABLE t PARTITION OF u DEFAULT", "PARTITION OF"),
-    ] {
-        let StatementKind::CreateTable(t) = one(text) else { panic!("{text}") };
-        assert_eq!(t.unsupported.map(|u| u.0).as_deref(), Some(what));
-    }
+    let StatementKind::CreateTable(t) = one("CREATE TABLE t (a int) INHERITS (u)") else { panic!() };
+    assert_eq!(t.unsupported.map(|u| u.0).as_deref(), Some("INHERITS"));
     let StatementKind::CreateTable(t) =
         one("CREATE TABLE t (a int, LIKE u INCLUDING ALL EXCLUDING INDEXES, b int)")
     else {
@@ -374,6 +368,53 @@ fn routines() {
     let text = "DO $$ BEGIN NULL; END $$";
     let StatementKind::Do { body, body_position, .. } = one(text) else { panic!() };
     assert_eq!(&text[body_position as usize..][..body.len()], body);
+}
+
+#[test]
+fn partitions() {
+    use planaria_catalog::Strategy;
+    use planaria_syntax::ast::{AlterTable, PartitionSpecKind, RangeDatum};
+    let StatementKind::CreateTable(t) =
+        one("CREATE TABLE t (a int, b text) PARTITION BY RANGE (a, lower(b))")
+    else {
+        panic!()
+    };
+    let by = t.partition_by.expect("it is partitioned");
+    assert_eq!((by.strategy, by.keys.len()), (Strategy::Range, 2));
+    let bound = |text: &str| {
+        let StatementKind::CreateTable(t) = one(&format!("CREATE TABLE c PARTITION OF p {text}")) else {
+            panic!()
+        };
+        t.partition_of.expect("it is a partition").bound.kind
+    };
+    assert_eq!(bound("DEFAULT"), PartitionSpecKind::Default);
+    assert!(matches!(bound("FOR VALUES IN (1, NULL)"), PartitionSpecKind::In(all) if all.len() == 2));
+    assert!(matches!(
+        bound("FOR VALUES FROM (MINVALUE, 1) TO ('x', MAXVALUE)"),
+        PartitionSpecKind::Range(from, to) if from[0] == RangeDatum::Min && to[1] == RangeDatum::Max
+    ));
+    assert_eq!(bound("FOR VALUES WITH (MODULUS 4, REMAINDER 3)"), PartitionSpecKind::Hash(4, 3));
+    let StatementKind::CreateTable(t) = one(
+        "CREATE TABLE c PARTITION OF p (a DEFAULT 1 NOT NULL, CHECK (a > 0)) DEFAULT PARTITION BY LIST (a)",
+    ) else {
+        panic!()
+    };
+    let of = t.partition_of.expect("it is a partition");
+    assert_eq!((of.columns.len(), of.columns[0].2.len(), t.constraints.len()), (1, 2, 1));
+    assert!(t.partition_by.is_some_and(|by| by.strategy == Strategy::List));
+    let StatementKind::AlterTable { only: true, actions, .. } =
+        one("ALTER TABLE ONLY p ATTACH PARTITION c FOR VALUES IN ('a')")
+    else {
+        panic!()
+    };
+    assert!(matches!(&actions[0], AlterTable::Attach { .. }));
+    let StatementKind::AlterTable { only: false, actions, .. } =
+        one("ALTER TABLE p DETACH PARTITION c CONCURRENTLY")
+    else {
+        panic!()
+    };
+    assert!(matches!(&actions[0], AlterTable::Detach(_)));
+    assert!(matches!(one("ALTER INDEX i ATTACH PARTITION j"), StatementKind::AttachIndex { .. }));
 }
 
 #[test]

@@ -4,10 +4,11 @@
 //! | format | the directory |
 //! |---|---|
 //! | log 7, checkpoint 8 | `tests/formats/log-7-checkpoint-8`, as this program wrote it |
-//! | log 7, checkpoint 6 and 7 | `tests/formats/log-7-checkpoint-6` and `-7`, as the programs of then wrote them |
+//! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as the program of then wrote it |
+//! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
 //! | log 1 to 6 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
-//! | checkpoint 1 to 6 | the same, by [`checkpoint_as`] |
+//! | checkpoint 1 to 7 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
 //! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v7`,
@@ -49,7 +50,7 @@ const PLAIN: &str = "
     delete from t where k = 3;";
 
 /// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges, addresses, bits and money, exclusion
-/// constraints, generations of sequences, schema changes in blocks and those that compute.
+/// constraints, partitioned tables, generations of sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
     create type shop.mood as enum ('sad', 'glad');
@@ -71,6 +72,12 @@ const RICH: &str = "
     insert into shop.taken values (1, '[1,5)', '{\"[0.5,2]\",empty}'), (1, '[5,)', null), (0, '(,)', null);
     create table shop.hosts (ip inet primary key, net cidr, mac macaddr, flags bit(3), few bit varying, price money);
     insert into shop.hosts values ('10.1.2.3/24', '10/8', '08002b010203', B'101', B'1', 12.5), ('::1', null, null, null, null, null);
+    create table shop.part (k int not null, v text) partition by range (k);
+    create table shop.part_low partition of shop.part for values from (minvalue) to (10);
+    create table shop.part_high (v text, k int not null);
+    insert into shop.part_high values ('high', 15);
+    alter table shop.part attach partition shop.part_high for values from (10) to (20);
+    insert into shop.part values (1, 'low');
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
     alter table t add column twice numeric default 0;
@@ -161,6 +168,10 @@ fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
             assert_eq!(rows(&db, "SELECT (ROW(1, 'sad')::shop.size).h"), ["sad"], "{what}");
             let refused = db.execute("INSERT INTO shop.taken VALUES (1, '[4,5)')", ()).expect_err(what);
             assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");
+            let parts = "SELECT k, v, tableoid::regclass FROM shop.part ORDER BY k";
+            assert_eq!(rows(&db, parts), ["1|low|shop.part_low", "15|high|shop.part_high"], "{what}");
+            let refused = db.execute("INSERT INTO shop.part VALUES (20, 'none')", ()).expect_err(what);
+            assert_eq!(refused.sqlstate(), SqlState::CHECK_VIOLATION, "{what}");
         }
         db.execute(&format!("CALL put({}, 'again')", 10 + 2 * turn), ()).expect("calls");
         db.execute(&format!("CREATE TABLE of_turn_{turn} (k int, v interval, d jsonb)"), ())

@@ -10,6 +10,7 @@
 //! - else: nothing that matters.
 
 use super::Body;
+use crate::lower::CastContext;
 use crate::lower::{Found, Lowerer, Scope, Typed, Variable};
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -240,6 +241,7 @@ pub(super) fn declare(
         }
         scope.declare(name, Variable::Scalar(Typed { reg, ty }));
     }
+    name_partition(l, scope, table, trigger, event)?;
     if !trigger.each_row || trigger.time == TriggerTime::After {
         return Ok(of);
     }
@@ -254,6 +256,53 @@ pub(super) fn declare(
     });
     of.before_row = Some(BeforeRow { goes_on, new });
     Ok(of)
+}
+
+/// Of a row of a partitioned table, the relation that fires the trigger is the partition.
+fn name_partition(
+    l: &mut Lowerer<'_>,
+    scope: &Scope,
+    table: &Table,
+    trigger: &Trigger,
+    event: TriggerEvent,
+) -> Result<()> {
+    let asks = l.catalog.procedure(trigger.function).body.to_ascii_lowercase();
+    let asks = ["tg_table_name", "tg_relname", "tg_relid"].into_iter().filter(|name| asks.contains(name));
+    let asks: Vec<&str> = asks.collect();
+    if asks.is_empty() || !trigger.each_row || table.leaves().is_empty() {
+        return Ok(());
+    }
+    let row = if event.has_old() { "old" } else { "new" };
+    let Some(Found::Variable(Variable::Row { fields, .. })) = scope.lookup(&[row.to_owned()]) else {
+        return Ok(());
+    };
+    let mut columns = Scope::new();
+    columns.push(None);
+    for (name, value) in fields {
+        columns.declare(name.clone(), Variable::Scalar(value.clone()));
+    }
+    for asked in asks {
+        let Some(Found::Variable(Variable::Scalar(Typed { reg, ty }))) = scope.lookup(&[asked.to_owned()])
+        else {
+            continue;
+        };
+        let (reg, ty) = (*reg, ty.clone());
+        let of = |id: &planaria_base::TableId| match asked {
+            "tg_relid" => format!("{}::pg_catalog.oid", l.catalog.table_oid(*id)),
+            _ => format!(
+                "{}::pg_catalog.name",
+                planaria_base::text_io::quote_literal(&l.catalog.table_by_id(*id).name)
+            ),
+        };
+        let whens: Vec<String> =
+            table.leaves().iter().map(|(id, c)| format!("WHEN {c} THEN {}", of(id))).collect();
+        let text = format!("CASE {} ELSE {} END", whens.join(" "), of(&table.id));
+        let e = planaria_syntax::parse::expression(&text)?;
+        let value = l.at_home(|l| l.expr(&columns, &e))?;
+        let value = l.cast(value, &ty, CastContext::Assignment)?;
+        l.copy(reg, value);
+    }
+    Ok(())
 }
 
 /// The same where no table is known yet: CREATE FUNCTION.

@@ -54,6 +54,8 @@ fn apply(catalog: &mut Catalog, statement: &Statement) {
                 on_commit: Default::default(),
                 materialized: None,
                 composite: false,
+                partitioning: None,
+                partition: None,
                 name: name.clone(),
                 columns: Vec::new(),
                 indexes: Vec::new(),
