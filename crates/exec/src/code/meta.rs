@@ -72,7 +72,7 @@ impl Source {
 
     /// Adds to an error where in the routine it arose.
     #[cold]
-    pub(crate) fn context(&self, position: u32, mut error: Error) -> Error {
+    pub fn context(&self, position: u32, mut error: Error) -> Error {
         let Some(routine) = &self.0 else { return error };
         let told = (routine.tell)(&routine.text, position);
         // That there was no row for INTO, or more than one, PL/pgSQL says itself, behind the statement.

@@ -324,8 +324,17 @@ impl SchemaVersion {
 
     /// Where the text of a statement's program comes from: that of DO is one of PL/pgSQL.
     pub(crate) fn source_of_statement(statement: &planaria_syntax::ast::Statement) -> Option<Source> {
-        let planaria_syntax::ast::StatementKind::Do { body, .. } = &statement.kind else { return None };
-        Some(Source::routine("PL/pgSQL function inline_code_block", &**body, tell_plpgsql))
+        let body = match &statement.kind {
+            planaria_syntax::ast::StatementKind::Do { body, .. } => &**body,
+            planaria_syntax::ast::StatementKind::Step(step) => &*step.body,
+            _ => return None,
+        };
+        Some(Self::source_of_body(body))
+    }
+
+    /// Where the text of a DO block's body comes from.
+    pub(crate) fn source_of_body(body: &str) -> Source {
+        Source::routine("PL/pgSQL function inline_code_block", body, tell_plpgsql)
     }
 
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.

@@ -262,6 +262,10 @@ impl SessionCore {
                 done("SET")
             }
             StatementKind::Transaction(t) => self.transaction_control(t)?,
+            StatementKind::Do { body, body_position, language } => {
+                lower::check_language(language.as_deref())?;
+                self.do_by_steps(body, *body_position)?
+            }
             StatementKind::Explain { statement, json, analyze: false } => self.explain(statement, *json)?,
             StatementKind::Explain { statement, json, analyze: true } => {
                 return self.explain_analyze(statement, *json, text, params);

@@ -31,6 +31,7 @@ mod cut_shapes;
 mod deferred;
 mod deferred_triggers;
 mod determinism;
+mod do_by_steps;
 mod embedding;
 mod ends;
 mod explain_analyze;

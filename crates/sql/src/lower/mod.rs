@@ -106,7 +106,7 @@ pub use qualify::{shown_expression, shown_query};
 pub use rights::{Guard, Lowered, Runner};
 pub(crate) use rows::{of_row_type, row_type};
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
-pub use statement::{explain_statement, lower_statement, lower_statement_rights};
+pub use statement::{check_language, explain_statement, lower_statement, lower_statement_rights};
 pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{table_of_type, unknown as unknown_type};

@@ -16,9 +16,13 @@ mod raise;
 mod routine;
 mod shapes;
 mod statement;
+mod step;
 mod trigger;
 
 pub(crate) use trigger::{Assigned, assigned, may_write};
+
+pub use block::catch;
+pub use step::lower_step;
 
 pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};
 

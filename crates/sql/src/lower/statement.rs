@@ -24,7 +24,17 @@ pub fn lower_statement_rights(
     if let StatementKind::Do { body, body_position, language } = &statement.kind {
         return lower_do(catalog, body, *body_position, language.as_deref(), runner, guard);
     }
+    if let StatementKind::Step(step) = &statement.kind {
+        return super::plpgsql::lower_step(catalog, step, runner, guard);
+    }
     lower(catalog, statement, params, runner, guard)?.lowered()
+}
+
+/// 0A000 of a language that no DO block is in.
+pub fn check_language(language: Option<&str>) -> Result<()> {
+    let Some(language) = language.filter(|l| *l != "plpgsql") else { return Ok(()) };
+    let message = format!("language \"{language}\" does not support inline code execution");
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("Use LANGUAGE plpgsql."))
 }
 
 /// A DO block; positions in its body become those of the text around it.
@@ -36,10 +46,7 @@ fn lower_do(
     runner: Runner,
     guard: Option<Guard<'_>>,
 ) -> Result<Lowered> {
-    if let Some(language) = language.filter(|l| *l != "plpgsql") {
-        let message = format!("language \"{language}\" does not support inline code execution");
-        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("Use LANGUAGE plpgsql."));
-    }
+    check_language(language)?;
     super::plpgsql::lower_do(catalog, body, runner, guard).map_err(|mut error| {
         if let Some(inside) = &mut error.fields_mut().position {
             *inside += position;

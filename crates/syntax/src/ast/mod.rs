@@ -597,6 +597,8 @@ pub enum StatementKind {
     RenameTrigger { name: String, table: Name, to: String },
     /// No statement of SQL: fires the triggers of a table into which rows are copied
     FireCopyTriggers { table: Name, which: CopyTriggers },
+    /// No statement of SQL: a step of a DO block that is carried out statement by statement
+    Step(Box<plpgsql::Step>),
     /// CREATE POLICY
     CreatePolicy(Box<CreatePolicy>),
     /// ALTER POLICY name ON table; IF EXISTS is about the table

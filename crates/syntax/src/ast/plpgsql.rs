@@ -217,3 +217,51 @@ pub enum PlDirection {
     /// RELATIVE n
     By(Expr),
 }
+
+/// One step of a body that is carried out statement by statement, and the variables that it sees. No parser makes one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// The text of the whole body: positions count in it.
+    pub body: std::sync::Arc<str>,
+    /// `#variable_conflict`
+    pub conflict: VariableConflict,
+    /// Blocks around it, from outer to inner.
+    pub frames: Vec<StepFrame>,
+    /// What is done.
+    pub kind: StepKind,
+}
+
+/// A block's variables, as a [`Step`] sees them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StepFrame {
+    /// The block's label.
+    pub label: Option<String>,
+    /// Its variables.
+    pub variables: Vec<StepVariable>,
+}
+
+/// A variable that a [`Step`] sees.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StepVariable {
+    /// Name.
+    pub name: String,
+    /// Type; `None`: a record that has no structure yet.
+    pub ty: Option<planaria_base::Type>,
+    /// CONSTANT
+    pub constant: bool,
+    /// NOT NULL
+    pub not_null: bool,
+}
+
+/// What a [`Step`] does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum StepKind {
+    /// A statement without others in it. The answer is a row: all variables, FOUND and ROW_COUNT.
+    Statement(Box<Stmt>),
+    /// A declaration. The answer is the variable's value; of type `void` for a record without a structure.
+    Declare(Declaration),
+    /// A query, whose rows are the answer.
+    Query(Box<Query>),
+    /// An expression, whose value is the answer.
+    Value(Expr),
+}

@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 /// Whether the statement becomes a program (as against a change of the schema or the session).
 pub(crate) fn is_program(statement: &Statement) -> bool {
+    if let StatementKind::Do { body, .. } = &statement.kind {
+        return !super::steps::goes_by_steps(body);
+    }
     matches!(
         statement.kind,
         StatementKind::Query(_)
@@ -17,7 +20,7 @@ pub(crate) fn is_program(statement: &Statement) -> bool {
             | StatementKind::Delete(_)
             | StatementKind::Merge(_)
             | StatementKind::Call { .. }
-            | StatementKind::Do { .. }
+            | StatementKind::Step(_)
             | StatementKind::Notify { .. }
             | StatementKind::FireCopyTriggers { .. }
     )
@@ -32,7 +35,7 @@ pub(crate) fn tag_name(statement: &Statement) -> &'static str {
         StatementKind::Delete(_) => "DELETE",
         StatementKind::Merge(_) => "MERGE",
         StatementKind::Call { .. } => "CALL",
-        StatementKind::Do { .. } => "DO",
+        StatementKind::Do { .. } | StatementKind::Step(_) => "DO",
         StatementKind::Notify { .. } => "NOTIFY",
         _ => "",
     }

@@ -6,27 +6,14 @@ use super::{Body, Handled, Region};
 use crate::lower::{CastContext, Declared, Found, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_ir::{Catch, Handler, OpKind, RegKind};
-use planaria_syntax::ast::plpgsql::{Condition, DeclarationKind, PlBlock};
+use planaria_syntax::ast::plpgsql::{Condition, Declaration, DeclarationKind, PlBlock};
 use planaria_syntax::ast::{Expr, ExprKind, Name, TypeName, TypeNameKind};
 
 impl Body<'_, '_> {
     pub(super) fn block(&mut self, block: &PlBlock) -> Result<()> {
         self.scope.push(block.label.clone());
         for declaration in &block.declarations {
-            let before = self.l.at(declaration.position);
-            match &declaration.kind {
-                DeclarationKind::Variable { ty, constant, not_null, default } => {
-                    let at = declaration.position;
-                    self.declare(&declaration.name, ty, *constant, *not_null, default.as_ref(), at)
-                }
-                DeclarationKind::Alias(of) => self.alias(&declaration.name, of),
-                DeclarationKind::Cursor { scroll, parameters, query } => {
-                    let at = declaration.position;
-                    self.declare_cursor(&declaration.name, *scroll, parameters, query, at)
-                }
-            }
-            .map_err(|e| e.at(declaration.position))?;
-            self.l.at(before);
+            self.declaration(declaration)?;
         }
         // A labelled block can be left.
         let exit = self.l.label();
@@ -50,6 +37,24 @@ impl Body<'_, '_> {
             self.l.splice(body);
         }
         self.scope.pop();
+        Ok(())
+    }
+
+    pub(super) fn declaration(&mut self, declaration: &Declaration) -> Result<()> {
+        let before = self.l.at(declaration.position);
+        match &declaration.kind {
+            DeclarationKind::Variable { ty, constant, not_null, default } => {
+                let at = declaration.position;
+                self.declare(&declaration.name, ty, *constant, *not_null, default.as_ref(), at)
+            }
+            DeclarationKind::Alias(of) => self.alias(&declaration.name, of),
+            DeclarationKind::Cursor { scroll, parameters, query } => {
+                let at = declaration.position;
+                self.declare_cursor(&declaration.name, *scroll, parameters, query, at)
+            }
+        }
+        .map_err(|e| e.at(declaration.position))?;
+        self.l.at(before);
         Ok(())
     }
 
@@ -286,7 +291,7 @@ pub(super) fn registers(variable: &Variable) -> Vec<planaria_ir::Reg> {
 }
 
 /// What a condition catches.
-fn catch(condition: &Condition) -> Result<Catch> {
+pub fn catch(condition: &Condition) -> Result<Catch> {
     match condition {
         Condition::Name(name, _) if name == "others" => Ok(Catch::Others),
         Condition::Name(name, position) => {

@@ -41,7 +41,7 @@ fn lower_routine(
 }
 
 /// Lowers until what the cursors need is known; most bodies have none.
-fn needing(mut lower: impl FnMut(&mut Needs) -> Result<Lowered>) -> Result<Lowered> {
+pub(super) fn needing(mut lower: impl FnMut(&mut Needs) -> Result<Lowered>) -> Result<Lowered> {
     let mut needs = Needs::default();
     loop {
         let before = needs.clone();
@@ -242,7 +242,7 @@ fn answer(
     })
 }
 
-fn body<'l, 'c>(
+pub(super) fn body<'l, 'c>(
     l: &'l mut Lowerer<'c>,
     mut scope: Scope,
     name: &str,

@@ -1,0 +1,914 @@
+//! DO blocks that are carried out statement by statement: see [`steps`](crate::engine::program::steps).
+//!
+//! 1. The whole is one transaction: a block of its own, unless one is open. Where it meets others it is done again
+//!    from its beginning, as any DO is; the messages are those of the time that succeeded.
+//! 2. Each statement that has no others in it is a program ([`StatementKind::Step`]) that takes the variables and
+//!    answers with them. Between statements they are values here, with the types that they have by then: a record takes
+//!    whatever row comes.
+//! 3. What changes the schema is run as it would be outside, and the next step is analysed under what it made.
+//! 4. An EXCEPTION block is a savepoint.
+//!
+//! So it is slower by far than a program, and logged by the rows that it changes. Cursors, and COMMIT and ROLLBACK, are refused (0A000).
+
+use crate::engine::schema_version::SchemaVersion;
+use crate::notice::Notice;
+use crate::row::{Column, Row};
+use crate::session::StatementResult;
+use crate::session::answer::done;
+use crate::session::core::{Block, SessionCore};
+use planaria_base::types::RowType;
+use planaria_base::{Datum, Error, Isolation, Result, SqlState, Type};
+use planaria_ir::Catch;
+use planaria_sql::ddl::is_ddl;
+use planaria_sql::lower::{self, ParamTypes};
+use planaria_syntax::ast::plpgsql::{
+    Declaration, DeclarationKind, PlBlock, PlHandler, RaiseWhat, Step, StepFrame, StepKind, StepVariable,
+    Stmt, StmtKind,
+};
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{
+    Expr, ExprKind, Into, Name, Position, Query, QueryBody, Statement, StatementKind, Transaction,
+    TypeNameKind,
+};
+use planaria_syntax::parse;
+use std::sync::Arc;
+
+/// Names of hidden variables.
+const OPERAND: &str = "(operand)";
+const CONVERTED: &str = "(converted)";
+
+/// Times that it is done again where it meets others.
+const ATTEMPTS_MAX: usize = 20;
+
+impl SessionCore {
+    /// Carries a DO block out. `start`: where its body begins in the statement's text.
+    pub(crate) fn do_by_steps(&mut self, body: &str, start: Position) -> Result<StatementResult> {
+        let block = parse::plpgsql(body)?;
+        let own = matches!(self.block, Block::None);
+        let mut attempts = 0;
+        loop {
+            if own {
+                let begins = Transaction::Begin { read_only: None, isolation: Some(Isolation::Serializable) };
+                self.transaction_control(&begins)?;
+            }
+            let mut steps = Steps::new(self, body, &block);
+            let outcome = steps.block(&block);
+            let notices = std::mem::take(&mut steps.notices);
+            let outcome = outcome.and_then(|_| match own {
+                true => self.transaction_control(&Transaction::Commit).map(|_| ()),
+                false => Ok(()),
+            });
+            let Err(mut error) = outcome else {
+                let mut result = done("DO");
+                result.notices = notices;
+                return Ok(result);
+            };
+            if own && !matches!(self.block, Block::None) {
+                self.transaction_control(&Transaction::Rollback)?;
+            }
+            attempts += 1;
+            if own && error.is_conflict() && attempts < ATTEMPTS_MAX {
+                continue;
+            }
+            // What was said before it failed is heard all the same.
+            self.notices.splice(0..0, notices);
+            if let Some(position) = &mut error.fields_mut().position {
+                *position += start;
+            }
+            return Err(error);
+        }
+    }
+}
+
+/// How a statement was left.
+enum Flow {
+    Next,
+    Exit(Option<String>),
+    Continue(Option<String>),
+    Return,
+}
+
+struct Frame {
+    label: Option<String>,
+    variables: Vec<Variable>,
+}
+
+struct Variable {
+    known: StepVariable,
+    value: Datum,
+    /// Declared as `record`: it takes the structure of whatever row comes.
+    record: bool,
+}
+
+/// The answer of a step.
+struct Answer {
+    columns: Arc<[Column]>,
+    rows: Vec<Row>,
+}
+
+struct Steps<'s> {
+    session: &'s mut SessionCore,
+    body: Arc<str>,
+    conflict: planaria_syntax::ast::plpgsql::VariableConflict,
+    frames: Vec<Frame>,
+    found: bool,
+    row_count: i64,
+    /// The errors that are being handled, the innermost last.
+    handled: Vec<Error>,
+    savepoints: usize,
+    notices: Vec<Notice>,
+}
+
+impl<'s> Steps<'s> {
+    fn new(session: &'s mut SessionCore, body: &str, block: &PlBlock) -> Steps<'s> {
+        Steps {
+            session,
+            body: body.into(),
+            conflict: block.conflict,
+            frames: Vec::new(),
+            found: false,
+            row_count: 0,
+            handled: Vec::new(),
+            savepoints: 0,
+            notices: Vec::new(),
+        }
+    }
+
+    fn block(&mut self, block: &PlBlock) -> Result<Flow> {
+        self.frames.push(Frame { label: block.label.clone(), variables: Vec::new() });
+        let depth = self.frames.len();
+        let outcome = self.block_within(block);
+        self.frames.truncate(depth - 1);
+        match outcome? {
+            Flow::Exit(label) if label.is_some() && label == block.label => Ok(Flow::Next),
+            flow => Ok(flow),
+        }
+    }
+
+    fn block_within(&mut self, block: &PlBlock) -> Result<Flow> {
+        for declaration in &block.declarations {
+            self.declare(declaration).map_err(|error| self.placed(error, declaration.position))?;
+        }
+        if block.handlers.is_empty() {
+            return self.statements(&block.body);
+        }
+        self.savepoints += 1;
+        let savepoint = format!("(step {})", self.savepoints);
+        self.session.transaction_control(&Transaction::Savepoint(savepoint.clone()))?;
+        let frames = self.frames.len();
+        let handled = self.handled.len();
+        match self.statements(&block.body) {
+            Ok(flow) => {
+                self.session.transaction_control(&Transaction::Release(savepoint))?;
+                Ok(flow)
+            }
+            Err(error) => {
+                self.frames.truncate(frames);
+                self.handled.truncate(handled);
+                let Some(handler) = handler_of(&block.handlers, &error)? else { return Err(error) };
+                self.session.transaction_control(&Transaction::RollbackTo(savepoint.clone()))?;
+                self.session.transaction_control(&Transaction::Release(savepoint))?;
+                self.handle(handler, error)
+            }
+        }
+    }
+
+    fn handle(&mut self, handler: &PlHandler, error: Error) -> Result<Flow> {
+        let text = |name: &str, value: String| Variable {
+            known: StepVariable {
+                name: name.to_owned(),
+                ty: Some(Type::Text),
+                constant: false,
+                not_null: false,
+            },
+            value: Datum::Text(value),
+            record: false,
+        };
+        let variables = vec![
+            text("sqlstate", error.sqlstate().as_str().to_owned()),
+            text("sqlerrm", error.message().to_owned()),
+        ];
+        self.frames.push(Frame { label: None, variables });
+        self.handled.push(error);
+        let flow = self.statements(&handler.body)?;
+        self.handled.pop();
+        self.frames.pop();
+        Ok(flow)
+    }
+
+    fn declare(&mut self, declaration: &Declaration) -> Result<()> {
+        let (constant, not_null, record) = match &declaration.kind {
+            DeclarationKind::Variable { ty, constant, not_null, .. } => {
+                (*constant, *not_null, matches!(ty.kind, TypeNameKind::Record))
+            }
+            DeclarationKind::Cursor { .. } => return Err(refused("cursors")),
+            DeclarationKind::Alias(_) => return Err(refused("ALIAS")),
+        };
+        let answer = self.step(StepKind::Declare(declaration.clone()))?;
+        let (ty, value) = answer.only()?;
+        let ty = (ty != Type::Void).then_some(ty);
+        let known = StepVariable { name: declaration.name.clone(), ty, constant, not_null };
+        let frame =
+            self.frames.last_mut().ok_or_else(|| Error::internal("a declaration outside of a block"))?;
+        frame.variables.push(Variable { known, value, record });
+        Ok(())
+    }
+
+    fn statements(&mut self, statements: &[Stmt]) -> Result<Flow> {
+        for statement in statements {
+            self.session.check_cancelled()?;
+            match self.statement(statement)? {
+                Flow::Next => {}
+                flow => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> Result<Flow> {
+        let at = statement.position;
+        match &statement.kind {
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::If { branches, otherwise } => {
+                for (condition, body) in branches {
+                    if self.is_true(condition)? {
+                        return self.statements(body);
+                    }
+                }
+                self.statements(otherwise)
+            }
+            StmtKind::Case { operand, whens, otherwise } => {
+                let frames = self.frames.len();
+                if let Some(operand) = operand {
+                    let (ty, value) = self.step(StepKind::Value(operand.clone()))?.only()?;
+                    self.frames.push(Frame { label: None, variables: vec![hidden(OPERAND, ty, value)] });
+                }
+                let mut chosen = None;
+                for (values, body) in whens {
+                    for value in values {
+                        let condition = match operand {
+                            None => value.clone(),
+                            Some(_) => equals(named(OPERAND, value.position), value),
+                        };
+                        if self.is_true(&condition)? {
+                            chosen.get_or_insert(body);
+                            break;
+                        }
+                    }
+                    if chosen.is_some() {
+                        break;
+                    }
+                }
+                self.frames.truncate(frames);
+                match chosen.or(otherwise.as_ref()) {
+                    Some(body) => self.statements(body),
+                    None => {
+                        let error = Error::new(SqlState::new("20000"), "case not found")
+                            .with_hint("CASE statement is missing ELSE part.");
+                        Err(self.placed(error, at))
+                    }
+                }
+            }
+            StmtKind::Loop { label, body } => self.repeat(label.as_deref(), body, &mut |_| Ok(true)),
+            StmtKind::While { label, condition, body } => {
+                self.repeat(label.as_deref(), body, &mut |s| s.is_true(condition))
+            }
+            StmtKind::ForRange { label, variable, reverse, from, to, step, body } => {
+                let from = self.whole_number(from, "lower bound", at)?;
+                let to = self.whole_number(to, "upper bound", at)?;
+                let step = match step {
+                    Some(step) => self.whole_number(step, "BY value", at)?,
+                    None => 1,
+                };
+                if step <= 0 {
+                    let error = Error::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        "BY value of FOR loop must be greater than zero",
+                    );
+                    return Err(self.placed(error, at));
+                }
+                self.for_range(
+                    label.as_deref(),
+                    variable,
+                    (from, to, if *reverse { -step } else { step }),
+                    body,
+                )
+            }
+            StmtKind::ForQuery { label, targets, query, body } => {
+                let StatementKind::Query(query) = &query.kind else {
+                    return Err(self.placed(refused("loops over the rows of changing statements"), at));
+                };
+                let answer = self.step(StepKind::Query(query.clone()))?;
+                self.for_rows(label.as_deref(), targets, answer, body, at)
+            }
+            StmtKind::ForExecute { label, targets, text, using, body } => {
+                let (statement, text, types, values) = self.dynamic(text, using, at)?;
+                let answer = match has_rows(&statement) {
+                    true => self
+                        .run_dynamic(&statement, &text, types, values)
+                        .map_err(|error| self.placed(error, at))?,
+                    false => None,
+                };
+                let answer = answer.ok_or_else(|| {
+                    let words: Vec<String> = text.split_whitespace().take(2).map(str::to_uppercase).collect();
+                    let tag = crate::engine::program::kind::tag_name(&statement);
+                    let tag = if tag.is_empty() { words.join(" ") } else { tag.to_owned() };
+                    let message = format!("cannot open {tag} query as cursor");
+                    self.placed(Error::new(SqlState::new("42P11"), message), at)
+                })?;
+                self.for_rows(label.as_deref(), targets, answer, body, at)
+            }
+            StmtKind::ForEach { label, target, slice: None, array, body } => {
+                let answer = self.step(StepKind::Value(array.clone()))?;
+                let (ty, value) = answer.only()?;
+                let Datum::Array(elements) = value else {
+                    let error =
+                        Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null");
+                    return Err(self.placed(error, at));
+                };
+                let of = ty.element().ok_or_else(|| {
+                    Error::new(SqlState::DATATYPE_MISMATCH, "FOREACH expression must yield an array")
+                })?;
+                let mut elements = elements.into_iter();
+                let mut any = false;
+                let target = std::slice::from_ref(target);
+                let flow = self.repeat(label.as_deref(), body, &mut |s| {
+                    let Some(element) = elements.next() else { return Ok(false) };
+                    any = true;
+                    s.assign_values(target, &[(of.clone(), element)], at)?;
+                    Ok(true)
+                });
+                self.found = any;
+                flow
+            }
+            StmtKind::Exit { label, when } => match self.holds(when.as_ref())? {
+                true => Ok(Flow::Exit(label.clone())),
+                false => Ok(Flow::Next),
+            },
+            StmtKind::Continue { label, when } => match self.holds(when.as_ref())? {
+                true => Ok(Flow::Continue(label.clone())),
+                false => Ok(Flow::Next),
+            },
+            StmtKind::Return(None) => Ok(Flow::Return),
+            _ => self.simple(statement).map(|()| Flow::Next),
+        }
+    }
+
+    /// A statement that has no others in it.
+    fn simple(&mut self, statement: &Stmt) -> Result<()> {
+        let at = statement.position;
+        match &statement.kind {
+            StmtKind::Raise(raise) if matches!(raise.what, RaiseWhat::Current) && raise.using.is_empty() => {
+                let error = self.handled.last().cloned().unwrap_or_else(|| {
+                    let message = "RAISE without parameters cannot be used outside an exception handler";
+                    Error::new(SqlState::new("0Z002"), message)
+                });
+                Err(self.placed(error, at))
+            }
+            StmtKind::Sql(sql) if is_ddl(sql) && !matches!(sql.kind, StatementKind::Truncate { .. }) => {
+                if let StatementKind::CreateTableAs { query, .. } = &sql.kind
+                    && self.names_variable(query)
+                {
+                    return Err(self.placed(refused("variables in the query of CREATE TABLE AS"), at));
+                }
+                let body = self.body.clone();
+                self.change_schema(sql, &body).map_err(|error| self.placed(error, at))
+            }
+            StmtKind::Sql(sql) if let Some((query, target)) = self.into_record(sql) => {
+                let answer = self.step(StepKind::Query(Box::new(query)))?;
+                self.found = !answer.rows.is_empty();
+                self.row_count = answer.rows.len().min(1) as i64;
+                let row = answer.rows.into_iter().next();
+                self.assign_record(&target, &answer.columns, row).map_err(|error| self.placed(error, at))
+            }
+            StmtKind::Assign { target, value }
+                if let Some(record) = self.record(std::slice::from_ref(target)) =>
+            {
+                let answer = self.step(StepKind::Value(value.clone()))?;
+                let (ty, value) = answer.only()?;
+                let ty = match ty {
+                    Type::Record(_) => Some(ty),
+                    _ if value == Datum::Null => None,
+                    _ => {
+                        let message = "input of anonymous composite types is not implemented";
+                        return Err(self.placed(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), at));
+                    }
+                };
+                self.set_record(&record, ty, value).map_err(|error| self.placed(error, at))
+            }
+            StmtKind::Execute { text, into, using } => self.execute(text, into.as_ref(), using, at),
+            StmtKind::GetDiagnostics { stacked, items } => {
+                for (target, item) in items {
+                    let value = self.diagnostic(*stacked, item, at)?;
+                    self.assign_values(std::slice::from_ref(target), &[value], at)?;
+                }
+                Ok(())
+            }
+            StmtKind::Open { .. }
+            | StmtKind::Fetch { .. }
+            | StmtKind::Close(_)
+            | StmtKind::ForCursor { .. } => Err(self.placed(refused("cursors"), at)),
+            StmtKind::Transaction(_) => Err(self.placed(refused("COMMIT and ROLLBACK"), at)),
+            _ => self.plain(statement),
+        }
+    }
+
+    /// A statement as a program of its own.
+    fn plain(&mut self, statement: &Stmt) -> Result<()> {
+        let answer = self.step(StepKind::Statement(Box::new(statement.clone())))?;
+        let columns = answer.columns.clone();
+        let Some(row) = answer.rows.into_iter().next() else { return Ok(()) };
+        let mut values = columns.iter().zip(row.values);
+        for variable in self.frames.iter_mut().flat_map(|frame| &mut frame.variables) {
+            let (column, value) =
+                values.next().ok_or_else(|| Error::internal("a step without its variables"))?;
+            variable.known.ty = (column.ty != Type::Void).then(|| column.ty.clone());
+            variable.value = value;
+        }
+        let mut rest = values.map(|(_, value)| value);
+        self.found = matches!(rest.next(), Some(Datum::Bool(true)));
+        if let Some(Datum::Int(n)) = rest.next() {
+            self.row_count = n;
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, text: &Expr, into: Option<&Into>, using: &[Expr], at: Position) -> Result<()> {
+        let (statement, text, types, values) = self.dynamic(text, using, at)?;
+        if is_ddl(&statement) && !matches!(statement.kind, StatementKind::Truncate { .. }) {
+            return self.change_schema(&statement, &text).map_err(|error| {
+                let error = error.context(format!("SQL statement \"{text}\""));
+                self.placed_at(error, at)
+            });
+        }
+        let outcome = self.run_dynamic(&statement, &text, types, values);
+        let answer = outcome.map_err(|error| {
+            let error = error.context(format!("SQL statement \"{text}\""));
+            self.placed_at(error, at)
+        })?;
+        let Some(into) = into else { return Ok(()) };
+        let Some(Answer { columns, rows }) = answer else {
+            let message = "INTO used with a command that cannot return data";
+            return Err(self.placed(Error::new(SqlState::SYNTAX_ERROR, message), at));
+        };
+        if into.strict && rows.len() != 1 {
+            let error = match rows.is_empty() {
+                true => Error::new(SqlState::NO_DATA_FOUND, "query returned no rows"),
+                false => Error::new(SqlState::TOO_MANY_ROWS, "query returned more than one row"),
+            };
+            return Err(self.placed(error, at));
+        }
+        self.assign_row(&into.targets, &columns, rows.into_iter().next(), at)
+    }
+
+    /// The statement of an EXECUTE, its text, and its parameters.
+    fn dynamic(
+        &mut self,
+        text: &Expr,
+        using: &[Expr],
+        at: Position,
+    ) -> Result<(Statement, String, Vec<Option<Type>>, Vec<Datum>)> {
+        let (_, made) = self.step(StepKind::Value(text.clone()))?.only()?;
+        let Datum::Text(made) = made else {
+            let error =
+                Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null");
+            return Err(self.placed(error, at));
+        };
+        let (mut types, mut values) = (Vec::new(), Vec::new());
+        for e in using {
+            let (ty, value) = self.step(StepKind::Value(e.clone()))?.only()?;
+            types.push(Some(ty));
+            values.push(value);
+        }
+        let mut statements =
+            parse::statements(&made).map_err(|error| self.placed(error.in_query(&*made), at))?;
+        match (statements.pop(), statements.is_empty()) {
+            (Some(statement), true) if !matches!(statement.kind, StatementKind::Transaction(_)) => {
+                Ok((statement, made, types, values))
+            }
+            (Some(_), true) => {
+                let message = "EXECUTE of transaction commands is not implemented";
+                Err(self.placed(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), at))
+            }
+            (None, _) => {
+                let error = Error::new(SqlState::SYNTAX_ERROR, "EXECUTE of an empty statement");
+                Err(self.placed(error, at))
+            }
+            _ => {
+                let hint = "Execute them one after another.";
+                Err(self.placed(Error::unsupported("EXECUTE of several statements", hint), at))
+            }
+        }
+    }
+
+    /// Runs a statement made at run time; `None`: it has no rows to answer with.
+    fn run_dynamic(
+        &mut self,
+        statement: &Statement,
+        text: &str,
+        types: Vec<Option<Type>>,
+        values: Vec<Datum>,
+    ) -> Result<Option<Answer>> {
+        let program = crate::engine::program::kind::is_program(statement);
+        if !program && !matches!(statement.kind, StatementKind::Truncate { .. }) {
+            let result = self.session.run_statement(statement, text, &())?;
+            self.notices.extend(result.notices);
+            return Ok(None);
+        }
+        let answer = self.run(statement.clone(), text, ParamTypes(types), values)?;
+        let counted = self.session.machine.row_count().map_or(answer.rows.len() as i64, |n| n as i64);
+        self.row_count = counted;
+        Ok((!answer.columns.is_empty()).then_some(answer))
+    }
+
+    fn change_schema(&mut self, statement: &Statement, text: &str) -> Result<()> {
+        let result = self.session.run_statement(statement, text, &())?;
+        self.notices.extend(result.notices);
+        Ok(())
+    }
+
+    fn step(&mut self, kind: StepKind) -> Result<Answer> {
+        let known = |frame: &Frame| StepFrame {
+            label: frame.label.clone(),
+            variables: frame.variables.iter().map(|v| v.known.clone()).collect(),
+        };
+        let step = Step {
+            body: self.body.clone(),
+            conflict: self.conflict,
+            frames: self.frames.iter().map(known).collect(),
+            kind,
+        };
+        let variables = self.frames.iter().flat_map(|frame| &frame.variables);
+        let mut values: Vec<Datum> =
+            variables.filter(|v| v.known.ty.is_some()).map(|v| v.value.clone()).collect();
+        values.extend([Datum::Bool(self.found), Datum::Int(self.row_count)]);
+        let statement = Statement { kind: StatementKind::Step(Box::new(step)), position: 0, end: 0 };
+        let text = self.body.clone();
+        self.run(statement, &text, ParamTypes::default(), values)
+    }
+
+    /// Runs a program within the transaction.
+    fn run(
+        &mut self,
+        statement: Statement,
+        text: &str,
+        types: ParamTypes,
+        values: Vec<Datum>,
+    ) -> Result<Answer> {
+        let session = &mut *self.session;
+        let prepared = session.analyse_declared(statement, text, types)?;
+        session.notices.clear();
+        session.rows.clear();
+        session.sunk = 0;
+        session.catch_up()?;
+        let schema = session.schema();
+        let compiled = prepared.compiled(&schema, session.user.current())?;
+        if session.read_only && session.reading.is_none() && !compiled.pure {
+            return Err(crate::engine::program::refusal::read_only("DO"));
+        }
+        let outcome = session.in_block(|s| {
+            s.touch(&compiled.touches)?;
+            s.run_datums(&schema, &compiled.code, &values, false)
+        });
+        self.notices.append(&mut session.notices);
+        outcome?;
+        Ok(Answer { columns: prepared.columns.clone(), rows: std::mem::take(&mut session.rows) })
+    }
+
+    fn is_true(&mut self, condition: &Expr) -> Result<bool> {
+        Ok(self.converted(condition, Type::Bool)? == Datum::Bool(true))
+    }
+
+    /// The value of an expression, as it is assigned to a variable of a type.
+    fn converted(&mut self, e: &Expr, ty: Type) -> Result<Datum> {
+        self.frames.push(Frame { label: None, variables: vec![hidden(CONVERTED, ty, Datum::Null)] });
+        let depth = self.frames.len();
+        let target = named(CONVERTED, e.position);
+        let assign = StmtKind::Assign { target, value: e.clone() };
+        let (found, count) = (self.found, self.row_count);
+        self.plain(&Stmt { position: e.position, end: e.position, kind: assign })?;
+        (self.found, self.row_count) = (found, count);
+        let frame = self.frames.drain(depth - 1..).next();
+        let variable = frame.and_then(|frame| frame.variables.into_iter().next());
+        variable.map(|variable| variable.value).ok_or_else(|| Error::internal("a step without its variables"))
+    }
+
+    fn holds(&mut self, when: Option<&Expr>) -> Result<bool> {
+        when.map_or(Ok(true), |condition| self.is_true(condition))
+    }
+
+    fn whole_number(&mut self, e: &Expr, what: &str, at: Position) -> Result<i64> {
+        match self.converted(e, Type::Int4)? {
+            Datum::Int(n) => Ok(n),
+            _ => {
+                let message = format!("{what} of FOR loop cannot be null");
+                Err(self.placed(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message), at))
+            }
+        }
+    }
+
+    /// A loop: `next` says before each turn whether there is one.
+    fn repeat(
+        &mut self,
+        label: Option<&str>,
+        body: &[Stmt],
+        next: &mut dyn FnMut(&mut Self) -> Result<bool>,
+    ) -> Result<Flow> {
+        while next(self)? {
+            self.session.check_cancelled()?;
+            let own = |of: &Option<String>| of.is_none() || of.as_deref() == label;
+            match self.statements(body)? {
+                Flow::Next => {}
+                Flow::Exit(of) if own(&of) => break,
+                Flow::Continue(of) if own(&of) => {}
+                flow => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn for_range(
+        &mut self,
+        label: Option<&str>,
+        variable: &str,
+        (from, to, step): (i64, i64, i64),
+        body: &[Stmt],
+    ) -> Result<Flow> {
+        let known = StepVariable {
+            name: variable.to_owned(),
+            ty: Some(Type::Int4),
+            constant: false,
+            not_null: false,
+        };
+        let counter = Variable { known, value: Datum::Int(from), record: false };
+        // The loop's label names its variable, too.
+        self.frames.push(Frame { label: label.map(str::to_owned), variables: vec![counter] });
+        let depth = self.frames.len();
+        let mut next = Some(from);
+        let mut any = false;
+        let flow = self.repeat(label, body, &mut |s| {
+            let Some(now) = next.filter(|now| if step > 0 { *now <= to } else { *now >= to }) else {
+                return Ok(false);
+            };
+            any = true;
+            next = now.checked_add(step).filter(|next| i32::try_from(*next).is_ok());
+            if let Some(counter) = s.frames.get_mut(depth - 1).and_then(|f| f.variables.first_mut()) {
+                counter.value = Datum::Int(now);
+            }
+            Ok(true)
+        });
+        self.frames.truncate(depth - 1);
+        self.found = any;
+        flow
+    }
+
+    fn for_rows(
+        &mut self,
+        label: Option<&str>,
+        targets: &[Expr],
+        answer: Answer,
+        body: &[Stmt],
+        at: Position,
+    ) -> Result<Flow> {
+        let Answer { columns, rows } = answer;
+        let mut rows = rows.into_iter();
+        let mut any = false;
+        if rows.len() == 0 {
+            self.assign_row(targets, &columns, None, at)?;
+        }
+        let flow = self.repeat(label, body, &mut |s| {
+            let Some(row) = rows.next() else { return Ok(false) };
+            any = true;
+            s.assign_row(targets, &columns, Some(row), at)?;
+            Ok(true)
+        });
+        self.found = any;
+        flow
+    }
+
+    /// A row, or none, into variables.
+    fn assign_row(
+        &mut self,
+        targets: &[Expr],
+        columns: &Arc<[Column]>,
+        row: Option<Row>,
+        at: Position,
+    ) -> Result<()> {
+        if let Some(record) = self.record(targets) {
+            return self.assign_record(&record, columns, row).map_err(|error| self.placed(error, at));
+        }
+        let values = match row {
+            Some(row) => row.values,
+            None => vec![Datum::Null; columns.len()],
+        };
+        let values: Vec<(Type, Datum)> = columns.iter().map(|c| c.ty.clone()).zip(values).collect();
+        if let [target] = targets
+            && self.is_row(target)
+        {
+            let row = record_type(columns);
+            let whole = Datum::Array(values.into_iter().map(|(_, value)| value).collect());
+            return self.assign_values(targets, &[(Type::Record(row), whole)], at);
+        }
+        self.assign_values(targets, &values, at)
+    }
+
+    fn assign_record(&mut self, name: &str, columns: &Arc<[Column]>, row: Option<Row>) -> Result<()> {
+        let value = row.map_or(Datum::Null, |row| Datum::Array(row.values));
+        self.set_record(name, Some(Type::Record(record_type(columns))), value)
+    }
+
+    fn set_record(&mut self, name: &str, ty: Option<Type>, value: Datum) -> Result<()> {
+        let variable = self.variable(name).ok_or_else(|| Error::internal("no such record"))?;
+        if variable.known.constant {
+            let message = format!("variable \"{name}\" is declared CONSTANT");
+            return Err(Error::new(SqlState::new("22005"), message));
+        }
+        if variable.known.not_null && value == Datum::Null {
+            let message = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+        }
+        (variable.known.ty, variable.value) = (ty, value);
+        Ok(())
+    }
+
+    /// Values into variables, converted as an assignment does. Too few are filled with NULL.
+    fn assign_values(&mut self, targets: &[Expr], values: &[(Type, Datum)], at: Position) -> Result<()> {
+        let variables = targets.iter().enumerate().map(|(i, _)| {
+            let (ty, value) = values.get(i).cloned().unwrap_or((Type::Text, Datum::Null));
+            hidden(&format!("({i})"), ty, value)
+        });
+        self.frames.push(Frame { label: None, variables: variables.collect() });
+        let depth = self.frames.len();
+        for (i, target) in targets.iter().enumerate() {
+            let value = named(&format!("({i})"), at);
+            let assign = StmtKind::Assign { target: target.clone(), value };
+            let (found, count) = (self.found, self.row_count);
+            self.plain(&Stmt { position: at, end: at, kind: assign })?;
+            (self.found, self.row_count) = (found, count);
+        }
+        self.frames.truncate(depth - 1);
+        Ok(())
+    }
+
+    /// The record variable that a list of targets is.
+    fn record(&self, targets: &[Expr]) -> Option<String> {
+        let [Expr { kind: ExprKind::Column(name), .. }] = targets else { return None };
+        let [name] = &name.parts[..] else { return None };
+        self.find(name).filter(|v| v.record).map(|_| name.clone())
+    }
+
+    fn is_row(&self, target: &Expr) -> bool {
+        let ExprKind::Column(name) = &target.kind else { return false };
+        let [name] = &name.parts[..] else { return false };
+        self.find(name).is_some_and(|v| matches!(v.known.ty, Some(Type::Record(_))))
+    }
+
+    fn find(&self, name: &str) -> Option<&Variable> {
+        self.frames.iter().rev().find_map(|f| f.variables.iter().rev().find(|v| v.known.name == name))
+    }
+
+    fn variable(&mut self, name: &str) -> Option<&mut Variable> {
+        self.frames.iter_mut().rev().find_map(|f| f.variables.iter_mut().rev().find(|v| v.known.name == name))
+    }
+
+    fn names_variable(&self, query: &Query) -> bool {
+        let mut names = false;
+        visit::query(query, &mut |node| {
+            if let Node::Expr(Expr { kind: ExprKind::Column(name), .. }) = node {
+                names |= name.parts.first().is_some_and(|first| self.find(first).is_some());
+            }
+        });
+        names
+    }
+
+    /// For `SELECT .. INTO record`: the query without INTO, and the record.
+    fn into_record(&self, statement: &Statement) -> Option<(Query, String)> {
+        let StatementKind::Query(query) = &statement.kind else { return None };
+        let QueryBody::Select(select) = &query.body else { return None };
+        let into = select.into.as_ref().filter(|into| !into.strict)?;
+        let record = self.record(&into.targets)?;
+        let mut query = (**query).clone();
+        if let QueryBody::Select(select) = &mut query.body {
+            select.into = None;
+        }
+        // More rows are of no interest, and must not be computed.
+        if query.limit.is_none() && !query.ties {
+            let position = query.position;
+            query.limit = Some(Expr { position, kind: ExprKind::Integer("1".to_owned()) });
+        }
+        Some((query, record))
+    }
+
+    fn diagnostic(&self, stacked: bool, item: &str, at: Position) -> Result<(Type, Datum)> {
+        let text = |text: Option<&str>| (Type::Text, Datum::Text(text.unwrap_or_default().to_owned()));
+        if !stacked {
+            return match item {
+                "row_count" => Ok((Type::Int8, Datum::Int(self.row_count))),
+                _ => Err(self.placed(refused(&format!("diagnostics item {}", item.to_uppercase())), at)),
+            };
+        }
+        let Some(error) = self.handled.last() else {
+            let message = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";
+            return Err(self.placed(Error::new(SqlState::new("0Z002"), message), at));
+        };
+        let fields = error.fields();
+        Ok(match item {
+            "returned_sqlstate" => text(Some(error.sqlstate().as_str())),
+            "message_text" => text(Some(error.message())),
+            "pg_exception_detail" => text(fields.detail.as_deref()),
+            "pg_exception_hint" => text(fields.hint.as_deref()),
+            "pg_exception_context" => text(fields.context.as_deref()),
+            "constraint_name" => text(fields.constraint.as_deref()),
+            "table_name" => text(fields.table.as_deref()),
+            "column_name" => text(fields.column.as_deref()),
+            other => {
+                return Err(self.placed(refused(&format!("diagnostics item {}", other.to_uppercase())), at));
+            }
+        })
+    }
+
+    /// Where in the body an error arose that no program told.
+    fn placed(&self, error: Error, at: Position) -> Error {
+        match error.fields().context.as_deref().is_some_and(|lines| lines.contains("inline_code_block")) {
+            true => error,
+            false => self.placed_at(error, at),
+        }
+    }
+
+    fn placed_at(&self, error: Error, at: Position) -> Error {
+        SchemaVersion::source_of_body(&self.body).context(at, error)
+    }
+}
+
+impl Answer {
+    /// Its only value.
+    fn only(self) -> Result<(Type, Datum)> {
+        let value = self.rows.into_iter().next().and_then(|row| row.values.into_iter().next());
+        match (self.columns.first(), value) {
+            (Some(column), Some(value)) => Ok((column.ty.clone(), value)),
+            _ => Err(Error::internal("a step without its answer")),
+        }
+    }
+}
+
+/// Whether a statement answers with rows.
+fn has_rows(statement: &Statement) -> bool {
+    match &statement.kind {
+        StatementKind::Query(_) => true,
+        StatementKind::Insert(insert) => !insert.returning.is_empty(),
+        StatementKind::Update(update) => !update.returning.is_empty(),
+        StatementKind::Delete(delete) => !delete.returning.is_empty(),
+        _ => false,
+    }
+}
+
+fn record_type(columns: &[Column]) -> RowType {
+    columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect::<Vec<_>>().into()
+}
+
+fn equals(left: Expr, right: &Expr) -> Expr {
+    let position = right.position;
+    let kind = ExprKind::Binary(planaria_syntax::ast::BinaryOp::Eq, Box::new(left), Box::new(right.clone()));
+    Expr { position, kind }
+}
+
+fn named(name: &str, position: Position) -> Expr {
+    Expr { position, kind: ExprKind::Column(Name { parts: vec![name.to_owned()], position }) }
+}
+
+/// A variable that no text can name.
+fn hidden(name: &str, ty: Type, value: Datum) -> Variable {
+    let known = StepVariable { name: name.to_owned(), ty: Some(ty), constant: false, not_null: false };
+    Variable { known, value, record: false }
+}
+
+/// The handler that catches an error. What nothing but the whole transaction, run again, mends is never caught.
+fn handler_of<'h>(handlers: &'h [PlHandler], error: &Error) -> Result<Option<&'h PlHandler>> {
+    if error.is_conflict() {
+        return Ok(None);
+    }
+    let state = error.sqlstate();
+    let uncaught = [SqlState::QUERY_CANCELED, SqlState::new("P0004")].contains(&state);
+    for handler in handlers {
+        for condition in &handler.conditions {
+            let catches = match lower::plpgsql::catch(condition)? {
+                Catch::Others => !uncaught,
+                Catch::State(wanted) => {
+                    wanted == state || wanted.0[2..] == *b"000" && wanted.class() == state.class()
+                }
+            };
+            if catches {
+                return Ok(Some(handler));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// 0A000 of what is not done by steps.
+fn refused(what: &str) -> Error {
+    Error::unsupported(
+        format!("{what} are not supported in a DO block that changes the schema or reads records of EXECUTE"),
+        "Do that in a block of its own.",
+    )
+}
