@@ -49,10 +49,11 @@ const BY_PRICE: &str = "1 11 1010";
 #[test]
 fn calls_stay_calls() {
     let all = logged(&format!(
-        "{SCHEMA} CALL put('10.1.2.3', '08:00:2b:01:02:03'); CALL visited('10.0.0.0/8'); CALL moved('10.1.2.3', 0); \
-         CALL add_item(B'1010', B'1', '12.5'); CALL mark_up(B'1000', 2);"
+        "{SCHEMA} CALL put('10.1.2.3', '08:00:2b:01:02:03'); CALL visited('10.0.0.0/8'); \
+         CALL add_item(B'1010', B'1', '12.5');"
     ));
-    assert!(all.iter().rev().take(5).all(|record| record.ends_with("call")), "{all:?}");
+    let all: Vec<_> = all.iter().filter(|record| **record != "sequence").collect();
+    assert!(all.iter().rev().take(3).all(|record| record.ends_with("call")), "{all:?}");
 }
 
 #[test]
