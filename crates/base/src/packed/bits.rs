@@ -231,7 +231,7 @@ impl Bits {
             None => i64::MAX,
         };
         let len = self.len as i64;
-        let (begin, end) = ((from - 1).clamp(0, len), end.saturating_sub(1).clamp(0, len));
+        let (begin, end) = (from.saturating_sub(1).clamp(0, len), end.saturating_sub(1).clamp(0, len));
         watch::count(self.len);
         let mut part = Bits::default();
         (begin..end).for_each(|at| part.push(self.bit(at as usize)));

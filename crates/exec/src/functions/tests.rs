@@ -312,6 +312,10 @@ proptest! {
             }
             // Texts, as the table says.
             Func::ArrayToString | Func::ArrayToStringOr => args[0] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
+            Func::BitsFold => {
+                let bits = Bits { len: 8, bytes: vec![5] }.encode();
+                args[0] = Datum::Array(vec![Datum::Bytea(bits), Datum::Null]);
+            }
             // The binder says which type of range it is, and gives bounds of its type.
             Func::RangeMake => {
                 let bound = |datum: &Datum| match datum {

@@ -53,7 +53,7 @@ fn same(a: &str, b: &str) {
 fn notations_that_mean_the_same() {
     same("TABLE t", "SELECT * FROM t");
     same("SELECT a AS b FROM t AS u", "select A B from T U");
-    same("SELECT ALL a FROM ONLY t", "SELECT a FROM t *");
+    same("SELECT ALL a FROM t", "SELECT a FROM t *");
     same("SELECT 1 FETCH FIRST ROW ONLY", "SELECT 1 LIMIT 1");
     same("SELECT 1 OFFSET 2 ROWS FETCH NEXT 3 ROWS ONLY", "SELECT 1 LIMIT 3 OFFSET 2");
     same("SELECT 1 LIMIT ALL", "SELECT 1");
