@@ -280,7 +280,7 @@ fn constant(token: &Token<'_>) -> Option<(Option<Type>, Constant)> {
     if token.kind == Kind::String {
         let text = &token.text[1..token.text.len() - 1];
         let is_moment = |m: &&str| text.trim().get(..m.len()).is_some_and(|t| t.eq_ignore_ascii_case(m));
-        if MOMENTS.iter().any(|m| is_moment(m)) {
+        if MOMENTS.iter().any(is_moment) {
             return None;
         }
         return Some((None, Constant::Text(text.replace("''", "'"))));

@@ -118,7 +118,7 @@ impl Bits {
     }
 
     fn push(&mut self, bit: bool) {
-        if self.len % 8 == 0 {
+        if self.len.is_multiple_of(8) {
             self.bytes.push(0);
         }
         if bit && let Some(last) = self.bytes.last_mut() {

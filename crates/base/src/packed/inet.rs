@@ -37,6 +37,7 @@ fn out_of_range() -> Error {
 
 impl Inet {
     /// Bytes of an address.
+    #[expect(clippy::len_without_is_empty, reason = "no address is empty")]
     pub const fn len(&self) -> usize {
         if self.v6 { 16 } else { 4 }
     }

@@ -86,7 +86,7 @@ pub fn write(cents: i64, out: &mut Vec<u8>) {
     let whole = (amount / 100).to_string();
     out.extend_from_slice(if cents < 0 { b"-$" } else { b"$" });
     for (i, digit) in whole.bytes().enumerate() {
-        if i > 0 && (whole.len() - i) % 3 == 0 {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
             out.push(b',');
         }
         out.push(digit);

@@ -10,13 +10,14 @@
 //!
 //! So it is slower by far than a program, and logged by the rows that it changes. Cursors, and COMMIT and ROLLBACK, are refused (0A000).
 
+mod variables;
+
 use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
 use crate::row::{Column, Row};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
-use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Isolation, Result, SqlState, Type};
 use planaria_ir::Catch;
 use planaria_sql::ddl::is_ddl;
@@ -374,7 +375,7 @@ impl<'s> Steps<'s> {
                 let body = self.body.clone();
                 self.change_schema(sql, &body).map_err(|error| self.placed(error, at))
             }
-            StmtKind::Sql(sql) if let Some((query, target)) = self.into_record(sql) => {
+            StmtKind::Sql(sql) if let Some((query, target)) = self.record_of_into(sql) => {
                 let answer = self.step(StepKind::Query(Box::new(query)))?;
                 self.found = !answer.rows.is_empty();
                 self.row_count = answer.rows.len().min(1) as i64;
@@ -516,7 +517,7 @@ impl<'s> Steps<'s> {
             return Ok(None);
         }
         let answer = self.run(statement.clone(), text, ParamTypes(types), values)?;
-        let counted = self.session.machine.row_count().map_or(answer.rows.len() as i64, |n| n as i64);
+        let counted = self.session.machine.row_count().unwrap_or(answer.rows.len() as i64);
         self.row_count = counted;
         Ok((!answer.columns.is_empty()).then_some(answer))
     }
@@ -686,91 +687,6 @@ impl<'s> Steps<'s> {
         flow
     }
 
-    /// A row, or none, into variables.
-    fn assign_row(
-        &mut self,
-        targets: &[Expr],
-        columns: &Arc<[Column]>,
-        row: Option<Row>,
-        at: Position,
-    ) -> Result<()> {
-        if let Some(record) = self.record(targets) {
-            return self.assign_record(&record, columns, row).map_err(|error| self.placed(error, at));
-        }
-        let values = match row {
-            Some(row) => row.values,
-            None => vec![Datum::Null; columns.len()],
-        };
-        let values: Vec<(Type, Datum)> = columns.iter().map(|c| c.ty.clone()).zip(values).collect();
-        if let [target] = targets
-            && self.is_row(target)
-        {
-            let row = record_type(columns);
-            let whole = Datum::Array(values.into_iter().map(|(_, value)| value).collect());
-            return self.assign_values(targets, &[(Type::Record(row), whole)], at);
-        }
-        self.assign_values(targets, &values, at)
-    }
-
-    fn assign_record(&mut self, name: &str, columns: &Arc<[Column]>, row: Option<Row>) -> Result<()> {
-        let value = row.map_or(Datum::Null, |row| Datum::Array(row.values));
-        self.set_record(name, Some(Type::Record(record_type(columns))), value)
-    }
-
-    fn set_record(&mut self, name: &str, ty: Option<Type>, value: Datum) -> Result<()> {
-        let variable = self.variable(name).ok_or_else(|| Error::internal("no such record"))?;
-        if variable.known.constant {
-            let message = format!("variable \"{name}\" is declared CONSTANT");
-            return Err(Error::new(SqlState::new("22005"), message));
-        }
-        if variable.known.not_null && value == Datum::Null {
-            let message = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
-            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
-        }
-        (variable.known.ty, variable.value) = (ty, value);
-        Ok(())
-    }
-
-    /// Values into variables, converted as an assignment does. Too few are filled with NULL.
-    fn assign_values(&mut self, targets: &[Expr], values: &[(Type, Datum)], at: Position) -> Result<()> {
-        let variables = targets.iter().enumerate().map(|(i, _)| {
-            let (ty, value) = values.get(i).cloned().unwrap_or((Type::Text, Datum::Null));
-            hidden(&format!("({i})"), ty, value)
-        });
-        self.frames.push(Frame { label: None, variables: variables.collect() });
-        let depth = self.frames.len();
-        for (i, target) in targets.iter().enumerate() {
-            let value = named(&format!("({i})"), at);
-            let assign = StmtKind::Assign { target: target.clone(), value };
-            let (found, count) = (self.found, self.row_count);
-            self.plain(&Stmt { position: at, end: at, kind: assign })?;
-            (self.found, self.row_count) = (found, count);
-        }
-        self.frames.truncate(depth - 1);
-        Ok(())
-    }
-
-    /// The record variable that a list of targets is.
-    fn record(&self, targets: &[Expr]) -> Option<String> {
-        let [Expr { kind: ExprKind::Column(name), .. }] = targets else { return None };
-        let [name] = &name.parts[..] else { return None };
-        self.find(name).filter(|v| v.record).map(|_| name.clone())
-    }
-
-    fn is_row(&self, target: &Expr) -> bool {
-        let ExprKind::Column(name) = &target.kind else { return false };
-        let [name] = &name.parts[..] else { return false };
-        self.find(name).is_some_and(|v| matches!(v.known.ty, Some(Type::Record(_))))
-    }
-
-    fn find(&self, name: &str) -> Option<&Variable> {
-        self.frames.iter().rev().find_map(|f| f.variables.iter().rev().find(|v| v.known.name == name))
-    }
-
-    fn variable(&mut self, name: &str) -> Option<&mut Variable> {
-        self.frames.iter_mut().rev().find_map(|f| f.variables.iter_mut().rev().find(|v| v.known.name == name))
-    }
-
     fn names_variable(&self, query: &Query) -> bool {
         let mut names = false;
         visit::query(query, &mut |node| {
@@ -782,7 +698,7 @@ impl<'s> Steps<'s> {
     }
 
     /// For `SELECT .. INTO record`: the query without INTO, and the record.
-    fn into_record(&self, statement: &Statement) -> Option<(Query, String)> {
+    fn record_of_into(&self, statement: &Statement) -> Option<(Query, String)> {
         let StatementKind::Query(query) = &statement.kind else { return None };
         let QueryBody::Select(select) = &query.body else { return None };
         let into = select.into.as_ref().filter(|into| !into.strict)?;
@@ -860,10 +776,6 @@ fn has_rows(statement: &Statement) -> bool {
         StatementKind::Delete(delete) => !delete.returning.is_empty(),
         _ => false,
     }
-}
-
-fn record_type(columns: &[Column]) -> RowType {
-    columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect::<Vec<_>>().into()
 }
 
 fn equals(left: Expr, right: &Expr) -> Expr {

@@ -1,0 +1,110 @@
+//! Rows and values into the variables of a DO block.
+
+use super::{Frame, Steps, Variable, hidden, named};
+use crate::row::{Column, Row};
+use planaria_base::types::RowType;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
+use planaria_syntax::ast::{Expr, ExprKind, Position};
+use std::sync::Arc;
+
+impl Steps<'_> {
+    /// A row, or none, into variables.
+    pub(super) fn assign_row(
+        &mut self,
+        targets: &[Expr],
+        columns: &Arc<[Column]>,
+        row: Option<Row>,
+        at: Position,
+    ) -> Result<()> {
+        if let Some(record) = self.record(targets) {
+            return self.assign_record(&record, columns, row).map_err(|error| self.placed(error, at));
+        }
+        let values = match row {
+            Some(row) => row.values,
+            None => vec![Datum::Null; columns.len()],
+        };
+        let values: Vec<(Type, Datum)> = columns.iter().map(|c| c.ty.clone()).zip(values).collect();
+        if let [target] = targets
+            && self.is_row(target)
+        {
+            let row = record_type(columns);
+            let whole = Datum::Array(values.into_iter().map(|(_, value)| value).collect());
+            return self.assign_values(targets, &[(Type::Record(row), whole)], at);
+        }
+        self.assign_values(targets, &values, at)
+    }
+
+    pub(super) fn assign_record(
+        &mut self,
+        name: &str,
+        columns: &Arc<[Column]>,
+        row: Option<Row>,
+    ) -> Result<()> {
+        let value = row.map_or(Datum::Null, |row| Datum::Array(row.values));
+        self.set_record(name, Some(Type::Record(record_type(columns))), value)
+    }
+
+    pub(super) fn set_record(&mut self, name: &str, ty: Option<Type>, value: Datum) -> Result<()> {
+        let variable = self.variable(name).ok_or_else(|| Error::internal("no such record"))?;
+        if variable.known.constant {
+            let message = format!("variable \"{name}\" is declared CONSTANT");
+            return Err(Error::new(SqlState::new("22005"), message));
+        }
+        if variable.known.not_null && value == Datum::Null {
+            let message = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+        }
+        (variable.known.ty, variable.value) = (ty, value);
+        Ok(())
+    }
+
+    /// Values into variables, converted as an assignment does. Too few are filled with NULL.
+    pub(super) fn assign_values(
+        &mut self,
+        targets: &[Expr],
+        values: &[(Type, Datum)],
+        at: Position,
+    ) -> Result<()> {
+        let variables = targets.iter().enumerate().map(|(i, _)| {
+            let (ty, value) = values.get(i).cloned().unwrap_or((Type::Text, Datum::Null));
+            hidden(&format!("({i})"), ty, value)
+        });
+        self.frames.push(Frame { label: None, variables: variables.collect() });
+        let depth = self.frames.len();
+        for (i, target) in targets.iter().enumerate() {
+            let value = named(&format!("({i})"), at);
+            let assign = StmtKind::Assign { target: target.clone(), value };
+            let (found, count) = (self.found, self.row_count);
+            self.plain(&Stmt { position: at, end: at, kind: assign })?;
+            (self.found, self.row_count) = (found, count);
+        }
+        self.frames.truncate(depth - 1);
+        Ok(())
+    }
+
+    /// The record variable that a list of targets is.
+    pub(super) fn record(&self, targets: &[Expr]) -> Option<String> {
+        let [Expr { kind: ExprKind::Column(name), .. }] = targets else { return None };
+        let [name] = &name.parts[..] else { return None };
+        self.find(name).filter(|v| v.record).map(|_| name.clone())
+    }
+
+    pub(super) fn is_row(&self, target: &Expr) -> bool {
+        let ExprKind::Column(name) = &target.kind else { return false };
+        let [name] = &name.parts[..] else { return false };
+        self.find(name).is_some_and(|v| matches!(v.known.ty, Some(Type::Record(_))))
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<&Variable> {
+        self.frames.iter().rev().find_map(|f| f.variables.iter().rev().find(|v| v.known.name == name))
+    }
+
+    pub(super) fn variable(&mut self, name: &str) -> Option<&mut Variable> {
+        self.frames.iter_mut().rev().find_map(|f| f.variables.iter_mut().rev().find(|v| v.known.name == name))
+    }
+}
+
+fn record_type(columns: &[Column]) -> RowType {
+    columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect::<Vec<_>>().into()
+}
