@@ -59,7 +59,7 @@ impl SessionCore {
                 true => self.transaction_control(&Transaction::Commit).map(|_| ()),
                 false => Ok(()),
             });
-            let Err(mut error) = outcome else {
+            let Err(error) = outcome else {
                 let mut result = done("DO");
                 result.notices = notices;
                 return Ok(result);
@@ -73,10 +73,7 @@ impl SessionCore {
             }
             // What was said before it failed is heard all the same.
             self.notices.splice(0..0, notices);
-            if let Some(position) = &mut error.fields_mut().position {
-                *position += start;
-            }
-            return Err(error);
+            return Err(error.within(start));
         }
     }
 }
@@ -438,7 +435,7 @@ impl<'s> Steps<'s> {
         let (statement, text, types, values) = self.dynamic(text, using, at)?;
         if is_ddl(&statement) && !matches!(statement.kind, StatementKind::Truncate { .. }) {
             return self.change_schema(&statement, &text).map_err(|error| {
-                let error = error.context(format!("SQL statement \"{text}\""));
+                let error = of_text(error, &text).context(format!("SQL statement \"{text}\""));
                 self.placed_at(error, at)
             });
         }
@@ -512,11 +509,12 @@ impl<'s> Steps<'s> {
     ) -> Result<Option<Answer>> {
         let program = crate::engine::program::kind::is_program(statement);
         if !program && !matches!(statement.kind, StatementKind::Truncate { .. }) {
-            let result = self.session.run_statement(statement, text, &())?;
-            self.notices.extend(result.notices);
+            self.change_schema(statement, text).map_err(|error| of_text(error, text))?;
             return Ok(None);
         }
-        let answer = self.run(statement.clone(), text, ParamTypes(types), values)?;
+        let answer = self
+            .run(statement.clone(), text, ParamTypes(types), values)
+            .map_err(|error| of_text(error, text))?;
         let counted = self.session.machine.row_count().unwrap_or(answer.rows.len() as i64);
         self.row_count = counted;
         Ok((!answer.columns.is_empty()).then_some(answer))
@@ -815,6 +813,11 @@ fn handler_of<'h>(handlers: &'h [PlHandler], error: &Error) -> Result<Option<&'h
         }
     }
     Ok(None)
+}
+
+/// An error whose place is in a text made at run time.
+fn of_text(error: Error, text: &str) -> Error {
+    if error.fields().position.is_some() { error.in_query(text) } else { error }
 }
 
 /// 0A000 of what is not done by steps.
