@@ -10,10 +10,12 @@
 //! 6. the patches of mutants apply;
 //! 7. the book has all pages, and its links lead somewhere ([`book`]).
 //!
-//! `cargo xtask book [PAGE..]` carries out the commands of the book.
+//! `cargo xtask book [PAGE..]` carries out the commands of the book; `cargo xtask perf [--keep] [NAME..]` counts what calls
+//! and replay cost ([`perf`]).
 
 mod book;
 mod mutants;
+mod perf;
 mod tidy;
 
 use std::process::ExitCode;
@@ -24,8 +26,11 @@ fn main() -> ExitCode {
         Some(("tidy", [])) => tidy::run(),
         Some(("book", names)) => book::run(names),
         Some(("mutants", names)) => mutants::run(names),
+        Some(("perf", arguments)) => perf::run(arguments),
         _ => {
-            eprintln!("usage: cargo xtask tidy | cargo xtask mutants [NAME..] | cargo xtask book [PAGE..]");
+            eprintln!(
+                "usage: cargo xtask tidy | cargo xtask mutants [NAME..] | cargo xtask book [PAGE..] | cargo xtask perf [--keep] [NAME..]"
+            );
             ExitCode::from(2)
         }
     }

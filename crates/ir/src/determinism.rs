@@ -245,6 +245,7 @@ impl Draw {
             | Draw::ClockTimestamp
             | Draw::Random
             | Draw::Uuid
+            | Draw::TransactionId
             | Draw::LastValue
             | Draw::Kept => Determinism::Draws,
             Draw::CurrentUser
@@ -261,6 +262,7 @@ impl Draw {
         match self {
             Draw::TransactionTimestamp
             | Draw::StatementTimestamp
+            | Draw::TransactionId
             | Draw::CurrentUser
             | Draw::SessionUser
             | Draw::Permitted(_)

@@ -66,6 +66,8 @@ pub enum Draw {
     Random,
     /// `gen_random_uuid()`.
     Uuid,
+    /// `txid_current()`: a number that no other transaction has, the same throughout this one.
+    TransactionId,
     /// `lastval()`: the value that the session has drawn last, of whatever sequence.
     LastValue,
     /// The next value that the logged call kept ([`OpKind::Keep`]), of the register's type. Only in

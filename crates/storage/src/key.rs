@@ -406,8 +406,14 @@ fn push_escaped(bytes: &[u8], key: &mut KeyBuf) {
         }
         rest = tail;
     }
-    rest.iter().for_each(|b| push_byte(*b, key));
-    key.push(0, 1);
+    if rest.iter().all(|b| *b > 1) {
+        // The last bytes and their end at once.
+        let word = rest.iter().fold(0, |word, b| word << 8 | u64::from(*b));
+        key.push(word << 8, rest.len() as u32 + 1);
+    } else {
+        rest.iter().for_each(|b| push_byte(*b, key));
+        key.push(0, 1);
+    }
 }
 
 #[inline]

@@ -8,13 +8,15 @@ use crate::arguments::positive;
 use crate::campaign;
 use crate::print;
 use crate::workload::Variables;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Durability, Error, LogKind, Result, Scheme, SqlState};
+use planaria_lab::calls::{self, Calls};
 use planaria_lab::costs::Measurement;
 use planaria_lab::recovery::{Experiment, Length, Outcome, Watch};
 use planaria_lab::restart::Restarts;
 use planaria_lab::simulate::{Simulation, TAKE_NANOSECONDS, TaskGraph};
+use planaria_workload::Suite;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -39,6 +41,8 @@ pub enum Experiments {
     Histories(campaign::HistoriesOptions),
     /// Measures the prices by which log kind adaptive chooses.
     Costs(CostsOptions),
+    /// Measures what a call of each procedure takes, one kind after the other, on one thread without a log.
+    Calls(CallsOptions),
     /// Lists the named figures and tables.
     Figures,
     #[command(flatten)]
@@ -51,6 +55,7 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
         Experiments::Recovery(options) => recovery(options),
         Experiments::SimulateRecovery(options) => simulate(options),
         Experiments::Costs(options) => costs(options),
+        Experiments::Calls(options) => calls(options),
         Experiments::Figures => {
             figures::list();
             Ok(())
@@ -131,6 +136,29 @@ pub struct SimulateOptions {
     /// Nanoseconds it costs a worker to take a task
     #[arg(long, default_value_t = TAKE_NANOSECONDS)]
     take_ns: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `planaria lab calls`.
+#[derive(Args)]
+pub struct CallsOptions {
+    /// operations (one of each, on a table); tpcc, smallbank, ycsb, voter or tpcb
+    #[arg(long, default_value = "operations")]
+    workload: String,
+    /// Rows of the table, or size in the workload's unit (warehouses, customers, records, contestants, branches)
+    #[arg(long, visible_aliases = ["rows", "warehouses", "customers", "records"], value_parser = value_parser!(u64).range(1..))]
+    scale: Option<u64>,
+    /// Kinds of calls, by commas; all of them without
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    only: Vec<String>,
+    /// Calls of each kind and turn
+    #[arg(long, default_value_t = 10_000, value_parser = value_parser!(u64).range(1..))]
+    times: u64,
+    /// Turns; medians are shown
+    #[arg(long, default_value_t = 5, value_parser = positive())]
+    repeat: usize,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -227,6 +255,25 @@ fn restart(o: &RestartOptions) -> Result<()> {
             t.error_percent,
             if t.measured { "measured" } else { "assumed" }
         );
+    }
+    Ok(())
+}
+
+fn calls(options: &CallsOptions) -> Result<()> {
+    let size = match options.scale {
+        Some(size) => size,
+        None if options.workload == calls::OPERATIONS => calls::ROWS,
+        None => Suite::find(&options.workload)?.default_size,
+    };
+    let (suite, only) = (options.workload.clone(), options.only.clone());
+    let taken = Calls { suite, size, only, times: options.times, repeat: options.repeat }.run()?;
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&taken).map_err(std::io::Error::other)?);
+        return Ok(());
+    }
+    println!("  {:<22} {:>12}", "call", "ns");
+    for one in &taken {
+        println!("  {:<22} {:>12.0}", one.call, one.nanoseconds);
     }
     Ok(())
 }

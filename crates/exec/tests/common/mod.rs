@@ -141,7 +141,7 @@ impl Host for TestHost {
             }
             Draw::Random => Slot::Float(0.25),
             Draw::Uuid => Slot::Uuid([7; 16]),
-            Draw::LastValue => Slot::Int(self.next),
+            Draw::TransactionId | Draw::LastValue => Slot::Int(self.next),
             Draw::Kept => return Err(Error::internal("asked of kept()")),
             Draw::CurrentUser | Draw::SessionUser => return Err(Error::internal("asked of user()")),
             Draw::Permitted(_) => Slot::Bool(true),

@@ -604,6 +604,7 @@ impl Parser {
                     "clock" => Draw::ClockTimestamp,
                     "random" => Draw::Random,
                     "uuid" => Draw::Uuid,
+                    "transaction" => Draw::TransactionId,
                     "lastvalue" => Draw::LastValue,
                     "user" => Draw::CurrentUser,
                     "session" => Draw::SessionUser,

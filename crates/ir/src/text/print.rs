@@ -95,6 +95,7 @@ pub(super) fn draw_text(draw: Draw) -> String {
         Draw::ClockTimestamp => "clock".to_owned(),
         Draw::Random => "random".to_owned(),
         Draw::Uuid => "uuid".to_owned(),
+        Draw::TransactionId => "transaction".to_owned(),
         Draw::LastValue => "lastvalue".to_owned(),
         Draw::Kept => "kept".to_owned(),
         Draw::CurrentUser => "user".to_owned(),

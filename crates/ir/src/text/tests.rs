@@ -156,7 +156,8 @@ impl Choice {
             6 => {
                 let (now, clock) = (Draw::TransactionTimestamp, Draw::ClockTimestamp);
                 let users = [Draw::CurrentUser, Draw::SessionUser, Draw::Permitted(self.id())];
-                let inputs = [now, clock, Draw::Random, Draw::Uuid, Draw::LastValue, Draw::Kept];
+                let inputs =
+                    [now, clock, Draw::Random, Draw::Uuid, Draw::TransactionId, Draw::LastValue, Draw::Kept];
                 let security = [
                     Draw::RowSecurity(TableId(self.id())),
                     Draw::ActsAs(RoleId(self.id())),

@@ -229,7 +229,7 @@ impl Walk<'_> {
                     }
                     Random => *ty == Type::Float8,
                     Uuid => *ty == Type::Uuid,
-                    LastValue => *ty == Type::Int8,
+                    TransactionId | LastValue => *ty == Type::Int8,
                     Kept => true,
                     CurrentUser | SessionUser => *ty == Type::Text,
                     Permitted(_) | RowSecurity(_) | ActsAs(_) | RowSecurityOff => *ty == Type::Bool,

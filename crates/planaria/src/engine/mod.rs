@@ -130,6 +130,8 @@ pub(crate) struct Engine {
     /// When checkpoints are written by themselves.
     pub(crate) policy: Mutex<crate::options::CheckpointPolicy>,
     pub(crate) wall_clock: WallClock,
+    /// The last number that a transaction has asked for.
+    transaction_ids: AtomicU64,
     /// What all sessions begin with, unless the database says otherwise.
     pub(crate) defaults: ArcSwap<Vec<(String, String)>>,
 }
@@ -198,6 +200,7 @@ impl Engine {
             meter: memory::Meter::new(options.memory_budget.unwrap_or_else(memory::default_budget)),
             policy: Mutex::new(options.checkpoints),
             wall_clock: options.wall_clock.clone(),
+            transaction_ids: AtomicU64::new(0),
             defaults: ArcSwap::from_pointee(options.defaults.clone()),
         }))
     }
@@ -229,6 +232,15 @@ impl Engine {
 }
 
 impl Vitals for Engine {
+    fn transaction_id(&self) -> i64 {
+        // A restart begins in an epoch that no commit was in. So nothing is kept of the numbers: those of an epoch lie below
+        // those of the next, as long as fewer than 2^20 are asked for in each.
+        let least = self.clock.now().epoch().0 << 20;
+        let next = |last: u64| Some((last + 1).max(least));
+        let last = self.transaction_ids.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(0);
+        (last + 1).max(least) as i64
+    }
+
     fn transactions(&self) -> (u64, u64) {
         let aborts = self.counters.aborts().into_iter().map(|(_, n)| n).sum();
         (self.counters.commits(), aborts)

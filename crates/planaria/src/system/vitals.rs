@@ -28,6 +28,8 @@ pub(crate) trait Vitals {
     fn locks(&self) -> Vec<LockInfo>;
     /// The sessions that do not go on and wait for no lock, by their numbers, with the wait events of that: types and names.
     fn pauses(&self) -> Vec<(i32, (&'static str, &'static str))>;
+    /// A number for a transaction, which no other has, before or after a restart.
+    fn transaction_id(&self) -> i64;
     /// The sessions that a session waits for, by their numbers, in rising order.
     fn blockers(&self, process: i32) -> Vec<i32>;
 }

@@ -83,6 +83,7 @@ mod snapshots;
 mod system;
 mod table_locks;
 mod time_limits;
+mod transaction_numbers;
 mod transition_tables;
 mod trigger_calls;
 mod truncated;

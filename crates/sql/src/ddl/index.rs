@@ -43,6 +43,19 @@ impl Change {
             );
             return Ok("CREATE INDEX");
         }
+        if let Some((method, position)) = &create.ordered {
+            // PostgreSQL's words for what these methods cannot do there.
+            let cannot = match method.as_str() {
+                _ if create.unique => Some("unique indexes"),
+                _ if !create.included.is_empty() => Some("included columns"),
+                "hash" if create.columns.len() > 1 => Some("multicolumn indexes"),
+                _ => None,
+            };
+            if let Some(what) = cannot {
+                let message = format!("access method \"{method}\" does not support {what}");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(*position));
+            }
+        }
         let table = table.clone();
         let mut keys = Vec::new();
         for (item, position) in &create.columns {
@@ -93,6 +106,10 @@ impl Change {
                 names::relation(&self.catalog, &table, &own, "idx")
             }
         };
+        if let Some((method, _)) = &create.ordered {
+            let message = format!("index \"{name}\" of method {method} was made as an ordered one (btree)");
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+        }
         let mut index = Index::new(name, Vec::new(), create.unique, false);
         index.equal_nulls = create.equal_nulls && create.unique;
         if index.equal_nulls && create.predicate.is_some() {

@@ -214,6 +214,7 @@ impl Change {
             predicate,
             equal_nulls: index.equal_nulls,
             unmade: None,
+            ordered: None,
             unsupported: None,
         }])
     }

@@ -280,7 +280,7 @@ impl Lowerer<'_> {
             if !table.is_partitioned() {
                 let oid = i64::from(self.catalog.table_oid(table.id));
                 let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
-                source.oid = Some(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
+                source.system.push(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
             }
             if shown != table.name {
                 source.relation = Some(table.name.clone());
@@ -350,7 +350,7 @@ impl Lowerer<'_> {
             _ => return source,
         };
         let expr = Bound::constant(planaria_base::Datum::Int(i64::from(oid)), Type::OID, 0);
-        source.oid = Some(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
+        source.system.push(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
         source
     }
 

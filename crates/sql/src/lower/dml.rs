@@ -17,6 +17,8 @@ use planaria_syntax::ast::{ExprKind, Name, SelectItem};
 pub(super) struct Returning {
     pub outputs: Vec<Output>,
     pub values: Vec<Bound>,
+    /// Of INSERT: where `xmax` is, if it is asked for and not known beforehand.
+    pub xmax: Option<Reg>,
 }
 
 /// 0A000 for WHERE CURRENT OF where it is not PL/pgSQL's.
@@ -172,7 +174,7 @@ impl<'c> Lowerer<'c> {
 
     /// Binds RETURNING.
     pub(super) fn bind_returning(&mut self, names: &Names<'_>, items: &[SelectItem]) -> Result<Returning> {
-        let mut returning = Returning { outputs: Vec::new(), values: Vec::new() };
+        let mut returning = Returning { outputs: Vec::new(), values: Vec::new(), xmax: None };
         let star: Vec<(String, Bound)> = names
             .sources
             .iter()

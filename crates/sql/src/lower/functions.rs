@@ -240,6 +240,7 @@ static TABLE: &[Line] = &[
     line("to_timestamp", &[Float8], TimestampTz, F(Func::ToTimestampFloat)),
     // ---- uuid, system ----
     line("gen_random_uuid", &[], Uuid, Make::Draw(Draw::Uuid)),
+    line("txid_current", &[], Int8, Make::Draw(Draw::TransactionId)),
     line("uuid_generate_v4", &[], Uuid, Make::Draw(Draw::Uuid)),
     line("substring", &[Bytea, Int4], Bytea, F(Func::BytesSubstr)),
     line("substring", &[Bytea, Int4, Int4], Bytea, F(Func::BytesSubstrFor)),

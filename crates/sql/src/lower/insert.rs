@@ -11,7 +11,7 @@
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
 use super::constraint::Values;
 use super::dml::{Returning, mismatch};
-use super::names::{Names, Source};
+use super::names::{Names, Source, SourceColumn};
 use super::policy::PolicyCheck;
 use super::referential::Waiting;
 use super::trigger::{ChangedRow, Own};
@@ -19,6 +19,7 @@ use super::types::CastContext;
 use super::updatable::{Target, ViewCheck};
 use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
+use planaria_base::types::SystemType;
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
@@ -27,6 +28,10 @@ use std::borrow::Cow;
 
 /// A column of the query that is not stored.
 const NOWHERE: usize = usize::MAX;
+
+const XID: Type = Type::System(SystemType::Xid);
+/// What `xmax` says of a row that was updated: some transaction.
+const UPDATED: i64 = 1;
 
 /// Where the proposed rows come from; values are for the given columns, in their types.
 pub(super) enum Rows {
@@ -57,16 +62,31 @@ struct ConflictSet {
 }
 
 impl Lowerer<'_> {
-    /// The names that RETURNING sees, with the relation behind them.
+    /// The names that RETURNING sees, with the relation behind them. `xmax`: where that is, if the row that is returned may
+    /// have been updated.
     fn returned_names<'a>(
         &mut self,
         level: &Names<'a>,
         target: &Target<'_>,
         alias: &str,
+        xmax: Option<Reg>,
     ) -> Result<(Names<'a>, RelId)> {
         let rel = self.shadow_rel(target.table, alias);
         let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
-        names.sources.push(self.target_source(target, rel, alias)?.0);
+        let mut source = self.target_source(target, rel, alias)?.0;
+        if target.is_table() && !target.table.is_partitioned() {
+            let oid = i64::from(self.catalog.table_oid(target.table.id));
+            let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
+            source.system.push(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
+        }
+        if target.is_table() || target.partition().is_some() {
+            let expr = match xmax {
+                None => Bound::constant(planaria_base::Datum::Int(0), XID, 0),
+                Some(reg) => Bound::new(BoundKind::Reg(reg), XID, 0),
+            };
+            source.system.push(SourceColumn { name: "xmax".to_owned(), expr, merged: false });
+        }
+        names.sources.push(source);
         Ok((names, rel))
     }
 
@@ -75,7 +95,7 @@ impl Lowerer<'_> {
         let alias = insert.alias.as_deref().unwrap_or(target.name());
         let mut level = Names::of(scope);
         self.bind_with(&mut level, &insert.with, false)?;
-        let (names, _) = self.returned_names(&level, &target, alias)?;
+        let (names, _) = self.returned_names(&level, &target, alias, None)?;
         Ok(self.bind_returning(&names, &insert.returning)?.outputs)
     }
 
@@ -101,8 +121,11 @@ impl Lowerer<'_> {
         self.bind_with(&mut level, &insert.with, false)?;
         let mut given = self.given_columns(target, insert)?;
         let mut rows = self.bind_rows(&level, target, insert, &mut given)?;
-        let (names, shadow) = self.returned_names(&level, target, &alias)?;
+        let may_update = insert.on_conflict.as_ref().is_some_and(|on| on.update.is_some());
+        let xmax = (may_update && !insert.returning.is_empty()).then(|| self.temp(XID));
+        let (names, shadow) = self.returned_names(&level, target, &alias, xmax)?;
         let mut returning = self.bind_returning(&names, &insert.returning)?;
+        returning.xmax = xmax.filter(|xmax| self.uses_register(&mut returning.values, *xmax));
         self.require_reads(target, shadow);
         let mut conflict = match &insert.on_conflict {
             Some(on) => Some(self.bind_conflict(&level, target, &alias, on)?),
@@ -631,8 +654,10 @@ impl Lowerer<'_> {
             }
             Some(Conflict { arbiters, update: Some(update) }) => {
                 let arbiter = arbiters[0];
+                self.set_xmax(returning, UPDATED);
                 let mut insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| {
                     insert(l, waiting)?;
+                    l.set_xmax(returning, 0);
                     l.after_row(table, &inserted, waiting)
                 };
                 self.upsert(row, &regs, arbiter, update, waiting, seen, &mut insert, &mut |l| {
@@ -643,6 +668,27 @@ impl Lowerer<'_> {
         }
         self.available.pop();
         Ok(())
+    }
+
+    /// Says of the row that is returned whether it was there before. PostgreSQL has locked it then, and `xmax` is the
+    /// transaction that has.
+    fn set_xmax(&mut self, returning: &Returning, xmax: i64) {
+        if let Some(reg) = returning.xmax {
+            let value = self.constant(planaria_base::Datum::Int(xmax), XID);
+            self.copy(reg, value);
+        }
+    }
+
+    /// Whether an expression is of that register.
+    fn uses_register(&mut self, expressions: &mut [Bound], reg: Reg) -> bool {
+        let mut uses = false;
+        for e in expressions {
+            self.visit(e, &mut |_, e| {
+                uses |= matches!(e.kind, BoundKind::Reg(r) if r == reg);
+                !uses
+            });
+        }
+        uses
     }
 
     /// Whether a register is a constant's that is not NULL.

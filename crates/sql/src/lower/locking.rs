@@ -30,7 +30,7 @@ fn mixed(body: &Body, query: &Query) -> Option<&'static str> {
 
 /// The relation behind a FROM item.
 fn relation(source: &Source) -> Option<RelId> {
-    let column = source.columns.iter().chain(&source.oid).next()?;
+    let column = source.columns.iter().chain(&source.system).next()?;
     match column.expr.kind {
         BoundKind::Column(rel, _) => Some(rel),
         _ => None,

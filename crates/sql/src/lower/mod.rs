@@ -89,9 +89,6 @@ mod view_text;
 mod with_changes;
 mod written;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use constraint::MIXED_KEY;
 pub use deferred::{deferred_key, deferred_trigger};
 pub use domain::Declared;

@@ -36,8 +36,9 @@ pub(super) struct Source {
     /// The table or view it is, where the alias hides that name.
     pub relation: Option<String>,
     pub columns: Vec<SourceColumn>,
-    /// `tableoid`, of tables and system relations: not part of `*`.
-    pub oid: Option<SourceColumn>,
+    /// System columns, which are not part of `*`: `tableoid` of tables and system relations, `xmax` of rows that INSERT
+    /// returns.
+    pub system: Vec<SourceColumn>,
     /// [`ROW_ID`], of tables without a primary key.
     pub row: Option<SourceColumn>,
     /// The relation whose columns these are, where they are those of one.
@@ -156,8 +157,9 @@ impl<'a> Names<'a> {
     }
     /// The source that has the column of a bare name, and the level it is in.
     pub fn source_with(&self, name: &str) -> Option<(&Source, &Names<'_>)> {
-        let has =
-            |s: &&Source| s.columns.iter().chain(&s.oid).chain(&s.row).any(|c| !c.merged && c.name == name);
+        let has = |s: &&Source| {
+            s.columns.iter().chain(&s.system).chain(&s.row).any(|c| !c.merged && c.name == name)
+        };
         let here = self.sources.iter().find(has);
         here.map(|s| (s, self)).or_else(|| self.outer.and_then(|o| o.source_with(name)))
     }
@@ -181,7 +183,7 @@ impl<'a> Names<'a> {
     }
     /// A column by its bare name: found at the innermost level that has it; with that level's depth.
     fn unqualified(&self, name: &str, position: u32) -> Result<Option<(Bound, usize)>> {
-        let all = self.sources.iter().flat_map(|s| s.columns.iter().chain(&s.oid).chain(&s.row));
+        let all = self.sources.iter().flat_map(|s| s.columns.iter().chain(&s.system).chain(&s.row));
         let mut found = all.filter(|c| !c.merged && c.name == name);
         if let Some(column) = found.next() {
             if found.next().is_some() {
@@ -216,7 +218,7 @@ impl Source {
             alias: alias.to_owned(),
             relation: None,
             columns,
-            oid: None,
+            system: Vec::new(),
             row: None,
             of: None,
             renamed: 0,
@@ -224,7 +226,7 @@ impl Source {
     }
     /// Its column of that name.
     pub fn column(&self, name: &str) -> Option<&SourceColumn> {
-        self.columns.iter().chain(&self.oid).chain(&self.row).find(|c| c.name == name)
+        self.columns.iter().chain(&self.system).chain(&self.row).find(|c| c.name == name)
     }
 }
 
@@ -255,6 +257,9 @@ impl Lowerer<'_> {
                     }
                     Some(c) => Some((c.expr.clone(), depth)),
                     None if names.scope.lookup(parts).is_none() => {
+                        if let Some(error) = system_column(source, column) {
+                            return Err(error.at(position));
+                        }
                         let error = no_qualified_column(table, column, position);
                         return Err(super::closest::hinted(error, names, Some(table), column));
                     }
@@ -325,6 +330,11 @@ impl Lowerer<'_> {
                     let hint = format!("Perhaps you meant to reference the table alias \"{alias}\".");
                     return Err(Error::new(SqlState::UNDEFINED_TABLE, message).with_hint(hint).at(position));
                 }
+                if let [column] = parts
+                    && let Some(error) = names.sources.iter().find_map(|s| system_column(s, column))
+                {
+                    return Err(error.at(position));
+                }
                 let error = no_column(parts, position);
                 Err(match parts {
                     [column] => super::closest::hinted(error, names, None, column),
@@ -371,6 +381,19 @@ impl Lowerer<'_> {
 
 fn reg(value: &Typed, position: u32) -> Bound {
     Bound::new(BoundKind::Reg(value.reg), value.ty.clone(), position)
+}
+
+/// 0A000 for a column that every table of PostgreSQL has.
+fn system_column(source: &Source, column: &str) -> Option<Error> {
+    let is_table = !source.system.is_empty();
+    let known = ["ctid", "xmin", "xmax", "cmin", "cmax"].contains(&column);
+    (is_table && known).then(|| {
+        let hint = match column {
+            "xmax" => "RETURNING of INSERT has it: there it is 0 where the row is new.",
+            _ => "Rows are told apart by their keys, and have no number of a place or of a transaction.",
+        };
+        Error::unsupported(format!("system column \"{column}\" is not supported"), hint)
+    })
 }
 
 fn no_column(parts: &[String], position: u32) -> Error {

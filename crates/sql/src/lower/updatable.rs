@@ -254,6 +254,10 @@ impl<'c> Target<'c> {
         self.instead
     }
 
+    /// Whether it is a table by its own name, and no view of one.
+    pub(super) fn is_table(&self) -> bool {
+        self.layers.is_empty() && self.instead.is_none()
+    }
     /// The partition that its rows are of.
     pub fn partition(&self) -> Option<TableId> {
         self.layers.iter().find_map(|layer| layer.partition)

@@ -189,7 +189,7 @@ impl<const W: usize, const N: usize> Node<W, N> {
     }
 
     /// The order of cell `i` against the probe. Follows a rest only after a check of the version.
-    #[inline]
+    #[inline(always)]
     pub(super) fn compare<const LONG: bool>(
         &self,
         i: usize,

@@ -25,13 +25,15 @@ impl Parser<'_> {
         self.expect_word("on")?;
         let only = self.at_word("only");
         let table = self.relation_name()?;
-        let (mut unsupported, mut unmade, mut equal_nulls) = (None, None, false);
+        let (mut unsupported, mut unmade, mut ordered, mut equal_nulls) = (None, None, None, false);
         let (mut included, mut predicate) = (Vec::new(), None);
         if self.at_word("using") {
             let position = self.bump().start;
             let method = self.name()?;
             if matches!(method.as_str(), "gin" | "gist") {
                 unmade = Some(method);
+            } else if matches!(method.as_str(), "hash" | "brin") {
+                ordered = Some((method, position));
             } else if method != "btree" {
                 unsupported = Some((format!("index method {method}"), position));
             }
@@ -75,6 +77,7 @@ impl Parser<'_> {
             predicate,
             equal_nulls,
             unmade,
+            ordered,
             unsupported,
         };
         Ok(StatementKind::CreateIndex(Box::new(index)))

@@ -58,6 +58,8 @@ pub(crate) struct Inputs {
     /// In a transaction block, when it began, and when its statement did.
     block: Option<i64>,
     statement: i64,
+    /// What `txid_current()` says, once it has been asked.
+    transaction: Option<i64>,
     random: u64,
     /// What was given in this transaction, for a run that heals it, and what such a run may do.
     pub(crate) handed: Handed,
@@ -77,6 +79,9 @@ impl Inputs {
         self.under_locks.end();
         self.now = None;
         self.kept_now = None;
+        if self.block.is_none() {
+            self.transaction = None;
+        }
     }
 
     /// What `now()` says, if it has not been asked yet.
@@ -100,6 +105,7 @@ impl Inputs {
     pub(crate) fn begin_block(&mut self) {
         self.statement = self.wall_clock.micros();
         self.block = Some(self.statement);
+        self.transaction = None;
     }
 
     /// A statement of a block begins.
@@ -115,6 +121,7 @@ impl Inputs {
     /// The block has ended.
     pub(crate) fn end_block(&mut self) {
         self.block = None;
+        self.transaction = None;
     }
 
     /// Forgets what was drawn, but for the time of the transaction: the same if drawn again.
@@ -156,7 +163,7 @@ impl Inputs {
             ) => Ok(Slot::Int(*n)),
             (Draw::Random, Some(Datum::Float(x))) => Ok(Slot::Float(*x)),
             (Draw::Uuid, Some(Datum::Uuid(u))) => Ok(Slot::Uuid(*u)),
-            (Draw::LastValue, Some(Datum::Int(n))) => Ok(Slot::Int(*n)),
+            (Draw::TransactionId | Draw::LastValue, Some(Datum::Int(n))) => Ok(Slot::Int(*n)),
             _ => Err(missing_input()),
         })
     }
@@ -225,7 +232,9 @@ impl Inputs {
                 Slot::Uuid(bytes)
             }
             Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
-            Draw::LastValue => return Err(Error::internal("the session knows what it has drawn")),
+            Draw::TransactionId | Draw::LastValue => {
+                return Err(Error::internal("the engine and the session know this"));
+            }
             Draw::StatementTimestamp
             | Draw::CurrentUser
             | Draw::SessionUser
@@ -409,6 +418,9 @@ impl Host for SessionHost<'_> {
         let value = match self.inputs.replayed(input) {
             Some(value) => value?,
             None if input == Draw::LastValue => Slot::Int(self.sequences.last()?),
+            None if input == Draw::TransactionId => {
+                Slot::Int(*self.inputs.transaction.get_or_insert_with(|| self.vitals.transaction_id()))
+            }
             None => {
                 let mut handed = std::mem::take(&mut self.inputs.handed);
                 let value = handed.drawn(input, || self.inputs.draw(input));

@@ -290,3 +290,36 @@ fn create_table_as() {
     assert_eq!(run(&mut c, "CREATE TABLE e AS SELECT 1 AS a WITH NO DATA").tag, "CREATE TABLE AS");
     refused(&c, "CREATE TABLE z (a, b) AS SELECT 1", "42601 too many column names were specified");
 }
+
+#[test]
+fn methods_of_other_indexes_are_taken_as_ordered() {
+    let mut c = schema("CREATE TABLE t (a int, b timestamptz)");
+    assert_eq!(
+        notices(&mut c, "CREATE INDEX i ON t USING hash (a)"),
+        ["index \"i\" of method hash was made as an ordered one (btree)"]
+    );
+    assert_eq!(
+        notices(&mut c, "CREATE INDEX ON t USING brin (b, a) WITH (pages_per_range = 32)"),
+        ["index \"t_b_a_idx\" of method brin was made as an ordered one (btree)"]
+    );
+    refused(
+        &c,
+        "CREATE UNIQUE INDEX ON t USING hash (a)",
+        "0A000 access method \"hash\" does not support unique indexes",
+    );
+    refused(
+        &c,
+        "CREATE INDEX ON t USING hash (a, b)",
+        "0A000 access method \"hash\" does not support multicolumn indexes",
+    );
+    refused(
+        &c,
+        "CREATE INDEX ON t USING brin (a) INCLUDE (b)",
+        "0A000 access method \"brin\" does not support included columns",
+    );
+    refused(
+        &c,
+        "CREATE INDEX ON t USING spgist (a)",
+        "0A000 index method spgist is not supported / Indexes are ordered: leave the method out.",
+    );
+}

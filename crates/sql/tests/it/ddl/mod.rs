@@ -23,7 +23,7 @@ fn run(catalog: &mut Catalog, script: &str) -> DdlOutcome {
 }
 
 #[track_caller]
-fn schema(script: &str) -> Catalog {
+pub(crate) fn schema(script: &str) -> Catalog {
     let mut catalog = Catalog::default();
     run(&mut catalog, script);
     catalog

@@ -1,12 +1,13 @@
 //! Text in, verified IR out.
 
-mod env;
+mod known;
 mod suites;
 
-use super::CatalogEnv;
-use super::*;
-use env::catalog;
-use planaria_base::SqlState;
+use crate::ddl::schema as catalog;
+use planaria_base::{Error, SqlState, Type};
+use planaria_catalog::Catalog;
+use planaria_sql::lower::{CatalogEnv, ParamTypes, lower_statement};
+use planaria_syntax::ast;
 
 const SCHEMA: &str = "
 CREATE TABLE t (a integer PRIMARY KEY, b integer, c text NOT NULL, n numeric(12,2), d date);
