@@ -7,7 +7,7 @@ use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlStat
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
 use planaria_base::range::{self, RangeBound, RangeType, RangeValue};
-use planaria_base::types::TypeClass;
+use planaria_base::types::{RowType, TypeClass};
 use planaria_base::{json, oid};
 use std::ops::Range;
 
@@ -151,7 +151,7 @@ impl Parameters {
                 Value::Text(self.keep(bytes))
             }
             Type::Bytea => Value::Bytes(self.keep(bytes)),
-            Type::Array(_) => match binary_datum(bytes, ty)? {
+            Type::Array(_) | Type::Record(_) => match binary_datum(bytes, ty)? {
                 Datum::Array(items) => Value::Array(items),
                 _ => Value::Null,
             },
@@ -227,6 +227,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
         Type::Packed(of) => Datum::Bytea(of.receive(bytes)?),
         Type::Enum(of) => Datum::Int(of.parse(text(bytes)?)?),
         Type::Array(element) => array(bytes, element)?,
+        Type::Record(row) if row.of.is_some() => record(bytes, row)?,
         ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),
         Type::System(system) if system.element().is_some() => {
             array(bytes, &system.element().unwrap_or(Type::Unknown))?
@@ -306,6 +307,33 @@ fn numeric(bytes: &[u8]) -> Result<Numeric> {
     }
     let signed = if sign == 0 { mantissa } else { -mantissa };
     Numeric::from_parts(signed, scale).ok_or_else(overflow)
+}
+
+/// Their number; for each field its type, and the field.
+fn record(bytes: &[u8], row: &RowType) -> Result<Datum> {
+    let mut r = Reader::new(bytes);
+    let count = r.i32()?;
+    if usize::try_from(count) != Ok(row.len()) {
+        let message = format!("wrong number of columns: {count}, expected {}", row.len());
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    let mut fields = Vec::with_capacity(row.len());
+    for (i, (_, ty)) in row.iter().enumerate() {
+        let (given, wanted) = (r.i32()? as u32, oid::of(ty));
+        if given != wanted {
+            let message = format!(
+                "binary data has type {given} instead of expected {wanted} in record column {}",
+                i + 1
+            );
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        fields.push(match usize::try_from(r.i32()?) {
+            Ok(len) => binary_datum(r.bytes(len)?, ty)?,
+            Err(_) => Datum::Null,
+        });
+    }
+    r.end()?;
+    Ok(Datum::Array(fields))
 }
 
 fn array(bytes: &[u8], element: &Type) -> Result<Datum> {

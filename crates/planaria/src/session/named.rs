@@ -81,8 +81,18 @@ impl SessionCore {
     /// stored or converted is held against its conditions there.
     pub(crate) fn user_type(&mut self, oid: u32) -> Option<Type> {
         let schema = self.schema();
-        match schema.catalog.oids.object(oid)? {
+        let object = schema.catalog.oids.object(oid)?;
+        match object {
             Object::Type(id) => Some(schema.catalog.type_by_id(*id).values()),
+            Object::RowType(key) | Object::RowTypeArray(key) => {
+                let (of, name) = planaria_catalog::of_key(key);
+                let table = schema.catalog.of_rows((of, name))?;
+                let row = Type::Record(planaria_sql::lower::row_type(&schema.catalog, table));
+                Some(match object {
+                    Object::RowType(_) => row,
+                    _ => Type::Array(Box::new(row)),
+                })
+            }
             Object::TypeArray(id) => Some(Type::Array(Box::new(schema.catalog.type_by_id(*id).values()))),
             _ => None,
         }

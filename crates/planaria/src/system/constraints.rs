@@ -200,6 +200,13 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 ColumnDefault::None | ColumnDefault::Identity { .. } => {}
             }
         }
+        for (id, column) in table.visible() {
+            // Of a type's attribute it is what is behind the type.
+            let ty = planaria_base::oid::of(&column.ty);
+            if column.ty.row_of().is_some() {
+                add((PG_TYPE, ty, 0), (PG_CLASS, relation, number(id)), 'n');
+            }
+        }
         if let Some(partition) = &table.partition {
             add((PG_CLASS, catalog.table_oid(partition.of), 0), (PG_CLASS, relation, 0), 'a');
         }
