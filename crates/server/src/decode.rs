@@ -368,10 +368,14 @@ mod tests {
     use super::*;
     use crate::encode;
     use planaria::serving::ValueRef;
+    use planaria_base::types::RowOf;
 
     /// What is sent in binary form comes back.
     #[test]
     fn binary_forms_are_read_as_they_are_written() {
+        let of = RowOf { table: planaria_base::TableId(1), name: "pair".into(), oids: (16_400, 16_401) };
+        let fields = vec![("a".to_owned(), Type::Int4), ("b".to_owned(), Type::Text)];
+        let row = Type::Record(RowType { of: Some(Box::new(of)), fields });
         let values = [
             (Datum::Bool(true), Type::Bool),
             (Datum::Int(-7), Type::Int2),
@@ -387,6 +391,8 @@ mod tests {
             (Datum::Uuid([7; 16]), Type::Uuid),
             (Datum::Array(vec![Datum::Int(1), Datum::Null]), Type::Array(Box::new(Type::Int8))),
             (Datum::Array(vec![]), Type::Array(Box::new(Type::Text))),
+            (Datum::Array(vec![Datum::Int(1), Datum::Null]), row.clone()),
+            (Datum::Array(vec![Datum::Array(vec![Datum::Null; 2]), Datum::Null]), Type::Array(Box::new(row))),
         ];
         for (value, ty) in values {
             let mut out = Vec::new();

@@ -41,7 +41,8 @@ fn every_scheme_brings_the_same_rows_back() {
                 db.call("put", (id, id)).expect("put");
                 db.execute("CALL put_all($1, ARRAY[ROW('a', $2)::addr, NULL])", (100 + id, id)).expect("put");
             }
-            db.execute("UPDATE t SET a = ROW('new', 1), many[2].zip = 7 WHERE id % 2 = 1", ()).expect("changed");
+            db.execute("UPDATE t SET a = ROW('new', 1), many[2].zip = 7 WHERE id % 2 = 1", ())
+                .expect("changed");
             db.execute_script(
                 "ALTER TYPE addr RENAME ATTRIBUTE zip TO code;
                  ALTER TABLE t ADD COLUMN b addr DEFAULT ROW('b', 3);

@@ -43,13 +43,16 @@ impl Change {
 
     /// A column that is of the table's row type, or has a value of it somewhere.
     fn column_of_rows(&self, id: TableId) -> Option<(TableId, ColumnId)> {
-        self.catalog.tables.iter().flatten().find_map(|table| {
-            let of_it =
-                |c: &planaria_catalog::Column| c.ty.row_of().is_some_and(|of| of.table == id);
-            let (column, _) = table.visible().find(|(_, c)| table.id != id && of_it(c))?;
-            // What is in a type that nothing is of is in no row.
-            if table.composite { self.column_of_rows(table.id) } else { Some((table.id, column)) }
-        })
+        let of_it = |ty: &Type| ty.row_of().is_some_and(|of| of.table == id);
+        let find = |arrays: bool| {
+            let wanted = |ty: &Type| matches!(ty, Type::Array(_)) == arrays && of_it(ty);
+            self.catalog.tables.iter().flatten().filter(|table| table.id != id).find_map(|table| {
+                let (column, _) = table.visible().find(|(_, c)| wanted(&c.ty))?;
+                // What is in a type that nothing is of is in no row.
+                if table.composite { self.column_of_rows(table.id) } else { Some((table.id, column)) }
+            })
+        };
+        find(true).or_else(|| find(false))
     }
 
     /// 0A000 for a change of a table, or of a composite type, that would change the rows that columns have as values.

@@ -145,9 +145,11 @@ impl References {
         }
         for wanted in self.types.iter().filter_map(|mention| of(catalog, mention)) {
             named.types.extend(catalog.user_type(wanted).map(|ty| catalog.type_oid(ty.id)));
-            named.types.extend(catalog.of_rows(wanted).map(|t| {
-                catalog.oids.of(&oids::Object::RowType(planaria_catalog::key(t.schema, &t.name)))
-            }));
+            named.types.extend(
+                catalog.of_rows(wanted).map(|t| {
+                    catalog.oids.of(&oids::Object::RowType(planaria_catalog::key(t.schema, &t.name)))
+                }),
+            );
         }
         named
     }
@@ -293,6 +295,9 @@ impl Object {
                 policies_with(catalog, &own, |_, r| r.relations.contains(&mentioned), &mut all)?;
                 on_owned_sequences(catalog, *id, |_| true, &mut all)?;
                 of_row_type(catalog, *id, &format!("type {name}"), &mentioned, &mut all)?;
+                if of.composite {
+                    return Ok(all);
+                }
             }
             Object::View(key) => {
                 let (schema, name) = of_key(key);
@@ -456,8 +461,9 @@ fn of_row_type(
     id: TableId,
     own: &str,
     name: &str,
-    all: &mut Vec<(Object, String)>,
+    found: &mut Vec<(Object, String)>,
 ) -> Result<()> {
+    let mut all: Vec<(Object, String)> = Vec::new();
     let of_it = |ty: &Type| ty.row_of().is_some_and(|of| of.table == id);
     let on = |ty: &Type| match ty {
         Type::Array(_) => format!("{own}[]"),
@@ -495,6 +501,8 @@ fn of_row_type(
             all.push((of_view(catalog, view), own.to_owned()));
         }
     }
+    all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
+    found.extend(all);
     Ok(())
 }
 

@@ -101,8 +101,7 @@ fn check_row_column(catalog: &Catalog, table: &Table, position: Position) -> Res
 fn has_domain(catalog: &Catalog, table: &Table) -> bool {
     table.visible().any(|(_, column)| {
         column.domain.is_some()
-            || column.ty.row_of()
-                .is_some_and(|of| has_domain(catalog, catalog.table_by_id(of.table)))
+            || column.ty.row_of().is_some_and(|of| has_domain(catalog, catalog.table_by_id(of.table)))
     })
 }
 

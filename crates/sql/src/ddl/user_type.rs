@@ -1,5 +1,6 @@
 //! CREATE, ALTER and DROP of enumerated types and domains.
 
+use super::alter::Rewrite;
 use super::depend::Object as Target;
 use super::{Change, Validation, Work, lowering, names, reparse};
 use crate::lower::qualified_expression;
@@ -115,7 +116,11 @@ impl Change {
                 of.with_label(label, place)?
             }
             AlterEnum::RenameValue { from, to } => {
-                self.refuse_texts(&Target::Type(id), &format!("label \"{from}\" cannot be renamed"), Some(from))?;
+                self.refuse_texts(
+                    &Target::Type(id),
+                    &format!("label \"{from}\" cannot be renamed"),
+                    Some(from),
+                )?;
                 of.with_renamed_label(from, to)?
             }
         };
@@ -184,8 +189,9 @@ impl Change {
             Lowerer::new(&self.catalog.ready(), "type", ProgramKind::Statement).declared(ty)?;
         if base.row_of().is_some() {
             let hint = "Put the condition into a CHECK of the table.";
-            return Err(Error::unsupported(format!("a domain over {base} is not supported"), hint)
-                .at(ty.position));
+            return Err(
+                Error::unsupported(format!("a domain over {base} is not supported"), hint).at(ty.position)
+            );
         }
         if matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
             let message = format!("\"{base}\" is not a valid base type for a domain");
@@ -414,8 +420,15 @@ impl Change {
             });
         }
         for (table, actions) in by_table {
-            let name = Name { parts: vec![self.catalog.table_by_id(table).name.clone()], position: 0 };
-            self.alter_table(&name, false, false, &actions)?;
+            let of = self.catalog.table_by_id(table);
+            if of.composite {
+                let mut rewrite = Rewrite::of(of);
+                actions.iter().try_for_each(|action| self.action(table, action, &mut rewrite))?;
+                self.finish_alter(table, rewrite)?;
+                continue;
+            }
+            let parts = vec![self.catalog.schema_name(of.schema).to_owned(), of.name.clone()];
+            self.alter_table(&Name { parts, position: 0 }, false, false, &actions)?;
         }
         Ok(())
     }

@@ -147,10 +147,6 @@ impl Lowerer<'_> {
                 let null = Bound::null(ty.clone(), position);
                 Bound::new(BoundKind::Case(vec![(is_null, null)], Box::new(part)), ty, position)
             }
-            Type::Array(of) if of.row_of().is_some() => {
-                let message = format!("a field of type {ty} is not supported");
-                return Err(Error::unsupported(message, "Read it as jsonb.").at(position));
-            }
             Type::Record(row) if row.of.is_some() => {
                 self.check_row_of_text(row, position)?;
                 let is_null = Bound::apply(Func::IsNull, vec![text], Type::Bool, position);

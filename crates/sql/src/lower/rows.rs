@@ -71,6 +71,7 @@ impl Lowerer<'_> {
                     _ => None,
                 }
             }
+            RelKind::Unnest { ref array, .. } => array.ty.row_of().map(|of| of.table),
             _ => None,
         };
         let func = if self.rel(rel).nullable { Func::RowMake } else { Func::ArrayMake };
@@ -262,9 +263,18 @@ impl Lowerer<'_> {
                 false => Err(wrong(None)),
             };
         };
-        let (None, BoundKind::Apply(func @ (Func::ArrayMake | Func::RowMake), fields)) = (&from.of, e.kind)
-        else {
-            return Err(wrong(None));
+        let (func, fields) = match (&from.of, &e.kind) {
+            (None, BoundKind::Apply(func @ (Func::ArrayMake | Func::RowMake), fields)) => {
+                (*func, fields.clone())
+            }
+            // One that was computed before, for a variable or a default.
+            (None, BoundKind::Reg(_)) => {
+                let fields = from.iter().enumerate();
+                let field =
+                    |(i, (_, ty)): (usize, &(String, Type))| nth_field(e.clone(), i, ty.clone(), position);
+                (Func::RowMake, fields.map(field).collect())
+            }
+            _ => return Err(wrong(None)),
         };
         let given = fields.len();
         let domains: Vec<_> =

@@ -433,9 +433,7 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
                 Err(Error::unsupported("an array of a domain is not supported", hint).at(name.position))
             }
             None => match table_of_type(catalog, path) {
-                Some(table) => {
-                    Ok(Type::Array(Box::new(Type::Record(super::row_type(catalog, table)))))
-                }
+                Some(table) => Ok(Type::Array(Box::new(Type::Record(super::row_type(catalog, table))))),
                 None => Err(unknown(&format!("{}[]", path.parts.join(".")), name.position)),
             },
         },

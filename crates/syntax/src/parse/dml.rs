@@ -6,7 +6,8 @@ use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
     Argument, Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, FunctionCall, Insert,
-    InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, PUT_FIELD, Position, SelectItem, Update,
+    InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, PUT_FIELD, Position, SelectItem,
+    Update,
 };
 
 /// Whether a call is an assignment to an element.
@@ -59,7 +60,9 @@ fn part_of(inner: &Expr, before: &Expr, old: &Expr) -> Option<Expr> {
         return None;
     }
     let kind = match &call.args[0].value.kind {
-        ExprKind::Field(of, field) if **of == *before => ExprKind::Field(Box::new(old.clone()), field.clone()),
+        ExprKind::Field(of, field) if **of == *before => {
+            ExprKind::Field(Box::new(old.clone()), field.clone())
+        }
         ExprKind::Subscript(of, index) if **of == *before => {
             ExprKind::Subscript(Box::new(old.clone()), index.clone())
         }

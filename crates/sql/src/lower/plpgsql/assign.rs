@@ -54,7 +54,7 @@ impl Body<'_, '_> {
     }
 
     /// The row or record variable that a target names as a whole.
-    fn whole_row(&self, target: &Expr) -> Option<Variable> {
+    pub(super) fn whole_row(&self, target: &Expr) -> Option<Variable> {
         let ExprKind::Column(name) = &target.kind else { return None };
         let field_of_unassigned =
             name.parts.len() > 1 && self.scope.variable(&name.parts[0]) == Some(&Variable::Unassigned);
@@ -219,6 +219,9 @@ impl Body<'_, '_> {
     fn part_of_row(&mut self, name: &Name) -> Result<Option<Target>> {
         for known in (1..name.parts.len()).rev() {
             let found = match self.scope.lookup(&name.parts[..known]) {
+                Some(Found::Variable(Variable::Unassigned)) => {
+                    return Err(unassigned(&name.parts[known - 1]).at(name.position));
+                }
                 Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => t.clone(),
                 _ => continue,
             };
