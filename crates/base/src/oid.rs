@@ -3,7 +3,7 @@
 //! The numbers are those of PostgreSQL's `pg_type`; drivers know them by heart. OIDs of tables and
 //! other objects of a database are `planaria_catalog::oid`'s business.
 
-use crate::types::{Clock, PackedType, RangeType, SystemType, Type};
+use crate::types::{Clock, PackedType, RangeType, RowType, SystemType, Type};
 
 /// An object identifier.
 pub type Oid = u32;
@@ -101,6 +101,7 @@ pub fn of(ty: &Type) -> Oid {
     match ty {
         Type::Array(of) => array_of(of),
         Type::Enum(of) => of.oid(),
+        Type::Record(RowType { of: Some(of), .. }) => of.oids.0,
         Type::Record(_) => 2249,
         ty => built_in(ty).map_or(0, |l| l.oid),
     }
@@ -112,6 +113,7 @@ pub fn array_of(element: &Type) -> Oid {
     match element {
         Type::Array(of) => array_of(of),
         Type::Enum(of) => of.array_oid(),
+        Type::Record(RowType { of: Some(of), .. }) => of.oids.1,
         Type::Record(_) => 2287,
         ty => built_in(ty).map_or(0, |l| l.array),
     }

@@ -1,7 +1,9 @@
 //! The types of rows that are values.
 
+use crate::oid::Oid;
 use crate::{TableId, Type};
 use serde::{Deserialize, Serialize};
+use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
 /// The fields of a row, and whose row type it is.
@@ -14,12 +16,31 @@ pub struct RowType {
 }
 
 /// A table whose rows a row type is of.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowOf {
     /// The table.
     pub table: TableId,
     /// Its name, with its schema unless that is `public`: what the type is called.
     pub name: String,
+    /// OID of the type, and of its arrays; 0 in what was written before columns could be of row types. They say nothing
+    /// that the table does not.
+    #[serde(default)]
+    pub oids: (Oid, Oid),
+}
+
+impl PartialEq for RowOf {
+    fn eq(&self, other: &RowOf) -> bool {
+        self.table == other.table && self.name == other.name
+    }
+}
+
+impl Eq for RowOf {}
+
+impl Hash for RowOf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.table.hash(state);
+        self.name.hash(state);
+    }
 }
 
 impl RowType {

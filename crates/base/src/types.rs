@@ -325,6 +325,15 @@ impl Type {
         }
     }
 
+    /// Whose row type it is, or is an array of.
+    pub fn row_of(&self) -> Option<&RowOf> {
+        match self {
+            Type::Record(row) => row.of.as_deref(),
+            Type::Array(of) => of.row_of(),
+            _ => None,
+        }
+    }
+
     /// The type of the elements of an array or vector.
     pub fn element(&self) -> Option<Type> {
         match self {

@@ -56,7 +56,9 @@ impl BytesKind {
     /// Of a column of a type.
     pub fn of(ty: &Type) -> BytesKind {
         match ty {
-            Type::Bytea | Type::Range(_) | Type::Packed(_) | Type::Array(_) => BytesKind::Bytea,
+            Type::Bytea | Type::Range(_) | Type::Packed(_) | Type::Array(_) | Type::Record(_) => {
+                BytesKind::Bytea
+            }
             Type::Jsonb => BytesKind::Jsonb,
             _ => BytesKind::Text,
         }

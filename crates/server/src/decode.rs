@@ -7,7 +7,7 @@ use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlStat
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
 use planaria_base::range::{self, RangeBound, RangeType, RangeValue};
-use planaria_base::types::TypeClass;
+use planaria_base::types::{RowType, TypeClass};
 use planaria_base::{json, oid};
 use std::ops::Range;
 
@@ -151,7 +151,7 @@ impl Parameters {
                 Value::Text(self.keep(bytes))
             }
             Type::Bytea => Value::Bytes(self.keep(bytes)),
-            Type::Array(_) => match binary_datum(bytes, ty)? {
+            Type::Array(_) | Type::Record(_) => match binary_datum(bytes, ty)? {
                 Datum::Array(items) => Value::Array(items),
                 _ => Value::Null,
             },
@@ -227,6 +227,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
         Type::Packed(of) => Datum::Bytea(of.receive(bytes)?),
         Type::Enum(of) => Datum::Int(of.parse(text(bytes)?)?),
         Type::Array(element) => array(bytes, element)?,
+        Type::Record(row) if row.of.is_some() => record(bytes, row)?,
         ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),
         Type::System(system) if system.element().is_some() => {
             array(bytes, &system.element().unwrap_or(Type::Unknown))?
@@ -308,6 +309,33 @@ fn numeric(bytes: &[u8]) -> Result<Numeric> {
     Numeric::from_parts(signed, scale).ok_or_else(overflow)
 }
 
+/// Their number; for each field its type, and the field.
+fn record(bytes: &[u8], row: &RowType) -> Result<Datum> {
+    let mut r = Reader::new(bytes);
+    let count = r.i32()?;
+    if usize::try_from(count) != Ok(row.len()) {
+        let message = format!("wrong number of columns: {count}, expected {}", row.len());
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    let mut fields = Vec::with_capacity(row.len());
+    for (i, (_, ty)) in row.iter().enumerate() {
+        let (given, wanted) = (r.i32()? as u32, oid::of(ty));
+        if given != wanted {
+            let message = format!(
+                "binary data has type {given} instead of expected {wanted} in record column {}",
+                i + 1
+            );
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        fields.push(match usize::try_from(r.i32()?) {
+            Ok(len) => binary_datum(r.bytes(len)?, ty)?,
+            Err(_) => Datum::Null,
+        });
+    }
+    r.end()?;
+    Ok(Datum::Array(fields))
+}
+
 fn array(bytes: &[u8], element: &Type) -> Result<Datum> {
     let mut r = Reader::new(bytes);
     let (dimensions, _nulls, _oid) = (r.i32()?, r.i32()?, r.i32()?);
@@ -340,10 +368,14 @@ mod tests {
     use super::*;
     use crate::encode;
     use planaria::serving::ValueRef;
+    use planaria_base::types::RowOf;
 
     /// What is sent in binary form comes back.
     #[test]
     fn binary_forms_are_read_as_they_are_written() {
+        let of = RowOf { table: planaria_base::TableId(1), name: "pair".into(), oids: (16_400, 16_401) };
+        let fields = vec![("a".to_owned(), Type::Int4), ("b".to_owned(), Type::Text)];
+        let row = Type::Record(RowType { of: Some(Box::new(of)), fields });
         let values = [
             (Datum::Bool(true), Type::Bool),
             (Datum::Int(-7), Type::Int2),
@@ -359,6 +391,8 @@ mod tests {
             (Datum::Uuid([7; 16]), Type::Uuid),
             (Datum::Array(vec![Datum::Int(1), Datum::Null]), Type::Array(Box::new(Type::Int8))),
             (Datum::Array(vec![]), Type::Array(Box::new(Type::Text))),
+            (Datum::Array(vec![Datum::Int(1), Datum::Null]), row.clone()),
+            (Datum::Array(vec![Datum::Array(vec![Datum::Null; 2]), Datum::Null]), Type::Array(Box::new(row))),
         ];
         for (value, ty) in values {
             let mut out = Vec::new();

@@ -88,8 +88,8 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// The kind that stores a type; `None` for pseudo-types, which cannot be columns. An array is kept as bytes, which
-    /// whoever writes it makes of it.
+    /// The kind that stores a type; `None` for pseudo-types, which cannot be columns. An array, or a row, is kept as bytes,
+    /// which whoever writes it makes of it.
     pub fn of(ty: &Type) -> Option<ColumnKind> {
         Some(match ty.plain() {
             Type::Bool => ColumnKind::Bool,
@@ -114,6 +114,9 @@ impl ColumnKind {
                 ColumnKind::Bytes
             }
             Type::Array(of) => return ColumnKind::of(of).map(|_| ColumnKind::Bytes),
+            Type::Record(row) if row.of.is_some() => {
+                return row.iter().all(|(_, ty)| ColumnKind::of(ty).is_some()).then_some(ColumnKind::Bytes);
+            }
             // An oid has no sign.
             ty if ty.is_oid() => ColumnKind::Int8,
             Type::System(_) | Type::Record(_) | Type::Rounded(..) | Type::Unknown | Type::Void => {
@@ -489,7 +492,10 @@ impl RowLayout {
         let variable: Vec<ColumnId> =
             (0..specs.len()).filter(|i| kinds[*i] == ColumnKind::Bytes).map(ColumnId::from).collect();
         let is_text = |id: &ColumnId| {
-            !matches!(specs[id.index()].ty, Type::Bytea | Type::Range(_) | Type::Packed(_) | Type::Array(_))
+            !matches!(
+                specs[id.index()].ty,
+                Type::Bytea | Type::Range(_) | Type::Packed(_) | Type::Array(_) | Type::Record(_)
+            )
         };
         let texts = variable.iter().copied().filter(is_text).collect();
         let fixed_bytes = end + 4 * variable.len() as u32;

@@ -125,6 +125,28 @@ impl Objects {
                 row.text(2)
             );
         }
+        let mut attributes: HashMap<u32, Vec<String>> = HashMap::new();
+        let query = "SELECT a.attrelid, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod)
+                     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+                     WHERE c.relkind = 'c' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum";
+        for row in source.rows(query)? {
+            let attribute = format!("    {} {}", row.text(1), row.text(2));
+            attributes.entry(row.oid(0)).or_default().push(attribute);
+        }
+        let query = format!(
+            "SELECT t.oid, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(t.typname),
+                    quote_ident(pg_get_userbyid(t.typowner)), t.typacl::text, t.typrelid
+             FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace JOIN pg_class c ON c.oid = t.typrelid
+             WHERE t.typtype = 'c' AND c.relkind = 'c' AND {USERS}"
+        );
+        for row in source.rows(&query)?.iter().filter(|row| selection.has_schema(row.text(1))) {
+            let (oid, name) = (row.oid(0), row.text(2));
+            let of = attributes.remove(&row.oid(5)).unwrap_or_default().join(",\n");
+            let label = format!("TYPE {name}");
+            let create = format!("CREATE TYPE {name} AS (\n{of}\n);");
+            let alter = owner(&label, row.text(3), owners);
+            self.add(Kind::Type, oid, name, label, row.text(3), row.get(4), create, alter);
+        }
         let query = format!(
             "SELECT t.oid, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(t.typname),
                     quote_ident(pg_get_userbyid(t.typowner)), t.typtype, format_type(t.typbasetype, t.typtypmod),
@@ -336,11 +358,13 @@ impl Objects {
         for (at, object) in self.objects.iter().enumerate() {
             places.insert((class(object.kind), object.oid), at);
         }
-        // Defaults, checks and rules are parts of an object; a row type is its relation's, an array its element's.
+        // Defaults, checks and rules are parts of an object; a row type is its relation's, but a composite type's relation is
+        // the type's; an array is its element's.
         let query = "SELECT 2604, oid, 1259, adrelid FROM pg_attrdef
                      UNION ALL SELECT 2618, oid, 1259, ev_class FROM pg_rewrite
                      UNION ALL SELECT 2606, oid, 1259, conrelid FROM pg_constraint WHERE contype = 'c' AND conrelid <> 0
                      UNION ALL SELECT 2606, oid, 1247, contypid FROM pg_constraint WHERE contypid <> 0
+                     UNION ALL SELECT 1259, typrelid, 1247, oid FROM pg_type WHERE typrelid <> 0
                      UNION ALL SELECT 1247, oid, 1259, typrelid FROM pg_type WHERE typrelid <> 0";
         for row in source.rows(query)? {
             if let Some(at) = places.get(&(row.oid(2), row.oid(3))) {

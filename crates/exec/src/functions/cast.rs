@@ -325,9 +325,10 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
             let mut fields = Vec::with_capacity(row.len());
             for (text, (_, ty)) in text_io::parse_record(text, row.len())?.into_iter().zip(row.iter()) {
                 fields.push(match text {
+                    // Whatever is asked for, what is too long for its field is not cut.
                     Some(text) => {
                         let at = heap.arena.push_bytes(text.as_bytes())?;
-                        parse_as(at, ty, explicit, heap)?
+                        parse_as(at, ty, false, heap)?
                     }
                     None => Slot::Null,
                 });

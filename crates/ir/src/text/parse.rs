@@ -334,7 +334,7 @@ impl Parser {
                 let mut of = None;
                 if word == "row" {
                     let name = self.quoted()?;
-                    of = Some(Box::new(RowOf { name, table: TableId(self.number()?) }));
+                    of = Some(Box::new(RowOf { name, table: TableId(self.number()?), oids: (0, 0) }));
                     self.sign(":")?;
                 }
                 let mut fields = Vec::new();

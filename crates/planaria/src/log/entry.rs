@@ -574,7 +574,7 @@ fn bytes(bytes: Vec<u8>, ty: &Type) -> Datum {
     match ty {
         Type::Bytea | Type::Range(_) | Type::Packed(_) => Datum::Bytea(bytes),
         Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(&bytes).into_owned()),
-        Type::Array(_) => {
+        Type::Array(_) | Type::Record(_) => {
             let array = planaria_log::ValueReader::new(&bytes).datum();
             array.unwrap_or(Datum::Bytea(bytes))
         }

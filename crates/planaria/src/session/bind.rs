@@ -58,7 +58,7 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
             let micros = parse_timestamptz(t, heap.shown_zone()).map_err(|e| at(e, position))?;
             Ok(Slot::Int(micros))
         }
-        (ParamRef::Text(t), ty) if ty.has_zone() => {
+        (ParamRef::Text(t), ty) if ty.has_zone() || ty.row_of().is_some() => {
             let text = heap.text(t)?;
             cast(text, &Type::Text, ty, true, heap).map_err(|e| at(e, position))
         }

@@ -10,7 +10,7 @@ use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::oids::Object;
 use planaria_ir::ProgramKind;
 use planaria_sql::lower::{Lowerer, ParamTypes};
-use planaria_syntax::ast::{self, Statement, StatementKind};
+use planaria_syntax::ast::{self, Statement, StatementKind, TypeNameKind};
 use std::sync::Arc;
 
 impl SessionCore {
@@ -54,7 +54,16 @@ impl SessionCore {
         let prepared = self.named_statement(name)?;
         let mut values = Vec::new();
         if !args.is_empty() {
-            let items = args.iter().map(|e| ast::SelectItem { expr: e.clone(), alias: None }).collect();
+            // A row becomes one of the type while it is written out.
+            let typed = |(i, e): (usize, &ast::Expr)| match prepared.parameters.get(i) {
+                Some(ty @ Type::Record(_)) => {
+                    let name = ast::TypeName { position: e.position, kind: TypeNameKind::Known(ty.clone()) };
+                    ast::Expr { position: e.position, kind: ast::ExprKind::Cast(Box::new(e.clone()), name) }
+                }
+                _ => e.clone(),
+            };
+            let items = args.iter().enumerate().map(typed);
+            let items = items.map(|expr| ast::SelectItem { expr, alias: None }).collect();
             let select = ast::Select { items, ..Default::default() };
             let query = ast::Query::new(ast::QueryBody::Select(Box::new(select)), 0);
             let kind = StatementKind::Query(Box::new(query));
@@ -81,8 +90,18 @@ impl SessionCore {
     /// stored or converted is held against its conditions there.
     pub(crate) fn user_type(&mut self, oid: u32) -> Option<Type> {
         let schema = self.schema();
-        match schema.catalog.oids.object(oid)? {
+        let object = schema.catalog.oids.object(oid)?;
+        match object {
             Object::Type(id) => Some(schema.catalog.type_by_id(*id).values()),
+            Object::RowType(key) | Object::RowTypeArray(key) => {
+                let (of, name) = planaria_catalog::of_key(key);
+                let table = schema.catalog.of_rows((of, name))?;
+                let row = Type::Record(planaria_sql::lower::row_type(&schema.catalog, table));
+                Some(match object {
+                    Object::RowType(_) => row,
+                    _ => Type::Array(Box::new(row)),
+                })
+            }
             Object::TypeArray(id) => Some(Type::Array(Box::new(schema.catalog.type_by_id(*id).values()))),
             _ => None,
         }

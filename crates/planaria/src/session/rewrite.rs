@@ -485,7 +485,7 @@ fn slot(field: Field<'_>, ty: &Type, heap: &mut Heap) -> Result<Slot> {
         Field::Bytes(b) => {
             let bytes = heap.bytea(b)?.bytes();
             match ty {
-                Type::Array(_) => functions::load_array(heap, bytes)?,
+                Type::Array(_) | Type::Record(_) => functions::load_array(heap, bytes)?,
                 ty => BytesKind::of(ty).slot(bytes),
             }
         }

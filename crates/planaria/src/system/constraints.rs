@@ -3,11 +3,13 @@
 use super::Facts;
 use super::relations::{exclusion_operators, is_primary, key_numbers, number, visible_sequences};
 use super::rows::Rows;
-use planaria_base::ColumnId;
-use planaria_base::oid::Oid;
+use super::types::declared_oid;
+use planaria_base::oid::{self, Oid};
+use planaria_base::{ColumnId, TableId};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{CheckTime, ColumnDefault, IndexKey, ReferentialAction, Table};
+use planaria_catalog::{Catalog, CheckTime, ColumnDefault, IndexKey, ReferentialAction, Returns, Table, key};
 use planaria_sql::ddl;
+use std::collections::BTreeSet;
 
 /// OIDs of catalogs that `pg_depend` speaks of.
 const PG_CLASS: Oid = 1259;
@@ -161,6 +163,46 @@ fn each(named: &ddl::Named, add: &mut dyn FnMut((Oid, Oid, i16))) {
     named.types.iter().for_each(|oid| add((PG_TYPE, *oid, 0)));
 }
 
+/// What `pg_depend` says of row types that something is of: of them and their arrays, and of routines that have them. By that
+/// a dump finds its order.
+fn rows_of_row_types(catalog: &Catalog, add: &mut impl FnMut((Oid, Oid, i16), (Oid, Oid, i16), char)) {
+    let mut used: BTreeSet<TableId> = BTreeSet::new();
+    for table in catalog.tables.iter().flatten() {
+        used.extend(table.composite.then_some(table.id));
+        used.extend(table.visible().filter_map(|(_, c)| c.ty.row_of()).map(|of| of.table));
+    }
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        let result = match &p.returns {
+            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(oid::of(ty)).filter(|_| ty.row_of().is_some()),
+            Returns::RowOf(id) | Returns::SetOfTable(id) => {
+                let table = catalog.table_by_id(*id);
+                used.insert(*id);
+                Some(catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
+            }
+            _ => None,
+        };
+        let mut types: BTreeSet<Oid> = result.into_iter().collect();
+        for ty in p.parameters.iter().map(|q| &q.ty) {
+            let Some(of) = ty.row_of() else { continue };
+            used.insert(of.table);
+            types.insert(declared_oid(catalog, ty, None));
+        }
+        let routine = catalog.routine_oid(p);
+        types.into_iter().for_each(|ty| add((PG_TYPE, ty, 0), (PG_PROC, routine, 0), 'n'));
+    }
+    for table in used.into_iter().map(|id| catalog.table_by_id(id)) {
+        let name = key(table.schema, &table.name);
+        let relation = (PG_CLASS, catalog.table_oid(table.id), 0);
+        let row = (PG_TYPE, catalog.oids.of(&Object::RowType(name.clone())), 0);
+        let array = (PG_TYPE, catalog.oids.of(&Object::RowTypeArray(name)), 0);
+        add(row, array, 'i');
+        match table.composite {
+            true => add(row, relation, 'i'),
+            false => add(relation, row, 'i'),
+        }
+    }
+}
+
 /// `pg_depend`: sequences on the columns they belong to, defaults, checks, indexes and views on what they name, indexes
 /// on their constraints.
 pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
@@ -199,6 +241,9 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 }
                 ColumnDefault::None | ColumnDefault::Identity { .. } => {}
             }
+        }
+        for (id, column) in table.visible().filter(|(_, c)| c.ty.row_of().is_some()) {
+            add((PG_TYPE, oid::of(&column.ty), 0), (PG_CLASS, relation, number(id)), 'n');
         }
         if let Some(partition) = &table.partition {
             add((PG_CLASS, catalog.table_oid(partition.of), 0), (PG_CLASS, relation, 0), 'a');
@@ -272,6 +317,7 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
             }
         }
     }
+    rows_of_row_types(catalog, &mut add);
     for view in catalog.views.values() {
         let rule = catalog.oids.of(&Object::Rule(view.key()));
         add((PG_CLASS, catalog.view_oid(view), 0), (PG_REWRITE, rule, 0), 'i');

@@ -270,7 +270,7 @@ pub(super) fn routine(catalog: &Catalog, oid: Oid) -> Option<&Procedure> {
 /// A type as a definition names it: a domain by its own name.
 fn declared(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> String {
     let oid = super::types::declared_oid(catalog, ty, domain);
-    match domain.is_some() || matches!(ty, Type::Enum(_) | Type::Record(_)) {
+    match domain.is_some() || matches!(ty, Type::Enum(_) | Type::Record(_)) || ty.row_of().is_some() {
         true => reg::type_name(catalog, oid).unwrap_or_default(),
         false => ty.to_string(),
     }
@@ -306,7 +306,10 @@ pub(super) fn arguments(catalog: &Catalog, p: &Procedure, defaults: bool) -> Str
 
 /// `pg_get_function_result`; `None` for procedures.
 pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
-    let table_name = |id: &planaria_base::TableId| quote_ident(&catalog.table_by_id(*id).name);
+    let table_name = |id: &planaria_base::TableId| {
+        let table = catalog.table_by_id(*id);
+        catalog.shown_type(table.schema, &table.name)
+    };
     let one = || match p.outputs().collect::<Vec<_>>()[..] {
         [one] => declared(catalog, &one.ty, one.domain),
         _ => "record".to_owned(),

@@ -251,6 +251,9 @@ fn shape(row: &mut Row<'_>, shapes: &HashMap<Oid, Shape>, ty: &Type) {
         Type::Array(of) if matches!(**of, Type::Enum(_)) => {
             row.set("attlen", -1).set("attbyval", false).set("attalign", 'i').set("attstorage", 'x');
         }
+        ty if ty.row_of().is_some() => {
+            row.set("attlen", -1).set("attbyval", false).set("attalign", 'd').set("attstorage", 'x');
+        }
         _ => {}
     }
     if let Some(shape) = shapes.get(&oid::of(ty)) {

@@ -24,6 +24,7 @@ mod catalogs;
 mod checkpoint;
 mod claims;
 mod comments;
+mod composite_columns;
 mod composite_types;
 mod conflicts;
 mod copy;

@@ -137,6 +137,7 @@ impl Change {
     }
 
     pub(super) fn action(&mut self, id: TableId, action: &AlterTable, rewrite: &mut Rewrite) -> Result<()> {
+        self.check_rows_as_values(id, action)?;
         match action {
             AlterTable::AddColumn { column, if_not_exists } => {
                 self.add_column(id, column, *if_not_exists, rewrite)

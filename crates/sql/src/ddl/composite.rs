@@ -1,9 +1,11 @@
 //! CREATE, ALTER and DROP of composite types: tables that never have a row, and that no statement finds as relations.
 
 use super::alter::Rewrite;
+use super::depend::References;
 use super::{Change, names};
-use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::Object;
+use planaria_base::{ColumnId, Error, Result, SchemaId, SqlState, TableId, Type};
+use planaria_catalog::oids;
+use planaria_catalog::{ColumnDefault, IndexKey, Object, key};
 use planaria_syntax::ast::{AlterTable, ColumnDef, Name};
 
 impl Change {
@@ -28,6 +30,114 @@ impl Change {
         super::table::check_columns(attributes.len()).map_err(|e| e.at(name.position))?;
         self.finish_table(id, Vec::new())?;
         Ok("CREATE TYPE")
+    }
+
+    /// A table will be in that schema, by another name if one is given: its row type keeps its OID, by which columns are of it.
+    pub(super) fn row_type_moved(&mut self, id: TableId, (schema, name): (SchemaId, Option<&str>)) {
+        let table = self.catalog.table_by_id(id);
+        let from = key(table.schema, &table.name);
+        let to = key(schema, name.unwrap_or(&table.name));
+        self.catalog.oids.rename(&oids::Object::RowType(from.clone()), oids::Object::RowType(to.clone()));
+        self.catalog.oids.rename(&oids::Object::RowTypeArray(from), oids::Object::RowTypeArray(to));
+    }
+
+    /// A column that is of the table's row type, or has a value of it somewhere.
+    fn column_of_rows(&self, id: TableId) -> Option<(TableId, ColumnId)> {
+        let of_it = |ty: &Type| ty.row_of().is_some_and(|of| of.table == id);
+        let find = |arrays: bool| {
+            let wanted = |ty: &Type| matches!(ty, Type::Array(_)) == arrays && of_it(ty);
+            self.catalog.tables.iter().flatten().filter(|table| table.id != id).find_map(|table| {
+                let (column, _) = table.visible().find(|(_, c)| wanted(&c.ty))?;
+                // What is in a type that nothing is of is in no row.
+                if table.composite { self.column_of_rows(table.id) } else { Some((table.id, column)) }
+            })
+        };
+        find(true).or_else(|| find(false))
+    }
+
+    /// 0A000 for a change of a table, or of a composite type, that would change the rows that columns have as values.
+    pub(super) fn check_rows_as_values(&self, id: TableId, action: &AlterTable) -> Result<()> {
+        let changes_rows = matches!(
+            action,
+            AlterTable::AddColumn { .. }
+                | AlterTable::DropColumn { .. }
+                | AlterTable::SetType { .. }
+                | AlterTable::RenameColumn { .. }
+        );
+        let Some((user, column)) = changes_rows.then(|| self.column_of_rows(id)).flatten() else {
+            return Ok(());
+        };
+        let table = self.catalog.table_by_id(id);
+        if let AlterTable::RenameColumn { from, .. } = action {
+            return self.refuse_field_in_texts(from, &table.name);
+        }
+        let (what, its) = if table.composite { ("type", "it") } else { ("table", "its row type") };
+        let user = self.catalog.table_by_id(user);
+        let message = format!(
+            "cannot alter {what} \"{}\" because column \"{}.{}\" uses {its}",
+            table.name,
+            user.name,
+            user.columns[column.index()].name
+        );
+        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+        // PostgreSQL changes no rows for these.
+        let hint = "Make another type, and change the type of the column to it with USING.";
+        Err(if matches!(action, AlterTable::SetType { .. }) { error } else { error.with_hint(hint) })
+    }
+
+    /// 0A000 where a text that is kept names a field: it would not follow.
+    fn refuse_field_in_texts(&self, field: &str, of: &str) -> Result<()> {
+        let names_it = |texts: &mut dyn Iterator<Item = &str>| -> Result<bool> {
+            for text in texts {
+                if References::of_text(text)?.fields.contains(field) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        let message = || format!("attribute \"{field}\" of \"{of}\" cannot be renamed");
+        let hint = "Drop what names it, make the change, create it again.";
+        let refused = |what: String| {
+            let detail = format!("{what} may name it, and is kept as text.");
+            Err(Error::unsupported(message(), hint).with_detail(detail))
+        };
+        for table in self.catalog.tables.iter().flatten() {
+            let columns = table.columns.iter().filter_map(|c| match &c.default {
+                ColumnDefault::Expression(text) | ColumnDefault::Generated(text) => Some(text.as_str()),
+                _ => None,
+            });
+            let checks = table.checks.iter().map(|c| c.expression.as_str());
+            let triggers = table.triggers.iter().filter_map(|t| t.condition.as_deref());
+            let policies = table.policies.iter().flat_map(|p| p.texts()).map(String::as_str);
+            let indexes = table.indexes.iter().filter_map(|i| i.definition.as_ref());
+            let indexes = indexes.flat_map(|d| {
+                let keys = d.keys.iter().filter_map(|key| match key {
+                    IndexKey::Expression(text) => Some(text.as_str()),
+                    IndexKey::Column(_) => None,
+                });
+                keys.chain(d.predicate.as_deref())
+            });
+            if names_it(&mut columns.chain(checks).chain(triggers).chain(policies).chain(indexes))? {
+                return refused(format!("Table \"{}\"", table.name));
+            }
+        }
+        for view in self.catalog.views.values() {
+            if References::of_view(view)?.fields.contains(field) {
+                return refused(format!("View \"{}\"", view.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// 42P16 where a row would be a part of itself.
+    pub(super) fn check_not_in_itself(&self, id: TableId, ty: &Type) -> Result<()> {
+        let Some(of) = ty.row_of() else { return Ok(()) };
+        if of.table != id {
+            let mut columns = self.catalog.table_by_id(of.table).visible();
+            return columns.try_for_each(|(_, column)| self.check_not_in_itself(id, &column.ty));
+        }
+        let message = format!("composite type {} cannot be made a member of itself", of.name);
+        Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
     }
 
     /// 42704: `serial` is no type.

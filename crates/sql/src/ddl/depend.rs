@@ -4,7 +4,6 @@
 use super::schema::mention;
 use super::trigger::TriggersOf;
 use super::{Change, reparse};
-use crate::lower;
 use planaria_base::SchemaId;
 use planaria_base::oid::Oid;
 use planaria_base::text_io::quote_ident;
@@ -52,6 +51,8 @@ pub(super) struct References {
     pub columns: BTreeSet<String>,
     pub sequences: BTreeSet<String>,
     pub types: BTreeSet<String>,
+    /// Fields of rows.
+    pub fields: BTreeSet<String>,
     /// Schemas, but for `public` and the system's.
     pub schemas: BTreeSet<String>,
     pub star: bool,
@@ -105,6 +106,9 @@ impl References {
                     self.schemas.insert(schema.clone());
                 }
             }
+            Node::Expr(Expr { kind: ExprKind::Field(_, name), .. }) => {
+                self.fields.insert(name.clone());
+            }
             Node::Expr(Expr { kind: ExprKind::Star(_), .. }) => self.star = true,
             Node::Type(ty) => {
                 if let TypeNameKind::Named(name) | TypeNameKind::NamedArray(name) = &ty.kind {
@@ -141,6 +145,11 @@ impl References {
         }
         for wanted in self.types.iter().filter_map(|mention| of(catalog, mention)) {
             named.types.extend(catalog.user_type(wanted).map(|ty| catalog.type_oid(ty.id)));
+            named.types.extend(
+                catalog.of_rows(wanted).map(|t| {
+                    catalog.oids.of(&oids::Object::RowType(planaria_catalog::key(t.schema, &t.name)))
+                }),
+            );
         }
         named
     }
@@ -206,6 +215,9 @@ impl Object {
             }
             Object::Routine(id) => {
                 format!("function {}", catalog.shown_signature(catalog.procedure(*id)))
+            }
+            Object::Column(t, c) if catalog.table_by_id(*t).composite => {
+                format!("column {} of composite type {}", column(t, c), table(t))
             }
             Object::Column(t, c) => format!("column {} of table {}", column(t, c), table(t)),
             Object::Index(t, i) => {
@@ -282,12 +294,9 @@ impl Object {
                 views_on(catalog, &mentioned, &own, |_| true, &mut all)?;
                 policies_with(catalog, &own, |_, r| r.relations.contains(&mentioned), &mut all)?;
                 on_owned_sequences(catalog, *id, |_| true, &mut all)?;
-                for p in catalog.procedures.iter().filter(|p| p.current) {
-                    if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == *id)
-                        || p.parameters.iter().any(|q| lower::of_row_type(&q.ty, *id))
-                    {
-                        all.push((Object::Routine(p.id), format!("type {name}")));
-                    }
+                of_row_type(catalog, *id, &format!("type {name}"), &mentioned, &mut all)?;
+                if of.composite {
+                    return Ok(all);
                 }
             }
             Object::View(key) => {
@@ -443,6 +452,57 @@ fn on_owned_sequences(
             _ => true,
         }));
     }
+    Ok(())
+}
+
+/// What depends on the row type of a table, or on that of its arrays: columns, routines, texts that name it.
+fn of_row_type(
+    catalog: &Catalog,
+    id: TableId,
+    own: &str,
+    name: &str,
+    found: &mut Vec<(Object, String)>,
+) -> Result<()> {
+    let mut all: Vec<(Object, String)> = Vec::new();
+    let of_it = |ty: &Type| ty.row_of().is_some_and(|of| of.table == id);
+    let on = |ty: &Type| match ty {
+        Type::Array(_) => format!("{own}[]"),
+        _ => own.to_owned(),
+    };
+    for table in catalog.tables.iter().flatten() {
+        for (c, column) in table.visible() {
+            if table.id != id && of_it(&column.ty) {
+                all.push((Object::Column(table.id, c), on(&column.ty)));
+            } else if let ColumnDefault::Expression(text) = &column.default
+                && References::of_text(text)?.types.contains(name)
+            {
+                all.push((Object::Default(table.id, c), own.to_owned()));
+            }
+        }
+        for check in &table.checks {
+            if References::of_text(&check.expression)?.types.contains(name) {
+                all.push((Object::Constraint(table.id, check.name.clone()), own.to_owned()));
+            }
+        }
+    }
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        let result = match &p.returns {
+            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(ty),
+            _ => None,
+        };
+        if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == id) {
+            all.push((Object::Routine(p.id), own.to_owned()));
+        } else if let Some(ty) = p.parameters.iter().map(|q| &q.ty).chain(result).find(|ty| of_it(ty)) {
+            all.push((Object::Routine(p.id), on(ty)));
+        }
+    }
+    for view in catalog.views.values() {
+        if References::of_view(view)?.types.contains(name) {
+            all.push((of_view(catalog, view), own.to_owned()));
+        }
+    }
+    all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
+    found.extend(all);
     Ok(())
 }
 

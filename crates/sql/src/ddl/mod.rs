@@ -80,7 +80,7 @@ use planaria_base::{
     ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, Type,
 };
 use planaria_catalog::oids::{self, Touched, identity};
-use planaria_catalog::{Catalog, Requirement, SUPERUSER, Table};
+use planaria_catalog::{Catalog, Requirement, Returns, SUPERUSER, Table};
 use planaria_ir::Program;
 use planaria_syntax::ast::{ObjectKind, Statement, StatementKind};
 
@@ -284,6 +284,8 @@ pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> R
             | StatementKind::Rename { .. }
             | StatementKind::SetSchema { .. }
             | StatementKind::RenameSchema { .. }
+            | StatementKind::AlterComposite { .. }
+            | StatementKind::RenameType { .. }
     ) {
         change.keep_row_types();
     }
@@ -291,6 +293,19 @@ pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> R
     change.out.touched = change.catalog.settle();
     *catalog = change.catalog;
     Ok(change.out)
+}
+
+/// What a row type, or an array of one, is now, where that is something else.
+fn row_type_now(catalog: &Catalog, ty: &Type) -> Option<Type> {
+    match ty {
+        Type::Record(RowType { of: Some(of), .. }) => {
+            let table = catalog.tables[of.table.index()].as_ref()?;
+            let now = Type::Record(lower::row_type(catalog, table));
+            (now != *ty).then_some(now)
+        }
+        Type::Array(of) => row_type_now(catalog, of).map(|of| Type::Array(Box::new(of))),
+        _ => None,
+    }
 }
 
 /// A schema change under way.
@@ -401,26 +416,48 @@ impl Change {
         }
     }
 
-    /// Parameters of row types have the columns and the name that the table has now.
+    /// Columns, parameters and results of row types have the columns and the name that the table has now.
     fn keep_row_types(&mut self) {
-        let catalog = self.catalog.clone();
-        let now = |ty: &Type| match ty {
-            Type::Record(RowType { of: Some(of), .. }) => {
-                let table = catalog.tables[of.table.index()].as_ref()?;
-                let now = Type::Record(lower::row_type(&catalog, table));
-                (now != *ty).then_some(now)
+        // What is in a row that is in a row is changed before it.
+        loop {
+            let catalog = self.catalog.clone();
+            let now = |ty: &Type| row_type_now(&catalog, ty);
+            let mut again = false;
+            self.catalog.tables.change_where(
+                |t| t.columns.iter().any(|c| now(&c.ty).is_some()),
+                |t| {
+                    for column in t.iter_mut().flat_map(|t| t.columns.iter_mut()) {
+                        if let Some(now) = now(&column.ty) {
+                            column.ty = now;
+                            again = true;
+                        }
+                    }
+                },
+            );
+            if !again {
+                break;
             }
+        }
+        let catalog = self.catalog.clone();
+        let now = |ty: &Type| row_type_now(&catalog, ty);
+        let result = |returns: &Returns| match returns {
+            Returns::Scalar(ty) | Returns::SetOf(ty) => now(ty),
             _ => None,
         };
         let oids = &mut self.catalog.oids;
         self.catalog.procedures.change_where(
-            |p| p.parameters.iter().any(|q| now(&q.ty).is_some()),
+            |p| p.parameters.iter().any(|q| now(&q.ty).is_some()) || result(&p.returns).is_some(),
             |p| {
                 let before = identity(p);
                 for q in &mut p.parameters {
                     if let Some(now) = now(&q.ty) {
                         q.ty = now;
                     }
+                }
+                if let Returns::Scalar(ty) | Returns::SetOf(ty) = &mut p.returns
+                    && let Some(now) = now(ty)
+                {
+                    *ty = now;
                 }
                 // It is the same function, with the same OID.
                 if p.current && before != identity(p) {

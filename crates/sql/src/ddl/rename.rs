@@ -99,6 +99,7 @@ impl Change {
         self.refuse_named_by_policies(Some(id), &mentioned, None, &message)?;
         self.rename_in_views(&mentioned, &Renamed::Relation(schema, &from), to, &message, |change| {
             change.rewrite_checks(id, &What::Table(&from), to)?;
+            change.row_type_moved(id, (schema, Some(to)));
             change.table_mut(id).name = to.to_owned();
             change.stored_view_moved(id, &key(schema, &from));
             Ok(())

@@ -245,6 +245,7 @@ impl Change {
                 }
                 let sequences: Vec<_> = schema.sequences_of(*id).map(|s| s.id).collect();
                 drop(all);
+                self.row_type_moved(*id, (to_id, None));
                 self.table_mut(*id).schema = to_id;
                 self.stored_view_moved(*id, &key(table.schema, &table.name));
                 for id in sequences {

@@ -64,10 +64,11 @@ pub(super) fn column_type(catalog: &Catalog, name: &str, ty: &TypeName) -> Resul
             Ok((lowerer.declared(ty)?, false))
         }
         TypeNameKind::Named(path) | TypeNameKind::NamedArray(path)
-            if crate::lower::table_of_type(catalog, path).is_some() =>
+            if let Some(table) = crate::lower::table_of_type(catalog, path) =>
         {
-            let hint = "Make a column for each of its columns.";
-            Err(Error::unsupported("a column of a row type is not supported", hint).at(ty.position))
+            check_row_column(catalog, table, ty.position)?;
+            let lowerer = Lowerer::new(catalog, "type", ProgramKind::Statement);
+            Ok((lowerer.declared(ty)?, false))
         }
         TypeNameKind::NamedArray(path) => {
             Err(crate::lower::unknown_type(&format!("{}[]", path.parts.join(".")), ty.position))
@@ -76,6 +77,32 @@ pub(super) fn column_type(catalog: &Catalog, name: &str, ty: &TypeName) -> Resul
             Err(crate::lower::unknown_type(&path.parts.join("."), ty.position))
         }
     }
+}
+
+/// 0A000 of a row type that no column has: one whose fields meet conditions of domains, or that goes with its session.
+fn check_row_column(catalog: &Catalog, table: &Table, position: Position) -> Result<()> {
+    let refused = |what: &str, hint| Err(Error::unsupported(what, hint).at(position));
+    if has_domain(catalog, table) {
+        let hint = "Make a column for each of its columns.";
+        return refused("a column of a row type that has columns of domains is not supported", hint);
+    }
+    if catalog.path().temporary() == Some(table.schema) {
+        let hint = "Make a type of it with CREATE TYPE.";
+        return refused("a column of the row type of a temporary table is not supported", hint);
+    }
+    if table.partitioning.is_some() || table.partition.is_some() {
+        let hint = "Make a type of it with CREATE TYPE.";
+        return refused("a column of the row type of a partitioned table is not supported", hint);
+    }
+    Ok(())
+}
+
+/// Whether a row of the table has a value of a domain somewhere.
+fn has_domain(catalog: &Catalog, table: &Table) -> bool {
+    table.visible().any(|(_, column)| {
+        column.domain.is_some()
+            || column.ty.row_of().is_some_and(|of| has_domain(catalog, catalog.table_by_id(of.table)))
+    })
 }
 
 /// 22023 of a type that no sequence has.
@@ -296,6 +323,7 @@ impl Change {
     pub(super) fn column(&mut self, id: TableId, def: &ColumnDef) -> Result<(Column, ColumnFacts)> {
         let (Declared { ty, domain }, serial) = column_type(&self.catalog, &def.name, &def.ty)?;
         let ty = self.kept(ty);
+        self.check_not_in_itself(id, &ty).map_err(|e| e.at(def.ty.position))?;
         let table = self.table_mut(id).name.clone();
         let facts = self.column_facts(&table, def, &ty, serial)?;
         let column = Column {

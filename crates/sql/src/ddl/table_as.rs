@@ -57,8 +57,12 @@ impl Change {
             }
             let ty = match output.ty {
                 Type::Unknown => Type::Text,
-                Type::Record(_) | Type::Void => {
-                    let message = format!("column \"{column}\" would have the type {}", output.ty);
+                Type::Record(row) if row.of.is_none() => {
+                    let message = format!("column \"{column}\" has pseudo-type record");
+                    return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+                }
+                Type::Void => {
+                    let message = format!("column \"{column}\" would have the type void");
                     return Err(Error::unsupported(message, "Leave the column out.").at(position));
                 }
                 ty => self.kept(ty),

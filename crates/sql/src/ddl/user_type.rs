@@ -1,5 +1,6 @@
 //! CREATE, ALTER and DROP of enumerated types and domains.
 
+use super::alter::Rewrite;
 use super::depend::Object as Target;
 use super::{Change, Validation, Work, lowering, names, reparse};
 use crate::lower::qualified_expression;
@@ -115,7 +116,11 @@ impl Change {
                 of.with_label(label, place)?
             }
             AlterEnum::RenameValue { from, to } => {
-                self.refuse_texts(id, &format!("label \"{from}\" cannot be renamed"), Some(from))?;
+                self.refuse_texts(
+                    &Target::Type(id),
+                    &format!("label \"{from}\" cannot be renamed"),
+                    Some(from),
+                )?;
                 of.with_renamed_label(from, to)?
             }
         };
@@ -126,6 +131,8 @@ impl Change {
     pub(super) fn rename_type(&mut self, ty: &TypeRef, to: &str) -> Result<&'static str> {
         let tag = if ty.domain { "ALTER DOMAIN" } else { "ALTER TYPE" };
         if let Some(id) = self.owned_composite(&ty.name)?.filter(|_| !ty.domain) {
+            let message = format!("type \"{}\" cannot be renamed", self.catalog.table_by_id(id).name);
+            self.refuse_texts(&Target::Table(id), &message, None)?;
             self.rename_composite(id, to)?;
             return Ok(tag);
         }
@@ -136,7 +143,7 @@ impl Change {
         self.catalog.require_owner(self.actor.user, &Object::Type(id))?;
         self.check_type_name((self.catalog.type_by_id(id).schema, to))?;
         let name = self.catalog.type_by_id(id).name.clone();
-        self.refuse_texts(id, &format!("type \"{name}\" cannot be renamed"), None)?;
+        self.refuse_texts(&Target::Type(id), &format!("type \"{name}\" cannot be renamed"), None)?;
         match self.catalog.type_by_id(id).kind.clone() {
             TypeKind::Enum(of) => self.catalog.replace_enum(id, &of.renamed(to)),
             TypeKind::Domain(_) => {
@@ -149,8 +156,8 @@ impl Change {
     }
 
     /// 0A000 where a definition that is kept as text names the type (with the label, if one is given).
-    fn refuse_texts(&self, id: TypeId, message: &str, label: Option<&str>) -> Result<()> {
-        for (object, _) in (Target::Type(id)).dependents(&self.catalog)? {
+    fn refuse_texts(&self, of: &Target, message: &str, label: Option<&str>) -> Result<()> {
+        for (object, _) in of.dependents(&self.catalog)? {
             let named = match (&object, label) {
                 (Target::Column(..) | Target::Routine(_) | Target::Type(_), _) => false,
                 (_, None) => true,
@@ -180,6 +187,12 @@ impl Change {
         let local = self.new_type_name(name)?;
         let Declared { ty: base, domain: over } =
             Lowerer::new(&self.catalog.ready(), "type", ProgramKind::Statement).declared(ty)?;
+        if base.row_of().is_some() {
+            let hint = "Put the condition into a CHECK of the table.";
+            return Err(
+                Error::unsupported(format!("a domain over {base} is not supported"), hint).at(ty.position)
+            );
+        }
         if matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
             let message = format!("\"{base}\" is not a valid base type for a domain");
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(ty.position));
@@ -407,8 +420,15 @@ impl Change {
             });
         }
         for (table, actions) in by_table {
-            let name = Name { parts: vec![self.catalog.table_by_id(table).name.clone()], position: 0 };
-            self.alter_table(&name, false, false, &actions)?;
+            let of = self.catalog.table_by_id(table);
+            if of.composite {
+                let mut rewrite = Rewrite::of(of);
+                actions.iter().try_for_each(|action| self.action(table, action, &mut rewrite))?;
+                self.finish_alter(table, rewrite)?;
+                continue;
+            }
+            let parts = vec![self.catalog.schema_name(of.schema).to_owned(), of.name.clone()];
+            self.alter_table(&Name { parts, position: 0 }, false, false, &actions)?;
         }
         Ok(())
     }

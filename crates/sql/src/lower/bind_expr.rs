@@ -12,7 +12,7 @@ use planaria_base::limits::CHAIN_NESTING_MAX;
 use planaria_base::types::{Clock, PackedType, TypeClass};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
-use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position, TypeNameKind};
+use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
 
 impl Lowerer<'_> {
     /// `(a, b) IS [NOT] DISTINCT FROM (c, d)`: whether any two fields are distinct.
@@ -605,14 +605,7 @@ impl Lowerer<'_> {
         name: &planaria_syntax::ast::TypeName,
         position: u32,
     ) -> Result<Bound> {
-        let row = match &name.kind {
-            TypeNameKind::Named(path) => super::table_of_type(self.catalog, path),
-            _ => None,
-        };
-        let super::Declared { ty, domain } = match row {
-            Some(table) => Type::Record(super::row_type(self.catalog, table)).into(),
-            None => self.declared(name)?,
-        };
+        let super::Declared { ty, domain } = self.declared(name)?;
         if let (ExprKind::Array(list), Type::Array(of)) = (&inner.kind, &ty) {
             // The elements are converted, each on its own.
             let mut args = Vec::with_capacity(list.len());

@@ -478,6 +478,7 @@ impl Lowerer<'_> {
                     false => l.bind_set_function(level, wanted, call, ordinality, position)?,
                 };
                 if let Some(rel) = set {
+                    l.spread_elements(rel, ordinality);
                     return Ok(rel);
                 }
                 if ordinality {
@@ -515,6 +516,7 @@ impl Lowerer<'_> {
             RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => {
                 !matches!(self.catalog.procedure(*procedure).returns, Returns::SetOf(_) | Returns::Scalar(_))
             }
+            RelKind::Unnest { array, .. } => matches!(array.ty.element(), Some(Type::Record(_))),
             _ => false,
         };
         if renamed.is_empty() && width == 1 && !composite {
@@ -522,6 +524,19 @@ impl Lowerer<'_> {
         }
         self.rel_mut(rel).name = shown.to_owned();
         self.add_rel(level, rel, shown, &renamed, position)
+    }
+
+    /// `unnest` of an array of rows has a column for each of their fields.
+    fn spread_elements(&mut self, rel: RelId, ordinality: bool) {
+        let of = self.rel_mut(rel);
+        if !matches!(of.kind, RelKind::Unnest { .. }) {
+            return;
+        }
+        let Type::Record(row) = of.columns[0].1.clone() else { return };
+        let behind = of.columns.split_off(of.columns.len() - ordinality as usize);
+        of.columns = row.fields.into_iter().chain(behind).collect();
+        of.uses = vec![0; of.columns.len()];
+        of.regs = vec![None; of.columns.len()];
     }
 
     /// The name of a function's only result, if it has one: that of its column whatever the alias.

@@ -120,7 +120,8 @@ impl<'c> Lowerer<'c> {
         let ty = &target.table.columns[column].ty;
         let (from, position) = (e.ty.clone(), e.position);
         self.coerce(e, ty, CastContext::Assignment).map_err(|error| {
-            if error.sqlstate() == SqlState::CANNOT_COERCE {
+            let rows = matches!((&from, ty), (Type::Record(_), Type::Record(_)));
+            if error.sqlstate() == SqlState::CANNOT_COERCE && !rows {
                 mismatch(target.shown(column), ty, &from, position)
             } else {
                 error

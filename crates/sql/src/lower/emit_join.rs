@@ -347,15 +347,27 @@ impl Lowerer<'_> {
             }
             RelKind::Unnest { array, ordinality } => {
                 self.note(&format!("Function Scan on {name}"));
-                let Type::Array(of) = array.ty.clone() else {
+                let Some(of) = array.ty.element() else {
                     return Err(Error::internal("unnest of no array"));
                 };
                 let array = self.value(&array)?;
+                // In FROM the fields of rows are columns.
+                let fields = match &of {
+                    Type::Record(row) if self.rel(rel).columns[0].1 != of => Some(row.clone()),
+                    _ => None,
+                };
                 let number = self.ordinal(rel, ordinality);
                 let there = self.apply(Func::IsNotNull, vec![array], Type::Bool);
                 self.when(there, |l| {
                     l.for_elements(array, &of, &mut |l, element, _| {
-                        l.rel_mut(rel).regs[0] = Some(element);
+                        match &fields {
+                            Some(row) => {
+                                for (i, (_, field)) in l.unpacked(element, row, None).iter().enumerate() {
+                                    l.rel_mut(rel).regs[i] = Some(field.reg);
+                                }
+                            }
+                            None => l.rel_mut(rel).regs[0] = Some(element),
+                        }
                         l.next_ordinal(number);
                         l.with_rels(&[rel], then)
                     })

@@ -525,6 +525,9 @@ impl Lowerer<'_> {
                 };
                 apply(func, vec![a.clone(), e], ty)
             }
+            (planaria_syntax::ast::PUT_FIELD, [row, field, value]) => {
+                self.put_field(row, field, value, position).map(Some)
+            }
             // What an assignment to an element stands for.
             (planaria_syntax::ast::PUT, [a, index, value]) => {
                 let Some(of) = element(a).map(|of| unmodified(&of)) else {

@@ -147,6 +147,22 @@ impl Lowerer<'_> {
                 let null = Bound::null(ty.clone(), position);
                 Bound::new(BoundKind::Case(vec![(is_null, null)], Box::new(part)), ty, position)
             }
+            Type::Record(row) if row.of.is_some() => {
+                self.check_row_of_text(row, position)?;
+                let is_null = Bound::apply(Func::IsNull, vec![text], Type::Bool, position);
+                let part = Bound::apply(Func::JsonField, vec![value, key], json, position);
+                let whole = self.with_let(part, |l, part| {
+                    let mut fields = Vec::with_capacity(row.len());
+                    for (name, of) in row.iter() {
+                        let key = Bound::constant(Datum::Text(name.clone()), Type::Text, position);
+                        let of = Bound::null(of.clone(), position);
+                        fields.push(l.record_field(part.clone(), key, &of, position)?);
+                    }
+                    Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(row.clone()), position))
+                })?;
+                let null = Bound::null(ty.clone(), position);
+                Bound::new(BoundKind::Case(vec![(is_null, null)], Box::new(whole)), ty.clone(), position)
+            }
             Type::Array(_) => {
                 let texts = Type::Array(Box::new(Type::Text));
                 let parts = Bound::apply(Func::JsonFieldTexts, vec![value, key], texts, position);

@@ -101,7 +101,7 @@ pub(crate) use policy::check_policy_condition;
 pub(crate) use qualify::{qualified_expression, qualified_query};
 pub use qualify::{shown_expression, shown_query};
 pub use rights::{Guard, Lowered, Runner};
-pub(crate) use rows::{of_row_type, row_type};
+pub use rows::row_type;
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{check_language, explain_statement, lower_statement, lower_statement_rights};
 pub(crate) use trigger::check_trigger_condition;

@@ -11,13 +11,14 @@ use super::types::{CastContext, same_base, told_apart};
 use super::{Found, Lowerer, Typed, Variable};
 use planaria_base::types::{RowOf, RowType};
 use planaria_base::{Datum, Error, Result, SchemaId, SqlState, TableId, Type};
+use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Returns, Table};
 use planaria_ir::{Func, OpKind, Reg, RegKind};
 use planaria_syntax::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, Name, SelectItem};
 use std::cmp::Ordering;
 
 /// The type of a table's rows.
-pub(crate) fn row_type(catalog: &Catalog, table: &Table) -> RowType {
+pub fn row_type(catalog: &Catalog, table: &Table) -> RowType {
     let name = match table.schema {
         SchemaId::PUBLIC => table.name.clone(),
         schema => format!("{}.{}", catalog.schema_name(schema), table.name),
@@ -25,12 +26,9 @@ pub(crate) fn row_type(catalog: &Catalog, table: &Table) -> RowType {
     // However an interval is kept, it is one when it is read.
     let read = |ty: &Type| if *ty == Type::OldInterval { Type::Interval } else { ty.clone() };
     let fields = table.visible().map(|(_, c)| (c.name.clone(), read(&c.ty))).collect();
-    RowType { of: Some(Box::new(RowOf { table: table.id, name })), fields }
-}
-
-/// Whether a value is a row of that table.
-pub(crate) fn of_row_type(ty: &Type, table: TableId) -> bool {
-    matches!(ty, Type::Record(row) if row.is_of(table))
+    let key = planaria_catalog::key(table.schema, &table.name);
+    let oids = (catalog.oids.of(&Object::RowType(key.clone())), catalog.oids.of(&Object::RowTypeArray(key)));
+    RowType { of: Some(Box::new(RowOf { table: table.id, name, oids })), fields }
 }
 
 /// The `n`-th field of a row.
@@ -73,6 +71,7 @@ impl Lowerer<'_> {
                     _ => None,
                 }
             }
+            RelKind::Unnest { ref array, .. } => array.ty.row_of().map(|of| of.table),
             _ => None,
         };
         let func = if self.rel(rel).nullable { Func::RowMake } else { Func::ArrayMake };
@@ -120,6 +119,59 @@ impl Lowerer<'_> {
         };
         let of = ty[at].1.clone();
         Ok(nth_field(row, at, of, position))
+    }
+
+    /// What an assignment to a field stands for: the row with that field, of which the others may be NULL.
+    pub(super) fn put_field(
+        &mut self,
+        row: &Bound,
+        field: &Bound,
+        value: &Bound,
+        position: u32,
+    ) -> Result<Bound> {
+        let BoundKind::Const(Datum::Text(field)) = &field.kind else {
+            return Err(Error::internal("a field without a name"));
+        };
+        let column = match &row.stripped().kind {
+            BoundKind::Column(rel, at) => self.rel(*rel).columns.get(*at).map(|(name, _)| name.clone()),
+            _ => None,
+        };
+        let column = column.unwrap_or_default();
+        let Type::Record(ty) = &row.ty else {
+            let message = format!(
+                "cannot assign to field \"{field}\" of column \"{column}\" because its type {} is not a composite \
+                 type",
+                row.ty
+            );
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+        };
+        let Some(at) = ty.iter().position(|(name, _)| name == field) else {
+            let message = format!(
+                "cannot assign to field \"{field}\" of column \"{column}\" because there is no such column in data \
+                 type {ty}"
+            );
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position));
+        };
+        let (wanted, given) = (ty[at].1.clone(), value.ty.clone());
+        let value = self.coerce(value.clone(), &wanted, CastContext::Assignment).map_err(|error| {
+            if error.sqlstate() != SqlState::CANNOT_COERCE {
+                return error;
+            }
+            let message =
+                format!("subfield \"{field}\" is of type {wanted} but expression is of type {given}");
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression.")
+                .at(value.position)
+        })?;
+        let ty = ty.clone();
+        self.with_let(row.clone(), |_, row| {
+            let field = |(i, (_, of)): (usize, &(String, Type))| match i == at {
+                true => value.clone(),
+                false => nth_field(row.clone(), i, of.clone(), position),
+            };
+            let fields = ty.iter().enumerate().map(field).collect();
+            Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(ty.clone()), position))
+        })
     }
 
     /// `(e).*`: an item for each field. As in PostgreSQL `e` is computed for each of them.
@@ -211,9 +263,18 @@ impl Lowerer<'_> {
                 false => Err(wrong(None)),
             };
         };
-        let (None, BoundKind::Apply(func @ (Func::ArrayMake | Func::RowMake), fields)) = (&from.of, e.kind)
-        else {
-            return Err(wrong(None));
+        let (func, fields) = match (&from.of, &e.kind) {
+            (None, BoundKind::Apply(func @ (Func::ArrayMake | Func::RowMake), fields)) => {
+                (*func, fields.clone())
+            }
+            // One that was computed before, for a variable or a default.
+            (None, BoundKind::Reg(_)) => {
+                let fields = from.iter().enumerate();
+                let field =
+                    |(i, (_, ty)): (usize, &(String, Type))| nth_field(e.clone(), i, ty.clone(), position);
+                (Func::RowMake, fields.map(field).collect())
+            }
+            _ => return Err(wrong(None)),
         };
         let given = fields.len();
         let domains: Vec<_> =

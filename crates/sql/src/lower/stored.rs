@@ -1,4 +1,4 @@
-//! Columns of arrays. Rows hold bytes there: a program makes them of an array before it writes, and an array of them
+//! Columns of arrays and of rows. Rows hold bytes there: a program makes them of an array before it writes, and an array of them
 //! after it has read. That is put into the finished program, so that lowering knows of arrays alone, and who analyses,
 //! runs or replays it of bytes alone.
 
@@ -9,7 +9,12 @@ use planaria_ir::{Block, Func, Op, OpId, OpKind, Program, Reg, RegKind};
 
 /// The type as which a row holds values of a type.
 pub fn stored(ty: &Type) -> &Type {
-    if let Type::Array(_) = ty { &Type::Bytea } else { ty }
+    if is_array(ty) { &Type::Bytea } else { ty }
+}
+
+/// Whether values are arrays in a register: those of a row are its fields.
+fn is_array(ty: &Type) -> bool {
+    matches!(ty, Type::Array(_) | Type::Record(_))
 }
 
 /// Puts the conversions into a program.
@@ -60,7 +65,7 @@ impl Conversion<'_> {
     }
 
     fn is_array(&self, table: TableId, column: ColumnId) -> bool {
-        matches!(self.catalog.table_by_id(table).columns[column.index()].ty, Type::Array(_))
+        is_array(&self.catalog.table_by_id(table).columns[column.index()].ty)
     }
 
     /// Reads bytes instead; what makes arrays of them.

@@ -418,9 +418,10 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
                 e.at(name.position)
             })
         }
-        TypeNameKind::Named(path) | TypeNameKind::RowOf(path) if table_of_type(catalog, path).is_some() => {
-            let hint = "Name the columns one by one.";
-            Err(Error::unsupported("a row type is not supported here", hint).at(name.position))
+        TypeNameKind::Named(path) | TypeNameKind::RowOf(path)
+            if let Some(table) = table_of_type(catalog, path) =>
+        {
+            Ok(Type::Record(super::row_type(catalog, table)))
         }
         TypeNameKind::Named(path) if super::user_type(catalog, path).is_some() => {
             Ok(super::user_type(catalog, path).expect("there is one").values())
@@ -431,11 +432,10 @@ pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
                 let hint = "Use an array of the type that the domain is over.";
                 Err(Error::unsupported("an array of a domain is not supported", hint).at(name.position))
             }
-            None if table_of_type(catalog, path).is_some() => {
-                let hint = "Use an array for each column.";
-                Err(Error::unsupported("an array of rows is not supported", hint).at(name.position))
-            }
-            None => Err(unknown(&format!("{}[]", path.parts.join(".")), name.position)),
+            None => match table_of_type(catalog, path) {
+                Some(table) => Ok(Type::Array(Box::new(Type::Record(super::row_type(catalog, table))))),
+                None => Err(unknown(&format!("{}[]", path.parts.join(".")), name.position)),
+            },
         },
         TypeNameKind::Named(path) | TypeNameKind::RowOf(path) => {
             if path.parts.len() == 2 {

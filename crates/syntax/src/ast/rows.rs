@@ -81,6 +81,9 @@ pub struct Assignment {
 /// The function that an assignment to an element calls: array, index, value -> array.
 pub const PUT: &str = "our put";
 
+/// The function that an assignment to a field calls: row, name, value -> row.
+pub const PUT_FIELD: &str = "our put field";
+
 /// The function that WHERE CURRENT OF calls, of a cursor.
 pub const CURRENT_OF: &str = "our current of";
 

@@ -6,12 +6,73 @@ use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
     Argument, Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, FunctionCall, Insert,
-    InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, Position, SelectItem, Update,
+    InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, PUT_FIELD, Position, SelectItem,
+    Update,
 };
 
 /// Whether a call is an assignment to an element.
+/// A way into a value that is assigned to.
+enum Step {
+    /// `[i]`
+    Element(Expr),
+    /// `.f`
+    Field(String),
+}
+
+/// A value with another part, where the steps lead.
+fn put(old: Expr, steps: &[Step], value: Expr, position: Position) -> Expr {
+    let Some((step, rest)) = steps.split_first() else { return value };
+    let make = |kind| Expr { position, kind };
+    let (function, at, part) = match step {
+        Step::Element(index) => {
+            let part = ExprKind::Subscript(Box::new(old.clone()), Box::new(index.clone()));
+            (PUT, index.clone(), part)
+        }
+        Step::Field(field) => {
+            let part = ExprKind::Field(Box::new(old.clone()), field.clone());
+            (PUT_FIELD, make(ExprKind::String(field.clone())), part)
+        }
+    };
+    let value = put(make(part), rest, value, position);
+    let args = [old, at, value].map(|value| Argument { name: None, value });
+    let call = FunctionCall::plain(Name { parts: vec![function.to_owned()], position }, args.to_vec());
+    make(ExprKind::Call(Box::new(call)))
+}
+
+/// The same, made of another value than the column's: what is within it is looked for there, too.
+fn put_into(mut whole: Expr, old: &Expr) -> Expr {
+    if let ExprKind::Call(call) = &mut whole.kind
+        && is_put(call)
+    {
+        let before = std::mem::replace(&mut call.args[0].value, old.clone());
+        if let Some(part) = part_of(&call.args[2].value, &before, old) {
+            let inner = std::mem::replace(&mut call.args[2].value, part.clone());
+            call.args[2].value = put_into(inner, &part);
+        }
+    }
+    whole
+}
+
+/// What a put within a put is made of, taken from another value.
+fn part_of(inner: &Expr, before: &Expr, old: &Expr) -> Option<Expr> {
+    let ExprKind::Call(call) = &inner.kind else { return None };
+    if !is_put(call) {
+        return None;
+    }
+    let kind = match &call.args[0].value.kind {
+        ExprKind::Field(of, field) if **of == *before => {
+            ExprKind::Field(Box::new(old.clone()), field.clone())
+        }
+        ExprKind::Subscript(of, index) if **of == *before => {
+            ExprKind::Subscript(Box::new(old.clone()), index.clone())
+        }
+        _ => return None,
+    };
+    Some(Expr { position: inner.position, kind })
+}
+
 fn is_put(call: &FunctionCall) -> bool {
-    matches!(&call.name.parts[..], [name] if name == PUT)
+    matches!(&call.name.parts[..], [name] if name == PUT || name == PUT_FIELD)
 }
 
 impl Parser<'_> {
@@ -102,28 +163,33 @@ impl Parser<'_> {
     /// A column that is assigned to.
     fn target_column(&mut self) -> Result<(String, Position)> {
         match self.target()? {
-            (column, None) => Ok(column),
-            ((_, position), Some(_)) => self.unsupported("assigning to a part of a column here", position),
+            (column, steps) if steps.is_empty() => Ok(column),
+            ((_, position), _) => self.unsupported("assigning to a part of a column here", position),
         }
     }
 
-    /// A column, or an element of it, that is assigned to.
-    fn target(&mut self) -> Result<((String, Position), Option<Expr>)> {
+    /// A column, or an element or field of it, that is assigned to.
+    fn target(&mut self) -> Result<((String, Position), Vec<Step>)> {
         let position = self.position();
         let name = self.name()?;
-        let index = match self.peek().kind {
-            Kind::LeftBracket => {
-                self.bump();
-                let index = self.expr()?;
-                self.expect(Kind::RightBracket)?;
-                Some(index)
+        let mut steps = Vec::new();
+        loop {
+            match self.peek().kind {
+                Kind::LeftBracket if !matches!(steps.last(), Some(Step::Element(_))) => {
+                    self.bump();
+                    let index = self.expr()?;
+                    self.expect(Kind::RightBracket)?;
+                    steps.push(Step::Element(index));
+                }
+                Kind::LeftBracket => return self.unsupported("assigning to a part of a column", position),
+                Kind::Dot => {
+                    self.bump();
+                    steps.push(Step::Field(self.label()?));
+                }
+                _ => return Ok(((name, position), steps)),
             }
-            _ => None,
-        };
-        if matches!(self.peek().kind, Kind::Dot | Kind::LeftBracket) {
-            return self.unsupported("assigning to a part of a column", position);
+            self.grow()?;
         }
-        Ok(((name, position), index))
     }
 
     fn on_conflict(&mut self, table: &str) -> Result<OnConflict> {
@@ -160,16 +226,15 @@ impl Parser<'_> {
         let items = self.list(|p| p.assignment(table))?;
         let mut all: Vec<Assignment> = Vec::new();
         for item in items.into_iter().flatten() {
-            // Several elements of one array are put into it one after the other.
+            // Several parts of one value are put into it one after the other.
             if let Some(ExprKind::Call(call)) = item.value.as_ref().map(|e| &e.kind)
                 && is_put(call)
                 && let Some(before) = all.iter_mut().find(|a| a.columns[0].0 == item.columns[0].0)
                 && let Some(Expr { kind: ExprKind::Call(earlier), .. }) = &before.value
                 && is_put(earlier)
             {
-                let mut call = call.clone();
-                call.args[0].value = before.value.take().expect("just seen");
-                before.value = Some(Expr { position: item.columns[0].1, kind: ExprKind::Call(call) });
+                let old = before.value.take().expect("just seen");
+                before.value = item.value.map(|value| put_into(value, &old));
                 continue;
             }
             all.push(item);
@@ -177,24 +242,27 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    /// One item of SET. A list of values is split into single assignments. An element of an array is assigned by assigning
-    /// the array with that element: `a[i] = e` is `a = put(table.a, i, e)`.
+    /// One item of SET. A list of values is split into single assignments. A part of a value is assigned by assigning
+    /// the value with that part: `a[i] = e` is `a = put(table.a, i, e)`, `a.f = e` is `a = put_field(table.a, 'f', e)`.
     fn assignment(&mut self, table: &str) -> Result<Vec<Assignment>> {
         if !self.at_kind(Kind::LeftParen) {
-            let (column, index) = self.target()?;
+            let (column, steps) = self.target()?;
             self.expect_equals()?;
             let value = self.value_or_default()?.ok();
-            let Some(index) = index else { return Ok(vec![Assignment { columns: vec![column], value }]) };
+            if steps.is_empty() {
+                return Ok(vec![Assignment { columns: vec![column], value }]);
+            }
             let position = column.1;
             let Some(value) = value else {
-                let message = "cannot set an array element to DEFAULT";
+                let message = match steps[0] {
+                    Step::Element(_) => "cannot set an array element to DEFAULT",
+                    Step::Field(_) => "cannot set a subfield to DEFAULT",
+                };
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
             };
             let old = Name { parts: vec![table.to_owned(), column.0.clone()], position };
             let old = Expr { position, kind: ExprKind::Column(old) };
-            let args = [old, index, value].map(|value| Argument { name: None, value });
-            let call = FunctionCall::plain(Name { parts: vec![PUT.to_owned()], position }, args.to_vec());
-            let value = Some(Expr { position, kind: ExprKind::Call(Box::new(call)) });
+            let value = Some(put(old, &steps, value, position));
             return Ok(vec![Assignment { columns: vec![column], value }]);
         }
         let position = self.position();

@@ -3,8 +3,9 @@
 use super::Body;
 use super::block::registers;
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
+use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::{OpKind, Output, Reg};
+use planaria_ir::{Func, OpKind, Output, Reg};
 use planaria_syntax::ast::{Expr, ExprKind, Into, Name, UnaryOp};
 
 /// What INTO and loops assign to.
@@ -16,6 +17,17 @@ pub(super) enum Target {
     Field(Typed),
     /// An element of an array: array, index.
     Element { array: Typed, index: Reg, ty: Type },
+    /// What is within a row that is a value, or within an element: the whole, and the way into it.
+    Part { whole: Typed, steps: Vec<Step>, ty: Type },
+}
+
+/// A step into a value that is assigned to.
+#[derive(Clone)]
+pub(super) enum Step {
+    /// The field of a row at that place.
+    Field(usize, RowType),
+    /// The element of an array of such.
+    Element(Reg, Type),
 }
 
 impl Body<'_, '_> {
@@ -29,6 +41,11 @@ impl Body<'_, '_> {
                 self.l.expr_into(&self.scope, value, t.reg, CastContext::Variable)?;
                 self.check_not_null(t.reg)
             }
+            Target::Part { whole, steps, ty } => {
+                let value = self.l.expr_as(&self.scope, value, &ty, CastContext::Variable)?;
+                put(self.l, &whole, &steps, value);
+                self.check_not_null(whole.reg)
+            }
             element @ Target::Element { .. } => {
                 let value = self.value(value)?;
                 store(self.l, &element, &value)
@@ -37,7 +54,7 @@ impl Body<'_, '_> {
     }
 
     /// The row or record variable that a target names as a whole.
-    fn whole_row(&self, target: &Expr) -> Option<Variable> {
+    pub(super) fn whole_row(&self, target: &Expr) -> Option<Variable> {
         let ExprKind::Column(name) = &target.kind else { return None };
         let field_of_unassigned =
             name.parts.len() > 1 && self.scope.variable(&name.parts[0]) == Some(&Variable::Unassigned);
@@ -124,6 +141,12 @@ impl Body<'_, '_> {
 
     /// A single target: scalar, field or element.
     pub(super) fn target(&mut self, target: &Expr) -> Result<Target> {
+        if let ExprKind::Column(name) = &target.kind
+            && matches!(self.scope.lookup(&name.parts), Some(Found::NoField) | None)
+            && let Some(part) = self.part_of_row(name)?
+        {
+            return Ok(part);
+        }
         match &target.kind {
             ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
                 Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => {
@@ -146,13 +169,25 @@ impl Body<'_, '_> {
                 Some(Variable::Scalar(t)) => Ok(Target::Value(t.clone())),
                 _ => Err(not_assignable(target)),
             },
+            ExprKind::Field(of, field) => {
+                let of = self.target(of)?;
+                self.field_of_target(of, field, target.position)
+            }
             ExprKind::Subscript(array, index) => {
-                let Target::Value(array) = self.target(array)? else {
-                    return Err(Error::unsupported(
-                        "arrays of more than one dimension are not supported",
-                        "Keep the elements in one dimension.",
-                    )
-                    .at(target.position));
+                let array = match self.target(array)? {
+                    Target::Value(array) => array,
+                    Target::Part { whole, mut steps, ty: Type::Array(of) } => {
+                        let index = self.l.expr_as(&self.scope, index, &Type::Int4, CastContext::Variable)?;
+                        steps.push(Step::Element(index, (*of).clone()));
+                        return Ok(Target::Part { whole, steps, ty: *of });
+                    }
+                    _ => {
+                        return Err(Error::unsupported(
+                            "arrays of more than one dimension are not supported",
+                            "Keep the elements in one dimension.",
+                        )
+                        .at(target.position));
+                    }
                 };
                 if array.ty == Type::Jsonb {
                     let message = "assigning to a part of a jsonb variable is not supported";
@@ -178,6 +213,51 @@ impl Body<'_, '_> {
             }
             _ => Err(not_assignable(target)),
         }
+    }
+
+    /// What `v.f.g` names, where `v.f` is a row that is a value.
+    fn part_of_row(&mut self, name: &Name) -> Result<Option<Target>> {
+        for known in (1..name.parts.len()).rev() {
+            let found = match self.scope.lookup(&name.parts[..known]) {
+                Some(Found::Variable(Variable::Unassigned)) => {
+                    return Err(unassigned(&name.parts[known - 1]).at(name.position));
+                }
+                Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => t.clone(),
+                _ => continue,
+            };
+            if !matches!(found.ty, Type::Record(_)) {
+                continue;
+            }
+            self.check_constant(found.reg, name)?;
+            let mut target = Target::Value(found);
+            for field in &name.parts[known..] {
+                target = self.field_of_target(target, field, name.position)?;
+            }
+            return Ok(Some(target));
+        }
+        Ok(None)
+    }
+
+    /// A field of what is assigned to.
+    fn field_of_target(&self, of: Target, field: &str, position: u32) -> Result<Target> {
+        let (whole, mut steps, ty) = match of {
+            Target::Value(t) | Target::Field(t) => (t.clone(), Vec::new(), t.ty),
+            Target::Element { array, index, ty } => (array, vec![Step::Element(index, ty.clone())], ty),
+            Target::Part { whole, steps, ty } => (whole, steps, ty),
+        };
+        let Type::Record(row) = ty else {
+            let message = format!(
+                "cannot assign to field \"{field}\" of a value of type {ty}, which is not a composite type"
+            );
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+        };
+        let Some(at) = row.iter().position(|(name, _)| name == field) else {
+            let message = format!("record has no field \"{field}\"");
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(position));
+        };
+        let ty = row[at].1.clone();
+        steps.push(Step::Field(at, row));
+        Ok(Target::Part { whole, steps, ty })
     }
 
     fn check_constant(&self, reg: Reg, name: &Name) -> Result<()> {
@@ -249,6 +329,10 @@ impl Body<'_, '_> {
                     let value = self.l.constant(Datum::Null, ty.clone());
                     self.l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
                 }
+                Target::Part { whole, steps, ty } => {
+                    let value = self.l.constant(Datum::Null, ty.clone());
+                    put(self.l, whole, steps, value);
+                }
             }
         }
         // Of a row that is none, no field is looked at.
@@ -279,8 +363,43 @@ pub(super) fn store(l: &mut Lowerer<'_>, target: &Target, value: &Typed) -> Resu
             let value = l.cast(value.clone(), ty, CastContext::Variable)?;
             l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
         }
+        Target::Part { whole, steps, ty } => {
+            let value = l.cast(value.clone(), ty, CastContext::Variable)?;
+            put(l, whole, steps, value);
+        }
     }
     Ok(())
+}
+
+/// Puts a value into a variable, where the steps lead.
+fn put(l: &mut Lowerer<'_>, whole: &Typed, steps: &[Step], value: Reg) {
+    let src = with_part(l, whole.reg, &whole.ty, steps, value);
+    l.emit(OpKind::Copy { dst: whole.reg, src });
+}
+
+/// A value with another part.
+fn with_part(l: &mut Lowerer<'_>, old: Reg, ty: &Type, steps: &[Step], value: Reg) -> Reg {
+    let Some((step, rest)) = steps.split_first() else { return value };
+    let dst = l.temp(ty.clone());
+    match step {
+        Step::Field(at, row) => {
+            let mut fields: Vec<Reg> = Vec::with_capacity(row.len());
+            for (i, (_, field)) in l.unpacked(old, row, None).into_iter().enumerate() {
+                fields.push(match i == *at {
+                    true => with_part(l, field.reg, &field.ty, rest, value),
+                    false => field.reg,
+                });
+            }
+            l.emit(OpKind::Apply { dst, func: Func::ArrayMake, args: fields });
+        }
+        Step::Element(index, of) => {
+            let element = l.temp(of.clone());
+            l.emit(OpKind::Apply { dst: element, func: Func::ArrayGet, args: vec![old, *index] });
+            let element = with_part(l, element, of, rest, value);
+            l.emit(OpKind::Apply { dst, func: Func::ArrayPut, args: vec![old, *index, element] });
+        }
+    }
+    dst
 }
 
 /// Stores a row; see [`Body::store_all`].
@@ -290,6 +409,7 @@ pub(super) fn store_row(l: &mut Lowerer<'_>, targets: &[Target], values: &[Typed
         .map(|t| match t {
             Target::Value(t) | Target::Field(t) => t.reg,
             Target::Element { array, .. } => array.reg,
+            Target::Part { whole, .. } => whole.reg,
         })
         .collect();
     let mut taken = values.to_vec();
@@ -311,6 +431,10 @@ pub(super) fn store_row(l: &mut Lowerer<'_>, targets: &[Target], values: &[Typed
                 Target::Element { array, index, ty } => {
                     let value = l.constant(Datum::Null, ty.clone());
                     l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
+                }
+                Target::Part { whole, steps, ty } => {
+                    let value = l.constant(Datum::Null, ty.clone());
+                    put(l, whole, steps, value);
                 }
             },
         }

@@ -403,7 +403,19 @@ impl Body<'_, '_> {
             (self.l.constant(Datum::Int(0), Type::Int4), self.l.constant(Datum::Int(1), Type::Int4));
         let at = self.l.temp(Type::Int4);
         self.copy(at, zero);
-        let target = self.target(target)?;
+        // A row variable takes the fields of a row.
+        let row = match &*of {
+            Type::Record(row) if self.whole_row(target).is_some() => Some(row.clone()),
+            _ => None,
+        };
+        let targets = match &row {
+            Some(row) => {
+                let output = |(name, ty): &(String, Type)| Output { name: name.clone(), ty: ty.clone() };
+                let outputs: Vec<Output> = row.iter().map(output).collect();
+                self.targets(std::slice::from_ref(target), &outputs)?
+            }
+            None => vec![self.target(target)?],
+        };
         let label = self.l.label();
         let region =
             Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
@@ -415,7 +427,11 @@ impl Body<'_, '_> {
             })?;
             s.l.emit(OpKind::Apply { dst: at, func: Func::Int4Add, args: vec![at, one] });
             let element = s.apply(Func::ArrayGet, vec![kept, at], (*of).clone());
-            s.store_all(std::slice::from_ref(&target), &[Typed { reg: element, ty: (*of).clone() }])?;
+            let values = match &row {
+                Some(row) => s.l.unpacked(element, row, None).into_iter().map(|(_, field)| field).collect(),
+                None => vec![Typed { reg: element, ty: (*of).clone() }],
+            };
+            s.store_all(&targets, &values)?;
             s.statements(body)
         })?;
         self.l.emit(OpKind::Loop { label, body: block });

@@ -597,7 +597,7 @@ impl Body<'_, '_> {
             .map(|t| {
                 let ty = match t {
                     Target::Value(t) | Target::Field(t) => t.ty.clone(),
-                    Target::Element { ty, .. } => ty.clone(),
+                    Target::Element { ty, .. } | Target::Part { ty, .. } => ty.clone(),
                 };
                 let kind = RegKind::Value(ty.clone());
                 // Read only where a row has come, which the verifier cannot see.

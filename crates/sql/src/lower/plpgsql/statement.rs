@@ -328,7 +328,7 @@ impl Body<'_, '_> {
             .iter()
             .map(|t| match t {
                 Target::Value(t) | Target::Field(t) => t.ty.clone(),
-                Target::Element { ty, .. } => ty.clone(),
+                Target::Element { ty, .. } | Target::Part { ty, .. } => ty.clone(),
             })
             .collect();
         let (coll, count) = self.collect_text(text, using, &columns)?;

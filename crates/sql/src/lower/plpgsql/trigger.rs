@@ -92,11 +92,15 @@ impl Search {
 
     fn target(&mut self, target: &Expr) {
         match &target.kind {
-            ExprKind::Column(name) => match &name.parts[..] {
-                [.., row, field] if row == "new" => self.fields.push(field.clone()),
-                parts => self.any |= parts.last().is_some_and(|n| n == "new"),
+            // What is behind the field is within its value.
+            ExprKind::Column(name) => match name.parts.iter().position(|part| part == "new") {
+                Some(at) => match name.parts.get(at + 1) {
+                    Some(field) => self.fields.push(field.clone()),
+                    None => self.any = true,
+                },
+                None => {}
             },
-            ExprKind::Subscript(array, _) => self.target(array),
+            ExprKind::Subscript(of, _) | ExprKind::Field(of, _) => self.target(of),
             _ => {}
         }
     }
