@@ -2,9 +2,11 @@
 
 use super::Facts;
 use super::relations::{exclusion_operators, is_primary, key_numbers, number, visible_sequences};
+use super::routines::result;
 use super::rows::Rows;
+use super::types::declared_oid;
 use planaria_base::ColumnId;
-use planaria_base::oid::Oid;
+use planaria_base::oid::{FIRST_NORMAL, Oid};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{CheckTime, ColumnDefault, IndexKey, ReferentialAction, Table};
 use planaria_sql::ddl;
@@ -270,6 +272,17 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 add((PG_CLASS, relation, number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
                 add((PG_CLASS, parent, number(*referenced)), (PG_CONSTRAINT, constraint, 0), 'n');
             }
+        }
+    }
+    // What a routine takes and answers must be there before it.
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        let types = p.parameters.iter().map(|q| declared_oid(catalog, &q.ty, q.domain));
+        let mut types: Vec<Oid> =
+            types.chain([result(catalog, p)]).filter(|oid| *oid >= FIRST_NORMAL).collect();
+        types.sort_unstable();
+        types.dedup();
+        for ty in types {
+            add((PG_TYPE, ty, 0), (PG_PROC, catalog.routine_oid(p), 0), 'n');
         }
     }
     for view in catalog.views.values() {
