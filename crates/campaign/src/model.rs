@@ -16,6 +16,13 @@ pub struct State {
 const OBJECTS: &str = "
     SELECT 'index ' || indexname || ': ' || indexdef FROM pg_indexes WHERE schemaname = 'public'
     UNION ALL SELECT 'view ' || viewname FROM pg_views WHERE schemaname = 'public'
+    UNION ALL SELECT 'stored ' || matviewname || ispopulated::text FROM pg_matviews WHERE schemaname = 'public'
+    UNION ALL SELECT 'trigger ' || tgenabled::text || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+    UNION ALL SELECT 'policy ' || policyname || qual FROM pg_policies
+    UNION ALL SELECT 'partition ' || relname || pg_get_expr(relpartbound, oid) FROM pg_class
+              WHERE relispartition AND relkind IN ('r', 'p')
+    UNION ALL SELECT 'label ' || enumlabel || enumsortorder::text FROM pg_enum
+    UNION ALL SELECT 'constraint ' || conname || pg_get_constraintdef(oid) FROM pg_constraint
     UNION ALL SELECT 'routine ' || p.proname || ': ' || p.prosrc FROM pg_proc p
               JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'public'
     UNION ALL SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type

@@ -1,5 +1,7 @@
 //! What a scripted run does: steps of one session, drawn by seed, each at most one commit.
 
+mod objects;
+
 use planaria::{Database, Error, Result, Session};
 use planaria_sim::dice::Dice;
 use std::sync::Arc;
@@ -65,13 +67,20 @@ impl Script {
         let mut time = 800_000_000_000_000;
         let mut script = Script { steps: Vec::new() };
         let mut objects = Objects::default();
-        for number in 0..SCHEMA.len() + steps {
+        let mut schema: Vec<Vec<String>> = SCHEMA.iter().map(|s| vec![(*s).to_owned()]).collect();
+        let more: Vec<String> = objects::OBJECTS.iter().map(|s| (*s).to_owned()).collect();
+        if dice.chance(60) {
+            schema.push([vec!["BEGIN".to_owned()], more, vec!["COMMIT".to_owned()]].concat());
+        } else {
+            schema.extend(more.into_iter().map(|s| vec![s]));
+        }
+        for number in 0..schema.len() + steps {
             time += 1_000 + dice.below(1_000_000) as i64;
             if jumps && dice.chance(40) {
                 time += (dice.below(400) as i64 - 200) * 86_400_000_000;
             }
-            let statements = match SCHEMA.get(number) {
-                Some(statement) => vec![(*statement).to_owned()],
+            let statements = match schema.get(number) {
+                Some(statements) => statements.clone(),
                 None => objects.step(&mut dice),
             };
             script.steps.push(Step { statements, time });
@@ -89,10 +98,16 @@ struct Objects {
     extras: u64,
     columns: u64,
     versions: u64,
+    later: objects::Later,
 }
 
 impl Objects {
     fn step(&mut self, dice: &mut Dice) -> Vec<String> {
+        match dice.below(10) {
+            0..4 => return vec![objects::change(dice)],
+            4 => return self.later.define(dice),
+            _ => {}
+        }
         match dice.below(100) {
             0..24 => vec![pay(dice)],
             24..40 => vec![item(dice)],
@@ -220,7 +235,7 @@ impl StepClock {
 
 /// Whether an error is the answer to a statement, and not that something has failed.
 fn is_answer(error: &Error) -> bool {
-    matches!(&error.sqlstate().as_str()[..2], "22" | "23" | "42" | "P0")
+    matches!(&error.sqlstate().as_str()[..2], "22" | "23" | "42" | "44" | "55" | "P0")
 }
 
 impl Step {

@@ -62,7 +62,12 @@ impl Cluster {
         if !status.success() {
             return Err(Error::other("PostgreSQL does not start"));
         }
-        Ok(Some(Cluster { bin, directory }))
+        let cluster = Cluster { bin, directory };
+        // Who policies are for.
+        let mut role = cluster.psql();
+        role.args(["-c", "CREATE ROLE reader"]);
+        done(role)?;
+        Ok(Some(cluster))
     }
 
     /// `psql` on it.

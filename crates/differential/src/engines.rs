@@ -76,7 +76,7 @@ const NULL: &str = "\u{2205}";
 
 /// Tags of statements whose row count is compared.
 fn shows_tag(tag: &str) -> bool {
-    ["INSERT", "UPDATE", "DELETE"].iter().any(|t| tag.starts_with(t))
+    ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|t| tag.starts_with(t))
 }
 
 /// Runs a script in a new Planaria.
@@ -84,6 +84,7 @@ pub fn planaria(steps: &[Step]) -> planaria::Result<Vec<Outcome>> {
     let db = Database::in_memory()?;
     let mut session = db.session()?;
     session.execute("SET statement_timeout = '20s'", ())?;
+    session.execute("CREATE ROLE reader", ())?;
     Ok(steps.iter().map(|step| one(&mut session, step).settle(step)).collect())
 }
 
@@ -122,7 +123,7 @@ pub fn postgres(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Vec<Outc
     let mut input = format!("\\set VERBOSITY verbose\n\\pset null '{NULL}'\n\\set QUIET off\n");
     for script in scripts {
         input.push_str(
-            "\\set QUIET on\nROLLBACK;\nDROP SCHEMA public CASCADE; CREATE SCHEMA public;\n\\set QUIET off\n",
+            "\\set QUIET on\nROLLBACK;\nRESET ROLE;\nDROP SCHEMA public CASCADE; CREATE SCHEMA public;\n\\set QUIET off\n",
         );
         for step in script {
             input.push_str("\\echo @@@begin\n");
@@ -200,6 +201,12 @@ fn is_other_tag(line: &str) -> bool {
         "SET CONSTRAINTS",
         "PREPARE",
         "DEALLOCATE",
+        "RESET",
+        "REFRESH MATERIALIZED VIEW",
+        "GRANT",
+        "COMMENT",
+        "DECLARE CURSOR",
+        "CLOSE CURSOR",
     ];
     words
         .iter()

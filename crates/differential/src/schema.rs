@@ -29,7 +29,7 @@ pub enum Ty {
 /// The types of users that scripts begin with.
 pub const USER_TYPES: [&str; 2] = [
     "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'Very happy')",
-    "CREATE DOMAIN level AS integer CHECK (VALUE > -3) CONSTRAINT some CHECK (VALUE <> 7)",
+    "CREATE DOMAIN level AS integer CHECK (VALUE > -3) CONSTRAINT \"some\" CHECK (VALUE <> 7)",
 ];
 
 impl Ty {

@@ -130,34 +130,24 @@ impl Objects {
                      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
                      WHERE c.relkind = 'c' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum";
         for row in source.rows(query)? {
-            let attribute = format!("    {} {}", row.text(1), row.text(2));
-            attributes.entry(row.oid(0)).or_default().push(attribute);
+            attributes.entry(row.oid(0)).or_default().push(format!("    {} {}", row.text(1), row.text(2)));
         }
-        let query = format!(
-            "SELECT t.oid, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(t.typname),
-                    quote_ident(pg_get_userbyid(t.typowner)), t.typacl::text, t.typrelid
-             FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace JOIN pg_class c ON c.oid = t.typrelid
-             WHERE t.typtype = 'c' AND c.relkind = 'c' AND {USERS}"
-        );
-        for row in source.rows(&query)?.iter().filter(|row| selection.has_schema(row.text(1))) {
-            let (oid, name) = (row.oid(0), row.text(2));
-            let of = attributes.remove(&row.oid(5)).unwrap_or_default().join(",\n");
-            let label = format!("TYPE {name}");
-            let create = format!("CREATE TYPE {name} AS (\n{of}\n);");
-            let alter = owner(&label, row.text(3), owners);
-            self.add(Kind::Type, oid, name, label, row.text(3), row.get(4), create, alter);
-        }
+        // Of row types, those that have no table.
         let query = format!(
             "SELECT t.oid, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(t.typname),
                     quote_ident(pg_get_userbyid(t.typowner)), t.typtype, format_type(t.typbasetype, t.typtypmod),
-                    t.typnotnull, t.typdefault, t.typacl::text
-             FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.typtype IN ('e', 'd') AND {USERS}"
+                    t.typnotnull, t.typdefault, t.typacl::text, t.typrelid
+             FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_class c ON c.oid = t.typrelid
+             WHERE (t.typtype IN ('e', 'd') OR c.relkind = 'c') AND {USERS}"
         );
         for row in source.rows(&query)?.iter().filter(|row| selection.has_schema(row.text(1))) {
             let (oid, name) = (row.oid(0), row.text(2));
             let (label, create) = if row.text(4) == "e" {
                 let labels = labels.remove(&oid).unwrap_or_default().join(",\n");
                 (format!("TYPE {name}"), format!("CREATE TYPE {name} AS ENUM (\n{labels}\n);"))
+            } else if row.text(4) == "c" {
+                let attributes = attributes.remove(&row.oid(9)).unwrap_or_default().join(",\n");
+                (format!("TYPE {name}"), format!("CREATE TYPE {name} AS (\n{attributes}\n);"))
             } else {
                 let mut create = format!("CREATE DOMAIN {name} AS {}", row.text(5));
                 if row.is(6) {
@@ -310,9 +300,12 @@ impl Objects {
 
     /// Partitions are tables of their own until they are attached.
     fn read_partitions(&mut self, source: &mut Source) -> Result<()> {
+        // By names, as OIDs are others where it is loaded.
         let query = "SELECT i.inhrelid, i.inhparent, pg_get_expr(c.relpartbound, c.oid)
-                     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-                     WHERE c.relkind IN ('r', 'p') ORDER BY i.inhparent, c.relname";
+                     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                     JOIN pg_class p ON p.oid = i.inhparent JOIN pg_namespace pn ON pn.oid = p.relnamespace
+                     WHERE c.relkind IN ('r', 'p')
+                     ORDER BY (SELECT count(*) FROM pg_partition_ancestors(p.oid)), pn.nspname, p.relname, n.nspname, c.relname";
         for row in source.rows(query)? {
             let named = |oid: u32| {
                 self.objects.iter().find(|o| o.kind == Kind::Table && o.oid == oid).map(|o| o.name.clone())
@@ -369,6 +362,12 @@ impl Objects {
         for row in source.rows(query)? {
             if let Some(at) = places.get(&(row.oid(2), row.oid(3))) {
                 places.insert((row.oid(0), row.oid(1)), *at);
+            }
+        }
+        // The columns of a row type without a table are those of its relation.
+        for row in source.rows("SELECT typrelid, oid FROM pg_type WHERE typtype = 'c' AND typrelid <> 0")? {
+            if let Some(at) = places.get(&(PG_TYPE, row.oid(1))) {
+                places.insert((PG_CLASS, row.oid(0)), *at);
             }
         }
         for row in source.rows("SELECT oid, typelem FROM pg_type WHERE typelem <> 0 AND oid >= 16384")? {

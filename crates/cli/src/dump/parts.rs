@@ -1,6 +1,6 @@
 //! Keys, indexes, triggers, policies and comments.
 
-use super::objects::{Objects, PG_CLASS, PG_NAMESPACE, class};
+use super::objects::{Objects, PG_CLASS, PG_NAMESPACE, PG_TYPE, class};
 use super::source::{Source, literal};
 use planaria::Result;
 use std::collections::{HashMap, HashSet};
@@ -131,6 +131,12 @@ pub fn comments(source: &mut Source, objects: &Objects) -> Result<Vec<String>> {
             },
         };
         labels.insert((row.oid(0), row.oid(1)), label);
+    }
+    // Columns of a row type without a table.
+    for row in source.rows("SELECT typrelid, oid FROM pg_type WHERE typtype = 'c' AND typrelid <> 0")? {
+        if let Some(label) = labels.get(&(PG_TYPE, row.oid(1))) {
+            labels.insert((PG_CLASS, row.oid(0)), label.clone());
+        }
     }
     let query = "SELECT d.classoid, d.objoid, d.objsubid, d.description, quote_ident(a.attname)
                  FROM pg_description d

@@ -108,10 +108,40 @@ fn what_schemas_are_made_of_comes_back() {
         "rights",
         "schema_paths",
         "schemas",
+        "partitioning",
+        "partitioning_more",
+        "composite_types",
+        "row_parameters",
+        "exclusion",
+        "materialized_views",
+        "row_security",
+        "addresses",
+        "transition_tables",
+        "deferred_triggers",
+        "view_changes",
         "triggers",
         "values",
         "view_texts",
     ]);
+}
+
+/// Partitions of partitions, keys, triggers, policies, views, all types.
+#[test]
+fn everything_comes_back() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = repository().join("crates/cli/tests/it/everything.sql");
+    let data = dir.path().join("data").display().to_string();
+    fine(&["load", &data, &file.display().to_string()]);
+    let dump = comes_back(dir.path(), &data);
+    for part in [
+        "CREATE TYPE public.pair AS (\n    a integer,\n    b text\n);",
+        "ALTER TABLE ONLY public.orders_24 ATTACH PARTITION public.orders_24_rest DEFAULT;",
+        "EXCLUDE USING gist (during WITH &&) WHERE ((who <> 'x'));",
+        "COMMENT ON COLUMN public.pair.b IS",
+        "COMMENT ON TYPE public.pair IS",
+    ] {
+        assert!(dump.contains(part), "{part}\n{dump}");
+    }
 }
 
 #[test]

@@ -8,8 +8,10 @@ mod actions;
 mod change;
 mod expression;
 mod nested;
+mod objects;
 mod query;
 mod routine;
+mod sorts;
 mod volatile;
 
 use crate::rng::Rng;
@@ -28,6 +30,8 @@ pub enum Kind {
     Nested,
     /// How often volatile expressions are computed.
     Volatile,
+    /// Partitions, triggers, policies, views, types.
+    Objects,
 }
 
 impl Kind {
@@ -37,6 +41,7 @@ impl Kind {
         ("actions", Kind::Actions),
         ("nested", Kind::Nested),
         ("volatile", Kind::Volatile),
+        ("objects", Kind::Objects),
     ];
 }
 
@@ -82,6 +87,7 @@ pub fn script(kind: Kind, seed: u64, case: u64) -> Vec<Statement> {
         Kind::Actions => actions::script(rng),
         Kind::Nested => nested::script(rng),
         Kind::Volatile => volatile::script(rng),
+        Kind::Objects => objects::script(rng),
     });
     all
 }

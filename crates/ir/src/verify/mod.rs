@@ -42,6 +42,7 @@ mod ops;
 mod tests;
 
 use crate::{OpId, OpKind, Program, ProgramKind, Reg, RegKind};
+use planaria_base::packed::PackedType;
 use planaria_base::types::{SystemType, TypeClass};
 use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SystemId, TableId, Type};
 use std::collections::HashSet;
@@ -158,6 +159,9 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         (to, Type::Rounded(..)) => holds(to, from.plain()),
         // Six digits are all that there are.
         (Type::Rounded(_, 6..), from) => holds(to.plain(), from),
+        (Type::Packed(PackedType::Bit(None)), Type::Packed(PackedType::Bit(_))) => true,
+        (Type::Packed(PackedType::VarBit(None)), Type::Packed(PackedType::VarBit(_))) => true,
+        (Type::Packed(PackedType::VarBit(Some(n))), Type::Packed(PackedType::VarBit(Some(m)))) => n >= m,
         (Type::Array(to), Type::Array(from)) => holds(to, from),
         // All of them are 32 bits without sign.
         (to, from) if from.is_oid() => to.is_oid() || *to == Type::Int8,

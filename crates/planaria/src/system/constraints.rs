@@ -2,9 +2,10 @@
 
 use super::Facts;
 use super::relations::{exclusion_operators, is_primary, key_numbers, number, visible_sequences};
+use super::routines::result;
 use super::rows::Rows;
 use super::types::declared_oid;
-use planaria_base::oid::{self, Oid};
+use planaria_base::oid::{self, FIRST_NORMAL, Oid};
 use planaria_base::{ColumnId, TableId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, CheckTime, ColumnDefault, IndexKey, ReferentialAction, Returns, Table, key};
@@ -163,8 +164,7 @@ fn each(named: &ddl::Named, add: &mut dyn FnMut((Oid, Oid, i16))) {
     named.types.iter().for_each(|oid| add((PG_TYPE, *oid, 0)));
 }
 
-/// What `pg_depend` says of row types that something is of: of them and their arrays, and of routines that have them. By that
-/// a dump finds its order.
+/// What `pg_depend` says of row types that something is of: of them and their arrays. By that a dump finds its order.
 fn rows_of_row_types(catalog: &Catalog, add: &mut impl FnMut((Oid, Oid, i16), (Oid, Oid, i16), char)) {
     let mut used: BTreeSet<TableId> = BTreeSet::new();
     for table in catalog.tables.iter().flatten() {
@@ -172,23 +172,10 @@ fn rows_of_row_types(catalog: &Catalog, add: &mut impl FnMut((Oid, Oid, i16), (O
         used.extend(table.visible().filter_map(|(_, c)| c.ty.row_of()).map(|of| of.table));
     }
     for p in catalog.procedures.iter().filter(|p| p.current) {
-        let result = match &p.returns {
-            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(oid::of(ty)).filter(|_| ty.row_of().is_some()),
-            Returns::RowOf(id) | Returns::SetOfTable(id) => {
-                let table = catalog.table_by_id(*id);
-                used.insert(*id);
-                Some(catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
-            }
-            _ => None,
-        };
-        let mut types: BTreeSet<Oid> = result.into_iter().collect();
-        for ty in p.parameters.iter().map(|q| &q.ty) {
-            let Some(of) = ty.row_of() else { continue };
-            used.insert(of.table);
-            types.insert(declared_oid(catalog, ty, None));
+        if let Returns::RowOf(id) | Returns::SetOfTable(id) = p.returns {
+            used.insert(id);
         }
-        let routine = catalog.routine_oid(p);
-        types.into_iter().for_each(|ty| add((PG_TYPE, ty, 0), (PG_PROC, routine, 0), 'n'));
+        used.extend(p.parameters.iter().filter_map(|q| q.ty.row_of()).map(|of| of.table));
     }
     for table in used.into_iter().map(|id| catalog.table_by_id(id)) {
         let name = key(table.schema, &table.name);
@@ -318,6 +305,17 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         }
     }
     rows_of_row_types(catalog, &mut add);
+    // What a routine takes and answers must be there before it.
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        let types = p.parameters.iter().map(|q| declared_oid(catalog, &q.ty, q.domain));
+        let mut types: Vec<Oid> =
+            types.chain([result(catalog, p)]).filter(|oid| *oid >= FIRST_NORMAL).collect();
+        types.sort_unstable();
+        types.dedup();
+        for ty in types {
+            add((PG_TYPE, ty, 0), (PG_PROC, catalog.routine_oid(p), 0), 'n');
+        }
+    }
     for view in catalog.views.values() {
         let rule = catalog.oids.of(&Object::Rule(view.key()));
         add((PG_CLASS, catalog.view_oid(view), 0), (PG_REWRITE, rule, 0), 'i');

@@ -64,7 +64,7 @@ pub(super) fn typed(text: &str, ty: &Type) -> String {
 /// A column's default.
 pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String> {
     match &column.default {
-        ColumnDefault::Expression(text) => Some(typed(&shown_expression(catalog, text), &column.ty)),
+        ColumnDefault::Expression(text) => Some(shown_expression(catalog, &typed(text, &column.ty))),
         ColumnDefault::Generated(text) => Some(shown_expression(catalog, text)),
         ColumnDefault::Sequence(id) => {
             let sequence = catalog.sequences[id.index()].as_ref()?;
@@ -77,7 +77,7 @@ pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String>
 
 /// The same of a view's column.
 pub(super) fn view_default(catalog: &Catalog, text: &str, ty: &Type) -> String {
-    typed(&shown_expression(catalog, text), ty)
+    shown_expression(catalog, &typed(text, ty))
 }
 
 /// The table and index of an OID.
@@ -291,7 +291,7 @@ fn parameter(catalog: &Catalog, p: &Procedure, parameter: &Parameter, default: b
     }
     text.push_str(&declared(catalog, &parameter.ty, parameter.domain));
     if let Some(e) = parameter.default.as_deref().filter(|_| default) {
-        let _ = write!(text, " DEFAULT {}", typed(&shown_expression(catalog, e), &parameter.ty));
+        let _ = write!(text, " DEFAULT {}", shown_expression(catalog, &typed(e, &parameter.ty)));
     }
     text
 }
@@ -336,7 +336,7 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
 pub(super) fn argument_default(catalog: &Catalog, p: &Procedure, n: i64) -> Option<String> {
     let at = usize::try_from(n).ok()?.checked_sub(1)?;
     let parameter = p.parameters.get(at)?;
-    parameter.default.as_deref().map(|e| typed(&shown_expression(catalog, e), &parameter.ty))
+    parameter.default.as_deref().map(|e| shown_expression(catalog, &typed(e, &parameter.ty)))
 }
 
 /// A text as a literal.

@@ -21,7 +21,7 @@ fn language(language: Language) -> Oid {
 }
 
 /// `prorettype`
-fn result(catalog: &Catalog, p: &Procedure) -> Oid {
+pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Oid {
     let record = || {
         let outputs: Vec<&Parameter> = p.outputs().collect();
         match outputs[..] {

@@ -170,8 +170,8 @@ fn of_domain(row: &mut Row<'_>, catalog: &Catalog, domain: &Domain, shapes: &Has
         .set("typreceive", DOMAIN_IN[1])
         .set("typndims", i32::from(matches!(domain.base, Type::Array(_))));
     if let Some(text) = &domain.default {
-        row.set("typdefault", super::definitions::typed(&shown_expression(catalog, text), &domain.base));
-        row.set("typdefaultbin", super::definitions::typed(&shown_expression(catalog, text), &domain.base));
+        row.set("typdefault", shown_expression(catalog, &super::definitions::typed(text, &domain.base)));
+        row.set("typdefaultbin", shown_expression(catalog, &super::definitions::typed(text, &domain.base)));
     }
 }
 

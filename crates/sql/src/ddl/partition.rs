@@ -297,7 +297,8 @@ impl Change {
             "updated partition constraint for default partition \"{}\" would be violated by some row",
             table.name
         );
-        let error = Error::new(SqlState::CHECK_VIOLATION, message);
+        let mut error = Error::new(SqlState::CHECK_VIOLATION, message);
+        error.fields_mut().table = Some(table.name.clone());
         let catalog = self.catalog.at_home().into_owned();
         self.require_none(&catalog, &text, error)
     }
@@ -326,7 +327,8 @@ impl Change {
             }
             self.inherit_index(id, &of, at)?;
         }
-        Ok(())
+        // One that has partitions of its own: what its parent has as keys must have its partition key, too.
+        self.check_keys_of(id)
     }
 
     /// Makes an index of the parent's for a partition, under a name of its own.
@@ -389,7 +391,9 @@ impl Change {
         let message = format!("partition constraint of relation \"{}\" is violated by some row", table.name);
         // Names of what is to be read are those of before: the table itself has the rows.
         let loose = self.without_slices(&[id]);
-        self.require_none(&loose, &text, Error::new(SqlState::CHECK_VIOLATION, message))?;
+        let mut error = Error::new(SqlState::CHECK_VIOLATION, message);
+        error.fields_mut().table = Some(table.name.clone());
+        self.require_none(&loose, &text, error)?;
         self.move_rows(id, root, None)
     }
 

@@ -1,6 +1,8 @@
 //! Whether an expression always has the same value for the same row: what is computed once and kept must.
 
 use planaria_base::Type;
+use planaria_base::packed::PackedType;
+use planaria_base::types::TypeClass;
 use planaria_catalog::{Catalog, Volatility};
 use planaria_ir::{Determinism, Func, OpKind, Program};
 
@@ -14,7 +16,11 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program) -> bool {
             OpKind::Apply { func: Func::Version, .. } => false,
             OpKind::Apply { func, .. } => !func.reads_zone(),
             // By the clocks of the session, unless both are instants.
-            OpKind::Cast { dst, src, .. } => zoned(*dst) == zoned(*src),
+            OpKind::Cast { dst, src, .. } => {
+                let is_text = program.type_of(*dst).is_some_and(|ty| ty.class() == TypeClass::Text);
+                zoned(*dst) == zoned(*src)
+                    && !(is_text && program.type_of(*src).is_some_and(is_shown_by_settings))
+            }
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 catalog.procedure(*procedure).volatility == Volatility::Immutable
             }
@@ -22,4 +28,17 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program) -> bool {
         };
     });
     immutable
+}
+
+/// Whether its text depends on more than the value, as PostgreSQL sees it: labels can be renamed, dates, amounts of money
+/// and what is made of them are printed as settings say. A key that was computed from such a text would be of before.
+fn is_shown_by_settings(ty: &Type) -> bool {
+    match ty {
+        Type::Enum(_)
+        | Type::Range(_)
+        | Type::Array(_)
+        | Type::Record(_)
+        | Type::Packed(PackedType::Money) => true,
+        _ => matches!(ty.plain(), Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval),
+    }
 }

@@ -374,10 +374,9 @@ impl Parser<'_> {
         Ok(ConstraintKind::Identity { always, options })
     }
 
-    fn check(&mut self) -> Result<ConstraintKind> {
-        self.bump();
-        self.expect(Kind::LeftParen)?;
-        // Further parentheses around all of it, as definitions of constraints are printed with, are left out.
+    /// Further parentheses around all of a condition, as definitions of constraints are printed with, are left out: how
+    /// many there are to be closed.
+    fn printed_parentheses(&mut self) -> usize {
         const PRINTED_WITH_MAX: usize = 4;
         let mut more = 0;
         while more < PRINTED_WITH_MAX
@@ -389,6 +388,13 @@ impl Parser<'_> {
             self.bump();
             more += 1;
         }
+        more
+    }
+
+    fn check(&mut self) -> Result<ConstraintKind> {
+        self.bump();
+        self.expect(Kind::LeftParen)?;
+        let more = self.printed_parentheses();
         let (expr, text) = self.expr_with_text(false)?;
         for _ in 0..=more {
             self.expect(Kind::RightParen)?;
@@ -609,8 +615,11 @@ impl Parser<'_> {
         let predicate = match self.eat_word("where") {
             true => {
                 self.expect(Kind::LeftParen)?;
+                let more = self.printed_parentheses();
                 let predicate = self.expr_with_text(false)?;
-                self.expect(Kind::RightParen)?;
+                for _ in 0..=more {
+                    self.expect(Kind::RightParen)?;
+                }
                 Some(predicate)
             }
             false => None,
