@@ -34,6 +34,11 @@ impl Modes {
         }
     }
 
+    /// Whether any constraint may have been deferred.
+    pub(crate) fn any_deferred(&self) -> bool {
+        self.all == Some(false) || self.named.values().any(|immediate| !*immediate)
+    }
+
     /// Whether any constraint may have been made immediate.
     pub(crate) fn any_immediate(&self) -> bool {
         self.all == Some(true) || self.named.values().any(|immediate| *immediate)
