@@ -295,6 +295,12 @@ pub struct ForeignKey {
     /// Whether its check can wait.
     #[serde(default)]
     pub check: CheckTime,
+    /// Of one whose check can wait: ON DELETE was said to be RESTRICT, which does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restricts_delete: bool,
+    /// The same of ON UPDATE.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restricts_update: bool,
     /// MATCH FULL: of several columns all are NULL or none is.
     #[serde(default)]
     pub match_full: bool,

@@ -33,7 +33,7 @@ impl SessionCore {
         }
         let modes = &self.deferred.modes;
         // What is INITIALLY IMMEDIATE the programs have looked at, unless they were told not to.
-        let may_wait = |k: &&DeferredKey| k.made == CheckTime::Deferred || modes.any_deferred();
+        let may_wait = |k: &&DeferredKey| k.made == CheckTime::Deferred || modes.any_said();
         let keys: Vec<&DeferredKey> = schema.deferred_keys()?.iter().filter(may_wait).collect();
         if keys.is_empty() {
             return Ok(found);

@@ -212,8 +212,11 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     if key.match_full {
         text.push_str(" MATCH FULL");
     }
-    for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+    let actions =
+        [("UPDATE", key.on_update, key.restricts_update), ("DELETE", key.on_delete, key.restricts_delete)];
+    for (event, action, restricts) in actions {
         let action = match action {
+            ReferentialAction::Restrict if restricts => "RESTRICT",
             ReferentialAction::Restrict => continue,
             ReferentialAction::Cascade => "CASCADE",
             ReferentialAction::SetNull => "SET NULL",

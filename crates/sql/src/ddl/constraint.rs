@@ -41,6 +41,8 @@ pub(super) struct ForeignKeyDef {
     pub set_columns: Vec<String>,
     pub on_update: ReferentialAction,
     pub check: CheckTime,
+    /// ON DELETE, and ON UPDATE, were said to be RESTRICT.
+    pub restricts: (bool, bool),
     pub position: Position,
 }
 
@@ -82,6 +84,10 @@ impl Pending {
                 set_columns: set_columns.clone(),
                 on_update: on_update.unwrap_or(ReferentialAction::Restrict),
                 check: *check,
+                restricts: (
+                    *on_delete == Some(ReferentialAction::Restrict),
+                    *on_update == Some(ReferentialAction::Restrict),
+                ),
                 match_full: *match_full,
                 position,
             }),
@@ -299,6 +305,8 @@ impl Change {
             set_columns,
             on_update: def.on_update,
             check: def.check,
+            restricts_delete: def.check != CheckTime::NotDeferrable && def.restricts.0,
+            restricts_update: def.check != CheckTime::NotDeferrable && def.restricts.1,
             match_full: def.match_full,
             not_valid: false,
             comment: None,

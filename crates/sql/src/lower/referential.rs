@@ -221,13 +221,17 @@ impl Lowerer<'_> {
         waiting: &mut Waiting,
     ) -> Result<()> {
         match (action, after) {
-            (ReferentialAction::Restrict, _) => self.unless_put_off(child, &key.name, key.check, |l| {
-                if late {
-                    return l.refuse_unless_back(child, key, before);
-                }
-                let found = l.child_found(child, key, before)?;
-                l.raising(found, |l| l.raise_referenced(child, key, before))
-            }),
+            (ReferentialAction::Restrict, _) => {
+                let never = if after.is_none() { key.restricts_delete } else { key.restricts_update };
+                let check = if never { CheckTime::NotDeferrable } else { key.check };
+                self.unless_put_off(child, &key.name, check, |l| {
+                    if late {
+                        return l.refuse_unless_back(child, key, before);
+                    }
+                    let found = l.child_found(child, key, before)?;
+                    l.raising(found, |l| l.raise_referenced(child, key, before))
+                })
+            }
             (ReferentialAction::Cascade, None) => self.delete_children(child, key, before, waiting),
             (ReferentialAction::Cascade, Some(after)) => {
                 self.update_children(child, key, before, false, &mut |_, at| Ok((after[at], false)), waiting)

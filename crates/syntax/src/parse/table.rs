@@ -533,15 +533,6 @@ impl Parser<'_> {
             _ => CheckTime::NotDeferrable,
         };
         match &mut kind {
-            // RESTRICT never waits; the key's other checks would.
-            ConstraintKind::ForeignKey { on_delete, on_update, .. }
-                if wanted != CheckTime::NotDeferrable
-                    && (*on_delete == Some(ReferentialAction::Restrict)
-                        || *on_update == Some(ReferentialAction::Restrict)) =>
-            {
-                let message = "RESTRICT of a foreign key that is DEFERRABLE is not supported";
-                return Err(Error::unsupported(message, "Say NO ACTION, which waits.").at(begin));
-            }
             ConstraintKind::ForeignKey { check, .. } => *check = wanted,
             _ if wanted == CheckTime::NotDeferrable => {}
             ConstraintKind::PrimaryKey { .. }

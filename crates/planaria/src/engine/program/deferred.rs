@@ -34,9 +34,9 @@ impl Modes {
         }
     }
 
-    /// Whether any constraint may have been deferred.
-    pub(crate) fn any_deferred(&self) -> bool {
-        self.all == Some(false) || self.named.values().any(|immediate| !*immediate)
+    /// Whether anything was said: constraints that are INITIALLY IMMEDIATE may have been deferred.
+    pub(crate) fn any_said(&self) -> bool {
+        self.all.is_some() || !self.named.is_empty()
     }
 
     /// Whether any constraint may have been made immediate.

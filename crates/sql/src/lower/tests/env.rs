@@ -191,6 +191,8 @@ fn constraint(catalog: &Catalog, table: &mut Table, own: Option<&String>, kind: 
                 set_columns: Vec::new(),
                 on_update: on_update.unwrap_or(ReferentialAction::Restrict),
                 check: *check,
+                restricts_delete: false,
+                restricts_update: false,
                 match_full: false,
                 not_valid: false,
                 comment: None,
