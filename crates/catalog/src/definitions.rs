@@ -395,6 +395,8 @@ mod tests {
             set_columns: Vec::new(),
             on_update: ReferentialAction::Restrict,
             check: CheckTime::Deferred,
+            restricts_delete: false,
+            restricts_update: false,
             match_full: false,
             not_valid: false,
             comment: None,

@@ -2,6 +2,7 @@
 //!
 //! Column types and rows are the tables' business; an index names columns by their places.
 
+use crate::CheckTime;
 use planaria_base::ColumnId;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,22 @@ pub struct Exclusion {
     pub operators: Vec<ExclusionOperator>,
     /// The keys in the order in which they were said: their places in the index.
     pub order: Vec<u16>,
+    /// It is a UNIQUE or PRIMARY KEY constraint that is DEFERRABLE: rows with the same key may be there until it is checked,
+    /// which no unique index allows. All its operators are `=`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unique: Option<UniqueKind>,
+    /// When it is checked.
+    #[serde(default, skip_serializing_if = "CheckTime::is_never_deferred")]
+    pub check: CheckTime,
+}
+
+/// What a deferrable key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UniqueKind {
+    /// UNIQUE
+    Unique,
+    /// PRIMARY KEY: the rows are kept by a hidden row id.
+    Primary,
 }
 
 /// What an EXCLUDE constraint compares keys by.
@@ -114,6 +131,22 @@ pub struct KeyOrder {
 }
 
 impl Index {
+    /// Whether it is an EXCLUDE constraint's.
+    pub fn excludes(&self) -> bool {
+        self.exclusion.as_ref().is_some_and(|e| e.unique.is_none())
+    }
+    /// Whether it is the index of a PRIMARY KEY or UNIQUE constraint that is DEFERRABLE, and of which.
+    pub fn unique_later(&self) -> Option<UniqueKind> {
+        self.exclusion.as_ref()?.unique
+    }
+    /// Whether it keeps keys apart: at once, or when its constraint is checked.
+    pub fn is_unique(&self) -> bool {
+        self.unique || self.unique_later().is_some()
+    }
+    /// When its constraint is checked.
+    pub fn check(&self) -> CheckTime {
+        self.exclusion.as_ref().map_or(CheckTime::NotDeferrable, |e| e.check)
+    }
     /// An index without a comment, its columns in ascending order.
     pub fn new(name: String, columns: Vec<ColumnId>, unique: bool, constraint: bool) -> Index {
         let (comment, constraint_comment) = (None, None);

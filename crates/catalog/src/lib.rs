@@ -29,7 +29,7 @@ mod types;
 pub use comments::{Comment, Commented};
 pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
-pub use index::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey, KeyOrder};
+pub use index::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey, KeyOrder, UniqueKind};
 pub use oids::Oids;
 pub use partitions::{
     Partition, PartitionBound, PartitionKey, Partitioning, RangeLimit, RowRule, RuleKind, Strategy,
@@ -295,6 +295,12 @@ pub struct ForeignKey {
     /// Whether its check can wait.
     #[serde(default)]
     pub check: CheckTime,
+    /// Of one whose check can wait: ON DELETE was said to be RESTRICT, which does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restricts_delete: bool,
+    /// The same of ON UPDATE.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restricts_update: bool,
     /// MATCH FULL: of several columns all are NULL or none is.
     #[serde(default)]
     pub match_full: bool,
@@ -306,16 +312,23 @@ pub struct ForeignKey {
     pub comment: Option<String>,
 }
 
-/// When a foreign key is checked.
+/// When a constraint is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckTime {
     /// At the end of each statement.
     #[default]
     NotDeferrable,
-    /// The same: DEFERRABLE INITIALLY IMMEDIATE. `SET CONSTRAINTS .. DEFERRED` is refused for it.
+    /// The same, unless SET CONSTRAINTS says otherwise: DEFERRABLE INITIALLY IMMEDIATE.
     Deferrable,
     /// When the transaction commits, unless SET CONSTRAINTS says otherwise: DEFERRABLE INITIALLY DEFERRED.
     Deferred,
+}
+
+impl CheckTime {
+    /// Whether nothing puts the check off.
+    pub fn is_never_deferred(&self) -> bool {
+        *self == CheckTime::NotDeferrable
+    }
 }
 
 /// A sequence. Its current value is not a definition; the engine keeps it.
@@ -660,10 +673,9 @@ impl Catalog {
         let candidates = self.sequences.candidates(Key::OwnedBy(table));
         candidates.filter(move |s| s.owner.is_some_and(|(t, _)| t == table))
     }
-    /// Whether some foreign key is checked when a transaction commits.
+    /// Whether some key or exclusion constraint may be checked when a transaction commits.
     pub fn has_deferred_keys(&self) -> bool {
-        let mut tables = self.tables.candidates(Key::ChecksLast);
-        tables.any(|t| t.foreign_keys.iter().any(|k| k.check == CheckTime::Deferred))
+        self.tables.candidates(Key::ChecksLast).any(Table::may_check_last)
     }
     /// Current routines that run with the rights of their owner.
     pub fn definers(&self) -> impl Iterator<Item = &Procedure> {
@@ -680,9 +692,9 @@ impl Defined for Table {
         for key in &self.foreign_keys {
             each(Key::name(&key.name));
             each(Key::References(key.parent));
-            if key.check == CheckTime::Deferred {
-                each(Key::ChecksLast);
-            }
+        }
+        if self.may_check_last() {
+            each(Key::ChecksLast);
         }
     }
 }
@@ -736,6 +748,18 @@ impl Column {
 }
 
 impl Table {
+    /// Whether one of its keys or exclusion constraints is DEFERRABLE.
+    pub fn may_check_last(&self) -> bool {
+        self.foreign_keys.iter().any(|k| k.check != CheckTime::NotDeferrable)
+            || self.indexes.iter().any(|i| i.check() != CheckTime::NotDeferrable)
+    }
+    /// The index of its primary key: the one that rows are kept by, or that of one which is DEFERRABLE.
+    pub fn primary_key(&self) -> Option<&Index> {
+        match self.has_primary_key {
+            true => self.indexes.first(),
+            false => self.indexes.iter().find(|i| i.unique_later() == Some(UniqueKind::Primary)),
+        }
+    }
     /// Whether it has a constraint of that name.
     pub fn has_constraint(&self, name: &str) -> bool {
         self.checks.iter().any(|c| c.name == name)

@@ -194,7 +194,7 @@ impl Question {
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // As it always answers the same in a call.
-            DeferTriggerInBlock => Determinism::Deterministic,
+            DeferTriggerInBlock | DeferCheckInBlock => Determinism::Deterministic,
         }
     }
 
@@ -202,7 +202,7 @@ impl Question {
     /// depends.
     pub const fn in_a_call(self) -> Option<bool> {
         match self {
-            Question::DeferTriggerInBlock => Some(false),
+            Question::DeferTriggerInBlock | Question::DeferCheckInBlock => Some(false),
             _ => None,
         }
     }

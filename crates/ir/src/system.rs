@@ -62,6 +62,9 @@ questions! {
     DeferTrigger "trigger.defer" (I, I, X) -> B nullable;
     /// The same of one that is INITIALLY IMMEDIATE, which is deferred in transaction blocks alone.
     DeferTriggerInBlock "trigger.defer_in_block" (I, I, X) -> B nullable;
+    /// Whether a key or exclusion constraint that is INITIALLY IMMEDIATE is deferred now, which is so in transaction blocks
+    /// alone: its table, its name.
+    DeferCheckInBlock "check.defer_in_block" (I, T) -> B;
     /// CREATE statement of a routine.
     RoutineDef "routine.def" (I) -> T;
     /// Arguments of a routine with names, modes and defaults.

@@ -1,7 +1,7 @@
 //! Definitions for people: what `\d` and `\df` show.
 
 use planaria_base::{Error, Result, SchemaId, SqlState};
-use planaria_catalog::{Catalog, ColumnDefault, Mode, Procedure, Returns, Table, Wanted};
+use planaria_catalog::{Catalog, ColumnDefault, Mode, Procedure, Returns, Table, UniqueKind, Wanted};
 use std::fmt::Write;
 
 /// Tables and views, a line each.
@@ -57,10 +57,11 @@ pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<String> {
         out.push_str("Indexes:\n");
     }
     for (i, index) in shown {
-        let kind = match (i, index.unique) {
+        let kind = match (i, index.is_unique()) {
             (0, _) => "PRIMARY KEY",
+            _ if index.unique_later() == Some(UniqueKind::Primary) => "PRIMARY KEY",
             (_, true) => "UNIQUE",
-            _ if index.exclusion.is_some() => "EXCLUDE",
+            _ if index.excludes() => "EXCLUDE",
             _ => "btree",
         };
         let _ = writeln!(out, "    {} {kind} ({})", index.name, columns(table, &index.columns));

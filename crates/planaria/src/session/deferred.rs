@@ -1,12 +1,13 @@
-//! Foreign keys that are checked when the transaction commits: `DEFERRABLE INITIALLY DEFERRED`.
+//! Keys, exclusion constraints and foreign keys that are checked when the transaction commits: `DEFERRABLE INITIALLY DEFERRED`, or
+//! `SET CONSTRAINTS .. DEFERRED`.
 //!
 //! 1. Programs do not look at them at all; so a logged call is replayed without them, like every check that was
 //!    passed before the commit.
 //! 2. A commit asks the protocol what the transaction has written, row by row, and takes from it the *keys to look
-//!    at*: of rows of child tables that are new or have another key, and of rows of parent tables that are gone or
+//!    at*: of rows that are new or have another key, and, for foreign keys, of rows of parent tables that are gone or
 //!    have lost their key.
-//! 3. For each a program looks whether there is a child with it and no parent ([`lower::deferred_key`]), in the
-//!    transaction itself: so what it sees is validated with the rest.
+//! 3. For each a program looks whether there is a child with it and no parent ([`lower::deferred_key`]), or another row in its
+//!    way ([`lower::deferred_exclusion`]), in the transaction itself: so what it sees is validated with the rest.
 //!
 //! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
 //! 2 and 3 at once and after every statement until the end of the block.
@@ -16,8 +17,8 @@ use crate::engine::schema_version::{DeferredKey, SchemaVersion};
 use crate::session::StatementResult;
 use crate::session::constraints::KeyToCheck;
 use crate::session::core::SessionCore;
-use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::{Catalog, CheckTime};
+use planaria_base::{Error, Result, SchemaId, SqlState, TableId};
+use planaria_catalog::{Catalog, CheckTime, no_schema};
 use planaria_exec::{Interrupt, Machine};
 use planaria_protocol::{Write, WriteKind};
 use planaria_syntax::ast::Name;
@@ -30,10 +31,17 @@ impl SessionCore {
         if !schema.has_deferred || self.txn.is_read_only() {
             return Ok(found);
         }
-        let keys = schema.deferred_keys()?;
+        let modes = &self.deferred.modes;
+        // What is INITIALLY IMMEDIATE the programs have looked at, unless they were told not to.
+        let may_wait = |k: &&DeferredKey| k.made == CheckTime::Deferred || modes.any_said();
+        let keys: Vec<&DeferredKey> = schema.deferred_keys()?.iter().filter(may_wait).collect();
+        if keys.is_empty() {
+            return Ok(found);
+        }
         self.txn.for_each(&mut |write: Write<'_>| {
-            for key in keys {
-                for (side, referenced) in [(&key.child_side, false), (&key.parent_side, true)] {
+            for key in &keys {
+                let sides = key.parent_side.iter().map(|side| (side, true)).chain([(&key.child_side, false)]);
+                for (side, referenced) in sides {
                     if side.table != write.table {
                         continue;
                     }
@@ -58,7 +66,7 @@ impl SessionCore {
         Ok(found)
     }
 
-    /// Looks at keys: 23503 where one does not hold.
+    /// Looks at keys: 23503, 23505 or 23P01 where one does not hold.
     fn check_keys(&mut self, schema: &SchemaVersion, keys: &[KeyToCheck]) -> Result<(), Interrupt> {
         if keys.is_empty() {
             return Ok(());
@@ -79,7 +87,10 @@ impl SessionCore {
         let same = |k: &&DeferredKey| k.child == key.child && k.name == key.constraint;
         // It was dropped in the same transaction.
         let Some(deferred) = schema.deferred_keys()?.iter().find(same) else { return Ok(()) };
-        let side = if key.referenced { &deferred.parent_side } else { &deferred.child_side };
+        let side = match &deferred.parent_side {
+            Some(side) if key.referenced => side,
+            _ => &deferred.child_side,
+        };
         if side.types != key.types {
             let table = &schema.catalog.table_by_id(side.table).name;
             let message = format!("cannot ALTER TABLE \"{table}\" because it has pending trigger events");
@@ -134,24 +145,18 @@ impl SessionCore {
             Some(names) => {
                 for name in names {
                     let local = name.parts.last().map(String::as_str).unwrap_or_default();
-                    let found: Vec<_> = constraints(&catalog).filter(|c| c.name == local).collect();
+                    let found = named_constraints(&catalog, name)?;
                     if found.is_empty() {
                         let message = format!("constraint \"{local}\" does not exist");
                         return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
                     }
-                    if found.iter().any(|c| c.made == CheckTime::NotDeferrable) {
+                    if deferred && found.iter().any(|c| c.made == CheckTime::NotDeferrable) {
                         let message = format!("constraint \"{local}\" is not deferrable");
                         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
                     }
                     chosen.extend(found);
                 }
             }
-        }
-        let stays = |c: &&Constraint<'_>| c.is_key && c.made == CheckTime::Deferrable;
-        if let Some(key) = chosen.iter().find(stays).filter(|_| deferred) {
-            let message = format!("deferring constraint \"{}\" is not supported", key.name);
-            let hint = "It is a foreign key INITIALLY IMMEDIATE; make it INITIALLY DEFERRED.";
-            return Err(Error::unsupported(message, hint));
         }
         match names {
             None => self.deferred.modes = Modes { all: Some(!deferred), named: BTreeMap::new() },
@@ -174,21 +179,41 @@ impl SessionCore {
 /// A constraint, as SET CONSTRAINTS finds it.
 struct Constraint<'c> {
     table: TableId,
+    schema: SchemaId,
     name: &'c str,
     made: CheckTime,
-    /// A foreign key.
-    is_key: bool,
 }
 
 /// All constraints that are in the catalogs.
 fn constraints(catalog: &Catalog) -> impl Iterator<Item = Constraint<'_>> {
     catalog.tables.iter().flatten().flat_map(|t| {
-        let one = |name, made, is_key| Constraint { table: t.id, name, made, is_key };
-        let keys = t.foreign_keys.iter().map(move |k| one(&*k.name, k.check, true));
-        let triggers = t.triggers.iter().filter_map(move |t| Some(one(&*t.name, t.constraint?, false)));
-        let checks = t.checks.iter().map(move |c| one(&*c.name, CheckTime::NotDeferrable, false));
+        let one = |name, made| Constraint { table: t.id, schema: t.schema, name, made };
+        let keys = t.foreign_keys.iter().map(move |k| one(&*k.name, k.check));
+        let triggers = t.triggers.iter().filter_map(move |t| Some(one(&*t.name, t.constraint?)));
+        let checks = t.checks.iter().map(move |c| one(&*c.name, CheckTime::NotDeferrable));
         let unique = t.indexes.iter().filter(|i| i.constraint);
-        let unique = unique.map(move |i| one(&*i.name, CheckTime::NotDeferrable, false));
+        let unique = unique.map(move |i| one(&*i.name, i.check()));
         keys.chain(triggers).chain(checks).chain(unique)
+    })
+}
+
+/// Those that a name means: in the schema that it says, else in the first along the path that has one.
+fn named_constraints<'c>(catalog: &'c Catalog, name: &Name) -> Result<Vec<Constraint<'c>>> {
+    let (local, schema) = match name.parts.as_slice() {
+        [.., schema, local] => {
+            (local, Some(catalog.schema(schema).ok_or_else(|| no_schema(schema).at(name.position))?))
+        }
+        [local] => (local, None),
+        [] => return Ok(Vec::new()),
+    };
+    let within = |schema: SchemaId| -> Vec<Constraint<'c>> {
+        constraints(catalog).filter(|c| c.name == *local && c.schema == schema).collect()
+    };
+    Ok(match schema {
+        Some(schema) => within(schema),
+        None => {
+            let found = catalog.path().schemas().iter().map(|schema| within(*schema));
+            found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+        }
     })
 }

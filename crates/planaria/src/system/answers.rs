@@ -262,7 +262,7 @@ pub(crate) fn answer(
         Question::SettingsTime => {
             Ok(Slot::Int(facts.host.as_ref().map_or(facts.started, |host| host.loaded())))
         }
-        Question::DeferTrigger | Question::DeferTriggerInBlock => {
+        Question::DeferTrigger | Question::DeferTriggerInBlock | Question::DeferCheckInBlock => {
             Err(Error::internal("what is deferred is the session's"))
         }
         Question::Sleep => Err(Error::internal("sleeping is the session's")),

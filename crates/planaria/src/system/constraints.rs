@@ -60,16 +60,18 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conname", &index.name)
                     .set(
                         "contype",
-                        match &index.exclusion {
-                            Some(_) => 'x',
-                            None if is_primary(table, index) => 'p',
-                            None => 'u',
+                        match index.excludes() {
+                            true => 'x',
+                            false if is_primary(table, index) => 'p',
+                            false => 'u',
                         },
                     )
                     .set("conrelid", relation)
                     .set("connamespace", catalog.schema_oid(table.schema))
                     .set("conindid", catalog.index_oid(table, index))
                     .set("conkey", key_numbers(table, index).collect::<Vec<_>>());
+                r.set("condeferrable", index.check() != CheckTime::NotDeferrable)
+                    .set("condeferred", index.check() == CheckTime::Deferred);
                 if let Some(operators) = exclusion_operators(table, index) {
                     r.set("conexclop", operators);
                 }
@@ -110,8 +112,8 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("confrelid", catalog.table_oid(parent.id))
                     .set("condeferrable", key.check != CheckTime::NotDeferrable)
                     .set("condeferred", key.check == CheckTime::Deferred)
-                    .set("confupdtype", action(key.on_update))
-                    .set("confdeltype", action(key.on_delete))
+                    .set("confupdtype", if key.restricts_update { 'r' } else { action(key.on_update) })
+                    .set("confdeltype", if key.restricts_delete { 'r' } else { action(key.on_delete) })
                     .set("convalidated", !key.not_valid)
                     .set("confmatchtype", if key.match_full { 'f' } else { 's' })
                     .set("conkey", numbers(&key.columns))

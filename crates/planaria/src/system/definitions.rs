@@ -103,7 +103,7 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
             (false, None) => String::new(),
         });
     }
-    let unique = if index.unique { "UNIQUE " } else { "" };
+    let unique = if index.is_unique() { "UNIQUE " } else { "" };
     let on = match pretty {
         true => catalog.shown_relation(table.schema, &table.name),
         false => catalog.shown(table.schema, &table.name, None),
@@ -180,17 +180,19 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     };
     let table = catalog.table_by_id(*table);
     if let Some(index) = table.shown_indexes().find(|i| i.constraint && i.name == *name) {
-        if index.exclusion.is_some() {
+        if index.excludes() {
             let keys = keys(catalog, table, index, pretty, true);
             let mut text = format!("EXCLUDE USING {} ({keys})", method(index));
             if let Some(predicate) = index.definition.as_ref().and_then(|d| d.predicate.as_ref()) {
                 let _ = write!(text, " WHERE ({})", shown_predicate(catalog, predicate, pretty));
             }
+            text.push_str(deferrable(index.check()));
             return Some(text);
         }
         let what = if super::relations::is_primary(table, index) { "PRIMARY KEY" } else { "UNIQUE" };
         let nulls = if index.equal_nulls { " NULLS NOT DISTINCT" } else { "" };
-        return Some(format!("{what}{nulls} ({})", names(table, &index.columns)));
+        let deferrable = deferrable(index.check());
+        return Some(format!("{what}{nulls} ({}){deferrable}", names(table, &index.columns)));
     }
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
         return Some(check_text(catalog, check, pretty));
@@ -210,8 +212,11 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     if key.match_full {
         text.push_str(" MATCH FULL");
     }
-    for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+    let actions =
+        [("UPDATE", key.on_update, key.restricts_update), ("DELETE", key.on_delete, key.restricts_delete)];
+    for (event, action, restricts) in actions {
         let action = match action {
+            ReferentialAction::Restrict if restricts => "RESTRICT",
             ReferentialAction::Restrict => continue,
             ReferentialAction::Cascade => "CASCADE",
             ReferentialAction::SetNull => "SET NULL",

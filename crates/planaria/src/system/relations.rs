@@ -10,7 +10,8 @@ use planaria_base::{ColumnId, Datum, SchemaId, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_catalog::{
-    Catalog, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Rights, Sequence, Table, View, key,
+    Catalog, CheckTime, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Rights, Sequence, Table,
+    View, key,
 };
 use std::collections::HashMap;
 
@@ -109,7 +110,10 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 // Foreign keys are triggers in PostgreSQL: psql asks for them only then.
                 .set(
                     "relhastriggers",
-                    referenced || !table.foreign_keys.is_empty() || !table.triggers.is_empty(),
+                    referenced
+                        || !table.foreign_keys.is_empty()
+                        || !table.triggers.is_empty()
+                        || table.may_check_last(),
                 );
         });
         for index in table.shown_indexes() {
@@ -331,9 +335,10 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indrelid", catalog.table_oid(table.id))
                     .set("indnatts", index.columns.len() + included(index).len())
                     .set("indnkeyatts", index.columns.len())
-                    .set("indisunique", index.unique)
+                    .set("indisunique", index.is_unique())
+                    .set("indimmediate", index.check() == CheckTime::NotDeferrable)
                     .set("indnullsnotdistinct", index.equal_nulls)
-                    .set("indisexclusion", index.exclusion.is_some())
+                    .set("indisexclusion", index.excludes())
                     .set("indisprimary", is_primary(table, index))
                     .set("indkey", shown_keys(table, index))
                     .set("indexprs", expressions(table, index))
@@ -390,7 +395,7 @@ fn of_operators(ty: Oid) -> Oid {
 
 /// The operators of an exclusion constraint, in the order of the keys as they were said.
 pub(super) fn exclusion_operators(table: &Table, index: &Index) -> Option<Vec<Oid>> {
-    let exclusion = index.exclusion.as_ref()?;
+    let exclusion = index.exclusion.as_ref().filter(|e| e.unique.is_none())?;
     let of = |at: usize| {
         let ty = i64::from(of_operators(oid::of(key_type(table, index, at))));
         let name = Datum::Text(exclusion.operators[at].symbol().to_owned());
@@ -428,7 +433,7 @@ fn shown_name(index: &Index, at: usize, name: &str) -> String {
 
 /// Whether an index is its table's primary key.
 pub(super) fn is_primary(table: &Table, index: &Index) -> bool {
-    table.has_primary_key && std::ptr::eq(index, &table.indexes[0])
+    table.primary_key().is_some_and(|key| std::ptr::eq(index, key))
 }
 
 /// `pg_sequence`

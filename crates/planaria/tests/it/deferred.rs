@@ -149,7 +149,7 @@ fn set_constraints_looks_at_once() {
         ("SET CONSTRAINTS nothing IMMEDIATE", "42704"),
         ("SET CONSTRAINTS hard DEFERRED", "42809"),
         ("SET CONSTRAINTS small DEFERRED", "42809"),
-        ("SET CONSTRAINTS soft DEFERRED", "0A000"),
+        ("SET CONSTRAINTS nowhere.soft DEFERRED", "3F000"),
     ] {
         run(s, "BEGIN").expect("begins");
         assert_eq!(run(s, script).expect_err(script).sqlstate().as_str(), state, "{script}");

@@ -30,6 +30,7 @@ mod composite_types;
 mod conflicts;
 mod copy;
 mod cut_shapes;
+mod deferrable_keys;
 mod deferred;
 mod deferred_triggers;
 mod determinism;

@@ -36,7 +36,8 @@ fn routines_that_name_what_is_not_supported_are_not_created() {
         ("CREATE FUNCTION f(a point) RETURNS int LANGUAGE sql AS 'SELECT 1'", "0A000"),
         ("SELECT gcd('a'::text, 1)", "42883"),
         ("SELECT nosuch(1)", "42883"),
-        ("CREATE TABLE u (a int REFERENCES t ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED)", "0A000"),
+        ("CREATE TABLE u (a int UNIQUE NULLS NOT DISTINCT DEFERRABLE)", "0A000"),
+        ("CREATE TABLE u (a int PRIMARY KEY DEFERRABLE) PARTITION BY RANGE (a)", "0A000"),
     ] {
         assert_eq!(error(&db, statement).0, state, "{statement}");
     }

@@ -14,7 +14,7 @@ use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::qualified_expression;
 use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, Index, IndexKey, Object, Table};
+use planaria_catalog::{CheckTime, ColumnDefault, Index, IndexKey, Object, Table};
 use planaria_syntax::ast::{
     AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, TypeName,
 };
@@ -469,7 +469,7 @@ impl Change {
             return Ok(());
         }
         if !not_null {
-            if table.has_primary_key && table.indexes[0].columns.contains(&place) {
+            if table.primary_key().is_some_and(|key| key.columns.contains(&place)) {
                 let message = format!("column \"{name}\" is in a primary key");
                 return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
             }
@@ -630,6 +630,9 @@ impl Change {
                 rewrite.indexes.extend(index.map(|index| Work::CreateIndex(id, index)));
                 rewrite.promises.push(promise);
             }
+            Pending::Key(key) if key.check != CheckTime::NotDeferrable => {
+                self.make_unique_later(id, &key, rewrite)?;
+            }
             Pending::Key(key) if key.primary => self.make_primary(id, &key, rewrite)?,
             Pending::Key(key) => {
                 if let Some(index) = self.add_unique(id, &key)? {
@@ -702,7 +705,7 @@ impl Change {
                 return unfit(format!("index \"{name}\" contains expressions"));
             }
         }
-        if primary && table.has_primary_key {
+        if primary && table.primary_key().is_some() {
             return Err(self.second_primary_key(id, position));
         }
         let columns = index.columns.iter().map(|c| table.columns[c.index()].name.clone()).collect();
@@ -727,15 +730,37 @@ impl Change {
         self.drop_key_index(id, name, rewrite)?;
         self.make_primary(
             id,
-            &Key { name: Some(new), columns, primary, equal_nulls: false, position },
+            &Key {
+                name: Some(new),
+                columns,
+                primary,
+                equal_nulls: false,
+                check: CheckTime::NotDeferrable,
+                position,
+            },
             rewrite,
         )
+    }
+
+    /// ADD PRIMARY KEY or UNIQUE that is DEFERRABLE.
+    fn make_unique_later(&mut self, id: TableId, key: &Key, rewrite: &mut Rewrite) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        if key.primary && table.primary_key().is_some() {
+            return Err(self.second_primary_key(id, key.position));
+        }
+        // Rows of nullable columns have another layout.
+        let nullable = |name: &String| table.column(name).is_some_and(|(_, c)| !c.not_null);
+        rewrite.needed |= key.primary && key.columns.iter().any(nullable);
+        let (promise, index) = self.add_unique_later(id, key)?;
+        rewrite.indexes.push(Work::CreateIndex(id, index));
+        rewrite.promises.push(promise);
+        Ok(())
     }
 
     /// ADD PRIMARY KEY: the row id and its index give way.
     fn make_primary(&mut self, id: TableId, key: &Key, rewrite: &mut Rewrite) -> Result<()> {
         let table = self.catalog.table_by_id(id);
-        if table.has_primary_key {
+        if table.primary_key().is_some() {
             return Err(self.second_primary_key(id, key.position));
         }
         if let Some(name) = key.columns.iter().find(|c| table.column(c).is_none()) {

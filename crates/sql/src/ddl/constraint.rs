@@ -6,7 +6,8 @@ use super::{Change, names};
 use planaria_base::types::TypeClass;
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
 use planaria_catalog::{
-    CheckTime, ForeignKey, Index, Object, Privileges, ReferentialAction, Requirement, Table,
+    CheckTime, Exclusion, ExclusionOperator, ForeignKey, Index, Object, Privileges, ReferentialAction,
+    Requirement, Table, UniqueKind,
 };
 use planaria_syntax::ast::{Constraint, ConstraintKind, Expr, Name, Position};
 
@@ -25,6 +26,7 @@ pub(super) struct Key {
     pub primary: bool,
     /// NULLS NOT DISTINCT
     pub equal_nulls: bool,
+    pub check: CheckTime,
     pub position: Position,
 }
 
@@ -39,6 +41,8 @@ pub(super) struct ForeignKeyDef {
     pub set_columns: Vec<String>,
     pub on_update: ReferentialAction,
     pub check: CheckTime,
+    /// ON DELETE, and ON UPDATE, were said to be RESTRICT.
+    pub restricts: (bool, bool),
     pub position: Position,
 }
 
@@ -49,18 +53,18 @@ impl Pending {
             Some(own) if columns.is_empty() => vec![own.to_owned()],
             _ => columns.to_vec(),
         };
-        let (name, position) = (c.name.clone(), c.position);
+        let (name, position, check) = (c.name.clone(), c.position, c.check);
         Ok(match &c.kind {
             ConstraintKind::Check { expr, text } => {
                 Pending::Check { name, expr: expr.clone(), text: text.clone() }
             }
             ConstraintKind::PrimaryKey { columns } => {
                 let (columns, equal_nulls) = (or_own(columns), false);
-                Pending::Key(Key { name, columns, primary: true, equal_nulls, position })
+                Pending::Key(Key { name, columns, primary: true, equal_nulls, check, position })
             }
             ConstraintKind::Unique { columns, equal_nulls } => {
                 let (columns, equal_nulls) = (or_own(columns), *equal_nulls);
-                Pending::Key(Key { name, columns, primary: false, equal_nulls, position })
+                Pending::Key(Key { name, columns, primary: false, equal_nulls, check, position })
             }
             ConstraintKind::ForeignKey {
                 columns,
@@ -80,11 +84,15 @@ impl Pending {
                 set_columns: set_columns.clone(),
                 on_update: on_update.unwrap_or(ReferentialAction::Restrict),
                 check: *check,
+                restricts: (
+                    *on_delete == Some(ReferentialAction::Restrict),
+                    *on_update == Some(ReferentialAction::Restrict),
+                ),
                 match_full: *match_full,
                 position,
             }),
             ConstraintKind::Exclude(exclude) => {
-                Pending::Exclude(ExcludeDef { name, exclude: (**exclude).clone(), position })
+                Pending::Exclude(ExcludeDef { name, exclude: (**exclude).clone(), check, position })
             }
             ConstraintKind::UsingIndex { .. } => {
                 let message = "ALTER TABLE / ADD CONSTRAINT USING INDEX is the only form with an index";
@@ -159,15 +167,47 @@ impl Change {
         Ok(())
     }
 
+    /// Adds a PRIMARY KEY or UNIQUE that is DEFERRABLE: the rows are kept by the row id, and its index lets rows with the same
+    /// key be until they are looked at.
+    pub(super) fn add_unique_later(&mut self, id: TableId, key: &Key) -> Result<(Promise, IndexId)> {
+        let table = self.catalog.table_by_id(id);
+        let columns = self.key_columns(table, key)?;
+        let name = self.key_name(table, key)?;
+        let kind = if key.primary { UniqueKind::Primary } else { UniqueKind::Unique };
+        let exclusion = Exclusion {
+            gist: false,
+            operators: vec![ExclusionOperator::Equal; columns.len()],
+            order: (0..columns.len()).map(|at| at as u16).collect(),
+            unique: Some(kind),
+            check: key.check,
+        };
+        if key.primary {
+            let table = self.table_mut(id);
+            for c in &columns {
+                table.columns[c.index()].not_null = true;
+            }
+        }
+        let mut index = Index::new(name.clone(), columns, false, true);
+        index.exclusion = Some(exclusion);
+        Ok((Promise::Exclusion { table: id, name }, self.push_index(id, index)?))
+    }
+
+    /// Adds the key of a new table.
+    pub(super) fn add_key(&mut self, id: TableId, key: &Key) -> Result<()> {
+        match key.check {
+            CheckTime::NotDeferrable => self.add_unique(id, key).map(|_| ()),
+            _ => self.add_unique_later(id, key).map(|_| ()),
+        }
+    }
+
     /// Adds a UNIQUE constraint; answers with its index, or `None` where the primary key or another
     /// constraint says the same already.
     pub(super) fn add_unique(&mut self, id: TableId, key: &Key) -> Result<Option<IndexId>> {
         let table = self.catalog.table_by_id(id);
         let columns = self.key_columns(table, key)?;
-        let same = table
-            .indexes
-            .iter()
-            .find(|i| i.constraint && i.columns == columns && (i.equal_nulls || !key.equal_nulls));
+        let same = table.indexes.iter().find(|i| {
+            i.constraint && i.unique && i.columns == columns && (i.equal_nulls || !key.equal_nulls)
+        });
         if same.is_some_and(|i| key.name.as_ref().is_none_or(|n| *n == i.name)) {
             return Ok(None);
         }
@@ -265,6 +305,8 @@ impl Change {
             set_columns,
             on_update: def.on_update,
             check: def.check,
+            restricts_delete: def.check != CheckTime::NotDeferrable && def.restricts.0,
+            restricts_update: def.check != CheckTime::NotDeferrable && def.restricts.1,
             match_full: def.match_full,
             not_valid: false,
             comment: None,
@@ -315,7 +357,14 @@ pub(super) fn check_width(columns: usize, position: Position) -> Result<()> {
 /// The unique index of the parent that a foreign key refers to, and the columns in the order of the
 /// key's own.
 fn parent_key(parent: &Table, def: &ForeignKeyDef) -> Result<(IndexId, Vec<ColumnId>)> {
+    let waits = |what: &str| {
+        let message = format!("cannot use a deferrable {what} for referenced table \"{}\"", parent.name);
+        Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).at(def.position)
+    };
     if def.parent_columns.is_empty() {
+        if parent.primary_key().is_some_and(|key| key.unique_later().is_some()) {
+            return Err(waits("primary key"));
+        }
         if !parent.has_primary_key {
             let message = format!("there is no primary key for referenced table \"{}\"", parent.name);
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(def.position));
@@ -334,11 +383,12 @@ fn parent_key(parent: &Table, def: &ForeignKeyDef) -> Result<(IndexId, Vec<Colum
         }
         columns.push(c);
     }
-    let fits = |i: &Index| {
-        i.unique && i.columns.len() == columns.len() && columns.iter().all(|c| i.columns.contains(c))
-    };
-    match parent.indexes.iter().position(fits) {
+    let over = |i: &Index| i.columns.len() == columns.len() && columns.iter().all(|c| i.columns.contains(c));
+    match parent.indexes.iter().position(|i| i.unique && over(i)) {
         Some(i) => Ok((IndexId(i as u16), columns)),
+        None if parent.indexes.iter().any(|i| i.unique_later().is_some() && over(i)) => {
+            Err(waits("unique constraint"))
+        }
         None => {
             let message = format!(
                 "there is no unique constraint matching given keys for referenced table \"{}\"",

@@ -10,13 +10,14 @@ use super::{Change, names};
 use crate::lower::qualified_expression;
 use planaria_base::types::{PackedKind, TypeClass};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey};
+use planaria_catalog::{CheckTime, Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey};
 use planaria_syntax::ast::{Exclude, ExcludeElement, IndexItem, Position};
 
 /// EXCLUDE, as it was said.
 pub(super) struct ExcludeDef {
     pub name: Option<String>,
     pub exclude: Exclude,
+    pub check: CheckTime,
     pub position: Position,
 }
 
@@ -61,6 +62,8 @@ impl Change {
             gist,
             operators: places.iter().map(|at| keys[*at].1).collect(),
             order: order.map(|at| at as u16).collect(),
+            unique: None,
+            check: def.check,
         };
         let keys: Vec<IndexKey> = places.iter().map(|at| keys[*at].0.clone()).collect();
         let predicate = def.exclude.predicate.as_ref();

@@ -2,7 +2,9 @@
 
 use super::{Change, names, reparse};
 use planaria_base::{ColumnId, Error, Result, SequenceId};
-use planaria_catalog::{Column, ColumnDefault, Index, IndexKey, Object, Privileges, Requirement, Table};
+use planaria_catalog::{
+    CheckTime, Column, ColumnDefault, Index, IndexKey, Object, Privileges, Requirement, Table, UniqueKind,
+};
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateIndex, CreateTable, IndexItem, Like, Name, Position,
     SequenceOptions, TypeName, TypeNameKind,
@@ -50,7 +52,8 @@ impl Change {
                     let expr = reparse::expression(&text)?;
                     let kind = ConstraintKind::Check { expr, text };
                     let name = Some(check.name.clone());
-                    out.create.constraints.push(Constraint { name, kind, not_valid: false, position });
+                    let check = CheckTime::NotDeferrable;
+                    out.create.constraints.push(Constraint { name, kind, not_valid: false, check, position });
                 }
             }
             if like.indexes {
@@ -101,8 +104,9 @@ impl Change {
             }
             _ => {}
         }
+        let check = CheckTime::NotDeferrable;
         let constraints =
-            kinds.into_iter().map(|kind| Constraint { name: None, kind, not_valid: false, position });
+            kinds.into_iter().map(|kind| Constraint { name: None, kind, not_valid: false, check, position });
         Ok(ColumnDef {
             name: column.name.clone(),
             ty: TypeName { position, kind },
@@ -159,12 +163,22 @@ impl Change {
                 continue;
             }
             if index.constraint {
+                let check = index.check();
                 let kind = match at {
-                    _ if index.exclusion.is_some() => self.exclusion_like(source, index, position)?,
+                    _ if index.unique_later() == Some(UniqueKind::Primary) => {
+                        ConstraintKind::PrimaryKey { columns }
+                    }
+                    _ if index.excludes() => self.exclusion_like(source, index, position)?,
                     0 => ConstraintKind::PrimaryKey { columns },
                     _ => ConstraintKind::Unique { columns, equal_nulls: index.equal_nulls },
                 };
-                out.create.constraints.push(Constraint { name: None, kind, not_valid: false, position });
+                out.create.constraints.push(Constraint {
+                    name: None,
+                    kind,
+                    not_valid: false,
+                    check,
+                    position,
+                });
                 continue;
             }
             out.indexes.extend(self.indexes_like(source, at, name)?);

@@ -365,11 +365,14 @@ impl Change {
 
     fn validate_exclusion(&mut self, id: TableId, name: &str) -> Result<()> {
         let Some(table) = &self.catalog.tables[id.index()] else { return Ok(()) };
-        if !table.indexes.iter().any(|i| i.name == name && i.exclusion.is_some()) {
-            return Ok(());
-        }
-        let message = format!("could not create exclusion constraint \"{name}\"");
-        let error = Error::new(SqlState::EXCLUSION_VIOLATION, message).constraint(name, &table.name);
+        let index = table.indexes.iter().find(|i| i.name == name && i.exclusion.is_some());
+        let Some(index) = index else { return Ok(()) };
+        let (state, what) = match index.excludes() {
+            true => (SqlState::EXCLUSION_VIOLATION, "exclusion constraint"),
+            false => (SqlState::UNIQUE_VIOLATION, "unique index"),
+        };
+        let message = format!("could not create {what} \"{name}\"");
+        let error = Error::new(state, message).constraint(name, &table.name);
         let program = lower::exclusion_violations(&self.catalog.at_home(), id, name)?;
         self.out.work.push(Work::Validate(Box::new(Validation { program, error })));
         Ok(())

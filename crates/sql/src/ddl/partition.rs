@@ -13,7 +13,7 @@ use crate::lower::{self, ParamTypes, qualified_expression};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId};
 use planaria_catalog::{
-    Catalog, ColumnDefault, Index, Object, Partition, PartitionBound, PartitionKey, Partitioning,
+    Catalog, CheckTime, ColumnDefault, Index, Object, Partition, PartitionBound, PartitionKey, Partitioning,
     ReferentialAction, Rights, SUPERUSER, Strategy, Table, View,
 };
 use planaria_syntax::ast::{
@@ -345,6 +345,7 @@ impl Change {
                 columns,
                 primary,
                 equal_nulls: index.equal_nulls,
+                check: CheckTime::NotDeferrable,
                 position: 0,
             };
             let mut rewrite = Rewrite::of(table);

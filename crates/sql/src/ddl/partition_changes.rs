@@ -8,8 +8,8 @@ use super::{Change, names};
 use planaria_base::text_io::{quote_ident, quote_literal};
 use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::{
-    Check, CheckOption, ColumnDefault, IndexKey, Object, PartitionBound, Rights, RowRule, RuleKind,
-    SUPERUSER, Table, View,
+    Check, CheckOption, CheckTime, ColumnDefault, IndexKey, Object, PartitionBound, Rights, RowRule,
+    RuleKind, SUPERUSER, Table, View,
 };
 use planaria_syntax::ast::{AlterTable, ConstraintKind, Name, TypeNameKind};
 
@@ -252,6 +252,7 @@ impl Change {
                     let message = "exclusion constraints are not supported on partitioned tables";
                     Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(c.position))
                 }
+                _ if c.check != CheckTime::NotDeferrable => Err(waits().at(c.position)),
                 ConstraintKind::UsingIndex { .. } => {
                     let message =
                         "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported on partitioned tables";
@@ -269,6 +270,9 @@ impl Change {
         let Some(partitioning) = &table.partitioning else { return Ok(()) };
         for (at, index) in table.indexes.iter().enumerate() {
             let own = at > 0 || table.has_primary_key;
+            if index.check() != CheckTime::NotDeferrable {
+                return Err(waits());
+            }
             if !own || !index.unique {
                 continue;
             }
@@ -580,4 +584,10 @@ fn slice_of(table: &Table) -> &View {
 fn not_null_now(before: &Table, now: &Table) -> Vec<String> {
     let was = |name: &str| before.column(name).is_none_or(|(_, c)| c.not_null);
     now.visible().filter(|(_, c)| c.not_null && !was(&c.name)).map(|(_, c)| c.name.clone()).collect()
+}
+
+/// 0A000 for a key of a partitioned table that is DEFERRABLE.
+fn waits() -> Error {
+    let message = "a deferrable key of a partitioned table is not supported";
+    Error::unsupported(message, "Make it NOT DEFERRABLE.")
 }

@@ -7,7 +7,7 @@ use super::{Change, Work, names};
 use crate::lower::qualified_expression;
 use crate::lower::{Declared, Lowerer};
 use planaria_base::{ColumnId, Error, Result, SchemaId, SequenceId, SqlState, TableId, Type, limits};
-use planaria_catalog::{Catalog, Column, ColumnDefault, Index, OnCommit, Rights, Table};
+use planaria_catalog::{Catalog, CheckTime, Column, ColumnDefault, Index, OnCommit, Rights, Table};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Position, SequenceOptions, TypeName,
@@ -261,13 +261,17 @@ impl Change {
                 self.add_check(id, name.as_deref(), expr, text).map_err(|e| same_name(e, name.as_deref()))?;
             }
         }
-        match primary.first() {
+        let later = |key: &&&&Key| key.check != CheckTime::NotDeferrable;
+        match primary.first().filter(|key| !later(key)) {
             Some(key) => self.add_primary_key(id, key)?,
             None => self.add_row_id(id).map(|_| ())?,
         }
         self.out.work.push(Work::CreateTable(id));
+        for key in primary.iter().filter(later) {
+            self.add_key(id, key)?;
+        }
         for key in keys.iter().filter(|k| !k.primary) {
-            self.add_unique(id, key)?;
+            self.add_key(id, key)?;
         }
         for p in &pending {
             if let Pending::ForeignKey(key) = p {

@@ -5,7 +5,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId};
 use super::names::Names;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{CheckTime, ForeignKey, Table};
+use planaria_catalog::{ForeignKey, Table};
 use planaria_ir::verify::comparable;
 use planaria_ir::{ErrorFields, Func, OpKind, ReadMode, Reg, RegKind};
 
@@ -141,9 +141,19 @@ impl<'c> Lowerer<'c> {
         values: &[Reg],
         maybe_null: &[Reg],
     ) -> Result<()> {
-        if key.check == CheckTime::Deferred {
-            return Ok(());
-        }
+        self.unless_put_off(child.id, &key.name, key.check, |l| {
+            l.check_parent_now(child, key, values, maybe_null)
+        })
+    }
+
+    /// The same, whatever is deferred.
+    pub(super) fn check_parent_now(
+        &mut self,
+        child: &Table,
+        key: &ForeignKey,
+        values: &[Reg],
+        maybe_null: &[Reg],
+    ) -> Result<()> {
         let look = |l: &mut Self| -> Result<()> {
             let values_there = l.parent_values(child, key, values);
             let missing = l.parent_missing(key, &values_there, ReadMode::Parent)?;

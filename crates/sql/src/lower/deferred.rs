@@ -1,6 +1,7 @@
 //! What is put off until the transaction commits: foreign keys, and constraint triggers.
 //!
-//! *Foreign keys.* A statement that changes rows of such a key checks nothing. At its commit the transaction looks at what it has
+//! *Keys, exclusion constraints.* A statement that changes rows of one that is INITIALLY DEFERRED checks nothing; of one that is
+//! INITIALLY IMMEDIATE it asks whether it is to ([`Question::DeferCheckInBlock`]). At its commit the transaction looks at what it has
 //! written and runs one of these programs for each key: of children that are new, and of parents that are gone. A
 //! key is violated if there is a child with it and no parent.
 //!
@@ -129,6 +130,27 @@ impl Lowerer<'_> {
         let none = self.constant(Datum::Null, Type::Text);
         let deferred = self.ask_deferred(table, trigger, event, none)?;
         self.unless(deferred, f)
+    }
+
+    /// `f`, unless a key or exclusion constraint is deferred. Of one that is INITIALLY DEFERRED no program asks.
+    pub(super) fn unless_put_off(
+        &mut self,
+        table: TableId,
+        constraint: &str,
+        check: CheckTime,
+        f: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        match check {
+            CheckTime::NotDeferrable => f(self),
+            CheckTime::Deferred => Ok(()),
+            CheckTime::Deferrable => {
+                let table = self.constant(Datum::Int(i64::from(table.0)), Type::Int8);
+                let constraint = self.constant(Datum::Text(constraint.to_owned()), Type::Text);
+                let (dst, question) = (self.temp(Type::Bool), Question::DeferCheckInBlock);
+                self.emit(OpKind::Ask { dst, question, args: vec![table, constraint] });
+                self.unless(dst, f)
+            }
+        }
     }
 
     fn ask_deferred(

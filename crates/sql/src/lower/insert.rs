@@ -21,7 +21,7 @@ use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
 use planaria_base::types::SystemType;
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
-use planaria_catalog::{ColumnDefault, Privileges, Table, TriggerEvent, TriggerTime};
+use planaria_catalog::{CheckTime, ColumnDefault, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::{ConflictTarget, Expr, ExprKind, IndexItem, Insert, InsertSource, OnConflict};
 use std::borrow::Cow;
@@ -433,8 +433,8 @@ impl Lowerer<'_> {
         on: &OnConflict,
     ) -> Result<Conflict> {
         let table = target.table;
-        let unique = |i: &usize| table.indexes[*i].unique;
-        let excludes = |i: &usize| table.indexes[*i].exclusion.is_some();
+        let unique = |i: &usize| table.indexes[*i].is_unique();
+        let excludes = |i: &usize| table.indexes[*i].excludes();
         let arbiters: Vec<usize> = match &on.target {
             None => {
                 if on.update.is_some() {
@@ -613,7 +613,7 @@ impl Lowerer<'_> {
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
-            l.check_exclusions(table, &values, None)?;
+            l.check_exclusions(table, &values, None, waiting)?;
             l.check_views(table, row.checks, &mut |_| values.clone())?;
             for key in &table.foreign_keys {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
@@ -705,6 +705,10 @@ impl Lowerer<'_> {
     ) -> Result<()> {
         let Some((index, rest)) = arbiters.split_first() else { return then(self) };
         let of = &table.indexes[index.index()];
+        if of.check() != CheckTime::NotDeferrable {
+            self.raise_no_arbiter(table, of);
+            return Ok(());
+        }
         let key: Vec<Reg> = of.columns.iter().map(|c| regs[c.index()]).collect();
         if of.exclusion.is_some() {
             let found = self.conflict_found(table, of, &key)?;
@@ -715,6 +719,18 @@ impl Lowerer<'_> {
         self.emit(OpKind::Get { table: table.id, index, key, mode, row, columns });
         let free = self.apply(Func::IsNull, vec![row], Type::Bool);
         self.when(free, |l| l.unless_taken(table, rest, regs, then))
+    }
+
+    /// 55000, where a row is proposed.
+    fn raise_no_arbiter(&mut self, table: &Table, index: &planaria_catalog::Index) {
+        let message =
+            "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters";
+        let fields = ErrorFields {
+            constraint: Some(index.name.clone()),
+            table: Some(table.name.clone()),
+            ..ErrorFields::default()
+        };
+        self.raise(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message, fields);
     }
 
     /// ON CONFLICT DO UPDATE: probes the arbiter, then inserts or updates.
@@ -731,6 +747,10 @@ impl Lowerer<'_> {
         done: &mut dyn FnMut(&mut Lowerer<'_>) -> Result<()>,
     ) -> Result<()> {
         let (table, shadow) = (proposed.target.table, proposed.shadow);
+        if table.indexes[arbiter.index()].check() != CheckTime::NotDeferrable {
+            self.raise_no_arbiter(table, &table.indexes[arbiter.index()]);
+            return Ok(());
+        }
         let existing = update.existing;
         let key: Vec<Reg> = table.indexes[arbiter.index()].columns.iter().map(|c| regs[c.index()]).collect();
         // What the update reads besides what was asked for: referenced and checked columns.

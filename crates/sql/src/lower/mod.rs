@@ -94,6 +94,7 @@ pub use deferred::{deferred_key, deferred_trigger};
 pub use domain::Declared;
 pub(crate) use domain::user_type;
 pub use env::CatalogEnv;
+pub use exclusion::deferred_exclusion;
 pub(crate) use exclusion::exclusion_violations;
 pub(crate) use immutable::is_immutable;
 pub(crate) use operators::base_name as type_in_message;

@@ -15,6 +15,7 @@
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, Item, RelId};
 use super::constraint::{Values, foreign_fields};
+use super::exclusion::LateExclusion;
 use super::transition::Made;
 use super::trigger::{ChangedRow, Fired, Followed, Own, seen_by_triggers};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
@@ -27,6 +28,8 @@ use planaria_syntax::ast::BinaryOp;
 pub(super) struct Waiting {
     queues: Vec<Queue>,
     checks: Vec<Check>,
+    /// Of exclusion constraints and keys that are DEFERRABLE.
+    pub(super) exclusions: Vec<LateExclusion>,
     /// What is changed now, a key changes.
     pub(super) by_key: bool,
     /// The queue whose code is being emitted.
@@ -218,11 +221,16 @@ impl Lowerer<'_> {
         waiting: &mut Waiting,
     ) -> Result<()> {
         match (action, after) {
-            (ReferentialAction::Restrict, _) if key.check == CheckTime::Deferred => Ok(()),
-            (ReferentialAction::Restrict, _) if late => self.refuse_unless_back(child, key, before),
             (ReferentialAction::Restrict, _) => {
-                let found = self.child_found(child, key, before)?;
-                self.raising(found, |l| l.raise_referenced(child, key, before))
+                let never = if after.is_none() { key.restricts_delete } else { key.restricts_update };
+                let check = if never { CheckTime::NotDeferrable } else { key.check };
+                self.unless_put_off(child, &key.name, check, |l| {
+                    if late {
+                        return l.refuse_unless_back(child, key, before);
+                    }
+                    let found = l.child_found(child, key, before)?;
+                    l.raising(found, |l| l.raise_referenced(child, key, before))
+                })
             }
             (ReferentialAction::Cascade, None) => self.delete_children(child, key, before, waiting),
             (ReferentialAction::Cascade, Some(after)) => {
@@ -514,10 +522,16 @@ impl Lowerer<'_> {
     pub(super) fn end_statement(&mut self, mut waiting: Waiting) -> Result<()> {
         let single = std::mem::replace(&mut self.single_row, false);
         let queued = !waiting.queues.is_empty();
+        self.check_late_exclusions(&waiting)?;
         self.run_queues(&mut waiting)?;
+        if waiting.acted {
+            self.check_late_exclusions(&waiting)?;
+        }
         let followed = queued || waiting.acted;
         for Check { child, key, list } in &waiting.checks {
-            self.check_list(*child, key, *list, followed)?;
+            self.unless_put_off(*child, &key.name, key.check, |l| {
+                l.check_list(*child, key, *list, followed)
+            })?;
         }
         self.fire_after(&waiting)?;
         self.single_row = single;
@@ -592,7 +606,7 @@ impl Lowerer<'_> {
         let label = self.label();
         let body = self.block(|l| {
             if !followed {
-                return l.check_parent(table, key, &columns, &columns);
+                return l.check_parent_now(table, key, &columns, &columns);
             }
             let null = l.any_null(&columns);
             l.unless(null, |l| {

@@ -549,7 +549,7 @@ impl Lowerer<'_> {
             self.available.pop();
         }
         self.emit(OpKind::Update { table: table.id, row, set: ops });
-        self.check_exclusions(table, &merged, Some(&changed))?;
+        self.check_exclusions(table, &merged, Some(&changed), waiting)?;
         let wait = self.keys_wait(table, &changed, waiting);
         for key in &table.foreign_keys {
             if !key.columns.iter().any(|c| changed.contains(&c.index())) {

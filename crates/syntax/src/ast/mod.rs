@@ -828,6 +828,8 @@ pub struct Constraint {
     pub kind: ConstraintKind,
     /// NOT VALID
     pub not_valid: bool,
+    /// When a PRIMARY KEY, UNIQUE or EXCLUDE is checked; a foreign key says it itself.
+    pub check: planaria_catalog::CheckTime,
     /// Where it stands.
     pub position: Position,
 }

@@ -329,8 +329,8 @@ impl Parser<'_> {
             _ if name.is_some() => return self.fail(),
             _ => return Ok(None),
         };
-        let (kind, not_valid) = self.constraint_attributes(kind)?;
-        Ok(Some(Constraint { name, kind, not_valid, position }))
+        let (kind, not_valid, check) = self.constraint_attributes(kind)?;
+        Ok(Some(Constraint { name, kind, not_valid, check, position }))
     }
 
     /// An expression with its text.
@@ -490,8 +490,11 @@ impl Parser<'_> {
         Ok(Some(action))
     }
 
-    /// When a constraint is checked (only foreign keys can wait), and whether rows that are there may violate it.
-    fn constraint_attributes(&mut self, mut kind: ConstraintKind) -> Result<(ConstraintKind, bool)> {
+    /// Whether rows that are there may violate a constraint, and when it is checked.
+    fn constraint_attributes(
+        &mut self,
+        mut kind: ConstraintKind,
+    ) -> Result<(ConstraintKind, bool, CheckTime)> {
         let (mut deferrable, mut deferred) = (None, None);
         let mut not_valid = false;
         let begin = self.position();
@@ -536,20 +539,21 @@ impl Parser<'_> {
             _ => CheckTime::NotDeferrable,
         };
         match &mut kind {
-            // RESTRICT never waits; the key's other checks would.
-            ConstraintKind::ForeignKey { on_delete, on_update, .. }
-                if wanted == CheckTime::Deferred
-                    && (*on_delete == Some(ReferentialAction::Restrict)
-                        || *on_update == Some(ReferentialAction::Restrict)) =>
-            {
-                let message = "RESTRICT of a foreign key that is INITIALLY DEFERRED is not supported";
-                return Err(Error::unsupported(message, "Say NO ACTION, which waits.").at(begin));
-            }
             ConstraintKind::ForeignKey { check, .. } => *check = wanted,
             _ if wanted == CheckTime::NotDeferrable => {}
-            _ => return self.unsupported("a deferrable constraint other than a foreign key", begin),
+            ConstraintKind::PrimaryKey { .. }
+            | ConstraintKind::Unique { equal_nulls: false, .. }
+            | ConstraintKind::Exclude(_) => {}
+            ConstraintKind::Unique { .. } => {
+                return self.unsupported("a deferrable constraint with NULLS NOT DISTINCT", begin);
+            }
+            ConstraintKind::UsingIndex { .. } => {
+                return self.unsupported("a deferrable constraint USING INDEX", begin);
+            }
+            ConstraintKind::Unsupported(_) => {}
+            _ => return Err(self.syntax_error("misplaced DEFERRABLE clause", begin)),
         }
-        Ok((kind, not_valid))
+        Ok((kind, not_valid, wanted))
     }
 
     /// Whether a constraint of the table comes next, not a column.
@@ -597,8 +601,8 @@ impl Parser<'_> {
             }
             _ => return self.fail(),
         };
-        let (kind, not_valid) = self.constraint_attributes(kind)?;
-        Ok(Constraint { name, kind, not_valid, position })
+        let (kind, not_valid, check) = self.constraint_attributes(kind)?;
+        Ok(Constraint { name, kind, not_valid, check, position })
     }
 
     /// What stands behind EXCLUDE.

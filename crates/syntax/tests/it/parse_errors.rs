@@ -103,7 +103,10 @@ fn unsupported_constructs() {
         ("SELECT 1 FROM ^ROWS FROM (f())", "ROWS FROM"),
         ("SELECT 1 FROM (a JOIN b ON c) ^AS d", "an alias of a join"),
         ("UPDATE t SET ^a[1][2] = 2", "assigning to a part of a column"),
-        ("CREATE TABLE t (a int UNIQUE ^DEFERRABLE)", "a deferrable constraint other than a foreign key"),
+        (
+            "CREATE TABLE t (a int UNIQUE NULLS NOT DISTINCT ^DEFERRABLE)",
+            "a deferrable constraint with NULLS NOT DISTINCT",
+        ),
         ("CREATE TABLE t (a text COLLATE ^\"de_DE\")", "collation \"de_DE\""),
         ("^WITH RECURSIVE a AS (SELECT 1) DELETE FROM t", "WITH RECURSIVE in front of DELETE"),
         ("CREATE TYPE t AS ^RANGE (subtype = int)", "a range type"),

@@ -34,6 +34,11 @@ impl Modes {
         }
     }
 
+    /// Whether anything was said: constraints that are INITIALLY IMMEDIATE may have been deferred.
+    pub(crate) fn any_said(&self) -> bool {
+        self.all.is_some() || !self.named.is_empty()
+    }
+
     /// Whether any constraint may have been made immediate.
     pub(crate) fn any_immediate(&self) -> bool {
         self.all == Some(true) || self.named.values().any(|immediate| *immediate)

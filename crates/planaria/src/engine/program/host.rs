@@ -22,8 +22,8 @@ use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::{
-    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, SystemId, Type,
-    WallClock,
+    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, SystemId,
+    TableId, Type, WallClock,
 };
 use planaria_base::{Level, types::SystemType};
 use planaria_exec::heap::Heap;
@@ -628,6 +628,13 @@ impl Host for SessionHost<'_> {
                 return Ok(heap.array_of(channels.into_iter())?);
             }
             Question::NotificationUsage => return Ok(Slot::Float(self.channels.usage())),
+            Question::DeferCheckInBlock => {
+                let table = u32::try_from(args[0].int()).map_err(|_| Error::internal("a table's number"))?;
+                let modes = &self.deferred.modes;
+                let made = planaria_catalog::CheckTime::Deferrable;
+                let constraint = heap.str(args[1].bytes());
+                return Ok(Slot::Bool(!modes.is_immediate(TableId(table), constraint, made)));
+            }
             Question::DeferTrigger | Question::DeferTriggerInBlock => {
                 let (deferred, bytes) = self.deferred.ask(&self.schema.catalog, args, heap)?;
                 self.stores(bytes)?;

@@ -1,20 +1,22 @@
-//! The deferred foreign keys of a schema, with the programs that look at them: see [`crate::session::deferred`].
+//! The constraints of a schema that may be deferred, with the programs that look at them: see [`crate::session::deferred`].
 
 use super::SchemaVersion;
 use planaria_base::{ColumnId, Datum, Result, TableId, Type};
-use planaria_catalog::{CheckTime, ForeignKey};
+use planaria_catalog::{CheckTime, ForeignKey, Index, Table};
 use planaria_exec::Code;
 use planaria_sql::lower;
 use planaria_storage::Shape;
 
-/// A foreign key that is deferred, with the programs that look at one of its keys.
+/// A constraint that may be deferred, with the programs that look at one of its keys.
 pub(crate) struct DeferredKey {
+    /// The table that has it.
     pub(crate) child: TableId,
     pub(crate) name: String,
-    /// For a new child.
+    pub(crate) made: CheckTime,
+    /// For a row that is new.
     pub(crate) child_side: Side,
-    /// For a parent that is gone.
-    pub(crate) parent_side: Side,
+    /// Of a foreign key, for a parent that is gone.
+    pub(crate) parent_side: Option<Side>,
 }
 
 /// What a row of one side has of a key.
@@ -26,13 +28,17 @@ pub(crate) struct Side {
 }
 
 impl SchemaVersion {
-    /// The deferred keys, compiled when first asked for.
+    /// The constraints that may be deferred, compiled when first asked for. In the order in which PostgreSQL looks at a row's:
+    /// keys and exclusion constraints, then foreign keys.
     pub(crate) fn deferred_keys(&self) -> Result<&[DeferredKey]> {
         let keys = self.deferred.get_or_init(|| {
-            let tables = self.catalog.tables.iter().flatten();
-            let keys = tables.flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
-            let deferred = keys.filter(|(_, k)| k.check == CheckTime::Deferred);
-            deferred.map(|(child, key)| self.deferred_key(child, key)).collect()
+            let tables = || self.catalog.tables.iter().flatten().filter(|t| t.may_check_last());
+            let indexes = tables().flat_map(|t| t.indexes.iter().map(move |i| (&**t, i)));
+            let indexes = indexes.filter(|(_, i)| i.check() != CheckTime::NotDeferrable);
+            let keys = tables().flat_map(|t| t.foreign_keys.iter().map(move |k| (t.id, k)));
+            let keys = keys.filter(|(_, k)| k.check != CheckTime::NotDeferrable);
+            let indexes = indexes.map(|(table, index)| self.deferred_exclusion(table, index));
+            indexes.chain(keys.map(|(child, key)| self.deferred_key(child, key))).collect()
         });
         keys.as_deref().map_err(Clone::clone)
     }
@@ -46,7 +52,17 @@ impl SchemaVersion {
             let code = self.compile(&lower::deferred_key(&self.catalog, child, key, referenced)?, None)?;
             Ok(Side { table, columns: columns.clone(), types, code })
         };
-        Ok(DeferredKey { child, name: key.name.clone(), child_side: side(false)?, parent_side: side(true)? })
+        let (child_side, parent_side) = (side(false)?, Some(side(true)?));
+        Ok(DeferredKey { child, name: key.name.clone(), made: key.check, child_side, parent_side })
+    }
+
+    fn deferred_exclusion(&self, table: &Table, index: &Index) -> Result<DeferredKey> {
+        let columns: Vec<ColumnId> = index.columns.iter().chain(&table.indexes[0].columns).copied().collect();
+        let types = columns.iter().map(|c| table.columns[c.index()].ty.clone()).collect();
+        let code = self.compile(&lower::deferred_exclusion(&self.catalog, table.id, &index.name)?, None)?;
+        let child_side = Side { table: table.id, columns, types, code };
+        let (name, made) = (index.name.clone(), index.check());
+        Ok(DeferredKey { child: table.id, name, made, child_side, parent_side: None })
     }
 }
 
