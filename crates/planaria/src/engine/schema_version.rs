@@ -76,25 +76,43 @@ pub(crate) struct Routine {
 /// What is made when it is first asked for, for each definition. Places are made in chunks, when they are first
 /// looked at: after most changes of the schema most of them never are.
 pub(crate) struct Cells<T> {
-    chunks: Box<[OnceLock<Box<[OnceLock<T>]>>]>,
+    chunks: Chunked<T>,
     len: usize,
+    /// Of polymorphic routines with the types of calls: there are most often none.
+    instances: OnceLock<Chunked<T>>,
 }
+
+type Chunked<T> = Box<[OnceLock<Box<[OnceLock<T>]>>]>;
 
 impl<T> Cells<T> {
     const CHUNK: usize = 64;
 
     pub(crate) fn new(len: usize) -> Cells<T> {
-        Cells { chunks: (0..len.div_ceil(Self::CHUNK)).map(|_| OnceLock::new()).collect(), len }
+        Cells { chunks: Self::chunks(len), len, instances: OnceLock::new() }
+    }
+
+    fn chunks(len: usize) -> Chunked<T> {
+        (0..len.div_ceil(Self::CHUNK)).map(|_| OnceLock::new()).collect()
     }
 
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<&OnceLock<T>> {
         if at >= self.len {
-            return None;
+            return self.of_instance(at);
         }
+        Some(Self::cell(&self.chunks, at))
+    }
+
+    #[cold]
+    fn of_instance(&self, at: usize) -> Option<&OnceLock<T>> {
+        let at = at.checked_sub(catalog::FIRST_INSTANCE.index()).filter(|at| *at < catalog::INSTANCES_MAX)?;
+        Some(Self::cell(self.instances.get_or_init(|| Self::chunks(catalog::INSTANCES_MAX)), at))
+    }
+
+    fn cell(chunks: &Chunked<T>, at: usize) -> &OnceLock<T> {
         let chunk =
-            self.chunks[at / Self::CHUNK].get_or_init(|| (0..Self::CHUNK).map(|_| OnceLock::new()).collect());
-        Some(&chunk[at % Self::CHUNK])
+            chunks[at / Self::CHUNK].get_or_init(|| (0..Self::CHUNK).map(|_| OnceLock::new()).collect());
+        &chunk[at % Self::CHUNK]
     }
 }
 
@@ -183,7 +201,7 @@ impl SchemaVersion {
     pub(crate) fn lowered(&self, id: ProcedureId) -> Result<&Lowered> {
         let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
         let lower = || {
-            let procedure = self.catalog.procedure(id);
+            let procedure = self.catalog.procedure_if(id).ok_or_else(|| no_procedure(id))?;
             let lowered = lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, None)?;
             planaria_ir::verify::verify(&lowered.program, &self.env())?;
             Ok(lowered)

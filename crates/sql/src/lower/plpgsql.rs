@@ -91,6 +91,8 @@ struct Body<'l, 'c> {
     /// What is wrong with a statement is of interest only if CREATE says so; the rest is for the
     /// first call. See [`check_routine`].
     checking: bool,
+    /// What a function in SQL has to answer, where that is looked at.
+    declared: Option<routine::SqlAnswer>,
     /// Loops over rows of statements that change something, around the statement being lowered.
     changing_loops: u32,
     /// The routine is a trigger's.
@@ -108,7 +110,7 @@ impl Body<'_, '_> {
             let ops = self.l.blocks.last().map_or(0, Vec::len);
             if let Err(error) = self.statement(statement) {
                 let error = self.explained(error).at(statement.position);
-                if self.checking && is_of_creation(&error) {
+                if self.checking && is_of_creation(&error) || raise::is_miscounted(&error) {
                     return Err(error);
                 }
                 self.back_to(depth);

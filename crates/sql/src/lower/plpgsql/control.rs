@@ -404,6 +404,11 @@ impl Body<'_, '_> {
         let at = self.l.temp(Type::Int4);
         self.copy(at, zero);
         let target = self.target(target)?;
+        if let Target::Value(Typed { ty: Type::Array(_), .. }) = &target {
+            let message = "FOREACH loop variable must not be of an array type";
+            self.fail(SqlState::DATATYPE_MISMATCH, message, None);
+            return Ok(());
+        }
         let label = self.l.label();
         let region =
             Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };

@@ -120,10 +120,7 @@ impl Body<'_, '_> {
         let holes = format.replace("%%", "").matches('%').count();
         if holes != args.len() {
             let few = if holes > args.len() { "few" } else { "many" };
-            return Err(Error::new(
-                SqlState::SYNTAX_ERROR,
-                format!("too {few} parameters specified for RAISE"),
-            ));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, format!("too {few}{MISCOUNTED}")));
         }
         if args.is_empty() {
             return Ok(self.text(format.replace("%%", "%")));
@@ -181,6 +178,25 @@ impl Body<'_, '_> {
             Ok(())
         })
     }
+}
+
+/// What a RAISE has for more or less than its format takes.
+const MISCOUNTED: &str = " parameters specified for RAISE";
+
+/// Whether a RAISE has parameters for more or less than its format takes: no such body is run.
+pub(super) fn is_miscounted(error: &Error) -> bool {
+    error.sqlstate() == SqlState::SYNTAX_ERROR && error.message().ends_with(MISCOUNTED)
+}
+
+/// The same error as PostgreSQL tells it, which has no place in the body but a line.
+pub(super) fn of_compilation(mut error: Error, name: &str, body: &str) -> Error {
+    if !is_miscounted(&error) {
+        return error;
+    }
+    let position = error.fields_mut().position.take().unwrap_or_default();
+    let before = body.as_bytes().get(..position as usize).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    error.context(format!("compilation of PL/pgSQL function \"{name}\" near line {line}"))
 }
 
 /// A name that must be known when the routine is compiled.

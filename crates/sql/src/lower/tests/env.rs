@@ -241,6 +241,7 @@ fn routine(catalog: &mut Catalog, create: &CreateRoutine) {
         body_position: create.body_position,
         current: true,
         returns_domain: None,
+        instance_of: None,
         fires: None,
         fires_view: None,
         security_definer: false,
