@@ -45,8 +45,8 @@ pub use triggers::{Firing, Transition, Trigger, TriggerEnabled, TriggerEvent, Tr
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};
-pub use instances::{FIRST_INSTANCE, INSTANCES_MAX};
 use instances::Instances;
+pub use instances::{FIRST_INSTANCE, INSTANCES_MAX};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SchemaId, SequenceId, TableId, Type, TypeId};
 use schemas::Scope;
 use serde::{Deserialize, Serialize};

@@ -215,6 +215,9 @@ impl Change {
         self.catalog.procedures.push(procedure.into());
         if self.actor.checks_bodies {
             let made = self.catalog.procedure(id);
+            if lower::plpgsql::routine_goes_by_steps(made) {
+                lower::plpgsql::check_steps(made)?;
+            }
             lower::plpgsql::check_routine(&self.catalog.ready(), made)
                 .map_err(|e| in_statement(e, create.body_position))?;
         }

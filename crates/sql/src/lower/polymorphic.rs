@@ -34,7 +34,8 @@ fn not_alike(declared: SystemType, one: &Type, other: &Type) -> Error {
 
 fn inconsistent(declared: SystemType, with: &str, one: &Type, other: &Type) -> Error {
     let [one, other] = [one, other].map(base_name);
-    let message = format!("argument declared {} is not consistent with argument declared {with}", declared.name());
+    let message =
+        format!("argument declared {} is not consistent with argument declared {with}", declared.name());
     mismatch(message).with_detail(format!("{one} versus {other}"))
 }
 
@@ -296,7 +297,8 @@ pub(crate) fn check_result(ty: &Type, inputs: &[Type]) -> Result<()> {
     }
     let name = system.name();
     let detail = format!("A result of type {name} requires at least one input of type {told}.");
-    Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, "cannot determine result data type").with_detail(detail))
+    Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, "cannot determine result data type")
+        .with_detail(detail))
 }
 
 /// The polymorphic ones among the types that were declared for arguments, with the types of these.

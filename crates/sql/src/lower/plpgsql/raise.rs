@@ -120,7 +120,10 @@ impl Body<'_, '_> {
         let holes = format.replace("%%", "").matches('%').count();
         if holes != args.len() {
             let few = if holes > args.len() { "few" } else { "many" };
-            return Err(Error::new(SqlState::SYNTAX_ERROR, format!("too {few}{MISCOUNTED}")));
+            return Err(Error::new(
+                SqlState::SYNTAX_ERROR,
+                format!("too {few} parameters specified for RAISE"),
+            ));
         }
         if args.is_empty() {
             return Ok(self.text(format.replace("%%", "%")));
@@ -180,17 +183,10 @@ impl Body<'_, '_> {
     }
 }
 
-/// What a RAISE has for more or less than its format takes.
-const MISCOUNTED: &str = " parameters specified for RAISE";
-
-/// Whether a RAISE has parameters for more or less than its format takes: no such body is run.
-pub(super) fn is_miscounted(error: &Error) -> bool {
-    error.sqlstate() == SqlState::SYNTAX_ERROR && error.message().ends_with(MISCOUNTED)
-}
-
-/// The same error as PostgreSQL tells it, which has no place in the body but a line.
+/// The error of a RAISE with more or less parameters than its format takes, as PostgreSQL tells it: it has no place in the body but
+/// a line. Others are as they are.
 pub(super) fn of_compilation(mut error: Error, name: &str, body: &str) -> Error {
-    if !is_miscounted(&error) {
+    if !error.message().ends_with("parameters specified for RAISE") {
         return error;
     }
     let position = error.fields_mut().position.take().unwrap_or_default();

@@ -3,10 +3,12 @@
 use super::cursor::Needs;
 use super::raise::of_compilation;
 use super::trigger::OfTrigger;
-use super::{Answer, Body};
+use super::{Answer, Body, by_steps};
 use crate::lower::polymorphic::assumed;
 use crate::lower::types::cast_allowed;
-use crate::lower::{type_in_message as base_name, CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable};
+use crate::lower::{
+    CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable, type_in_message as base_name,
+};
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
@@ -143,9 +145,10 @@ fn lower_once(
     }
     match procedure.language {
         Language::PlPgSql => {
-            let block = parse::plpgsql(&procedure.body)?;
-            lower_body(&mut l, scope, &procedure.name, answer, &block, checking, trigger, needs)
+            let block = parse::plpgsql(&procedure.body)
                 .map_err(|e| of_compilation(e, &procedure.name, &procedure.body))?;
+            let by_steps = checking && by_steps::routine_goes_by_steps(procedure);
+            lower_body(&mut l, scope, &procedure.name, answer, &block, (checking, by_steps), trigger, needs)?;
         }
         Language::Sql => {
             let statements = parse::statements(&procedure.body)?;
@@ -177,15 +180,14 @@ pub fn check_routine(catalog: &Catalog, procedure: &Procedure) -> Result<()> {
 
 /// Lowers the body of a DO block.
 pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Guard<'_>>) -> Result<Lowered> {
-    let block = parse::plpgsql(text)?;
+    let block = parse::plpgsql(text).map_err(|e| of_compilation(e, "inline_code_block", text))?;
     needing(|needs| {
         let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
         l.rights.guard = guard;
         l.rights.runner = runner;
         let mut scope = Scope::new();
         scope.push(None);
-        lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false, None, needs)
-            .map_err(|e| of_compilation(e, "inline_code_block", text))?;
+        lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, (false, false), None, needs)?;
         l.lowered()
     })
 }
@@ -295,6 +297,7 @@ pub(super) fn body<'l, 'c>(
         loops: 0,
         shapes: Vec::new(),
         checking: false,
+        by_steps: false,
         declared: None,
         trigger: None,
         cursors: Vec::new(),
@@ -310,13 +313,13 @@ fn lower_body(
     name: &str,
     answer: Answer,
     block: &PlBlock,
-    checking: bool,
+    (checking, by_steps): (bool, bool),
     trigger: Option<OfTrigger>,
     needs: &mut Needs,
 ) -> Result<()> {
     l.conflict = block.conflict;
     let mut body = body(l, scope, name, answer, asks_row_count(block));
-    body.checking = checking;
+    (body.checking, body.by_steps) = (checking, by_steps);
     body.trigger = trigger;
     body.needs = needs.clone();
     let done = body.block(block);
