@@ -6,6 +6,7 @@ use planaria::{Database, SqlState};
 const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL, name text);
     CREATE TABLE seen (at serial PRIMARY KEY, what text);
+    CREATE SEQUENCE s;
     CREATE FUNCTION larger(a anycompatible, b anycompatible) RETURNS anycompatible LANGUAGE sql AS $$
         SELECT CASE WHEN a > b THEN a ELSE b END
     $$;
