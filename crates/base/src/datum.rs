@@ -124,6 +124,10 @@ impl Datum {
                 let items = text.split_ascii_whitespace().map(|t| Datum::parse(&element, t));
                 Datum::Array(items.collect::<Result<_>>()?)
             }
+            system if system.is_polymorphic() => {
+                let message = format!("cannot accept a value of type {}", system.name());
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
             _ => Datum::Int(i64::from(text_io::parse_oid(text, system)?)),
         })
     }

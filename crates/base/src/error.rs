@@ -222,6 +222,8 @@ pub struct Fields {
     pub column: Option<String>,
     /// Whether a program raised it, with whatever SQLSTATE its author chose.
     pub raised: bool,
+    /// Whether a handler raises it again as it came: what is said of the routine around it is said already.
+    pub again: bool,
 }
 
 /// A result with an [`Error`].
@@ -243,6 +245,7 @@ impl Error {
             table: None,
             column: None,
             raised: false,
+            again: false,
         }))
     }
     /// `0A000`: what Planaria does not do, with a hint at what does.

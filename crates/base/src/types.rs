@@ -141,6 +141,25 @@ pub enum SystemType {
     Json,
     /// `refcursor`: the name of a cursor
     RefCursor,
+    /// `anyelement`: like those below no type of values, but of the parameters of polymorphic routines, which have the
+    /// types that a call gives them
+    AnyElement,
+    /// `anyarray`: an array of what `anyelement` is
+    AnyArray,
+    /// `anynonarray`: `anyelement`, which is no array
+    AnyNonArray,
+    /// `anyenum`: `anyelement`, which is an enumerated type
+    AnyEnum,
+    /// `anyrange`: a range over what `anyelement` is
+    AnyRange,
+    /// `anycompatible`: the common type of all that are declared so
+    AnyCompatible,
+    /// `anycompatiblearray`: an array of it
+    AnyCompatibleArray,
+    /// `anycompatiblenonarray`: the same, which is no array
+    AnyCompatibleNonArray,
+    /// `anycompatiblerange`: a range over it
+    AnyCompatibleRange,
 }
 
 impl SystemType {
@@ -170,6 +189,32 @@ impl SystemType {
         ]
     };
 
+    /// Those that a call gives a type to.
+    pub const POLYMORPHIC: &[SystemType] = {
+        use SystemType::*;
+        &[
+            AnyElement,
+            AnyArray,
+            AnyNonArray,
+            AnyEnum,
+            AnyRange,
+            AnyCompatible,
+            AnyCompatibleArray,
+            AnyCompatibleNonArray,
+            AnyCompatibleRange,
+        ]
+    };
+
+    /// Whether it stands for a type that a call gives.
+    pub fn is_polymorphic(self) -> bool {
+        SystemType::POLYMORPHIC.contains(&self)
+    }
+
+    /// One that a call gives a type to, by its name.
+    pub fn polymorphic(name: &str) -> Option<SystemType> {
+        SystemType::POLYMORPHIC.iter().copied().find(|t| t.name() == name)
+    }
+
     /// As `format_type` of PostgreSQL prints it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -192,6 +237,15 @@ impl SystemType {
             SystemType::AclItem => "aclitem",
             SystemType::Json => "json",
             SystemType::RefCursor => "refcursor",
+            SystemType::AnyElement => "anyelement",
+            SystemType::AnyArray => "anyarray",
+            SystemType::AnyNonArray => "anynonarray",
+            SystemType::AnyEnum => "anyenum",
+            SystemType::AnyRange => "anyrange",
+            SystemType::AnyCompatible => "anycompatible",
+            SystemType::AnyCompatibleArray => "anycompatiblearray",
+            SystemType::AnyCompatibleNonArray => "anycompatiblenonarray",
+            SystemType::AnyCompatibleRange => "anycompatiblerange",
         }
     }
 
@@ -222,6 +276,8 @@ impl SystemType {
         match self {
             SystemType::Int2Vector => Some(Type::Int2),
             SystemType::OidVector => Some(Type::System(SystemType::Oid)),
+            SystemType::AnyArray => Some(Type::System(SystemType::AnyElement)),
+            SystemType::AnyCompatibleArray => Some(Type::System(SystemType::AnyCompatible)),
             _ => None,
         }
     }
@@ -231,6 +287,15 @@ impl SystemType {
         match self {
             Name | Char | NodeTree | AclItem | Json | RefCursor => TypeClass::Text,
             Int2Vector | OidVector => TypeClass::Array,
+            AnyElement
+            | AnyArray
+            | AnyNonArray
+            | AnyEnum
+            | AnyRange
+            | AnyCompatible
+            | AnyCompatibleArray
+            | AnyCompatibleNonArray
+            | AnyCompatibleRange => TypeClass::Other,
             _ => TypeClass::Integer,
         }
     }
@@ -311,6 +376,11 @@ impl Type {
     /// Whether it is `oid` or one of its aliases (`regclass`, ...).
     pub fn is_oid(&self) -> bool {
         matches!(self, Type::System(s) if s.class() == TypeClass::Integer)
+    }
+
+    /// Whether it stands for a type that a call gives: of the parameters and results of polymorphic routines.
+    pub fn is_polymorphic(&self) -> bool {
+        matches!(self, Type::System(system) if system.is_polymorphic())
     }
 
     /// Whether its text form, and what it is as a date, depends on a time zone.

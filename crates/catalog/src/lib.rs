@@ -15,6 +15,7 @@ mod comments;
 mod defaults;
 pub mod definitions;
 mod index;
+mod instances;
 pub mod oids;
 mod partitions;
 mod policies;
@@ -44,6 +45,8 @@ pub use triggers::{Firing, Transition, Trigger, TriggerEnabled, TriggerEvent, Tr
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 
 use definitions::{Defined, Key};
+use instances::Instances;
+pub use instances::{FIRST_INSTANCE, INSTANCES_MAX};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SchemaId, SequenceId, TableId, Type, TypeId};
 use schemas::Scope;
 use serde::{Deserialize, Serialize};
@@ -98,6 +101,9 @@ pub struct Catalog {
     /// OIDs of what is above.
     #[serde(default)]
     pub oids: Oids,
+    /// Polymorphic routines with the types of calls: of all versions of the catalog.
+    #[serde(skip)]
+    instances: Instances,
     /// Where it is looked at from.
     #[serde(skip)]
     scope: Scope,
@@ -122,6 +128,7 @@ impl Default for Catalog {
             database_comment: None,
             defaults: Vec::new(),
             oids: Oids::default(),
+            instances: Instances::default(),
             scope: Scope::default(),
         }
     }
@@ -549,6 +556,9 @@ pub struct Procedure {
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
+    /// The polymorphic routine that this is, with the types of a call ([`Catalog::instance`]).
+    #[serde(skip)]
+    pub instance_of: Option<ProcedureId>,
 }
 
 impl Catalog {
@@ -637,9 +647,21 @@ impl Catalog {
     pub fn tables_called(&self, name: &str) -> impl Iterator<Item = &Table> {
         self.tables.candidates(Key::name(name)).filter(move |t| t.name == name)
     }
-    /// A procedure version by id.
+    /// A procedure version by id, or one with the types of a call.
     pub fn procedure(&self, id: ProcedureId) -> &Procedure {
-        &self.procedures[id.index()]
+        self.procedure_if(id).expect("a routine's id of this catalog")
+    }
+    /// The same, if there is one.
+    pub fn procedure_if(&self, id: ProcedureId) -> Option<&Procedure> {
+        match self.procedures.get(id.index()) {
+            Some(procedure) => Some(procedure),
+            None => self.instances.get(id),
+        }
+    }
+    /// A polymorphic routine with the types of a call: one that was made before, if it is the same. 54000 where there
+    /// are too many.
+    pub fn instance(&self, made: Procedure) -> planaria_base::Result<ProcedureId> {
+        self.instances.find_or_add(made)
     }
     /// The table and position of an index, by its name.
     pub fn index<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<(&Table, IndexId)> {
@@ -861,6 +883,10 @@ impl Procedure {
     /// What it sets a setting to, by its name in lower case.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.iter().find(|(is, _)| is == name).map(|(_, value)| value.as_str())
+    }
+    /// Whether calls say what types it takes.
+    pub fn is_polymorphic(&self) -> bool {
+        self.parameters.iter().any(|p| p.ty.is_polymorphic())
     }
     /// Whether it was made by CREATE PROCEDURE.
     pub fn is_procedure(&self) -> bool {

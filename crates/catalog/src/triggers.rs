@@ -209,9 +209,13 @@ impl Catalog {
     pub fn is_called(&self, routine: &Procedure) -> bool {
         routine.current || self.trigger_of(routine).is_some()
     }
-    /// The function whose body a routine has: of a trigger's routine the trigger function, else itself.
+    /// The function whose body a routine has: of a trigger's routine the trigger function, of one with the types of a call
+    /// that which was called, else itself.
     pub fn behind(&self, id: ProcedureId) -> &Procedure {
         let routine = self.procedure(id);
+        if let Some(of) = routine.instance_of {
+            return self.procedure(of);
+        }
         match self.trigger_of(routine) {
             Some((_, trigger, _)) => self.procedure(trigger.function),
             None => routine,

@@ -74,6 +74,9 @@ impl Source {
     #[cold]
     pub fn context(&self, position: u32, mut error: Error) -> Error {
         let Some(routine) = &self.0 else { return error };
+        if std::mem::take(&mut error.fields_mut().again) {
+            return error;
+        }
         let told = (routine.tell)(&routine.text, position);
         // That there was no row for INTO, or more than one, PL/pgSQL says itself, behind the statement.
         let behind = [SqlState::NO_DATA_FOUND, SqlState::TOO_MANY_ROWS].contains(&error.sqlstate())

@@ -58,8 +58,7 @@ impl Machine {
                         }
                     }
                 }
-                let caught = out_of_sites(code, pc, error, region.site).0;
-                self.caught.push(caught);
+                self.caught.push(as_caught(code, pc, error, region.site));
                 return Ok(handler.entry as usize);
             }
         }
@@ -141,6 +140,15 @@ fn with_context(code: &Code, pc: usize, error: Error) -> Error {
         return if code.kind == ProgramKind::Statement { error.at(position) } else { error };
     }
     code.source.context(position, error)
+}
+
+/// An error that a handler of the call `site` may raise again as it came: with what is said of that call's routine.
+fn as_caught(code: &Code, pc: usize, error: Error, site: u16) -> Error {
+    let (error, position) = out_of_sites(code, pc, error, site);
+    let source = code.sites.get(usize::from(site)).map_or(&code.source, |desc| &desc.source);
+    let mut error = source.context(position, error);
+    error.fields_mut().again = true;
+    error
 }
 
 /// Lines of context for each inlined call around the instruction, up to the call `outer`. Also where the

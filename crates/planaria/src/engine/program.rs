@@ -12,5 +12,4 @@ pub(crate) mod host;
 pub(crate) mod keys;
 pub(crate) mod kind;
 pub(crate) mod refusal;
-pub(crate) mod steps;
 pub(crate) mod under_locks;

@@ -52,6 +52,7 @@ pub(crate) struct SchemaVersion {
     programs: Cells<Result<Lowered>>,
     routines: Cells<Result<Routine>>,
     pub(crate) plans: Cells<Result<Planned, String>>,
+    by_steps: Cells<bool>,
     pub(crate) facts: OnceLock<Facts>,
     permits: Permits,
     /// Some foreign keys are checked at commit alone.
@@ -76,25 +77,43 @@ pub(crate) struct Routine {
 /// What is made when it is first asked for, for each definition. Places are made in chunks, when they are first
 /// looked at: after most changes of the schema most of them never are.
 pub(crate) struct Cells<T> {
-    chunks: Box<[OnceLock<Box<[OnceLock<T>]>>]>,
+    chunks: Chunked<T>,
     len: usize,
+    /// Of polymorphic routines with the types of calls: there are most often none.
+    instances: OnceLock<Chunked<T>>,
 }
+
+type Chunked<T> = Box<[OnceLock<Box<[OnceLock<T>]>>]>;
 
 impl<T> Cells<T> {
     const CHUNK: usize = 64;
 
     pub(crate) fn new(len: usize) -> Cells<T> {
-        Cells { chunks: (0..len.div_ceil(Self::CHUNK)).map(|_| OnceLock::new()).collect(), len }
+        Cells { chunks: Self::chunks(len), len, instances: OnceLock::new() }
+    }
+
+    fn chunks(len: usize) -> Chunked<T> {
+        (0..len.div_ceil(Self::CHUNK)).map(|_| OnceLock::new()).collect()
     }
 
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<&OnceLock<T>> {
         if at >= self.len {
-            return None;
+            return self.of_instance(at);
         }
+        Some(Self::cell(&self.chunks, at))
+    }
+
+    #[cold]
+    fn of_instance(&self, at: usize) -> Option<&OnceLock<T>> {
+        let at = at.checked_sub(catalog::FIRST_INSTANCE.index()).filter(|at| *at < catalog::INSTANCES_MAX)?;
+        Some(Self::cell(self.instances.get_or_init(|| Self::chunks(catalog::INSTANCES_MAX)), at))
+    }
+
+    fn cell(chunks: &Chunked<T>, at: usize) -> &OnceLock<T> {
         let chunk =
-            self.chunks[at / Self::CHUNK].get_or_init(|| (0..Self::CHUNK).map(|_| OnceLock::new()).collect());
-        Some(&chunk[at % Self::CHUNK])
+            chunks[at / Self::CHUNK].get_or_init(|| (0..Self::CHUNK).map(|_| OnceLock::new()).collect());
+        &chunk[at % Self::CHUNK]
     }
 }
 
@@ -107,6 +126,7 @@ impl SchemaVersion {
         let metas = Cells::new(catalog.tables.len());
         let routines = catalog.procedures.len();
         let (programs, routines, plans) = (Cells::new(routines), Cells::new(routines), Cells::new(routines));
+        let by_steps = Cells::new(catalog.procedures.len());
         let facts = OnceLock::new();
         let permits = Permits::new(&catalog);
         let version = MADE.fetch_add(1, Ordering::Relaxed) + 1;
@@ -121,6 +141,7 @@ impl SchemaVersion {
             programs,
             routines,
             plans,
+            by_steps,
             facts,
             permits,
             has_deferred,
@@ -183,7 +204,7 @@ impl SchemaVersion {
     pub(crate) fn lowered(&self, id: ProcedureId) -> Result<&Lowered> {
         let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
         let lower = || {
-            let procedure = self.catalog.procedure(id);
+            let procedure = self.catalog.procedure_if(id).ok_or_else(|| no_procedure(id))?;
             let lowered = lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, None)?;
             planaria_ir::verify::verify(&lowered.program, &self.env())?;
             Ok(lowered)
@@ -304,37 +325,63 @@ impl SchemaVersion {
     pub(crate) fn source(&self, id: ProcedureId) -> Source {
         let procedure = self.catalog.behind(id);
         match procedure.language {
-            Language::PlPgSql => {
-                // One that is not found along the path is shown with its schema.
-                let schema = match self.catalog.path().schemas().contains(&procedure.schema) {
-                    true => String::new(),
-                    false => {
-                        let schema = self.catalog.schema_name(procedure.schema);
-                        format!("{}.", planaria_base::text_io::quote_ident(schema))
-                    }
-                };
-                let title = format!("PL/pgSQL function {schema}{}", signature(procedure));
-                Source::routine(title, &*procedure.body, tell_plpgsql)
-            }
+            Language::PlPgSql => Self::source_of_body(&self.title(procedure), &procedure.body),
             Language::Sql => {
                 Source::routine(format!("SQL function \"{}\"", procedure.name), &*procedure.body, tell_sql)
             }
         }
     }
 
-    /// Where the text of a statement's program comes from: that of DO is one of PL/pgSQL.
-    pub(crate) fn source_of_statement(statement: &planaria_syntax::ast::Statement) -> Option<Source> {
-        let body = match &statement.kind {
-            planaria_syntax::ast::StatementKind::Do { body, .. } => &**body,
-            planaria_syntax::ast::StatementKind::Step(step) => &*step.body,
-            _ => return None,
+    /// What errors call a routine in PL/pgSQL: one that is not found along the path is shown with its schema.
+    pub(crate) fn title(&self, procedure: &Procedure) -> String {
+        let schema = match self.catalog.path().schemas().contains(&procedure.schema) {
+            true => String::new(),
+            false => {
+                let schema = self.catalog.schema_name(procedure.schema);
+                format!("{}.", planaria_base::text_io::quote_ident(schema))
+            }
         };
-        Some(Self::source_of_body(body))
+        format!("{schema}{}", signature(procedure))
     }
 
-    /// Where the text of a DO block's body comes from.
-    pub(crate) fn source_of_body(body: &str) -> Source {
-        Source::routine("PL/pgSQL function inline_code_block", body, tell_plpgsql)
+    /// Whether a routine is carried out by steps, where its call is all that a statement does.
+    pub(crate) fn goes_by_steps(&self, id: ProcedureId) -> bool {
+        let Some(cell) = self.by_steps.get(id.index()) else { return false };
+        *cell.get_or_init(|| self.leads_to_steps(self.catalog.behind(id), &mut BTreeSet::new()))
+    }
+
+    /// The same of any routine that goes by a name.
+    pub(crate) fn may_go_by_steps(&self, name: &planaria_syntax::ast::Name) -> bool {
+        let local = name.parts.last().map_or("", String::as_str);
+        self.catalog.routines_called(local).any(|p| self.goes_by_steps(p.id))
+    }
+
+    /// Whether a routine changes the schema, or calls one by itself that does.
+    fn leads_to_steps(&self, routine: &Procedure, seen: &mut BTreeSet<ProcedureId>) -> bool {
+        if !seen.insert(routine.id) || lower::plpgsql::check_steps(routine).is_err() {
+            return false;
+        }
+        lower::plpgsql::routine_goes_by_steps(routine)
+            || routine.language == Language::PlPgSql
+                && lower::plpgsql::called_by_itself(&routine.body).iter().any(|name| {
+                    let local = name.parts.last().map_or("", String::as_str);
+                    self.catalog.routines_called(local).any(|p| self.leads_to_steps(p, seen))
+                })
+    }
+
+    /// Where the text of a statement's program comes from: that of DO is one of PL/pgSQL.
+    pub(crate) fn source_of_statement(statement: &planaria_syntax::ast::Statement) -> Option<Source> {
+        let (title, body) = match &statement.kind {
+            planaria_syntax::ast::StatementKind::Do { body, .. } => ("inline_code_block", &**body),
+            planaria_syntax::ast::StatementKind::Step(step) => (&*step.title, &*step.body),
+            _ => return None,
+        };
+        Some(Self::source_of_body(title, body))
+    }
+
+    /// Where the text of a body comes from that is called so.
+    pub(crate) fn source_of_body(title: &str, body: &str) -> Source {
+        Source::routine(format!("PL/pgSQL function {title}"), body, tell_plpgsql)
     }
 
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.

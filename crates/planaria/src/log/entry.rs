@@ -376,11 +376,11 @@ impl Names {
     }
 
     fn lower(&self, id: ProcedureId) -> Option<Program> {
-        lower::plpgsql::lower_procedure(&self.catalog, self.catalog.procedures.get(id.index())?).ok()
+        lower::plpgsql::lower_procedure(&self.catalog, self.catalog.procedure_if(id)?).ok()
     }
 
     pub(super) fn procedure(&self, id: ProcedureId) -> String {
-        self.catalog.procedures.get(id.index()).map_or_else(|| id.to_string(), |p| p.name.clone())
+        self.catalog.procedure_if(id).map_or_else(|| id.to_string(), |p| p.name.clone())
     }
 
     fn table(&self, id: TableId) -> String {

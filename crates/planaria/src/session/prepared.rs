@@ -64,6 +64,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) columns: Arc<[Column]>,
     /// It was [detached](SchemaVersion::is_detached) when it was analysed.
     pub(crate) detached: bool,
+    /// It is nothing but the call of a routine that is carried out [by steps](crate::session::steps).
+    pub(crate) by_steps: bool,
     /// For COPY: then the statement is the INSERT of a row, or the query whose rows go out.
     pub(crate) copy: Option<Box<ast::copy::Copy>>,
     /// Its code under the catalog version, and for the role, that it was last run under.
@@ -131,6 +133,8 @@ pub(crate) struct Compiled {
     pub(crate) detached: bool,
     /// For a statement that is one call of a routine that writes and is logged as a call.
     pub(crate) call: Option<SoleCall>,
+    /// For a statement that is one call of a routine that is carried out by steps.
+    pub(crate) by_steps: Option<SoleCall>,
 }
 
 pub(crate) struct SoleCall {
@@ -156,25 +160,21 @@ impl Compiled {
         let (pure, claims) = (schema.only_reads(&program), schema.claims(&program));
         let detached = pure && SchemaVersion::is_detached(&program);
         let touches = schema.touches(&program);
-        if guarded {
-            return Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call: None })));
-        }
+        let sole = |(arguments, routine): (Program, ProcedureId)| {
+            let types: Arc<[Type]> =
+                schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
+            let passed_on = passed_on(&arguments, &types);
+            let arguments = schema.compile(&arguments, None)?;
+            Ok::<_, Error>(SoleCall { routine, passed_on, arguments, types })
+        };
+        let by_steps = sole_call(&program, &|id| schema.goes_by_steps(id)).map(sole).transpose()?;
         let writes = |id: ProcedureId| schema.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| schema.routine(id).is_ok_and(|r| r.logging.is_command());
-        let call = match sole_call(&program, &writes).filter(|(_, id)| is_command(*id)) {
-            Some((arguments, routine)) => {
-                let types: Arc<[Type]> =
-                    schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
-                Some(SoleCall {
-                    routine,
-                    passed_on: passed_on(&arguments, &types),
-                    arguments: schema.compile(&arguments, None)?,
-                    types,
-                })
-            }
-            None => None,
+        let call = match guarded {
+            false => sole_call(&program, &writes).filter(|(_, id)| is_command(*id)).map(sole).transpose()?,
+            true => None,
         };
-        Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call })))
+        Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call, by_steps })))
     }
 }
 

@@ -145,6 +145,7 @@ impl SessionCore {
             declared: Vec::new(),
             columns,
             detached: false,
+            by_steps: false,
             copy: None,
             compiled: Mutex::new(None),
         }))
@@ -182,6 +183,7 @@ impl SessionCore {
             // Of COPY FROM, the names of the columns that are filled.
             columns: statement.columns.clone(),
             detached: false,
+            by_steps: false,
             copy: Some(Box::new(copy.clone())),
             compiled: Mutex::new(None),
         }))

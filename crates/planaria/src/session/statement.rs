@@ -398,6 +398,7 @@ impl SessionCore {
         let schema = self.schema();
         let role = self.user.current();
         let (program, compiled) = Compiled::new(&schema, role, &statement, &types)?;
+        let by_steps = compiled.by_steps.is_some() || self.calls_by_steps(&statement);
         let origins = origins(&schema.catalog, &statement.kind, program.outputs.len());
         let named = program.outputs.iter().zip(origins);
         let columns =
@@ -410,6 +411,7 @@ impl SessionCore {
             declared: types.0,
             columns,
             detached: compiled.detached,
+            by_steps,
             copy: None,
             compiled: Mutex::new(Some((stamp(schema.version(), role), compiled))),
         }))
@@ -450,6 +452,7 @@ impl SessionCore {
                 parameters: Arc::from([]),
                 declared: Vec::new(),
                 detached: false,
+                by_steps: false,
                 copy: None,
                 compiled: Mutex::new(None),
             }));
@@ -511,6 +514,9 @@ impl SessionCore {
             return Err(read_only("COPY FROM"));
         }
         self.check_writable(&prepared.statement)?;
+        if prepared.by_steps {
+            return self.call_by_steps(prepared, params, sink);
+        }
         self.pending = if matches!(self.block, Block::None) {
             self.settle_temporary()?;
             let (ts, logged) = self.transact_statement(prepared, params, sink)?;

@@ -1,4 +1,5 @@
-//! DO blocks that are carried out statement by statement: see [`steps`](crate::engine::program::steps).
+//! Bodies that are carried out statement by statement: see [`goes_by_steps`](planaria_sql::lower::plpgsql::goes_by_steps). DO
+//! blocks here; [routines](routine), whose call is all that a statement does.
 //!
 //! 1. The whole is one transaction: a block of its own, unless one is open. Where it meets others it is done again
 //!    from its beginning, as any DO is; the messages are those of the time that succeeded.
@@ -10,6 +11,7 @@
 //!
 //! So it is slower by far than a program, and logged by the rows that it changes. Cursors, and COMMIT and ROLLBACK, are refused (0A000).
 
+mod routine;
 mod variables;
 
 use crate::engine::schema_version::SchemaVersion;
@@ -38,6 +40,9 @@ use std::sync::Arc;
 const OPERAND: &str = "(operand)";
 const CONVERTED: &str = "(converted)";
 
+/// What errors call the body of a DO block.
+const BLOCK: &str = "inline_code_block";
+
 /// Times that it is done again where it meets others.
 const ATTEMPTS_MAX: usize = 20;
 
@@ -52,7 +57,7 @@ impl SessionCore {
                 let begins = Transaction::Begin { read_only: None, isolation: Some(Isolation::Serializable) };
                 self.transaction_control(&begins)?;
             }
-            let mut steps = Steps::new(self, body, &block);
+            let mut steps = Steps::new(self, body, BLOCK, &block);
             let outcome = steps.block(&block);
             let notices = std::mem::take(&mut steps.notices);
             let outcome = outcome.and_then(|_| match own {
@@ -107,6 +112,11 @@ struct Answer {
 struct Steps<'s> {
     session: &'s mut SessionCore,
     body: Arc<str>,
+    /// What errors call it.
+    title: Arc<str>,
+    /// Of a function: the type of what it returns, and that, once it is known.
+    returns: Option<Type>,
+    returned: Option<Datum>,
     conflict: planaria_syntax::ast::plpgsql::VariableConflict,
     frames: Vec<Frame>,
     found: bool,
@@ -118,10 +128,13 @@ struct Steps<'s> {
 }
 
 impl<'s> Steps<'s> {
-    fn new(session: &'s mut SessionCore, body: &str, block: &PlBlock) -> Steps<'s> {
+    fn new(session: &'s mut SessionCore, body: &str, title: &str, block: &PlBlock) -> Steps<'s> {
         Steps {
             session,
             body: body.into(),
+            title: title.into(),
+            returns: None,
+            returned: None,
             conflict: block.conflict,
             frames: Vec::new(),
             found: false,
@@ -348,6 +361,10 @@ impl<'s> Steps<'s> {
                 false => Ok(Flow::Next),
             },
             StmtKind::Return(None) => Ok(Flow::Return),
+            StmtKind::Return(Some(value)) if let Some(ty) = self.returns.clone() => {
+                self.returned = Some(self.converted(value, ty)?);
+                Ok(Flow::Return)
+            }
             _ => self.simple(statement).map(|()| Flow::Next),
         }
     }
@@ -395,6 +412,18 @@ impl<'s> Steps<'s> {
                 self.set_record(&record, ty, value).map_err(|error| self.placed(error, at))
             }
             StmtKind::Execute { text, into, using } => self.execute(text, into.as_ref(), using, at),
+            StmtKind::Perform(query)
+                if let Some(call) = lower::plpgsql::sole_call(query)
+                    && self.session.may_go_by_steps(call) =>
+            {
+                self.perform(call, at)
+            }
+            StmtKind::Sql(sql)
+                if let StatementKind::Call { call, .. } = &sql.kind
+                    && self.session.may_go_by_steps(call) =>
+            {
+                self.call(sql, call, at)
+            }
             StmtKind::GetDiagnostics { stacked, items } => {
                 for (target, item) in items {
                     let value = self.diagnostic(*stacked, item, at)?;
@@ -434,16 +463,12 @@ impl<'s> Steps<'s> {
     fn execute(&mut self, text: &Expr, into: Option<&Into>, using: &[Expr], at: Position) -> Result<()> {
         let (statement, text, types, values) = self.dynamic(text, using, at)?;
         if is_ddl(&statement) && !matches!(statement.kind, StatementKind::Truncate { .. }) {
-            return self.change_schema(&statement, &text).map_err(|error| {
-                let error = of_text(error, &text).context(format!("SQL statement \"{text}\""));
-                self.placed_at(error, at)
-            });
+            return self
+                .change_schema(&statement, &text)
+                .map_err(|error| self.placed_at(of_statement(of_text(error, &text), &text), at));
         }
         let outcome = self.run_dynamic(&statement, &text, types, values);
-        let answer = outcome.map_err(|error| {
-            let error = error.context(format!("SQL statement \"{text}\""));
-            self.placed_at(error, at)
-        })?;
+        let answer = outcome.map_err(|error| self.placed_at(of_statement(error, &text), at))?;
         let Some(into) = into else { return Ok(()) };
         let Some(Answer { columns, rows }) = answer else {
             let message = "INTO used with a command that cannot return data";
@@ -533,6 +558,7 @@ impl<'s> Steps<'s> {
         };
         let step = Step {
             body: self.body.clone(),
+            title: self.title.clone(),
             conflict: self.conflict,
             frames: self.frames.iter().map(known).collect(),
             kind,
@@ -743,14 +769,14 @@ impl<'s> Steps<'s> {
 
     /// Where in the body an error arose that no program told.
     fn placed(&self, error: Error, at: Position) -> Error {
-        match error.fields().context.as_deref().is_some_and(|lines| lines.contains("inline_code_block")) {
+        match error.fields().context.as_deref().is_some_and(|lines| lines.contains(&*self.title)) {
             true => error,
             false => self.placed_at(error, at),
         }
     }
 
     fn placed_at(&self, error: Error, at: Position) -> Error {
-        SchemaVersion::source_of_body(&self.body).context(at, error)
+        SchemaVersion::source_of_body(&self.title, &self.body).context(at, error)
     }
 }
 
@@ -820,10 +846,15 @@ fn of_text(error: Error, text: &str) -> Error {
     if error.fields().position.is_some() { error.in_query(text) } else { error }
 }
 
+/// An error of a statement made at run time: where it has a place in its text, that is told instead.
+fn of_statement(error: Error, text: &str) -> Error {
+    if error.fields().query.is_some() { error } else { error.context(format!("SQL statement \"{text}\"")) }
+}
+
 /// 0A000 of what is not done by steps.
 fn refused(what: &str) -> Error {
     Error::unsupported(
-        format!("{what} are not supported in a DO block that changes the schema or reads records of EXECUTE"),
-        "Do that in a block of its own.",
+        format!("{what} are not supported in a body that changes the schema or reads records of EXECUTE"),
+        "Do that in a block, or a routine, of its own.",
     )
 }

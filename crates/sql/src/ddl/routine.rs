@@ -8,7 +8,7 @@ use super::{Change, lowering, names};
 use crate::lower::{
     self, CastContext, Declared, Lowerer, Scope, qualified_expression, row_type, table_of_type,
 };
-use planaria_base::types::RowType;
+use planaria_base::types::{RowType, SystemType};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
 use planaria_catalog::{
     Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility, path_names,
@@ -100,6 +100,9 @@ fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
             Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist").at(ty.position))
         }
         TypeNameKind::Pseudo(p) if p == "void" => Ok(Type::Void.into()),
+        TypeNameKind::Pseudo(p) if let Some(system) = SystemType::polymorphic(p) => {
+            Ok(Type::System(system).into())
+        }
         TypeNameKind::Pseudo(p) => {
             let hint = "Declare one routine for each type it is to take.";
             Err(Error::unsupported(format!("pseudo-type {p} is not supported"), hint).at(ty.position))
@@ -162,6 +165,14 @@ impl Change {
         self.require_create(schema)?;
         let parameters = self.parameters(create)?;
         let (returns, returns_domain) = self.returns(create, &parameters)?;
+        let input = |p: &&Parameter| matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic);
+        let inputs: Vec<Type> = parameters.iter().filter(input).map(|p| p.ty.clone()).collect();
+        for parameter in parameters.iter().filter(|p| !input(p)) {
+            lower::check_polymorphic_result(&parameter.ty, &inputs)?;
+        }
+        if let Returns::Scalar(ty) | Returns::SetOf(ty) = &returns {
+            lower::check_polymorphic_result(ty, &inputs)?;
+        }
         self.tell_references(create)?;
         let mut procedure = Procedure {
             id: ProcedureId::from(self.catalog.procedures.len()),
@@ -182,6 +193,7 @@ impl Change {
             settings: Vec::new(),
             rights: Rights::of(self.actor.user),
             comment: None,
+            instance_of: None,
         };
         set_all(&mut procedure, &create.settings);
         check_path(&procedure)?;
@@ -203,6 +215,9 @@ impl Change {
         self.catalog.procedures.push(procedure.into());
         if self.actor.checks_bodies {
             let made = self.catalog.procedure(id);
+            if lower::plpgsql::routine_goes_by_steps(made) {
+                lower::plpgsql::check_steps(made)?;
+            }
             lower::plpgsql::check_routine(&self.catalog.ready(), made)
                 .map_err(|e| in_statement(e, create.body_position))?;
         }
@@ -254,7 +269,11 @@ impl Change {
                     invalid(format!("parameter name \"{}\" used more than once", p.name)).at(p.position)
                 );
             }
-            if p.mode == Mode::Variadic && !matches!(ty, Type::Array(_)) {
+            let is_array = match &ty {
+                Type::Array(_) => true,
+                ty => ty.is_polymorphic() && ty.element().is_some(),
+            };
+            if p.mode == Mode::Variadic && !is_array {
                 return Err(invalid("VARIADIC parameter must be an array").at(p.position));
             }
             let input = matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic);
@@ -303,7 +322,9 @@ impl Change {
         let catalog = self.catalog.ready();
         let mut lowerer = Lowerer::new(&catalog, "default", ProgramKind::Function);
         let value = lowerer.expr(&Scope::new(), expr)?;
-        lowerer.cast(value, ty, CastContext::Assignment)?;
+        if !ty.is_polymorphic() {
+            lowerer.cast(value, ty, CastContext::Assignment)?;
+        }
         Ok(Some(qualified_expression(&self.catalog, text)?))
     }
 

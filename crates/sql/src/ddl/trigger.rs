@@ -230,6 +230,7 @@ impl Change {
                 TriggersOf::View(key) => Some(key.clone()),
             },
             returns_domain: None,
+            instance_of: None,
             security_definer: false,
             settings: Vec::new(),
             rights: Rights::of(function.rights.owner),

@@ -6,6 +6,7 @@ use super::bind_expr::arrayed;
 use super::bound::{Aggregate, Bound, BoundKind, Rel, RelId, RelKind, WindowCall};
 use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
+use super::polymorphic::{Solution, polymorphic};
 use super::resolve::{Choice, choose};
 use super::types::{CastContext, same_base, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
@@ -589,7 +590,15 @@ impl Lowerer<'_> {
         let mut found = Vec::new();
         for p in catalog.procedures_named(name).filter(|p| p.is_procedure() == procedure) {
             if let Some((given, types)) = match_arguments(p, call, args.len()) {
-                found.push((p.id, given, types));
+                let agree = || {
+                    let polymorphic = polymorphic(&types, args.iter().map(|a| a.ty.clone()));
+                    // That nothing says what they are is an error of the call, not of the choice.
+                    let known = polymorphic.iter().any(|(_, ty)| *ty != Type::Unknown);
+                    !known || Solution::of(self, &polymorphic).is_ok()
+                };
+                if !p.is_polymorphic() || agree() {
+                    found.push((p.id, given, types));
+                }
             }
         }
         let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
@@ -623,7 +632,14 @@ impl Lowerer<'_> {
         let candidates: Vec<Vec<Type>> = found.iter().map(|(_, _, t)| t.clone()).collect();
         match choose(&candidates, &types) {
             Choice::One(i) => {
-                let (id, given, _) = found.swap_remove(i);
+                let (id, given, declared) = found.swap_remove(i);
+                let routine = catalog.procedure(id);
+                if !routine.is_polymorphic() {
+                    return Ok(Some((id, given)));
+                }
+                let default = |(q, g): (_, &Given)| matches!(g, Given::Default).then_some(q);
+                let left_out: Vec<&Parameter> = passed(routine).zip(&given).filter_map(default).collect();
+                let id = self.called(id, polymorphic(&declared, types), &left_out, position)?;
                 Ok(Some((id, given)))
             }
             Choice::None => Ok(None),
@@ -639,9 +655,9 @@ impl Lowerer<'_> {
         args: Vec<Bound>,
         position: u32,
     ) -> Result<Vec<Bound>> {
-        self.require_call(id);
         let catalog = self.catalog;
         let procedure = catalog.procedure(id);
+        self.require_call(procedure.instance_of.unwrap_or(id));
         let mut args: Vec<Option<Bound>> = args.into_iter().map(Some).collect();
         let mut values = Vec::new();
         for (parameter, given) in passed(procedure).zip(given) {
@@ -827,10 +843,7 @@ fn match_arguments(p: &Procedure, call: &FunctionCall, n: usize) -> Option<(Vec<
                         given[last] = Given::Variadic(last);
                         set[last] = true;
                     }
-                    match &parameters[last].ty {
-                        Type::Array(of) => types.push((**of).clone()),
-                        _ => return None,
-                    }
+                    types.push(parameters[last].ty.element()?);
                     continue;
                 }
                 if i > last {

@@ -391,7 +391,9 @@ impl Lowerer<'_> {
             regs.push(self.exact(arg)?);
         }
         let dst = dst.unwrap_or_else(|| self.temp(ty.clone()));
-        let strict = self.catalog.procedure(procedure).strict;
+        let routine = self.catalog.procedure(procedure);
+        // It looks at its arguments itself, too; nothing may stand around a call that is carried out by steps.
+        let strict = routine.strict && !super::plpgsql::routine_goes_by_steps(routine);
         let nullable: Vec<Reg> =
             args.iter().zip(&regs).filter(|(e, _)| strict && !self.never_null(e)).map(|(_, r)| *r).collect();
         let call = |l: &mut Self, args: Vec<Reg>| match ty {

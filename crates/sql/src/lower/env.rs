@@ -23,7 +23,7 @@ impl VerifyEnv for CatalogEnv<'_> {
         Some(IndexShape { columns: index.columns.clone(), unique: index.unique })
     }
     fn procedure(&self, id: ProcedureId) -> Option<Signature> {
-        let procedure = self.0.procedures.get(id.index())?;
+        let procedure = self.0.procedure_if(id)?;
         if procedure.returns == Returns::Trigger {
             let (inputs, outputs) = super::trigger::routine_shape(self.0, procedure)?;
             return Some(Signature { inputs, outputs, set: false });

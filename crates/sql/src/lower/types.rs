@@ -39,6 +39,7 @@ pub(super) enum Category {
     Network,
     Bits,
     User,
+    Pseudo,
     Unknown,
 }
 
@@ -63,6 +64,7 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Bytea | Type::Uuid | Type::Jsonb | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
         Type::System(SystemType::Int2Vector | SystemType::OidVector) => Category::Array,
+        ty if ty.is_polymorphic() => Category::Pseudo,
         ty if ty.is_oid() => Category::Numeric,
         Type::System(_) => Category::User,
         Type::Unknown => Category::Unknown,
@@ -136,6 +138,10 @@ fn number_rank(ty: &Type) -> Option<u8> {
 pub(super) fn cast_allowed(from: &Type, to: &Type, context: CastContext) -> bool {
     use planaria_base::types::CastContext as Needs;
     if same_base(from, to) {
+        return *from != Type::Void;
+    }
+    // Whether the types of a call agree is looked at as a whole.
+    if to.is_polymorphic() {
         return *from != Type::Void;
     }
     if let (Type::Record(from), Type::Record(to)) = (from, to) {

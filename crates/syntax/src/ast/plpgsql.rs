@@ -223,6 +223,8 @@ pub enum PlDirection {
 pub struct Step {
     /// The text of the whole body: positions count in it.
     pub body: std::sync::Arc<str>,
+    /// What errors call the body: `inline_code_block`, or a routine with its types.
+    pub title: std::sync::Arc<str>,
     /// `#variable_conflict`
     pub conflict: VariableConflict,
     /// Blocks around it, from outer to inner.
@@ -264,4 +266,6 @@ pub enum StepKind {
     Query(Box<Query>),
     /// An expression, whose value is the answer.
     Value(Expr),
+    /// The answer is a row of the variables.
+    Row,
 }

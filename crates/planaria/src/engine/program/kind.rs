@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Whether the statement becomes a program (as against a change of the schema or the session).
 pub(crate) fn is_program(statement: &Statement) -> bool {
     if let StatementKind::Do { body, .. } = &statement.kind {
-        return !super::steps::goes_by_steps(body);
+        return !planaria_sql::lower::plpgsql::goes_by_steps(body);
     }
     matches!(
         statement.kind,

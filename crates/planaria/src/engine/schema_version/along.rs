@@ -92,7 +92,7 @@ impl SchemaVersion {
 
     /// Where the names lead that a routine executes and calls, if it has a path of its own and that is not the one here.
     pub(crate) fn within(&self, id: ProcedureId) -> Option<Arc<SchemaVersion>> {
-        let routine = self.catalog.procedures.get(id.index())?;
+        let routine = self.catalog.procedure_if(id)?;
         if self.catalog.behind(routine.id).settings.is_empty() {
             return None;
         }

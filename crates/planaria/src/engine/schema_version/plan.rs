@@ -46,7 +46,9 @@ impl SchemaVersion {
     #[inline]
     pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {
         let routine = self.routine(id)?;
-        if !routine.logging.is_command() || !self.means_the_same(id) {
+        // The ids of polymorphic routines with the types of a call mean nothing in another process.
+        let named = self.catalog.procedure(id).instance_of.is_none();
+        if !routine.logging.is_command() || !self.means_the_same(id) || !named {
             return Ok((&routine.code, LogAs::Values));
         }
         Ok(match self.planned(id) {
@@ -176,11 +178,23 @@ impl SchemaVersion {
         self.facts.get_or_init(|| {
             let mut facts = regrow::Facts::default();
             let called = |p: &&_| self.catalog.is_called(p);
-            for procedure in self.catalog.procedures.definitions().filter(called) {
+            let current = self.catalog.procedures.definitions().filter(called);
+            let mut left: Vec<ProcedureId> = current.map(|p| p.id).collect();
+            let (mut instances, mut next) = (BTreeSet::new(), 0);
+            while let Some(id) = left.get(next).copied() {
+                next += 1;
                 // One that cannot be lowered fails when it is called.
-                if let Ok(program) = self.program(procedure.id) {
-                    facts.add(program, &self.env());
-                }
+                let Ok(program) = self.program(id) else { continue };
+                facts.add(program, &self.env());
+                // Those with the types of calls are no definitions: they are what these calls lead to.
+                program.body.visit(&mut |op| {
+                    if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind
+                        && self.catalog.procedure(*procedure).instance_of.is_some()
+                        && instances.insert(*procedure)
+                    {
+                        left.push(*procedure);
+                    }
+                });
             }
             facts
         })

@@ -364,11 +364,8 @@ impl Body<'_, '_> {
                     columns.push(Output { name: name.parts.join("."), ty: t.ty.clone() });
                 }
                 _ => {
-                    return Err(Error::unsupported(
-                        "FOR over EXECUTE with a record variable is not supported",
-                        "Declare the variables one by one, or a variable of a table's row type.",
-                    )
-                    .at(target.position));
+                    let what = "FOR over EXECUTE with a record variable, in a routine that is not called by itself, is not supported";
+                    return Err(Error::unsupported(what, super::by_steps::CALL_BY_ITSELF).at(target.position));
                 }
             }
         }
@@ -414,7 +411,15 @@ impl Body<'_, '_> {
                 let outputs: Vec<Output> = row.iter().map(output).collect();
                 self.targets(std::slice::from_ref(target), &outputs)?
             }
-            None => vec![self.target(target)?],
+            None => {
+                let target = self.target(target)?;
+                if let Target::Value(Typed { ty: Type::Array(_), .. }) = &target {
+                    let message = "FOREACH loop variable must not be of an array type";
+                    self.fail(SqlState::DATATYPE_MISMATCH, message, None);
+                    return Ok(());
+                }
+                vec![target]
+            }
         };
         let label = self.l.label();
         let region =

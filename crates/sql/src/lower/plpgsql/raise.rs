@@ -183,6 +183,18 @@ impl Body<'_, '_> {
     }
 }
 
+/// The error of a RAISE with more or less parameters than its format takes, as PostgreSQL tells it: it has no place in the body but
+/// a line. Others are as they are.
+pub(super) fn of_compilation(mut error: Error, name: &str, body: &str) -> Error {
+    if !error.message().ends_with("parameters specified for RAISE") {
+        return error;
+    }
+    let position = error.fields_mut().position.take().unwrap_or_default();
+    let before = body.as_bytes().get(..position as usize).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    error.context(format!("compilation of PL/pgSQL function \"{name}\" near line {line}"))
+}
+
 /// A name that must be known when the routine is compiled.
 fn literal(e: &Expr, option: &str) -> Result<String> {
     match &e.kind {

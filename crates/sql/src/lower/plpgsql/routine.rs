@@ -1,9 +1,14 @@
 //! Routines: parameters, answer, body; DO blocks; functions in SQL.
 
 use super::cursor::Needs;
+use super::raise::of_compilation;
 use super::trigger::OfTrigger;
-use super::{Answer, Body};
-use crate::lower::{CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable};
+use super::{Answer, Body, by_steps};
+use crate::lower::polymorphic::assumed;
+use crate::lower::types::cast_allowed;
+use crate::lower::{
+    CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable, type_in_message as base_name,
+};
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
@@ -59,6 +64,11 @@ fn lower_once(
     guard: Option<Guard<'_>>,
     needs: &mut Needs,
 ) -> Result<Lowered> {
+    if procedure.is_polymorphic() {
+        let what = format!("a call of \"{}\" by its name alone", procedure.name);
+        let hint = "Use a CALL or SELECT statement: its arguments say the polymorphic types.";
+        return Err(Error::unsupported(format!("{what} is not supported"), hint));
+    }
     let fired = catalog.trigger_of(procedure);
     if procedure.returns == Returns::Trigger && fired.is_none() && !checking {
         let message = "trigger functions can only be called as triggers";
@@ -135,12 +145,19 @@ fn lower_once(
     }
     match procedure.language {
         Language::PlPgSql => {
-            let block = parse::plpgsql(&procedure.body)?;
-            lower_body(&mut l, scope, &procedure.name, answer, &block, checking, trigger, needs)?;
+            let block = parse::plpgsql(&procedure.body)
+                .map_err(|e| of_compilation(e, &procedure.name, &procedure.body))?;
+            let by_steps = checking && by_steps::routine_goes_by_steps(procedure);
+            lower_body(&mut l, scope, &procedure.name, answer, &block, (checking, by_steps), trigger, needs)?;
         }
         Language::Sql => {
             let statements = parse::statements(&procedure.body)?;
+            let declared = match checking || procedure.instance_of.is_some() {
+                true => SqlAnswer::of(catalog, procedure, &l.program.outputs),
+                false => None,
+            };
             let mut body = body(&mut l, scope, &procedure.name, answer, false);
+            body.declared = declared;
             body.sql_statements(&statements)?;
         }
     }
@@ -151,19 +168,26 @@ fn lower_once(
 /// forms of RETURN and RAISE, and whatever is not supported; tables, columns and functions that its
 /// statements name may come later. Of SQL: everything.
 pub fn check_routine(catalog: &Catalog, procedure: &Procedure) -> Result<()> {
-    lower_routine(catalog, procedure, procedure.language == Language::PlPgSql, None).map(|_| ())
+    if procedure.is_polymorphic() {
+        // What a statement in SQL means depends on the types.
+        if procedure.language == Language::Sql {
+            return parse::statements(&procedure.body).map(|_| ());
+        }
+        return lower_routine(catalog, &assumed(procedure)?, true, None).map(|_| ());
+    }
+    lower_routine(catalog, procedure, true, None).map(|_| ())
 }
 
 /// Lowers the body of a DO block.
 pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Guard<'_>>) -> Result<Lowered> {
-    let block = parse::plpgsql(text)?;
+    let block = parse::plpgsql(text).map_err(|e| of_compilation(e, "inline_code_block", text))?;
     needing(|needs| {
         let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
         l.rights.guard = guard;
         l.rights.runner = runner;
         let mut scope = Scope::new();
         scope.push(None);
-        lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, false, None, needs)?;
+        lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, (false, false), None, needs)?;
         l.lowered()
     })
 }
@@ -273,6 +297,8 @@ pub(super) fn body<'l, 'c>(
         loops: 0,
         shapes: Vec::new(),
         checking: false,
+        by_steps: false,
+        declared: None,
         trigger: None,
         cursors: Vec::new(),
         changing_loops: 0,
@@ -287,13 +313,13 @@ fn lower_body(
     name: &str,
     answer: Answer,
     block: &PlBlock,
-    checking: bool,
+    (checking, by_steps): (bool, bool),
     trigger: Option<OfTrigger>,
     needs: &mut Needs,
 ) -> Result<()> {
     l.conflict = block.conflict;
     let mut body = body(l, scope, name, answer, asks_row_count(block));
-    body.checking = checking;
+    (body.checking, body.by_steps) = (checking, by_steps);
     body.trigger = trigger;
     body.needs = needs.clone();
     let done = body.block(block);
@@ -371,13 +397,16 @@ impl Body<'_, '_> {
                 self.discard(statement)?;
             }
         }
-        if statements.is_empty() && matches!(self.answer, Answer::Value(_) | Answer::Row(_)) {
-            return Err(Error::new(
-                SqlState::INVALID_FUNCTION_DEFINITION,
-                "return type mismatch in function: the body is empty",
-            ));
+        let declared = self.declared.as_ref();
+        match &self.answer {
+            Answer::Value(_) | Answer::Row(_) | Answer::Set(..) if statements.is_empty() => {
+                Err(no_answer(declared, &self.name))
+            }
+            Answer::Outs if statements.is_empty() && !self.l.program.outs.is_empty() => {
+                Err(no_answer(declared, &self.name))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Runs a statement for its effects.
@@ -416,24 +445,25 @@ impl Body<'_, '_> {
                 StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => {
                     self.dml_answer(statement, &targets)
                 }
-                _ => Err(Error::new(
-                    SqlState::INVALID_FUNCTION_DEFINITION,
-                    format!("return type mismatch in function \"{}\"", self.name),
-                )
-                .with_hint("The last statement must be a SELECT or have RETURNING.")),
+                _ => Err(no_answer(self.declared.as_ref(), &self.name)),
             };
         };
+        let declared = self.declared.clone();
         if let Answer::Set(outputs, _) = &self.answer {
             let outputs = outputs.clone();
             let name = self.name.clone();
             self.l.query(&self.scope, query, &mut |l, values| {
+                SqlAnswer::check(declared.as_ref(), l, values)?;
                 emit_as(l, &name, &outputs, values, CastContext::Assignment)
             })?;
             return Ok(());
         }
         let name = self.name.clone();
         if !matches!(self.answer, Answer::Outs) {
-            self.l.query_limited(&self.scope, query, 1, &mut |l, v| into_as(l, &name, &targets, v))?;
+            self.l.query_limited(&self.scope, query, 1, &mut |l, values| {
+                SqlAnswer::check(declared.as_ref(), l, values)?;
+                into_as(l, &name, &targets, values)
+            })?;
             return Ok(());
         }
         // An INOUT parameter has a value: without a row it becomes NULL.
@@ -441,6 +471,7 @@ impl Body<'_, '_> {
         self.l.emit(OpKind::Const { dst: got, value: Datum::Bool(false) });
         let yes = self.truth(true);
         self.l.query_limited(&self.scope, query, 1, &mut |l, values| {
+            SqlAnswer::check(declared.as_ref(), l, values)?;
             l.emit(OpKind::Copy { dst: got, src: yes });
             into_as(l, &name, &targets, values)
         })?;
@@ -456,9 +487,22 @@ impl Body<'_, '_> {
             Answer::Set(outputs, _) => Some(outputs.clone()),
             _ => None,
         };
-        let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| match &outputs {
-            Some(outputs) => emit_as(l, &name, outputs, values, CastContext::Assignment),
-            None => into_as(l, &name, targets, values),
+        let declared = self.declared.clone();
+        let returning = match &statement.kind {
+            StatementKind::Insert(s) => &s.returning,
+            StatementKind::Update(s) => &s.returning,
+            StatementKind::Delete(s) => &s.returning,
+            _ => return Err(Error::internal("no change of rows")),
+        };
+        if returning.is_empty() && declared.is_some() {
+            return Err(no_answer(declared.as_ref(), &name));
+        }
+        let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| {
+            SqlAnswer::check(declared.as_ref(), l, values)?;
+            match &outputs {
+                Some(outputs) => emit_as(l, &name, outputs, values, CastContext::Assignment),
+                None => into_as(l, &name, targets, values),
+            }
         };
         match &statement.kind {
             StatementKind::Insert(s) => self.l.insert(&self.scope, s, &mut sink)?,
@@ -467,6 +511,87 @@ impl Body<'_, '_> {
             _ => return Err(Error::internal("no change of rows")),
         };
         Ok(())
+    }
+}
+
+/// What a function in SQL was declared to answer, against which its last statement is held.
+#[derive(Clone)]
+pub(super) struct SqlAnswer {
+    name: String,
+    /// The type that it returns, in words.
+    returns: String,
+    columns: Vec<Type>,
+    /// It is no row.
+    single: bool,
+}
+
+impl SqlAnswer {
+    fn of(catalog: &Catalog, procedure: &Procedure, outputs: &[Output]) -> Option<SqlAnswer> {
+        let columns: Vec<Type> = outputs.iter().map(|o| o.ty.clone()).collect();
+        let (returns, single) = match (&procedure.returns, &columns[..]) {
+            (Returns::Scalar(Type::Void) | Returns::SetOf(Type::Void) | Returns::Trigger, _) => return None,
+            (Returns::Procedure, []) => return None,
+            (Returns::Scalar(ty) | Returns::SetOf(ty), _) => (ty.to_string(), true),
+            (Returns::Table, [one]) => (one.to_string(), true),
+            (Returns::RowOf(table) | Returns::SetOfTable(table), _) => {
+                (catalog.table_by_id(*table).name.clone(), false)
+            }
+            _ => ("record".to_owned(), false),
+        };
+        Some(SqlAnswer { name: procedure.name.clone(), returns, columns, single })
+    }
+
+    fn mismatch(&self, detail: impl Into<String>) -> Error {
+        let message = format!("return type mismatch in function declared to return {}", self.returns);
+        Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
+            .with_detail(detail)
+            .context(format!("SQL function \"{}\"", self.name))
+    }
+
+    /// 42P13 for columns that an assignment would not make those that were declared.
+    fn check(declared: Option<&SqlAnswer>, l: &mut Lowerer<'_>, values: &[Typed]) -> Result<()> {
+        let Some(declared) = declared else { return Ok(()) };
+        let wanted = declared.columns.len();
+        let fields = if declared.single { None } else { l.spread_row(wanted, values) };
+        let values = fields.as_deref().unwrap_or(values);
+        match values.len() {
+            n if declared.single && n != 1 => {
+                return Err(declared.mismatch("Final statement must return exactly one column."));
+            }
+            n if n < wanted => {
+                return Err(declared.mismatch("Final statement returns too few columns."));
+            }
+            n if n > wanted => {
+                return Err(declared.mismatch("Final statement returns too many columns."));
+            }
+            _ => {}
+        }
+        for (at, (value, wanted)) in values.iter().zip(&declared.columns).enumerate() {
+            let is = if value.ty == Type::Unknown { &Type::Text } else { &value.ty };
+            if !cast_allowed(is, wanted, CastContext::Assignment) {
+                let is = base_name(is);
+                return Err(declared.mismatch(match declared.single {
+                    true => format!("Actual return type is {is}."),
+                    false => {
+                        let wanted = base_name(wanted);
+                        format!("Final statement returns {is} instead of {wanted} at column {}.", at + 1)
+                    }
+                }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// 42P13: the last statement of a function in SQL has no rows.
+fn no_answer(declared: Option<&SqlAnswer>, name: &str) -> Error {
+    let detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.";
+    match declared {
+        Some(declared) => declared.mismatch(detail),
+        None => {
+            let message = format!("return type mismatch in function \"{name}\"");
+            Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message).with_detail(detail)
+        }
     }
 }
 

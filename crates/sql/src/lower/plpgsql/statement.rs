@@ -1,6 +1,7 @@
 //! Statements, one by one; SQL statements with their INTO.
 
 use super::assign::{Target, store_row};
+use super::by_steps::{CALL_BY_ITSELF, SCHEMA_CHANGE};
 use super::routine::without_into;
 use super::{Body, unsupported};
 use crate::lower::{CastContext, Lowerer, Typed};
@@ -165,6 +166,10 @@ impl Body<'_, '_> {
                 self.l.at(statement.position);
                 self.l.emit_truncate(names, *restart_identity, *cascade)
             }
+            _ if crate::ddl::is_ddl(statement) && self.trigger.is_none() => {
+                Err(Error::unsupported(format!("{SCHEMA_CHANGE} is not supported"), CALL_BY_ITSELF)
+                    .at(statement.position))
+            }
             _ => Err(Error::unsupported(
                 "schema changes and other statements of a session are not supported in PL/pgSQL",
                 "Run them outside of the procedure.",
@@ -322,7 +327,9 @@ impl Body<'_, '_> {
         };
         let (targets, strict) = self.into(into, &[])?;
         if targets.is_empty() {
-            return Err(unsupported("EXECUTE ... INTO a record", into.position));
+            let what =
+                "EXECUTE ... INTO a record, in a routine that is not called by itself, is not supported";
+            return Err(Error::unsupported(what, CALL_BY_ITSELF).at(into.position));
         }
         let columns: Vec<Type> = targets
             .iter()
@@ -497,7 +504,7 @@ fn refuse_text(text: &Expr) -> Result<()> {
     match planaria_syntax::parse::statements(constant) {
         Err(error) if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED => Err(error.at(text.position)),
         Ok(statements) if statements.iter().any(changes_schema) => {
-            Err(Error::unsupported("EXECUTE of a schema change", "Run it outside of the procedure.")
+            Err(Error::unsupported(format!("{SCHEMA_CHANGE} is not supported"), CALL_BY_ITSELF)
                 .at(text.position))
         }
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! Steps of a DO block that is carried out statement by statement: a program each, which takes the variables as parameters.
+//! Steps of a body that is carried out statement by statement: a program each, which takes the variables as parameters.
 
 use super::block::registers;
 use super::cursor::Needs;
@@ -101,7 +101,7 @@ impl Body<'_, '_> {
                 let variable = found.ok_or_else(|| Error::internal("a declaration that declares nothing"))?;
                 if registers(&variable).iter().any(|reg| self.l.domain_of(*reg).is_some()) {
                     return Err(Error::unsupported(
-                        "variables of domains are not supported in a DO block that changes the schema or reads records of EXECUTE",
+                        "variables of domains are not supported in a body that changes the schema or reads records of EXECUTE",
                         "Do that in a block of its own.",
                     ));
                 }
@@ -116,6 +116,17 @@ impl Body<'_, '_> {
                     Ok(())
                 })?;
                 self.l.program.outputs = super::statement::settled(&columns);
+                Ok(())
+            }
+            StepKind::Row => {
+                let frames = self.scope.frames().iter().flat_map(|f| f.variables.iter().cloned());
+                let is_found = |v: &Variable| matches!(v, Variable::Scalar(value) if value.reg == self.found);
+                let variables: Vec<(String, Variable)> = frames.filter(|(_, v)| !is_found(v)).collect();
+                let mut values = Vec::with_capacity(variables.len());
+                for (name, variable) in &variables {
+                    values.push((name.clone(), self.whole(variable)?));
+                }
+                self.answer_row(values);
                 Ok(())
             }
             StepKind::Value(expr) => {

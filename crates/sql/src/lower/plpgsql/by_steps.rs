@@ -1,0 +1,240 @@
+//! Which bodies are carried out statement by statement: those that change the schema, and those whose records take rows
+//! of SQL text made at run time. A program is compiled whole, before its first operation, under one schema, and knows the
+//! types of all that it computes with; nothing of that can be known there.
+//!
+//! A DO block is; so is a routine where its call is all that a statement does, and what calls such a routine so. Elsewhere such
+//! a statement of a routine is refused when it is reached.
+
+use crate::ddl::is_ddl;
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::{Language, Procedure, Returns};
+use planaria_syntax::ast::plpgsql::{DeclarationKind, PlBlock, Stmt, StmtKind};
+use planaria_syntax::ast::{
+    Expr, ExprKind, FunctionCall, Name, Query, QueryBody, Select, SelectItem, StatementKind, TypeNameKind,
+};
+use planaria_syntax::parse;
+
+/// What such statements begin with.
+const CHANGES: &[&str] = &["create", "alter", "drop", "grant", "revoke", "comment", "refresh", "reindex"];
+
+/// Whether a body is to be carried out statement by statement.
+pub fn goes_by_steps(body: &str) -> bool {
+    let Ok(block) = parse::plpgsql(body) else { return false };
+    let mut records = Vec::new();
+    records_of(&block, &mut records);
+    any_in_block(&block, &|statement| needs_steps(statement, &records))
+}
+
+/// The same of a routine, where its call is all that a statement does.
+pub fn routine_goes_by_steps(routine: &Procedure) -> bool {
+    routine.language == Language::PlPgSql
+        && routine.returns != Returns::Trigger
+        && goes_by_steps(&routine.body)
+}
+
+/// Names of what the statements of a body call by itself: PERFORM of nothing but a call, and CALL.
+pub fn called_by_itself(body: &str) -> Vec<Name> {
+    let Ok(block) = parse::plpgsql(body) else { return Vec::new() };
+    let found = std::cell::RefCell::new(Vec::new());
+    any_in_block(&block, &|statement| {
+        let call = match &statement.kind {
+            StmtKind::Perform(query) => sole_call(query),
+            StmtKind::Sql(sql) => match &sql.kind {
+                StatementKind::Call { call, .. } => Some(call),
+                _ => None,
+            },
+            _ => None,
+        };
+        found.borrow_mut().extend(call.map(|call| call.name.clone()));
+        false
+    });
+    found.into_inner()
+}
+
+/// The call that a query is nothing but.
+pub fn sole_call(query: &Query) -> Option<&FunctionCall> {
+    let QueryBody::Select(select) = &query.body else { return None };
+    let [SelectItem { expr: Expr { kind: ExprKind::Call(call), .. }, .. }] = &select.items[..] else {
+        return None;
+    };
+    let alone = Select { items: select.items.clone(), ..Default::default() };
+    let alone = Query::new(QueryBody::Select(Box::new(alone)), query.position);
+    (alone == *query).then_some(call)
+}
+
+/// 0A000 for what a schema change is in a program.
+pub(super) const SCHEMA_CHANGE: &str = "a schema change in a routine that is not called by itself";
+
+/// What to do about it.
+pub(super) const CALL_BY_ITSELF: &str =
+    "Make the call a statement of its own: CALL name(..), SELECT name(..), or in PL/pgSQL PERFORM name(..).";
+
+/// Whether a statement is refused only because it stands in a program.
+pub(super) fn is_of_programs(error: &Error) -> bool {
+    error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED
+        && error.fields().hint.as_deref() == Some(CALL_BY_ITSELF)
+}
+
+/// 0A000 for what a routine that is carried out by steps cannot have.
+pub fn check_steps(routine: &Procedure) -> Result<()> {
+    let refused = |what: &str, hint: &str| {
+        let where_ = "in a routine that changes the schema or reads records of EXECUTE";
+        Err(Error::unsupported(format!("{what} is not supported {where_}"), hint))
+    };
+    match &routine.returns {
+        Returns::Procedure | Returns::Scalar(_) => {}
+        Returns::OutRow => {
+            return refused("a result of several columns", "Write a procedure with INOUT parameters.");
+        }
+        _ => return refused("a result of rows", "Let it fill a table, which is read afterwards."),
+    }
+    if routine.security_definer || !routine.settings.is_empty() {
+        return refused("SECURITY DEFINER or SET", "Leave it out.");
+    }
+    if routine.parameters.iter().any(|p| p.name.is_empty()) {
+        return refused("a parameter without a name", "Name it.");
+    }
+    if routine.returns_domain.is_some() || routine.parameters.iter().any(|p| p.domain.is_some()) {
+        return refused("a domain", "Use the type that the domain is over.");
+    }
+    if matches!(&routine.returns, Returns::Scalar(Type::Record(_))) {
+        return refused("a result of a row type", "Write a procedure with INOUT parameters.");
+    }
+    let Ok(block) = parse::plpgsql(&routine.body) else { return Ok(()) };
+    let hint = "Do that in a routine of its own.";
+    let declares = |block: &PlBlock, wanted: &dyn Fn(&DeclarationKind) -> bool| {
+        let mut found = false;
+        declarations(block, &mut |kind| found |= wanted(kind));
+        found
+    };
+    if declares(&block, &|kind| matches!(kind, DeclarationKind::Alias(_))) {
+        return refused("ALIAS", hint);
+    }
+    let cursor = |s: &Stmt| {
+        matches!(
+            s.kind,
+            StmtKind::Open { .. } | StmtKind::Fetch { .. } | StmtKind::Close(_) | StmtKind::ForCursor { .. }
+        )
+    };
+    if declares(&block, &|kind| matches!(kind, DeclarationKind::Cursor { .. }))
+        || any_in_block(&block, &cursor)
+    {
+        return refused("a cursor", hint);
+    }
+    if any_in_block(&block, &|s| matches!(s.kind, StmtKind::Transaction(_))) {
+        return refused("COMMIT or ROLLBACK", hint);
+    }
+    let changing = |s: &Stmt| match &s.kind {
+        StmtKind::ForQuery { query, .. } => !matches!(query.kind, StatementKind::Query(_)),
+        _ => false,
+    };
+    if any_in_block(&block, &changing) {
+        return refused("a loop over the rows of a changing statement", hint);
+    }
+    Ok(())
+}
+
+fn declarations(block: &PlBlock, f: &mut dyn FnMut(&DeclarationKind)) {
+    block.declarations.iter().for_each(|declaration| f(&declaration.kind));
+    let mut inner = |statements: &[Stmt]| {
+        for statement in statements {
+            for_blocks(statement, &mut |block| declarations(block, f));
+        }
+    };
+    inner(&block.body);
+    block.handlers.iter().for_each(|handler| inner(&handler.body));
+}
+
+fn needs_steps(statement: &Stmt, records: &[String]) -> bool {
+    match &statement.kind {
+        StmtKind::Sql(sql) => is_ddl(sql) && !matches!(sql.kind, StatementKind::Truncate { .. }),
+        StmtKind::Execute { text, into, .. } => {
+            changes_schema(text) || into.as_ref().is_some_and(|into| is_record(&into.targets, records))
+        }
+        StmtKind::ForExecute { targets, .. } => is_record(targets, records),
+        _ => false,
+    }
+}
+
+/// Whether the text of EXECUTE begins as a change of the schema does, as far as one sees.
+fn changes_schema(text: &Expr) -> bool {
+    let first = first_text(text).unwrap_or_default().trim_start();
+    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    CHANGES.iter().any(|change| word.eq_ignore_ascii_case(change))
+}
+
+fn first_text(e: &Expr) -> Option<&str> {
+    match &e.kind {
+        ExprKind::String(text) => Some(text),
+        ExprKind::Binary(_, left, _) => first_text(left),
+        ExprKind::Chain(first, _) => first_text(first),
+        ExprKind::Call(call) => call.args.first().and_then(|argument| first_text(&argument.value)),
+        _ => None,
+    }
+}
+
+fn is_record(targets: &[Expr], records: &[String]) -> bool {
+    matches!(targets, [Expr { kind: ExprKind::Column(name), .. }] if matches!(&name.parts[..], [one] if records.contains(one)))
+}
+
+/// Names that are records somewhere in the body.
+fn records_of(block: &PlBlock, records: &mut Vec<String>) {
+    for declaration in &block.declarations {
+        if let DeclarationKind::Variable { ty, .. } = &declaration.kind
+            && matches!(ty.kind, TypeNameKind::Record)
+        {
+            records.push(declaration.name.clone());
+        }
+    }
+    let mut inner = |statements: &[Stmt]| {
+        for statement in statements {
+            for_blocks(statement, &mut |block| records_of(block, records));
+        }
+    };
+    inner(&block.body);
+    block.handlers.iter().for_each(|handler| inner(&handler.body));
+}
+
+fn for_blocks(statement: &Stmt, f: &mut dyn FnMut(&PlBlock)) {
+    match &statement.kind {
+        StmtKind::Block(block) => f(block),
+        _ => for_lists(statement, &mut |list| list.iter().for_each(|inner| for_blocks(inner, f))),
+    }
+}
+
+fn any_in_block(block: &PlBlock, wanted: &dyn Fn(&Stmt) -> bool) -> bool {
+    any(&block.body, wanted) || block.handlers.iter().any(|handler| any(&handler.body, wanted))
+}
+
+fn any(statements: &[Stmt], wanted: &dyn Fn(&Stmt) -> bool) -> bool {
+    statements.iter().any(|statement| {
+        let mut found = wanted(statement);
+        match &statement.kind {
+            StmtKind::Block(block) => found |= any_in_block(block, wanted),
+            _ => for_lists(statement, &mut |list| found |= any(list, wanted)),
+        }
+        found
+    })
+}
+
+/// The statements within a statement that is no block.
+fn for_lists(statement: &Stmt, f: &mut dyn FnMut(&[Stmt])) {
+    match &statement.kind {
+        StmtKind::If { branches, otherwise } => {
+            branches.iter().for_each(|(_, body)| f(body));
+            f(otherwise);
+        }
+        StmtKind::Case { whens, otherwise, .. } => {
+            whens.iter().for_each(|(_, body)| f(body));
+            otherwise.iter().for_each(|body| f(body));
+        }
+        StmtKind::Loop { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::ForRange { body, .. }
+        | StmtKind::ForQuery { body, .. }
+        | StmtKind::ForExecute { body, .. }
+        | StmtKind::ForEach { body, .. }
+        | StmtKind::ForCursor { body, .. } => f(body),
+        _ => {}
+    }
+}
