@@ -3,16 +3,17 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 7, checkpoint 8 | `tests/formats/log-7-checkpoint-8`, as this program wrote it |
+//! | log 7, checkpoint 9 | `tests/formats/log-7-checkpoint-9`, as this program wrote it |
+//! | log 7, checkpoint 8 | `tests/formats/log-7-checkpoint-8`, as the program of then wrote it |
 //! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as the program of then wrote it |
 //! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
 //! | log 1 to 6 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
-//! | checkpoint 1 to 7 | the same, by [`checkpoint_as`] |
+//! | checkpoint 1 to 8 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
 //! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v7`,
-//! `crates/checkpoint/tests/formats/v1` to `v8` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
+//! `crates/checkpoint/tests/formats/v1` to `v9` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
 //! A transcription has what every format can say; what only the newest can is in `rich`.
 //!
 //! Catalog changes in a transcription have the form of today (`before-intervals` has an older one).
@@ -31,9 +32,9 @@ use tempfile::TempDir;
 /// Formats of the log that are read; the last is written.
 const LOG_FORMATS: RangeInclusive<u32> = 1..=7;
 /// Those of checkpoints.
-const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=8;
+const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=9;
 /// Directories of former formats, as they were written.
-const FORMER: [&str; 2] = ["log-7-checkpoint-6", "log-7-checkpoint-7"];
+const FORMER: [&str; 3] = ["log-7-checkpoint-6", "log-7-checkpoint-7", "log-7-checkpoint-8"];
 
 /// What every format can say.
 const PLAIN: &str = "
@@ -50,7 +51,7 @@ const PLAIN: &str = "
     delete from t where k = 3;";
 
 /// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges, addresses, bits and money, exclusion
-/// constraints, partitioned tables, generations of sequences, schema changes in blocks and those that compute.
+/// constraints, partitioned tables, columns of row types, deferrable keys, polymorphic routines, generations of sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
     create type shop.mood as enum ('sad', 'glad');
@@ -78,6 +79,10 @@ const RICH: &str = "
     insert into shop.part_high values ('high', 15);
     alter table shop.part attach partition shop.part_high for values from (10) to (20);
     insert into shop.part values (1, 'low');
+    create table shop.boxes (k int unique deferrable, of shop.size, all_of shop.size[]);
+    insert into shop.boxes values (1, (5, 'sad'), array[(6, null)::shop.size]), (2, null, null);
+    update shop.boxes set k = k + 1;
+    create function shop.first(a anyarray) returns anyelement language sql as $$ select a[1] $$;
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
     alter table t add column twice numeric default 0;
@@ -170,6 +175,12 @@ fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
             assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");
             let parts = "SELECT k, v, tableoid::regclass FROM shop.part ORDER BY k";
             assert_eq!(rows(&db, parts), ["1|low|shop.part_low", "15|high|shop.part_high"], "{what}");
+            let boxes = rows(&db, "SELECT k, (of).h, of, shop.first(all_of) FROM shop.boxes ORDER BY k");
+            assert_eq!(boxes, ["2|sad|(5,sad)|(6,)", "3|||"], "{what}");
+            db.execute("UPDATE shop.boxes SET k = 5 - k", ()).expect("keys change places");
+            let refused = db.execute("UPDATE shop.boxes SET k = 3", ()).expect_err(what);
+            assert_eq!(refused.sqlstate(), SqlState::UNIQUE_VIOLATION, "{what}");
+            db.execute("UPDATE shop.boxes SET k = 5 - k", ()).expect("and back");
             let refused = db.execute("INSERT INTO shop.part VALUES (20, 'none')", ()).expect_err(what);
             assert_eq!(refused.sqlstate(), SqlState::CHECK_VIOLATION, "{what}");
         }
