@@ -28,7 +28,7 @@ fn calls_stay_calls() {
     assert!(all.iter().rev().take(4).all(|record| record.ends_with("call")), "{all:?}");
     let block = "BEGIN; SET CONSTRAINTS ALL DEFERRED; CALL turn(1); COMMIT;";
     let all = logged(&format!("{SCHEMA} {block}"));
-    assert_eq!(all.last().map(String::as_str), Some("effects"), "{all:?}");
+    assert!(all.last().is_some_and(|record| record.ends_with("effects")), "{all:?}");
 }
 
 fn rows(db: &Database, text: &str) -> String {
@@ -46,10 +46,10 @@ fn every_scheme_sees_the_same_rows() {
             db.call("swap", (3, 7)).expect("swaps");
             let error = db.execute("UPDATE t SET n = 4 WHERE n = 5", ()).expect_err("is refused");
             assert_eq!(error.sqlstate(), SqlState::UNIQUE_VIOLATION, "{error}");
-            for id in [1, 2, 3] {
+            for id in [1, 2] {
                 db.call("put", (id, 1)).expect("puts");
             }
-            let error = db.call("put", (4, 2)).expect_err("two rows in one place");
+            let error = db.call("put", (3, 1)).expect_err("two rows in one place");
             assert_eq!(error.sqlstate(), SqlState::UNIQUE_VIOLATION, "{error}");
             let mut session = db.session().expect("a session");
             session
@@ -77,7 +77,7 @@ fn every_scheme_sees_the_same_rows() {
             );
             assert_eq!(
                 rows(db, "SELECT string_agg(concat_ws(' ', id, place, up), ', ' ORDER BY id) FROM later"),
-                "1 3 1, 2 2 2, 3 1 3, 10 10 11, 11 10, 12 11"
+                "1 2 1, 2 1 2, 10 10 11, 11 10, 12 11"
             );
         },
     );
