@@ -91,7 +91,8 @@ impl Kind for Transaction {
     }
 
     fn call(&mut self, session: &mut Session) -> Result<()> {
-        self.driver.next(session);
+        let (_, answer) = self.driver.next(session);
+        drop(answer);
         Ok(())
     }
 }
@@ -113,8 +114,12 @@ impl Calls {
             )
             .with_hint(format!("There are {}.", names.join(", "))));
         }
-        let wanted = |kind: &Box<dyn Kind>| self.only.is_empty() || self.only.contains(&kind.name());
-        kinds.into_iter().filter(wanted).map(|mut kind| self.measure(&mut *kind, &mut session)).collect()
+        let wanted = |name: &String| self.only.is_empty() || self.only.contains(name);
+        kinds
+            .into_iter()
+            .filter(|kind| wanted(&kind.name()))
+            .map(|mut kind| self.measure(&mut *kind, &mut session))
+            .collect()
     }
 
     fn operations(&self, session: &mut Session) -> Result<Vec<Box<dyn Kind>>> {

@@ -232,17 +232,16 @@ impl Inputs {
                 Slot::Uuid(bytes)
             }
             Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
-            Draw::TransactionId | Draw::LastValue => {
-                return Err(Error::internal("the engine and the session know this"));
-            }
-            Draw::StatementTimestamp
+            Draw::TransactionId
+            | Draw::LastValue
+            | Draw::StatementTimestamp
             | Draw::CurrentUser
             | Draw::SessionUser
             | Draw::Permitted(_)
             | Draw::RowSecurity(_)
             | Draw::ActsAs(_)
             | Draw::RowSecurityOff => {
-                return Err(Error::internal("who runs a program is no input"));
+                return Err(Error::internal("the engine and the session know this"));
             }
         })
     }

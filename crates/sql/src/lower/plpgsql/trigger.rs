@@ -93,13 +93,14 @@ impl Search {
     fn target(&mut self, target: &Expr) {
         match &target.kind {
             // What is behind the field is within its value.
-            ExprKind::Column(name) => match name.parts.iter().position(|part| part == "new") {
-                Some(at) => match name.parts.get(at + 1) {
-                    Some(field) => self.fields.push(field.clone()),
-                    None => self.any = true,
-                },
-                None => {}
-            },
+            ExprKind::Column(name) => {
+                if let Some(at) = name.parts.iter().position(|part| part == "new") {
+                    match name.parts.get(at + 1) {
+                        Some(field) => self.fields.push(field.clone()),
+                        None => self.any = true,
+                    }
+                }
+            }
             ExprKind::Subscript(of, _) | ExprKind::Field(of, _) => self.target(of),
             _ => {}
         }
