@@ -22,10 +22,9 @@ use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::{
-    ColumnId, Datum, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, SystemId,
-    TableId, Type, WallClock,
+    ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState,
+    SystemId, TableId, Type, WallClock, types::SystemType,
 };
-use planaria_base::{Level, types::SystemType};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_exec::{Beside, Code, Dynamic, Host, Interrupt};
