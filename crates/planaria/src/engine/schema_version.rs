@@ -347,13 +347,28 @@ impl SchemaVersion {
     /// Whether a routine is carried out by steps, where its call is all that a statement does.
     pub(crate) fn goes_by_steps(&self, id: ProcedureId) -> bool {
         let Some(cell) = self.by_steps.get(id.index()) else { return false };
-        *cell.get_or_init(|| self.leads_to_steps(self.catalog.behind(id), &mut BTreeSet::new()))
+        // With the types of a call it may answer with what its declaration does not say.
+        let carried_out = || lower::plpgsql::check_steps(self.catalog.procedure(id)).is_ok();
+        *cell.get_or_init(|| {
+            self.leads_to_steps(self.catalog.behind(id), &mut BTreeSet::new()) && carried_out()
+        })
     }
 
     /// The same of any routine that goes by a name.
     pub(crate) fn may_go_by_steps(&self, name: &planaria_syntax::ast::Name) -> bool {
+        self.routines_meant(name).any(|p| self.goes_by_steps(p.id))
+    }
+
+    /// The routines that a name may mean: those in the schema that it says, else along the path.
+    fn routines_meant<'n>(
+        &'n self,
+        name: &'n planaria_syntax::ast::Name,
+    ) -> impl Iterator<Item = &'n Procedure> + 'n {
         let local = name.parts.last().map_or("", String::as_str);
-        self.catalog.routines_called(local).any(|p| self.goes_by_steps(p.id))
+        self.catalog.routines_called(local).filter(move |p| match name.parts.as_slice() {
+            [.., schema, _] => self.catalog.schema_name(p.schema) == schema,
+            _ => self.catalog.path().schemas().contains(&p.schema),
+        })
     }
 
     /// Whether a routine changes the schema, or calls one by itself that does.
@@ -363,10 +378,9 @@ impl SchemaVersion {
         }
         lower::plpgsql::routine_goes_by_steps(routine)
             || routine.language == Language::PlPgSql
-                && lower::plpgsql::called_by_itself(&routine.body).iter().any(|name| {
-                    let local = name.parts.last().map_or("", String::as_str);
-                    self.catalog.routines_called(local).any(|p| self.leads_to_steps(p, seen))
-                })
+                && lower::plpgsql::called_by_itself(&routine.body)
+                    .iter()
+                    .any(|name| self.routines_meant(name).any(|p| self.leads_to_steps(p, seen)))
     }
 
     /// Where the text of a statement's program comes from: that of DO is one of PL/pgSQL.

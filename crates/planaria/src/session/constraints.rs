@@ -2,6 +2,16 @@
 
 use planaria_base::{Datum, TableId, Type};
 
+/// What waits to be looked at, of a constraint.
+#[derive(Clone, PartialEq)]
+pub(crate) struct PendingKey {
+    /// The table that has the constraint.
+    pub(crate) child: TableId,
+    pub(crate) constraint: String,
+    /// Those whose rows wait.
+    pub(crate) tables: Vec<TableId>,
+}
+
 /// A key to look at.
 #[derive(Clone, PartialEq)]
 pub(crate) struct KeyToCheck {

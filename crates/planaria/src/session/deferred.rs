@@ -15,7 +15,7 @@
 use crate::engine::program::deferred::Modes;
 use crate::engine::schema_version::{DeferredKey, SchemaVersion};
 use crate::session::StatementResult;
-use crate::session::constraints::KeyToCheck;
+use crate::session::constraints::{KeyToCheck, PendingKey};
 use crate::session::core::SessionCore;
 use planaria_base::{Error, Result, SchemaId, SqlState, TableId};
 use planaria_catalog::{Catalog, CheckTime, no_schema};
@@ -64,6 +64,32 @@ impl SessionCore {
             }
         });
         Ok(found)
+    }
+
+    /// The constraints of which the open transaction has put keys off, but for those that are immediate by now: their keys
+    /// were looked at.
+    pub(crate) fn pending_keys(&self) -> Result<Vec<PendingKey>> {
+        let schema = &self.schema;
+        let mut pending: Vec<PendingKey> = Vec::new();
+        if !schema.has_deferred {
+            return Ok(pending);
+        }
+        let mut keys = self.keys_of_parts();
+        keys.extend(self.keys_to_check(schema)?);
+        for key in keys {
+            let same = |k: &&DeferredKey| k.child == key.child && k.name == key.constraint;
+            let Some(of) = schema.deferred_keys()?.iter().find(same) else { continue };
+            if self.deferred.modes.is_immediate(key.child, &key.constraint, of.made) {
+                continue;
+            }
+            let parent = of.parent_side.as_ref().filter(|_| key.referenced).map(|side| side.table);
+            let tables = [key.child].into_iter().chain(parent).collect();
+            let one = PendingKey { child: key.child, constraint: key.constraint, tables };
+            if !pending.contains(&one) {
+                pending.push(one);
+            }
+        }
+        Ok(pending)
     }
 
     /// Looks at keys: 23503, 23505 or 23P01 where one does not hold.

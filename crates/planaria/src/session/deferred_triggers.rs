@@ -6,6 +6,7 @@
 
 use crate::engine::program::deferred::{Event, Modes};
 use crate::engine::schema_version::SchemaVersion;
+use crate::session::constraints::PendingKey;
 use crate::session::core::SessionCore;
 use crate::session::user::stamp;
 use planaria_base::oid::Oid;
@@ -122,9 +123,11 @@ impl SessionCore {
         old: &SchemaVersion,
         new: &SchemaVersion,
         tag: &str,
+        keys: &[PendingKey],
     ) -> Result<()> {
         let types = |t: &Table| t.visible().map(|(id, c)| (id, c.ty.clone())).collect::<Vec<_>>();
-        for Event { table, .. } in self.deferred.waiting() {
+        let of_keys = keys.iter().flat_map(|key| &key.tables);
+        for table in self.deferred.waiting().map(|event| &event.table).chain(of_keys) {
             let before = old.catalog.table_by_id(*table);
             let after = new.catalog.tables.get(table.index()).and_then(|t| t.as_deref());
             let command = match after {
@@ -139,6 +142,16 @@ impl SessionCore {
                 Some(_) => continue,
             };
             return Err(waits(command, &before.name));
+        }
+        // They are found again by the constraint's name.
+        for key in keys {
+            let is_there = |table: &Table| {
+                table.foreign_keys.iter().any(|k| k.name == key.constraint)
+                    || table.indexes.iter().any(|i| i.constraint && i.name == key.constraint)
+            };
+            if !is_there(new.catalog.table_by_id(key.child)) {
+                return Err(waits("ALTER TABLE", &old.catalog.table_by_id(key.child).name));
+            }
         }
         Ok(())
     }

@@ -143,6 +143,8 @@ pub(crate) struct SoleCall {
     pub(crate) types: Arc<[Type]>,
     /// Computes them.
     pub(crate) arguments: Code,
+    /// Computing them changes nothing.
+    pub(crate) pure: bool,
     /// Which of the statement's parameters they are, where they are nothing else: then the statement is
     /// the call, and nothing is to be computed first.
     pub(crate) passed_on: Option<Box<[usize]>>,
@@ -164,8 +166,9 @@ impl Compiled {
             let types: Arc<[Type]> =
                 schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
             let passed_on = passed_on(&arguments, &types);
+            let pure = schema.only_reads(&arguments);
             let arguments = schema.compile(&arguments, None)?;
-            Ok::<_, Error>(SoleCall { routine, passed_on, arguments, types })
+            Ok::<_, Error>(SoleCall { routine, passed_on, arguments, pure, types })
         };
         let by_steps = sole_call(&program, &|id| schema.goes_by_steps(id)).map(sole).transpose()?;
         let writes = |id: ProcedureId| schema.routine(id).is_ok_and(|r| !r.logging.is_read_only());

@@ -90,11 +90,12 @@ impl SessionCore {
             self.close_for_block()?;
         }
         self.used = true;
+        let pending = self.pending_keys()?;
         self.end_part()?;
         self.share.begin_statement();
         let (old, began) = (self.schema.clone(), Instant::now());
         let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
-        let waiting = self.refuse_waiting_change(&old, &new, outcome.tag);
+        let waiting = self.refuse_waiting_change(&old, &new, outcome.tag, &pending);
         let count = waiting.and_then(|()| self.carry_out(&new, later, true));
         self.machine.reset();
         match count {

@@ -123,7 +123,6 @@ struct Steps<'s> {
     row_count: i64,
     /// The errors that are being handled, the innermost last.
     handled: Vec<Error>,
-    savepoints: usize,
     notices: Vec<Notice>,
 }
 
@@ -140,7 +139,6 @@ impl<'s> Steps<'s> {
             found: false,
             row_count: 0,
             handled: Vec::new(),
-            savepoints: 0,
             notices: Vec::new(),
         }
     }
@@ -163,8 +161,8 @@ impl<'s> Steps<'s> {
         if block.handlers.is_empty() {
             return self.statements(&block.body);
         }
-        self.savepoints += 1;
-        let savepoint = format!("(step {})", self.savepoints);
+        // Routines that are called within have savepoints as well: each its own name.
+        let savepoint = format!("(step {})", self.session.savepoints.len());
         self.session.transaction_control(&Transaction::Savepoint(savepoint.clone()))?;
         let frames = self.frames.len();
         let handled = self.handled.len();

@@ -3,6 +3,7 @@
 use crate::logged::{logged, replayed_by_all};
 
 const SCHEMA: &str = "
+    CREATE SEQUENCE s;
     CREATE TABLE t (id int PRIMARY KEY, b bit(4), v bit varying(8));
     CREATE TABLE seen (id int PRIMARY KEY, b bit varying, v bit varying);
     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -21,7 +22,8 @@ const SCHEMA: &str = "
 #[test]
 fn calls_stay_calls() {
     let all = logged(&format!("{SCHEMA} CALL put(1, B'0101', B'1'); CALL put(1, B'1100', B'01');"));
-    assert!(all.iter().rev().take(2).all(|record| record.ends_with("call")), "{all:?}");
+    let calls: Vec<_> = all.iter().filter(|record| !record.contains("sequence")).collect();
+    assert!(calls.iter().rev().take(2).all(|record| record.ends_with("call")), "{all:?}");
 }
 
 #[test]

@@ -5,9 +5,10 @@ use crate::logged::{logged, replayed_by_all};
 use planaria::Database;
 
 const SCHEMA: &str = "
+    CREATE SEQUENCE s;
     CREATE TYPE addr AS (street text, zip int);
     CREATE TYPE person AS (name text, home addr);
-    CREATE TABLE t (id int PRIMARY KEY, a addr, p person, many addr[]);
+    CREATE TABLE t (id int PRIMARY KEY, a addr, p person, many addr[], v int);
     CREATE PROCEDURE put(p_id int, z int) LANGUAGE plpgsql AS $$
     DECLARE
       q person := ROW('Ann', ROW('Elm', z));

@@ -14,7 +14,7 @@ fn routines_that_name_what_is_not_supported_are_not_created() {
     for statement in [
         "r := regexp_instr('a', 'b');",
         "r := normalize('a');",
-        "PERFORM txid_current();",
+        "PERFORM pg_current_xact_id();",
         "PERFORM jsonb_path_query('[1]', '$[0]');",
         "SELECT to_tsvector('a') INTO r FROM t;",
         "PERFORM 'a' ~ '(a)\\1';",

@@ -499,6 +499,7 @@ impl Change {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
         }
         let ty = self.kept(ty);
+        self.check_not_in_itself(id, &ty)?;
         self.refuse_generated(id, name, "cannot alter type of a column used by a generated column")?;
         for index in &self.catalog.table_by_id(id).indexes {
             let computed = !self.hidden_columns(id, index).is_empty();

@@ -5,7 +5,7 @@
 use super::alter::Rewrite;
 use super::constraint::{check_key, check_width};
 use super::index::{label, printed};
-use super::lowering::{self, Promise};
+use super::lowering::{self, Made, Promise};
 use super::{Change, names};
 use crate::lower::qualified_expression;
 use planaria_base::types::{PackedKind, TypeClass};
@@ -39,7 +39,7 @@ impl Change {
         }
         check_width(keys.len(), def.position)?;
         if let Some((expr, _)) = &def.exclude.predicate {
-            lowering::check_predicate(&self.catalog, &table, expr)?;
+            lowering::check_predicate(&self.catalog, &table, expr, Made::by(&self.actor))?;
         }
         let name = match &def.name {
             Some(name) if self.catalog.relation_exists((table.schema, name.as_str())) => {
@@ -100,7 +100,7 @@ impl Change {
                 Ok((IndexKey::Column(c), column.ty.clone()))
             }
             IndexItem::Expression(expr, text) => {
-                let ty = lowering::index_expression(&self.catalog, table, expr)?;
+                let ty = lowering::index_expression(&self.catalog, table, expr, Made::by(&self.actor))?;
                 let text = qualified_expression(&self.catalog, &printed(expr, text))?;
                 Ok((IndexKey::Expression(text), ty))
             }

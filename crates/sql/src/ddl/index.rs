@@ -2,7 +2,7 @@
 
 use super::alter::Rewrite;
 use super::constraint::{check_key, check_width};
-use super::lowering::{self, RowExpr};
+use super::lowering::{self, Made, RowExpr};
 use super::{Change, Work, names};
 use crate::lower::CastContext;
 use crate::lower::qualified_expression;
@@ -69,7 +69,7 @@ impl Change {
                     keys.push(IndexKey::Column(c));
                 }
                 IndexItem::Expression(expr, text) => {
-                    let ty = lowering::index_expression(&self.catalog, &table, expr)?;
+                    let ty = lowering::index_expression(&self.catalog, &table, expr, Made::by(&self.actor))?;
                     check_key(&ty, *position)?;
                     keys.push(IndexKey::Expression(qualified_expression(
                         &self.catalog,
@@ -80,7 +80,7 @@ impl Change {
         }
         check_width(keys.len() + create.included.len(), create.table.position)?;
         if let Some((expr, _)) = &create.predicate {
-            lowering::check_predicate(&self.catalog, &table, expr)?;
+            lowering::check_predicate(&self.catalog, &table, expr, Made::by(&self.actor))?;
         }
         let mut included = Vec::new();
         for name in &create.included {
@@ -172,7 +172,7 @@ impl Change {
                 _ => base,
             };
             let expr = super::reparse::expression(&text)?;
-            let ty = lowering::index_expression(&self.catalog.at_home(), table, &expr)?;
+            let ty = lowering::index_expression(&self.catalog.at_home(), table, &expr, Made::Before)?;
             let name = table.key_text(&index, at);
             self.add_hidden(table.id, name, ty, &expr, text, rewrite);
             hidden += 1;

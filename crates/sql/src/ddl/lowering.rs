@@ -184,8 +184,24 @@ pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &E
     })
 }
 
+/// When a definition was made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Made {
+    /// By this statement.
+    Now,
+    /// By one of before, or one that the log has, maybe of a program that asked less.
+    Before,
+}
+
+impl Made {
+    /// By a statement of this actor.
+    pub(super) fn by(actor: &super::Actor) -> Made {
+        if actor.internal { Made::Before } else { Made::Now }
+    }
+}
+
 /// The type of an index's expression, which must be immutable.
-pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<Type> {
+pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr, made: Made) -> Result<Type> {
     restrict(expr, Place::IndexExpression)?;
     let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
@@ -194,12 +210,12 @@ pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr) ->
         Type::Unknown => Type::Text,
         ty => ty,
     };
-    must_be_immutable(catalog, lowerer, "index expression")?;
+    must_be_immutable(catalog, lowerer, "index expression", made)?;
     Ok(ty)
 }
 
 /// The condition of a partial index.
-pub(super) fn check_predicate(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<()> {
+pub(super) fn check_predicate(catalog: &Catalog, table: &Table, expr: &Expr, made: Made) -> Result<()> {
     restrict(expr, Place::IndexPredicate)?;
     let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
@@ -211,11 +227,11 @@ pub(super) fn check_predicate(catalog: &Catalog, table: &Table, expr: &Expr) -> 
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(expr.position));
         }
     }
-    must_be_immutable(catalog, lowerer, "index predicate")
+    must_be_immutable(catalog, lowerer, "index predicate", made)
 }
 
-fn must_be_immutable(catalog: &Catalog, lowerer: Lowerer<'_>, what: &str) -> Result<()> {
-    if lower::is_immutable(catalog, &lowerer.finish()?) {
+fn must_be_immutable(catalog: &Catalog, lowerer: Lowerer<'_>, what: &str, made: Made) -> Result<()> {
+    if lower::is_immutable(catalog, &lowerer.finish()?, made == Made::Now) {
         return Ok(());
     }
     let message = format!("functions in {what} must be marked IMMUTABLE");
@@ -223,7 +239,13 @@ fn must_be_immutable(catalog: &Catalog, lowerer: Lowerer<'_>, what: &str) -> Res
 }
 
 /// A generated column's expression: immutable, over the row's columns that are not generated themselves.
-pub(super) fn check_generated(catalog: &Catalog, table: &Table, column: &Column, expr: &Expr) -> Result<()> {
+pub(super) fn check_generated(
+    catalog: &Catalog,
+    table: &Table,
+    column: &Column,
+    expr: &Expr,
+    made: Made,
+) -> Result<()> {
     restrict(expr, Place::Generated)?;
     let names = expr.column_names();
     let other = table
@@ -253,7 +275,7 @@ pub(super) fn check_generated(catalog: &Catalog, table: &Table, column: &Column,
             .with_hint("You will need to rewrite or cast the expression.")
             .at(expr.position)
     })?;
-    if !lower::is_immutable(catalog, &lowerer.finish()?) {
+    if !lower::is_immutable(catalog, &lowerer.finish()?, made == Made::Now) {
         let message = "generation expression is not immutable";
         return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
     }

@@ -428,7 +428,13 @@ impl Change {
             DefaultDef::None => ColumnDefault::None,
             DefaultDef::Expression(text) => ColumnDefault::Expression(text),
             DefaultDef::Generated(expr, text) => {
-                lowering::check_generated(&self.catalog, self.catalog.table_by_id(id), &column, &expr)?;
+                lowering::check_generated(
+                    &self.catalog,
+                    self.catalog.table_by_id(id),
+                    &column,
+                    &expr,
+                    lowering::Made::by(&self.actor),
+                )?;
                 ColumnDefault::Generated(qualified_expression(&self.catalog, &text)?)
             }
             DefaultDef::Serial => {

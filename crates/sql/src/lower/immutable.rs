@@ -8,7 +8,10 @@ use planaria_ir::{Determinism, Func, OpKind, Program};
 
 /// Whether the program reads and draws nothing, asks nothing of the session, and calls only functions that say so of
 /// themselves.
-pub(crate) fn is_immutable(catalog: &Catalog, program: &Program) -> bool {
+///
+/// `texts`: also that it makes no text of values whose texts may change ([`is_shown_by_settings`]). What was made before
+/// that was asked stays as it is.
+pub(crate) fn is_immutable(catalog: &Catalog, program: &Program, texts: bool) -> bool {
     let zoned = |reg| program.type_of(reg).is_some_and(Type::has_zone);
     let mut immutable = true;
     program.body.visit(&mut |op| {
@@ -17,9 +20,14 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program) -> bool {
             OpKind::Apply { func, .. } => !func.reads_zone(),
             // By the clocks of the session, unless both are instants.
             OpKind::Cast { dst, src, .. } => {
-                let is_text = program.type_of(*dst).is_some_and(|ty| ty.class() == TypeClass::Text);
-                zoned(*dst) == zoned(*src)
-                    && !(is_text && program.type_of(*src).is_some_and(is_shown_by_settings))
+                let (to, from) = (program.type_of(*dst), program.type_of(*src));
+                let is_text = to.is_some_and(|ty| innermost(ty).class() == TypeClass::Text);
+                // An array of texts of a list of labels is made of their texts, an array's text is one as well.
+                let shown = |ty: &Type| {
+                    is_shown_by_settings(innermost(ty))
+                        || matches!(ty, Type::Array(_)) && !to.is_some_and(|to| matches!(to, Type::Array(_)))
+                };
+                zoned(*dst) == zoned(*src) && !(texts && is_text && from.is_some_and(shown))
             }
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 catalog.procedure(*procedure).volatility == Volatility::Immutable
@@ -30,15 +38,19 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program) -> bool {
     immutable
 }
 
+/// What an array is of.
+fn innermost(ty: &Type) -> &Type {
+    match ty {
+        Type::Array(of) => innermost(of),
+        _ => ty,
+    }
+}
+
 /// Whether its text depends on more than the value, as PostgreSQL sees it: labels can be renamed, dates, amounts of money
 /// and what is made of them are printed as settings say. A key that was computed from such a text would be of before.
 fn is_shown_by_settings(ty: &Type) -> bool {
     match ty {
-        Type::Enum(_)
-        | Type::Range(_)
-        | Type::Array(_)
-        | Type::Record(_)
-        | Type::Packed(PackedType::Money) => true,
+        Type::Enum(_) | Type::Range(_) | Type::Record(_) | Type::Packed(PackedType::Money) => true,
         _ => matches!(ty.plain(), Type::Date | Type::Timestamp | Type::TimestampTz | Type::Interval),
     }
 }

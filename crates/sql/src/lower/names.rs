@@ -192,7 +192,11 @@ impl<'a> Names<'a> {
             return Ok(Some((column.expr.clone(), self.depth())));
         }
         match self.outer {
-            Some(outer) => outer.unqualified(name, position),
+            // A system column would be that of this level's row, not of the one around.
+            Some(outer) => match self.sources.iter().find_map(|s| system_column(s, name)) {
+                Some(error) => Err(error.at(position)),
+                None => outer.unqualified(name, position),
+            },
             None => Ok(None),
         }
     }

@@ -5,6 +5,7 @@
 //! around it, and a last step answers with what the routine returns.
 
 use super::{ATTEMPTS_MAX, Frame, Steps, Variable, hidden};
+use crate::engine::program::refusal::read_only;
 use crate::params::Params;
 use crate::session::core::{Block, SessionCore, reborrow};
 use crate::session::prepared::PreparedStatement;
@@ -105,6 +106,9 @@ impl SessionCore {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .with_hint("Prepare the statement again."));
         };
+        if self.read_only && self.reading.is_none() && !call.pure {
+            return Err(read_only("SELECT"));
+        }
         let columns = self.no_columns.clone();
         self.in_block(|s| {
             s.touch(&compiled.touches)?;
