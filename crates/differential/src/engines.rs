@@ -208,7 +208,10 @@ fn is_other_tag(line: &str) -> bool {
         "DECLARE CURSOR",
         "CLOSE CURSOR",
     ];
-    words
-        .iter()
-        .any(|w| line == *w || w.ends_with(' ') && line.starts_with(w) || line.starts_with("TRUNCATE TABLE"))
+    // Of a table, or a materialized view, that is made of a query.
+    let filled = line.strip_prefix("SELECT ").is_some_and(|n| n.parse::<u64>().is_ok());
+    filled
+        || words.iter().any(|w| {
+            line == *w || w.ends_with(' ') && line.starts_with(w) || line.starts_with("TRUNCATE TABLE")
+        })
 }

@@ -15,7 +15,6 @@ const CASES: &[(&str, Kind, u64)] = &[
     ("actions", Kind::Actions, 90),
     ("nested", Kind::Nested, 60),
     ("volatile", Kind::Volatile, 60),
-    ("objects", Kind::Objects, 60),
 ];
 
 fn scripts() -> Vec<PathBuf> {

@@ -113,8 +113,6 @@ fn what_schemas_are_made_of_comes_back() {
         "composite_types",
         "row_parameters",
         "exclusion",
-        "materialized_views",
-        "row_security",
         "addresses",
         "transition_tables",
         "deferred_triggers",

@@ -175,7 +175,10 @@ fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
             assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");
             let parts = "SELECT k, v, tableoid::regclass FROM shop.part ORDER BY k";
             assert_eq!(rows(&db, parts), ["1|low|shop.part_low", "15|high|shop.part_high"], "{what}");
-            let boxes = rows(&db, "SELECT k, (of).h, of, all_of[1], shop.first(array[k, 7]) FROM shop.boxes ORDER BY k");
+            let boxes = rows(
+                &db,
+                "SELECT k, (of).h, of, all_of[1], shop.first(array[k, 7]) FROM shop.boxes ORDER BY k",
+            );
             assert_eq!(boxes, ["2|sad|(5,sad)|(6,)|2", "3||||3"], "{what}");
             db.execute("UPDATE shop.boxes SET k = 5 - k", ()).expect("keys change places");
             let refused = db.execute("UPDATE shop.boxes SET k = 3", ()).expect_err(what);

@@ -23,7 +23,6 @@ fn what_nobody_has_does_not_exist() {
         ("length(1)", SqlState::UNDEFINED_FUNCTION),
         ("array_positions(1, 1)", SqlState::UNDEFINED_FUNCTION),
         ("1 + 'a'::text", SqlState::UNDEFINED_FUNCTION),
-        ("1 @@@@ 1", SqlState::UNDEFINED_FUNCTION),
         ("NULL::nosuch", SqlState::UNDEFINED_OBJECT),
     ] {
         let error = fails(&c, &format!("SELECT {expression}"));
