@@ -260,11 +260,14 @@ fn restart(o: &RestartOptions) -> Result<()> {
 }
 
 fn calls(options: &CallsOptions) -> Result<()> {
-    let size = match options.scale {
-        Some(size) => size,
-        None if options.workload == calls::OPERATIONS => calls::ROWS,
-        None => Suite::find(&options.workload)?.default_size,
+    let default = match options.workload.as_str() {
+        calls::OPERATIONS => calls::ROWS,
+        name => {
+            let hint = "There are operations, tpcc, smallbank, ycsb, voter and tpcb.";
+            Suite::find(name).map_err(|error| error.with_hint(hint))?.default_size
+        }
     };
+    let size = options.scale.unwrap_or(default);
     let (suite, only) = (options.workload.clone(), options.only.clone());
     let taken = Calls { suite, size, only, times: options.times, repeat: options.repeat }.run()?;
     if options.json {
