@@ -26,7 +26,7 @@ mod compile;
 mod host;
 mod machine;
 
-pub use code::{Class, Code, IndexMeta, Source, TableMeta, Test, Told};
+pub use code::{Class, Code, IndexMeta, Source, TableMeta, Teller, Test, Told};
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
 pub use host::{Beside, Context, Dynamic, Host, Interrupt, Link};

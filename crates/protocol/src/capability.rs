@@ -25,6 +25,13 @@ pub trait Hints: Protocol {
         ahead.clear();
     }
 
+    /// Whether what the transaction has read of a row stands until its end, but for what it changes itself: else the row is looked
+    /// up again where the program does so. To do that is slower, not wrong.
+    #[inline]
+    fn reads_stand(&self, _txn: &Self::Txn) -> bool {
+        false
+    }
+
     /// The next rows of a cursor, to be appended to `rows`: one at least, if there is one, and others as long as
     /// there is room ([`has_room`]). The caller is going to read them all, and writes nothing meanwhile. One at a time is slower, not wrong.
     #[inline]

@@ -30,9 +30,15 @@ pub struct LookAhead {
 }
 
 impl LookAhead {
-    /// A lookup joins, of whose row so many bytes will be read.
+    /// A lookup joins, of whose row so many bytes will be read; not again behind the same one.
     #[inline]
     pub fn add(&mut self, table: TableId, index: IndexId, key: &[u64], bytes: u32) {
+        if let Some(last) = self.looks.last()
+            && (last.table, last.index) == (table, index)
+            && &self.words[last.at as usize..] == key
+        {
+            return;
+        }
         let (at, len) = (self.words.len() as u32, key.len() as u32);
         self.words.extend_from_slice(key);
         self.looks.push(Look { table, index, bytes, at, len });

@@ -1,6 +1,6 @@
 //! What CONTEXT says of a place in the body of a routine: line, kind of statement, and its text, in PostgreSQL's words.
 //!
-//! The marks of a body are made when an error asks for them: it is parsed once more.
+//! The marks of a body are made when an error asks for them: it is parsed once more. Whoever asks keeps them.
 
 use std::ops::Range;
 

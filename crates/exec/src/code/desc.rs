@@ -62,6 +62,8 @@ pub(crate) struct GetDesc {
     /// Only whether there is one with this key, which is not the primary one, matters: for a constraint.
     pub key_only: bool,
     pub mode: ReadMode,
+    /// Of [`Inst::GetAgain`](super::Inst::GetAgain): which register has the row already.
+    pub again: R,
 }
 
 /// A lookup that is made ahead.
@@ -96,6 +98,27 @@ pub(crate) struct ScanDesc {
     pub later: Reads,
     /// All its rows are going to be read, while nothing is written: they may be read several at a time.
     pub whole: bool,
+    /// Of a `whole` scan: what is looked up for each row.
+    pub ahead: Option<Box<ScanAhead>>,
+}
+
+/// A lookup for each row of a scan, to be made ahead for several of them.
+#[derive(Debug)]
+pub(crate) struct ScanAhead {
+    pub table: TableId,
+    pub index: IndexId,
+    pub key: Box<[KeyPart]>,
+    /// About as long as its row is.
+    pub bytes: u32,
+}
+
+/// What a part of its key is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KeyPart {
+    /// A column of the row.
+    Column(Column),
+    /// What no row changes.
+    Register(R),
 }
 
 #[derive(Debug)]

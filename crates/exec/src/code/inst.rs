@@ -370,6 +370,10 @@ pub(crate) enum Inst {
     },
 
     // ---- tables ----
+    /// The same where it was made before and nothing changed its table since, with these columns: made where that need not stand.
+    GetAgain {
+        get: u16,
+    },
     /// A lookup that is going to be made joins those that are made ahead; with a full group on to `end`.
     Ahead {
         ahead: u16,

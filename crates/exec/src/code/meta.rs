@@ -2,7 +2,7 @@
 
 use planaria_base::{ColumnId, Error, SqlState};
 use planaria_storage::{ColumnSpec, RowLayout};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A table as compiled code needs to know it. Made by the engine once per catalog version.
 #[derive(Debug)]
@@ -47,22 +47,33 @@ pub struct Told {
     pub statement: Option<String>,
 }
 
-/// Where a program's text came from, for the CONTEXT of errors. The text is looked at when there is one.
+/// What is told of each position in a text that has been looked at.
+pub type Teller = Box<dyn Fn(u32) -> Told + Send + Sync>;
+
+/// Where a program's text came from, for the CONTEXT of errors. The text is looked at when there is one, and once: errors may be
+/// a routine's ordinary end.
 #[derive(Clone, Debug, Default)]
 pub struct Source(Option<Arc<Routine>>);
 
-#[derive(Debug)]
 struct Routine {
     title: String,
     text: String,
-    tell: fn(&str, u32) -> Told,
+    read: fn(&str) -> Teller,
+    teller: OnceLock<Teller>,
+}
+
+impl std::fmt::Debug for Routine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Routine").field("title", &self.title).finish_non_exhaustive()
+    }
 }
 
 impl Source {
     /// The source of a routine: what it is called (`PL/pgSQL function name(integer,text)`), the text that operations' positions
-    /// refer to, and what is told of a position in it.
-    pub fn routine(title: impl Into<String>, text: impl Into<String>, tell: fn(&str, u32) -> Told) -> Source {
-        Source(Some(Arc::new(Routine { title: title.into(), text: text.into(), tell })))
+    /// refer to, and what reads the text.
+    pub fn routine(title: impl Into<String>, text: impl Into<String>, read: fn(&str) -> Teller) -> Source {
+        let teller = OnceLock::new();
+        Source(Some(Arc::new(Routine { title: title.into(), text: text.into(), read, teller })))
     }
 
     /// Whether it is that of a routine, not of a statement.
@@ -77,7 +88,7 @@ impl Source {
         if std::mem::take(&mut error.fields_mut().again) {
             return error;
         }
-        let told = (routine.tell)(&routine.text, position);
+        let told = routine.teller.get_or_init(|| (routine.read)(&routine.text))(position);
         // That there was no row for INTO, or more than one, PL/pgSQL says itself, behind the statement.
         let behind = [SqlState::NO_DATA_FOUND, SqlState::TOO_MANY_ROWS].contains(&error.sqlstate())
             && error.fields().context.is_none();

@@ -19,7 +19,7 @@ mod meta;
 pub(crate) use desc::*;
 pub(crate) use inst::*;
 pub use inst::{Class, Test};
-pub use meta::{IndexMeta, Source, TableMeta, Told};
+pub use meta::{IndexMeta, Source, TableMeta, Teller, Told};
 
 use crate::slot::Slot;
 use planaria_base::{Datum, ProcedureId, RoleId, Type};

@@ -8,6 +8,7 @@
 //!
 //! Nothing is checked that the verifier has checked before.
 
+mod again;
 mod constants;
 mod emit;
 mod simplify;
@@ -71,7 +72,7 @@ fn compile_dyn(
     env: &dyn CompileEnv,
 ) -> Result<Code> {
     program.renumber();
-    let uses = simplify::simplify(&mut program);
+    let (uses, again) = simplify::simplify(&mut program);
     let mut emit = Emitter::new(program.regs.len());
     emit.uses = uses;
     let mut compiler = Compiler {
@@ -79,6 +80,7 @@ fn compile_dyn(
         env,
         emit,
         regions: Vec::new(),
+        again,
         ahead,
         ahead_end: 0,
         begin: None,
@@ -132,6 +134,7 @@ struct Compiler<'a> {
     env: &'a dyn CompileEnv,
     emit: Emitter,
     regions: Vec<Region>,
+    again: again::Again,
     /// The label of the block that looks ahead, where it ends, and what comes behind it.
     ahead: Option<planaria_ir::Label>,
     ahead_end: Label,
@@ -379,7 +382,7 @@ impl Compiler<'_> {
             | OpKind::Insert { .. }
             | OpKind::Update { .. }
             | OpKind::Delete { .. }
-            | OpKind::Claim { .. } => self.table_op(&op.kind),
+            | OpKind::Claim { .. } => self.table_op(op.id, &op.kind),
             OpKind::Clear { .. }
             | OpKind::Push { .. }
             | OpKind::Fill { .. }

@@ -1,13 +1,14 @@
 //! Simplification of a program before it is lowered: what lowering SQL leaves behind.
 //!
-//! In this order: functions and casts of constants are computed; reads of a copy become reads of its
-//! original while both are the same; what computes a value that nobody reads is dropped, columns of
+//! In this order: functions and casts of constants are computed; what is computed or looked up again is found (`again`); reads of
+//! a copy become reads of its original while both are the same; what computes a value that nobody reads is dropped, columns of
 //! rows included; constants that are made at run time move to where they are needed (`constants`).
 //!
 //! Registers are mutable, so a constant is known only where its register is *settled*: written once
 //! in the whole program, and before it is read. The verifier vouches for the latter but for named
 //! registers, the variables, which may be read as NULL before.
 
+use super::again::{self, Again};
 use crate::functions;
 use planaria_base::Datum;
 use planaria_ir::{Block, Func, Label, OpKind, Program, ReadMode, Reg, StateSource};
@@ -79,16 +80,20 @@ impl Uses {
     }
 }
 
-/// Simplifies; returns the uses that are left.
-pub(super) fn simplify(program: &mut Program) -> Uses {
+/// Simplifies; returns the uses that are left, and the lookups that are made again.
+pub(super) fn simplify(program: &mut Program) -> (Uses, Again) {
     fold_constants(program);
+    let again = again::find(program);
     let mut originals = Vec::new();
     forward_copies(&mut program.body, &mut originals);
     let mut uses = Uses::of(program);
+    // A row that was found is found again by its register.
+    again.values().for_each(|r| uses.reads[r.index()] += 1);
     while sweep(&mut program.body, &mut uses) {}
     super::constants::place(&mut program.body, &mut uses);
     uses.taken = taken(program);
-    uses
+    again.values().for_each(|r| uses.taken[r.index()] = true);
+    (uses, again)
 }
 
 fn taken(program: &Program) -> Vec<bool> {

@@ -7,7 +7,7 @@ use planaria_base::{ColumnId, Error, IndexId, Result, TableId, Type};
 use planaria_ir::{Block, Func, Label, Op, OpId, OpKind, ReadMode, Reg};
 use planaria_protocol::IfClaimed;
 use planaria_storage::{ColumnKind, ColumnSpec, IndexSet};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 impl Compiler<'_> {
     /// Readers for the columns that somebody reads.
@@ -63,21 +63,57 @@ impl Compiler<'_> {
         Ok((later.len() > 1 || texts).then_some((id, later)))
     }
 
-    pub(super) fn table_op(&mut self, kind: &OpKind) -> Result<()> {
+    /// The lookup that is made for each row of a scan, if its key is known with the row: of a table that is joined by key.
+    fn ahead_of_rows(
+        &mut self,
+        table: TableId,
+        columns: &[(ColumnId, Reg)],
+        body: &Block,
+    ) -> Result<Option<Box<ScanAhead>>> {
+        let lookup = body.0.iter().find_map(|op| match &op.kind {
+            OpKind::Get { table, index, key, mode: ReadMode::Plain, .. } => Some((*table, *index, key)),
+            _ => None,
+        });
+        let Some((inner, index, key)) = lookup else { return Ok(None) };
+        let mut written = HashSet::new();
+        body.visit(&mut |op| {
+            op.kind.writes(&mut |r| {
+                written.insert(r);
+            })
+        });
+        let meta = self.env.table(table)?;
+        let mut parts = Vec::with_capacity(key.len());
+        for reg in key {
+            parts.push(match columns.iter().find(|(_, r)| r == reg) {
+                _ if written.contains(reg) => return Ok(None),
+                Some((id, _)) => KeyPart::Column(*meta.layout.column(*id)),
+                None => KeyPart::Register(self.emit.reg(*reg)?),
+            });
+        }
+        // The same row each time needs no looking ahead.
+        if !parts.iter().any(|part| matches!(part, KeyPart::Column(_))) {
+            return Ok(None);
+        }
+        let bytes = self.usual_bytes(inner)?;
+        Ok(Some(Box::new(ScanAhead { table: inner, index, key: parts.into(), bytes })))
+    }
+
+    /// About as long as a row of a table is.
+    fn usual_bytes(&self, table: TableId) -> Result<u32> {
+        let layout = &self.env.table(table)?.layout;
+        Ok((layout.fixed_bytes() + layout.specs().iter().map(usual_bytes).sum::<usize>()) as u32)
+    }
+
+    pub(super) fn table_op(&mut self, id: OpId, kind: &OpKind) -> Result<()> {
         match kind {
             OpKind::Get { table, index, key, mode: ReadMode::Ahead, .. } => {
-                let layout = &self.env.table(*table)?.layout;
-                let desc = AheadDesc {
-                    table: *table,
-                    index: *index,
-                    key: self.emit.regs(key)?,
-                    bytes: (layout.fixed_bytes() + layout.specs().iter().map(usual_bytes).sum::<usize>())
-                        as u32,
-                };
+                let bytes = self.usual_bytes(*table)?;
+                let desc = AheadDesc { table: *table, index: *index, key: self.emit.regs(key)?, bytes };
                 let (ahead, end) = (number(&mut self.aheads, desc)?, self.ahead_end);
                 self.emit.emit(Inst::Ahead { ahead, end });
             }
             OpKind::Get { table, index, key, mode, row, columns } => {
+                let again = self.again.get(&id).copied();
                 let desc = GetDesc {
                     table: *table,
                     index: *index,
@@ -92,9 +128,10 @@ impl Compiler<'_> {
                     presence: *index == IndexId::PRIMARY
                         && !self.emit.uses.taken[row.index()]
                         && columns.is_empty(),
+                    again: again.map_or(Ok(NONE), |row| self.emit.reg(row))?,
                 };
                 let get = number(&mut self.emit.gets, desc)?;
-                self.emit.emit(Inst::Get { get });
+                self.emit.emit(if again.is_some() { Inst::GetAgain { get } } else { Inst::Get { get } });
             }
             OpKind::Load { table, row, columns } => {
                 let desc = LoadDesc {
@@ -125,6 +162,7 @@ impl Compiler<'_> {
                     reads: self.reads(*table, &now)?,
                     later: self.reads(*table, &later)?,
                     whole,
+                    ahead: if whole { self.ahead_of_rows(*table, columns, body)? } else { None },
                 };
                 let sums = match &body.0[..] {
                     [Op { kind: OpKind::Apply { dst, func: Func::Int8Add, args }, .. }]

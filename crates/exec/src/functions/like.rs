@@ -64,8 +64,21 @@ fn literal_match(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Option<b
         (false, false) => text == literal,
         (false, true) => text.starts_with(literal),
         (true, false) => text.ends_with(literal),
-        (true, true) => memchr::memmem::find(text, literal).is_some(),
+        (true, true) => contains(text, literal),
     })
+}
+
+/// Texts up to this are searched without preparing anything: that would take longer than the search.
+const SHORT_MAX: usize = 256;
+
+fn contains(text: &[u8], literal: &[u8]) -> bool {
+    match literal {
+        [first, rest @ ..] if literal.len() <= text.len() && text.len() <= SHORT_MAX => {
+            let starts = &text[..=text.len() - literal.len()];
+            memchr::memchr_iter(*first, starts).any(|at| text[at + 1..].starts_with(rest))
+        }
+        _ => memchr::memmem::find(text, literal).is_some(),
+    }
 }
 
 fn general(text: &[u8], pattern: &[u8], escape: Option<&[u8]>) -> Result<bool> {

@@ -388,6 +388,16 @@ impl Machine {
 
                 // ---- tables ----
                 Inst::Get { get } => attempt!(self.get(code, get, frame, ctx)),
+                Inst::GetAgain { get } => {
+                    if ctx.protocol.reads_stand(ctx.txn) {
+                        let desc = &code.gets[usize::from(get)];
+                        if desc.row != NONE {
+                            frame[usize::from(desc.row)] = frame[usize::from(desc.again)];
+                        }
+                    } else {
+                        attempt!(self.get(code, get, frame, ctx));
+                    }
+                }
                 Inst::Load { load } => attempt!(self.load(code, load, frame, ctx)),
                 Inst::ScanOpen { scan } => self.scan_open(code, scan, frame, ctx),
                 Inst::ScanNext { scan, end } => {

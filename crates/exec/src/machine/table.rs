@@ -298,6 +298,35 @@ impl Machine {
         Ok(())
     }
 
+    /// What is looked up for the rows that have been read is made ahead.
+    fn look_ahead_of_rows<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        desc: &ScanAhead,
+        frame: &[Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) {
+        let Machine { batches, cursors, heap, key, ahead, .. } = self;
+        let Batch { rows, images, .. } = &batches[cursors.len().saturating_sub(1)];
+        if rows.len() < 2 {
+            return;
+        }
+        let codec = ctx.tables.get(desc.table).index(desc.index).codec();
+        for row in rows {
+            let image = row.image.words(images);
+            let value = |i: usize| match &desc.key[i] {
+                KeyPart::Column(column) => column.field(image),
+                KeyPart::Register(r) => field(frame[usize::from(*r)], heap),
+            };
+            if codec.encode_prefix_with(desc.key.len(), value, key) {
+                ahead.add(desc.table, desc.index, key.words(), desc.bytes);
+            }
+            if ahead.is_full() {
+                break;
+            }
+        }
+        ctx.protocol.look_ahead(ctx.txn, ctx.tables, ahead);
+    }
+
     /// How many rows come next, all of which are read; none closes the scan.
     #[inline(never)]
     pub(super) fn scan_batch<P: RowLocks, H: Host + ?Sized>(
@@ -333,6 +362,9 @@ impl Machine {
         let is_empty = self.batches[height].at == self.batches[height].rows.len();
         if is_empty {
             self.read_batch(desc, ctx)?;
+            if let Some(ahead) = desc.ahead.as_deref().filter(|_| self.looks_ahead) {
+                self.look_ahead_of_rows(ahead, frame, ctx);
+            }
         }
         let Machine { batches, heap, .. } = self;
         let batch = &mut batches[height];

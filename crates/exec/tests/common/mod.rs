@@ -92,12 +92,15 @@ impl VerifyEnv for Schema {
 }
 
 fn routine_source(program: &Program) -> Source {
-    let tell = |text: &str, position: u32| {
-        let line = text[..position as usize].lines().count()
-            + usize::from(text[..position as usize].ends_with('\n'));
-        planaria_exec::Told { behind: Some(format!("line {}", line.max(1))), statement: None }
-    };
-    Source::routine(format!("PL/pgSQL function {}()", program.name), "x\ny\nz\n", tell)
+    fn read(text: &str) -> planaria_exec::Teller {
+        let text = text.to_owned();
+        Box::new(move |position| {
+            let before = &text[..position as usize];
+            let line = before.lines().count() + usize::from(before.ends_with('\n'));
+            planaria_exec::Told { behind: Some(format!("line {}", line.max(1))), statement: None }
+        })
+    }
+    Source::routine(format!("PL/pgSQL function {}()", program.name), "x\ny\nz\n", read)
 }
 
 struct Env<'a> {

@@ -25,7 +25,7 @@ use planaria_base::{
     ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, TableId,
 };
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Language, Procedure};
-use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta, Told};
+use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta, Teller, Told};
 use planaria_ir::{OpKind, Program};
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower::{self, Lowered};
@@ -327,7 +327,7 @@ impl SchemaVersion {
         match procedure.language {
             Language::PlPgSql => Self::source_of_body(&self.title(procedure), &procedure.body),
             Language::Sql => {
-                Source::routine(format!("SQL function \"{}\"", procedure.name), &*procedure.body, tell_sql)
+                Source::routine(format!("SQL function \"{}\"", procedure.name), &*procedure.body, read_sql)
             }
         }
     }
@@ -395,7 +395,7 @@ impl SchemaVersion {
 
     /// Where the text of a body comes from that is called so.
     pub(crate) fn source_of_body(title: &str, body: &str) -> Source {
-        Source::routine(format!("PL/pgSQL function {title}"), body, tell_plpgsql)
+        Source::routine(format!("PL/pgSQL function {title}"), body, read_plpgsql)
     }
 
     /// Verifies and compiles a program lowered under this catalog; `source` is where its text came from.
@@ -474,13 +474,14 @@ pub(crate) fn no_procedure(id: ProcedureId) -> Error {
     Error::corrupted(format!("the log calls procedure {id}, which there is not"))
 }
 
-/// `name(integer,text)`, as PostgreSQL names a routine in contexts.
-fn tell_plpgsql(text: &str, position: u32) -> Told {
-    told(&marks::plpgsql(text), position)
+fn read_plpgsql(text: &str) -> Teller {
+    let marks = marks::plpgsql(text);
+    Box::new(move |position| told(&marks, position))
 }
 
-fn tell_sql(text: &str, position: u32) -> Told {
-    told(&marks::sql(text), position)
+fn read_sql(text: &str) -> Teller {
+    let marks = marks::sql(text);
+    Box::new(move |position| told(&marks, position))
 }
 
 /// What CONTEXT says of a place. Where there is no mark around it, it is nowhere in particular: behind the end of a body.
@@ -491,6 +492,7 @@ fn told(marks: &[marks::Mark], position: u32) -> Told {
     }
 }
 
+/// `name(integer,text)`, as PostgreSQL names a routine in contexts.
 pub(crate) fn signature(procedure: &Procedure) -> String {
     let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
     format!("{}({})", procedure.name, types.join(","))

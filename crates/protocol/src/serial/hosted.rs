@@ -14,7 +14,13 @@ use planaria_base::{CommitTs, IndexId, Strength, TableId};
 use planaria_storage::{Header, Table, TableSet};
 use std::time::Duration;
 
-impl<H: Header, const UNDO: bool> Hints for SerialOn<H, UNDO> {}
+impl<H: Header, const UNDO: bool> Hints for SerialOn<H, UNDO> {
+    /// Nobody else is about.
+    #[inline]
+    fn reads_stand(&self, _txn: &SerialTxn<H>) -> bool {
+        true
+    }
+}
 
 impl<H: Header, const UNDO: bool> LongLived for SerialOn<H, UNDO> {
     #[inline]

@@ -29,7 +29,7 @@ use planaria_base::{CommitTs, Error, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
-    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, RecordRef, Table, TableSet, VersionStorage,
+    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, LookAhead, RecordRef, Table, TableSet, VersionStorage,
 };
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -447,6 +447,20 @@ impl<H: Header> Protocol for SnapshotReader<H> {
 }
 
 impl<H: Header> Hints for SnapshotReader<H> {
+    fn look_ahead(&self, txn: &mut ReaderTxn, tables: &TableSet<H>, ahead: &mut LookAhead) {
+        if txn.participant.is_pinned() {
+            ahead.run(tables, txn.participant.pinned());
+        } else {
+            ahead.clear();
+        }
+    }
+
+    /// A snapshot is what it is.
+    #[inline]
+    fn reads_stand(&self, _txn: &ReaderTxn) -> bool {
+        true
+    }
+
     fn scan_some(
         &self,
         txn: &mut ReaderTxn,

@@ -18,12 +18,20 @@ use std::time::Duration;
 
 impl<R: Rules> Hints for OverVersions<R> {
     fn look_ahead(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>, ahead: &mut LookAhead) {
-        // Of a reader of a snapshot the rows are the same.
+        if let Some((reader, txn)) = txn.reader() {
+            return reader.look_ahead(txn, tables, ahead);
+        }
         if txn.foot.participant.is_pinned() {
             ahead.run(tables, txn.foot.participant.pinned());
         } else {
             ahead.clear();
         }
+    }
+
+    #[inline]
+    fn reads_stand(&self, txn: &Txn<R>) -> bool {
+        // What is healed is repeated lookup by lookup; who claims rows reads the newest one.
+        !R::HEALS && !txn.claiming
     }
 
     #[inline]
