@@ -12,17 +12,31 @@ use crate::{
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Arena, LookAhead, Table, TableSet};
+use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Table, TableSet};
 use std::time::Duration;
 
 /// What the caller knows beforehand, or of what it has read: a scheme that makes nothing of it is slower, or has more conflicts,
 /// and never wrong.
 pub trait Hints: Protocol {
-    /// These lookups are going to be made, or some of them: whatever fetches their rows beforehand. It remembers nothing and
-    /// answers nothing, and leaves the group empty. A scheme that does nothing is slower, not wrong.
+    /// These lookups are going to be made, or some of them: whatever fetches their rows beforehand. It answers nothing; where paths
+    /// led stands in the group. A scheme that does nothing is slower, not wrong.
     #[inline]
     fn look_ahead(&self, _txn: &mut Self::Txn, _tables: &TableSet<Self::Header>, ahead: &mut LookAhead) {
         ahead.clear();
+    }
+
+    /// [`Protocol::get`] of a key whose path has led to this record. Not to look there is slower, not wrong.
+    #[inline]
+    fn get_found(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        index: IndexId,
+        key: &KeyBuf,
+        _found: Found,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        self.get(txn, table, index, key, arena)
     }
 
     /// Whether what the transaction has read of a row stands until its end, but for what it changes itself: else the row is looked

@@ -75,7 +75,7 @@ pub struct Machine {
     handled: bool,
     /// A row on its way into a collection, a call or out.
     row: Vec<Slot>,
-    /// Lookups that are about to be made ahead; empty but while a program begins. And whether any are.
+    /// Lookups that are about to be made ahead, or were last. And whether any are.
     ahead: LookAhead,
     looks_ahead: bool,
     key: KeyBuf,
@@ -192,6 +192,7 @@ impl Machine {
         self.cursors.clear();
         self.tries.clear();
         self.caught.clear();
+        self.ahead.clear();
         self.colls_used = 0;
         self.atomic = 0;
         self.suspended = None;

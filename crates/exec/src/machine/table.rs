@@ -127,7 +127,13 @@ impl Machine {
             ctx.protocol.for_constraint(ctx.txn, false);
             row?
         } else if possible {
-            ctx.protocol.get(ctx.txn, table, desc.index, &self.key, &mut self.heap.arena)?
+            let arena = &mut self.heap.arena;
+            match self.ahead.find(desc.table, desc.index, self.key.words()) {
+                Some(found) => {
+                    ctx.protocol.get_found(ctx.txn, table, desc.index, &self.key, found, arena)?
+                }
+                None => ctx.protocol.get(ctx.txn, table, desc.index, &self.key, arena)?,
+            }
         } else {
             None
         };

@@ -12,7 +12,7 @@ use crate::{
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Arena, LookAhead, Table, TableSet};
+use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,23 @@ impl<R: Rules> Hints for OverVersions<R> {
         } else {
             ahead.clear();
         }
+    }
+
+    #[inline]
+    fn get_found(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        index: IndexId,
+        key: &KeyBuf,
+        found: Found,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        if let Some(row) = txn.get_found(table, index, key, found, arena)? {
+            R::has_met(txn, table, row, arena)?;
+            return Ok(Some(row));
+        }
+        self.get(txn, table, index, key, arena)
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use crate::footprint::cursors::PREFETCH_AHEAD;
 use crate::footprint::record::{Seen, read_record};
 use crate::snapshot::has_key;
 use planaria_base::sync::point;
-use planaria_storage::Index;
+use planaria_storage::{Found, Index};
 
 /// Where following an index entry led.
 pub(super) enum Followed {
@@ -35,6 +35,30 @@ impl<R: Rules> Txn<R> {
             return self.get_dated(table, id, key, arena);
         }
         self.get_now(table, id, key, false, arena)
+    }
+
+    /// The row of a record that an index had for this key, if it is there and has the key still. That it is not says nothing of the
+    /// key, which another row may have by now.
+    #[inline]
+    pub(super) fn get_found(
+        &mut self,
+        table: &Table<R::Header>,
+        id: IndexId,
+        key: &KeyBuf,
+        found: Found,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        // These have ways of their own.
+        if R::HEALS || self.claiming || self.is_reader() {
+            return Ok(None);
+        }
+        let Some(word) = found.under(self.foot.participant.pinned()) else { return Ok(None) };
+        // SAFETY: an index had it under this very pin.
+        let record = unsafe { Met::from_word(word) };
+        match self.follow(table.index(id), id, key.words(), record, false, arena)? {
+            Followed::Row(row) => Ok(Some(row)),
+            _ => Ok(None),
+        }
     }
 
     #[inline]
