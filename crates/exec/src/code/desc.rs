@@ -102,21 +102,24 @@ pub(crate) struct ScanDesc {
     pub ahead: Option<Box<ScanAhead>>,
 }
 
-/// A lookup for each row of a scan, to be made ahead for several of them.
+/// A lookup for each of some rows, to be made ahead for several of them.
 #[derive(Debug)]
-pub(crate) struct ScanAhead {
+pub(crate) struct EachAhead<C = usize> {
     pub table: TableId,
     pub index: IndexId,
-    pub key: Box<[KeyPart]>,
+    pub key: Box<[KeyPart<C>]>,
     /// About as long as its row is.
     pub bytes: u32,
 }
 
+/// The same for the rows of a scan.
+pub(crate) type ScanAhead = EachAhead<Column>;
+
 /// What a part of its key is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum KeyPart {
-    /// A column of the row.
-    Column(Column),
+pub(crate) enum KeyPart<C> {
+    /// A column of the row: where it is.
+    Column(C),
     /// What no row changes.
     Register(R),
 }
@@ -232,6 +235,8 @@ pub(crate) struct EachDesc {
     pub keys: Box<[R]>,
     pub columns: Box<[R]>,
     pub entry: R,
+    /// What is looked up for each row.
+    pub ahead: Option<Box<EachAhead>>,
 }
 
 #[derive(Debug)]

@@ -461,6 +461,11 @@ pub(crate) enum Inst {
         at: R,
         end: Pc,
     },
+    /// Behind it: what is looked up for the rows from here on is made ahead, now and then.
+    EachAhead {
+        each: u16,
+        at: R,
+    },
     /// Hidden register `at` becomes the number of the first row with the key, NULL if none.
     MatchFirst {
         each: u16,

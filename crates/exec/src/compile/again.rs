@@ -190,7 +190,8 @@ impl Finder<'_> {
                 }
                 OpKind::Get { table, index, key, mode: ReadMode::Plain, row, columns } => {
                     let key: Vec<Number> = key.iter().map(|r| self.number(*r)).collect();
-                    let own = |r: &Reg| self.uses.writes[r.index()] == 1 && self.regs[r.index()].name.is_none();
+                    let own =
+                        |r: &Reg| self.uses.writes[r.index()] == 1 && self.regs[r.index()].name.is_none();
                     let fits = columns.iter().all(|(_, r)| own(r));
                     let same = |l: &&Lookup| {
                         (l.table, l.index) == (*table, *index)

@@ -63,30 +63,26 @@ impl Compiler<'_> {
         Ok((later.len() > 1 || texts).then_some((id, later)))
     }
 
-    /// The lookup that is made for each row of a scan, if its key is known with the row: of a table that is joined by key.
-    fn ahead_of_rows(
+    /// The lookup that is made for each row of a loop, if its key is known with the row: of a table that is joined by key, or the
+    /// keys of a list. `within`: also behind a condition. `place`: where a column of the row is that goes to this register.
+    fn ahead_of_rows<C>(
         &mut self,
-        table: TableId,
-        columns: &[(ColumnId, Reg)],
         body: &Block,
-    ) -> Result<Option<Box<ScanAhead>>> {
-        let lookup = body.0.iter().find_map(|op| match &op.kind {
-            OpKind::Get { table, index, key, mode: ReadMode::Plain, .. } => Some((*table, *index, key)),
-            _ => None,
-        });
-        let Some((inner, index, key)) = lookup else { return Ok(None) };
+        within: bool,
+        place: impl Fn(Reg) -> Option<C>,
+    ) -> Result<Option<Box<EachAhead<C>>>> {
+        let Some((table, index, key)) = first_lookup(body, within) else { return Ok(None) };
         let mut written = HashSet::new();
         body.visit(&mut |op| {
             op.kind.writes(&mut |r| {
                 written.insert(r);
             })
         });
-        let meta = self.env.table(table)?;
         let mut parts = Vec::with_capacity(key.len());
         for reg in key {
-            parts.push(match columns.iter().find(|(_, r)| r == reg) {
+            parts.push(match place(*reg) {
                 _ if written.contains(reg) => return Ok(None),
-                Some((id, _)) => KeyPart::Column(*meta.layout.column(*id)),
+                Some(place) => KeyPart::Column(place),
                 None => KeyPart::Register(self.emit.reg(*reg)?),
             });
         }
@@ -94,8 +90,8 @@ impl Compiler<'_> {
         if !parts.iter().any(|part| matches!(part, KeyPart::Column(_))) {
             return Ok(None);
         }
-        let bytes = self.usual_bytes(inner)?;
-        Ok(Some(Box::new(ScanAhead { table: inner, index, key: parts.into(), bytes })))
+        let bytes = self.usual_bytes(table)?;
+        Ok(Some(Box::new(EachAhead { table, index, key: parts.into(), bytes })))
     }
 
     /// About as long as a row of a table is.
@@ -150,6 +146,12 @@ impl Compiler<'_> {
                 let filter = if whole { self.filter(*table, columns, body)? } else { None };
                 let is_later = |reg: &Reg| filter.as_ref().is_some_and(|(_, regs)| regs.contains(reg));
                 let (later, now): (Vec<_>, Vec<_>) = columns.iter().partition(|(_, reg)| is_later(reg));
+                let meta = self.env.table(*table)?;
+                let place = |reg| {
+                    let column = columns.iter().find(|(_, r)| *r == reg);
+                    column.map(|(id, _)| *meta.layout.column(*id))
+                };
+                let ahead = if whole { self.ahead_of_rows(body, false, place)? } else { None };
                 let desc = ScanDesc {
                     table: *table,
                     index: *index,
@@ -162,7 +164,7 @@ impl Compiler<'_> {
                     reads: self.reads(*table, &now)?,
                     later: self.reads(*table, &later)?,
                     whole,
-                    ahead: if whole { self.ahead_of_rows(*table, columns, body)? } else { None },
+                    ahead,
                 };
                 let sums = match &body.0[..] {
                     [Op { kind: OpKind::Apply { dst, func: Func::Int8Add, args }, .. }]
@@ -293,11 +295,15 @@ impl Compiler<'_> {
                 self.emit.emit(Inst::MapPut { coll, row });
             }
             OpKind::ForEach { coll, columns, entry, label, body } => {
+                // The condition is that a key is not in the list twice.
+                let ahead = self.ahead_of_rows(body, true, |reg| columns.iter().position(|r| *r == reg))?;
+                let looks_ahead = ahead.is_some();
                 let desc = EachDesc {
                     coll: self.coll(*coll),
                     keys: Box::new([]),
                     columns: self.emit.targets(columns)?,
                     entry: entry.map_or(Ok(NONE), |r| self.emit.target(r))?,
+                    ahead,
                 };
                 let each = number(&mut self.eachs, desc)?;
                 let (at, zero) = (self.emit.hidden()?, self.emit.scalar(Slot::Int(0))?);
@@ -305,6 +311,9 @@ impl Compiler<'_> {
                 self.emit.emit(Inst::Copy { dst: at, src: zero });
                 self.emit.bind(head);
                 self.emit.emit(Inst::EachNext { each, at, end });
+                if looks_ahead {
+                    self.emit.emit(Inst::EachAhead { each, at });
+                }
                 self.disown(kind);
                 self.turns(*label, body, next, end, false)?;
                 self.emit.emit(Inst::Back { to: head });
@@ -316,6 +325,7 @@ impl Compiler<'_> {
                     keys: self.emit.regs(keys)?,
                     columns: self.emit.targets(values)?,
                     entry: entry.map_or(Ok(NONE), |r| self.emit.target(r))?,
+                    ahead: None,
                 };
                 let each = number(&mut self.eachs, desc)?;
                 let at = self.emit.hidden()?;
@@ -338,6 +348,15 @@ impl Compiler<'_> {
         }
         Ok(())
     }
+}
+
+/// The first lookup of a block, or (`within`) of what follows a condition in it.
+fn first_lookup(block: &Block, within: bool) -> Option<(TableId, IndexId, &[Reg])> {
+    block.0.iter().find_map(|op| match &op.kind {
+        OpKind::Get { table, index, key, mode: ReadMode::Plain, .. } => Some((*table, *index, &key[..])),
+        OpKind::If { then, .. } if within => first_lookup(then, false),
+        _ => None,
+    })
 }
 
 /// Whether a loop comes to its end, unless there is an error, and what it does changes no row meanwhile.

@@ -17,6 +17,9 @@ use planaria_base::limits;
 use planaria_ir::Func;
 use planaria_protocol::{Conflict, RowLocks};
 
+/// Rows of a list whose lookups are made ahead together.
+pub(super) const EACH_AHEAD: usize = 16;
+
 /// Why the hot loop stopped.
 enum Stop {
     Return,
@@ -272,6 +275,13 @@ impl Machine {
                 }
                 Inst::EachNext { end, .. } | Inst::MatchNext { end, .. } => {
                     jump_if!(end, !attempt!(self.common(*inst, code, frame, base)));
+                }
+                Inst::EachAhead { each, at } => {
+                    // `at` is the number of the row behind the present one.
+                    let row = frame[usize::from(at)].int() as usize - 1;
+                    if row.is_multiple_of(EACH_AHEAD) && self.looks_ahead {
+                        self.look_ahead_of_list(&code.eachs[usize::from(each)], row, frame, base, ctx);
+                    }
                 }
                 Inst::Sort { coll, keys } => {
                     attempt!(self.sort(code, coll, keys, base, ctx.host));

@@ -1,7 +1,8 @@
 //! Operations on tables: keys in, rows out.
 
 use super::error::refused;
-use super::{Batch, Machine};
+use super::step::EACH_AHEAD;
+use super::{Base, Batch, Machine};
 use crate::code::*;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
@@ -129,9 +130,7 @@ impl Machine {
         } else if possible {
             let arena = &mut self.heap.arena;
             match self.ahead.find(desc.table, desc.index, self.key.words()) {
-                Some(found) => {
-                    ctx.protocol.get_found(ctx.txn, table, desc.index, &self.key, found, arena)?
-                }
+                Some(found) => ctx.protocol.get_found(ctx.txn, table, desc.index, &self.key, found, arena)?,
                 None => ctx.protocol.get(ctx.txn, table, desc.index, &self.key, arena)?,
             }
         } else {
@@ -328,6 +327,36 @@ impl Machine {
             }
             if ahead.is_full() {
                 break;
+            }
+        }
+        ctx.protocol.look_ahead(ctx.txn, ctx.tables, ahead);
+    }
+
+    /// What is looked up for the rows of a list from `row` on is made ahead.
+    #[inline(never)]
+    pub(super) fn look_ahead_of_list<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        each: &EachDesc,
+        row: usize,
+        frame: &[Slot],
+        base: Base,
+        ctx: &mut Context<'_, P, H>,
+    ) {
+        let Some(desc) = each.ahead.as_deref() else { return };
+        let Machine { colls, heap, key, ahead, .. } = self;
+        let list = &colls[base.colls + usize::from(each.coll)];
+        let end = list.len().min(row + EACH_AHEAD);
+        if end - row < 2 {
+            return;
+        }
+        let codec = ctx.tables.get(desc.table).index(desc.index).codec();
+        for row in (row..end).map(|row| list.row(row)) {
+            let value = |i: usize| match &desc.key[i] {
+                KeyPart::Column(column) => field(row[*column], heap),
+                KeyPart::Register(r) => field(frame[usize::from(*r)], heap),
+            };
+            if codec.encode_prefix_with(desc.key.len(), value, key) {
+                ahead.add(desc.table, desc.index, key.words(), desc.bytes);
             }
         }
         ctx.protocol.look_ahead(ctx.txn, ctx.tables, ahead);

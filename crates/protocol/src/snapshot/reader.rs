@@ -29,7 +29,8 @@ use planaria_base::{CommitTs, Error, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::compare_keys;
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
-    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, LookAhead, RecordRef, Table, TableSet, VersionStorage,
+    Arena, Glance, Header, Image, IndexSet, KeyBuf, KeyRange, LookAhead, RecordRef, Table, TableSet,
+    VersionStorage,
 };
 use std::marker::PhantomData;
 use std::time::Duration;
