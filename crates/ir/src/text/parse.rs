@@ -14,8 +14,7 @@ use planaria_base::enumeration::{self, Enum};
 use planaria_base::packed::PackedType;
 use planaria_base::range::RangeType;
 use planaria_base::{
-    ColumnId, IndexId, ProcedureId, Result, RoleId, SequenceId, SqlState, Strength, SystemId,
-    TableId, Type,
+    ColumnId, IndexId, ProcedureId, Result, RoleId, SequenceId, SqlState, Strength, SystemId, TableId, Type,
 };
 use planaria_base::{
     Level,
