@@ -367,7 +367,7 @@ fn applied(func: Func, args: &[String]) -> String {
             (Func::Not, [a]) => format!("NOT {}", within(a)),
             (Func::IsNull, [a]) => format!("{} IS NULL", within(a)),
             (Func::IsNotNull, [a]) => format!("{} IS NOT NULL", within(a)),
-            (Func::ArrayGet, [a, i]) => format!("{}[{i}]", within(a)),
+            (Func::ArrayGet | Func::ArrayNth, [a, i]) => format!("{}[{i}]", within(a)),
             _ => format!("{name}({})", args.join(", ")),
         },
     }
@@ -392,5 +392,6 @@ fn constant(value: &Datum) -> String {
         Datum::Interval(_) => format!("'{}'", value.display(&planaria_base::Type::Interval)),
         Datum::Reg(_, name) => format!("'{name}'"),
         Datum::Array(a) => format!("array of {}", a.len()),
+        Datum::Shaped(a) => format!("array of {}", a.elements().len()),
     }
 }

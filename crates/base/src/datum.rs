@@ -6,6 +6,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
 use crate::range::{self, Range};
+use crate::shape::{Shape, Shaped};
 use crate::types::{Clock, SystemType, Type};
 use crate::{text_io, watch};
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,10 @@ pub enum Datum {
     Jsonb(String),
     /// interval
     Interval(Interval),
-    /// one-dimensional array, 1-based; the fields of a record
+    /// array in one dimension whose first element is number 1; the fields of a record
     Array(Vec<Datum>),
+    /// any other array ([`Datum::array`])
+    Shaped(Box<Shaped>),
     /// a `regclass` and the like, in an answer: the oid with the name it is shown as
     Reg(u32, String),
 }
@@ -80,12 +83,12 @@ impl Datum {
             Type::Packed(of) => Datum::Bytea(of.parse(text)?),
             Type::Enum(of) => Datum::Int(of.parse(text)?),
             Type::Array(element) => {
-                let texts = text_io::parse_array(text)?;
+                let (shape, texts) = text_io::parse_array(text)?;
                 let element = |text: Option<String>| match text {
                     Some(text) => Datum::parse(element, &text),
                     None => Ok(Datum::Null),
                 };
-                Datum::Array(texts.into_iter().map(element).collect::<Result<_>>()?)
+                Datum::array(shape, texts.into_iter().map(element).collect::<Result<_>>()?)
             }
             Type::System(system) => return Datum::parse_system(*system, text),
             Type::Record(row) if row.of.is_some() => {
@@ -197,24 +200,8 @@ impl Datum {
                 }
                 out.push(b')');
             }
-            (Datum::Array(items), ty) => {
-                let element = if let Type::Array(element) = ty { element } else { &Type::Unknown };
-                out.push(b'{');
-                let mut text = Vec::new();
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    if item.is_null() {
-                        out.extend_from_slice(b"NULL");
-                        continue;
-                    }
-                    text.clear();
-                    item.write_in_zone(element, zone, &mut text);
-                    text_io::write_array_element(out, &text);
-                }
-                out.push(b'}');
-            }
+            (Datum::Array(items), ty) => write_array(None, items, ty, zone, out),
+            (Datum::Shaped(of), ty) => write_array(Some(of.shape()), of.elements(), ty, zone, out),
         }
     }
 
@@ -225,4 +212,18 @@ impl Datum {
         // Every writer appends UTF-8.
         String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
     }
+}
+
+fn write_array(shape: Option<&Shape>, items: &[Datum], ty: &Type, zone: Option<&Zone>, out: &mut Vec<u8>) {
+    let element = if let Type::Array(element) = ty { element } else { &Type::Unknown };
+    let mut text = Vec::new();
+    text_io::write_array(out, shape, items.len(), |out, i| {
+        if items[i].is_null() {
+            out.extend_from_slice(b"NULL");
+            return;
+        }
+        text.clear();
+        items[i].write_in_zone(element, zone, &mut text);
+        text_io::write_array_element(out, &text);
+    });
 }

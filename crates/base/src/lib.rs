@@ -24,6 +24,7 @@ pub mod pattern;
 pub mod range;
 mod row_type;
 pub mod sequence;
+pub mod shape;
 pub mod stack;
 mod strength;
 pub mod sync;

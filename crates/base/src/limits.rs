@@ -46,7 +46,9 @@ pub const SQL_TEXT_BYTES_MAX: usize = 64 << 20;
 /// Longest text or bytea, in bytes, as in PostgreSQL.
 pub const TEXT_BYTES_MAX: usize = (1 << 30) - 1;
 /// Elements of an array.
-pub const ARRAY_ELEMENTS_MAX: usize = 1 << 27;
+pub const ARRAY_ELEMENTS_MAX: usize = (1 << 27) - 1;
+/// Dimensions of an array.
+pub const ARRAY_DIMENSIONS_MAX: usize = 6;
 /// Roles that a database ever had; a power of two.
 pub const ROLES_MAX: u32 = 1 << 24;
 /// Seats for sessions.

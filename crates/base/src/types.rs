@@ -60,7 +60,7 @@ pub enum Type {
     Packed(PackedType),
     /// An enumerated type of the user: the rank of a label
     Enum(Enum),
-    /// One-dimensional array
+    /// Array of them, whatever its dimensions
     Array(Box<Type>),
     /// The type of a bare `NULL` or an uncast string literal before its context gives it one
     Unknown,

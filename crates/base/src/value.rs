@@ -6,7 +6,8 @@
 //! numbers without NULL has a form without tags.
 
 use crate::datetime::Interval;
-use crate::limits::NESTING_MAX;
+use crate::limits::{ARRAY_DIMENSIONS_MAX, NESTING_MAX};
+use crate::shape::{Dimension, Shape};
 use crate::varint;
 use crate::{Datum, Numeric};
 
@@ -23,6 +24,8 @@ const ARRAY: u8 = 0x09;
 const INT_ARRAY: u8 = 0x0a;
 const INTERVAL: u8 = 0x0b;
 const JSONB: u8 = 0x0c;
+/// Of an array that is no list from 1 on: its dimensions, then the elements as those of a list.
+const SHAPE: u8 = 0x0d;
 /// Tags from here on are whole numbers; `SMALL_ZERO` is 0.
 const SMALL: u8 = 0x40;
 const SMALL_ZERO: u8 = 0x48;
@@ -141,6 +144,16 @@ impl<'a> ValueWriter<'a> {
         varint::put(self.buf, len as u64);
     }
 
+    /// The shape of an array; its elements come next, by [`ValueWriter::array`] or [`ValueWriter::ints`].
+    pub fn shape(&mut self, shape: &Shape) {
+        self.buf.push(SHAPE);
+        self.buf.push(shape.dimensions().len() as u8);
+        for dimension in shape.dimensions() {
+            varint::put(self.buf, varint::zigzag(dimension.lower.into()));
+            varint::put(self.buf, dimension.len.into());
+        }
+    }
+
     /// A whole array of whole numbers, none of them NULL.
     pub fn ints(&mut self, values: impl ExactSizeIterator<Item = i64>) {
         self.one();
@@ -165,18 +178,24 @@ impl<'a> ValueWriter<'a> {
             Datum::Uuid(u) => self.uuid(*u),
             Datum::Interval(i) => self.interval(*i),
             Datum::Reg(oid, _) => self.int(i64::from(*oid)),
-            Datum::Array(items) => {
-                let int = |d: &Datum| match d {
-                    Datum::Int(n) => Some(*n),
-                    _ => None,
-                };
-                if !items.is_empty() && items.iter().all(|d| int(d).is_some()) {
-                    self.ints(items.iter().map(|d| int(d).unwrap_or_default()));
-                } else {
-                    self.array(items.len());
-                    items.iter().for_each(|d| self.datum(d));
-                }
+            Datum::Array(items) => self.elements(items),
+            Datum::Shaped(of) => {
+                self.shape(of.shape());
+                self.elements(of.elements());
             }
+        }
+    }
+
+    fn elements(&mut self, items: &[Datum]) {
+        let int = |d: &Datum| match d {
+            Datum::Int(n) => Some(*n),
+            _ => None,
+        };
+        if !items.is_empty() && items.iter().all(|d| int(d).is_some()) {
+            self.ints(items.iter().map(|d| int(d).unwrap_or_default()));
+        } else {
+            self.array(items.len());
+            items.iter().for_each(|d| self.datum(d));
         }
     }
 }
@@ -208,6 +227,8 @@ pub enum Value<'a> {
     Array(usize),
     /// An array of whole numbers: so many follow, to be read by [`ValueReader::int`].
     Ints(usize),
+    /// An array with a shape, to be read by [`ValueReader::shape`]: the value behind that is the array of its elements.
+    Shape,
 }
 
 /// Reads values back in the order they were written. `None` means bytes that no writer makes.
@@ -254,6 +275,7 @@ impl<'a> ValueReader<'a> {
             }
             ARRAY => Value::Array(self.count()?),
             INT_ARRAY => Value::Ints(self.count()?),
+            SHAPE => Value::Shape,
             _ => return None,
         })
     }
@@ -298,6 +320,15 @@ impl<'a> ValueReader<'a> {
             Value::Ints(n) => {
                 Datum::Array((0..n).map(|_| self.int().map(Datum::Int)).collect::<Option<_>>()?)
             }
+            Value::Shape => {
+                let shape = self.shape()?;
+                match self.nested(depth.checked_sub(1)?)? {
+                    Datum::Array(items) if items.len() == shape.elements() => {
+                        Datum::array(Some(shape), items)
+                    }
+                    _ => return None,
+                }
+            }
         })
     }
 
@@ -305,6 +336,18 @@ impl<'a> ValueReader<'a> {
     #[inline]
     pub fn int(&mut self) -> Option<i64> {
         varint::take(&mut self.bytes).map(varint::unzigzag)
+    }
+
+    /// The shape of an array.
+    pub fn shape(&mut self) -> Option<Shape> {
+        let [count] = self.fixed()?;
+        let mut dimensions = [Dimension::default(); ARRAY_DIMENSIONS_MAX];
+        let dimensions = dimensions.get_mut(..usize::from(count))?;
+        for dimension in &mut *dimensions {
+            dimension.lower = i32::try_from(self.int()?).ok()?;
+            dimension.len = u32::try_from(varint::take(&mut self.bytes)?).ok()?;
+        }
+        Shape::new(dimensions).ok()?.filter(|shape| !shape.is_list())
     }
 
     fn count(&mut self) -> Option<usize> {

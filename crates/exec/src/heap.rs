@@ -11,6 +11,7 @@
 
 use crate::slot::{ArrayRef, Slot};
 use planaria_base::datetime::Zone;
+use planaria_base::shape::{Dimension, Shape, too_many_elements};
 use planaria_base::{Datum, Error, Result, SqlState, limits, watch};
 use planaria_storage::Field;
 use planaria_storage::arena::growing::{Growing, room_for};
@@ -23,6 +24,8 @@ pub struct Heap {
     /// Texts and byteas (and row images, which the machine copies here).
     pub arena: Arena,
     elements: Vec<Slot>,
+    /// Of arrays that are no lists from 1 on.
+    shapes: Vec<Shape>,
     /// Arrays with room behind them; positions and lengths in elements.
     growing: Growing,
     /// Where functions build a result before it is pushed; empty between calls.
@@ -98,22 +101,30 @@ impl Heap {
     pub fn clear(&mut self) {
         self.arena.reset();
         self.elements.clear();
+        self.shapes.clear();
         self.growing.truncate(0);
         // As the arena does: one giant transaction must not pin its memory.
         if self.elements.capacity() > ELEMENTS_KEPT_MAX {
             self.elements = Vec::new();
+        }
+        if self.shapes.capacity() > SHAPES_KEPT_MAX {
+            self.shapes = Vec::new();
         }
     }
 
     /// Bytes in use, texts and array elements; what the machine bounds and decides to compact by.
     #[inline]
     pub fn used(&self) -> usize {
-        self.arena.used_words() * 8 + self.elements.len() * size_of::<Slot>()
+        self.arena.used_words() * 8
+            + self.elements.len() * size_of::<Slot>()
+            + self.shapes.len() * size_of::<Shape>()
     }
 
     /// Bytes that it takes, in use or not.
     pub fn capacity(&self) -> usize {
-        self.arena.capacity() + self.elements.capacity() * size_of::<Slot>()
+        self.arena.capacity()
+            + self.elements.capacity() * size_of::<Slot>()
+            + self.shapes.capacity() * size_of::<Shape>()
     }
 
     /// The bytes of a text or bytea.
@@ -241,11 +252,49 @@ impl Heap {
         &self.elements[array.offset as usize..][..array.len as usize]
     }
 
+    /// The shape of an array that is no list from 1 on.
+    #[inline]
+    pub fn shape(&self, array: ArrayRef) -> Option<&Shape> {
+        if array.is_list() { None } else { self.shapes.get(array.shape as usize - 1) }
+    }
+
+    /// The dimensions of an array; none if it is empty.
+    pub fn dimensions(&self, array: ArrayRef) -> Option<Shape> {
+        match self.shape(array) {
+            Some(shape) => Some(*shape),
+            None if array.len == 0 => None,
+            None => Some(Shape::list(array.len as usize)),
+        }
+    }
+
+    /// The elements of an array in another shape, which has as many. Without one they are a list from 1 on.
+    pub fn shaped(&mut self, array: ArrayRef, shape: Option<Shape>) -> Result<Slot> {
+        let Some(shape) = shape.filter(|shape| !shape.is_list()) else {
+            return Ok(Slot::Array(array.flat()));
+        };
+        assert_eq!(shape.elements(), array.len as usize, "an array has as many elements as its shape");
+        if self.shape(array) == Some(&shape) {
+            return Ok(Slot::Array(array));
+        }
+        if (self.shapes.len() + 1) * size_of::<Shape>() > limits::ARENA_BYTES_MAX {
+            return Err(ArenaFull.into());
+        }
+        self.shapes.push(shape);
+        Ok(Slot::Array(ArrayRef { shape: self.shapes.len() as u32, ..array }))
+    }
+
+    /// An array of these elements with the shape of another that has as many.
+    pub fn array_like(&mut self, other: ArrayRef, elements: &[Slot]) -> Result<Slot> {
+        let made = self.array(elements)?.array();
+        debug_assert_eq!(made.len, other.len, "an array has as many elements as its shape");
+        Ok(Slot::Array(ArrayRef { shape: other.shape, ..made }))
+    }
+
     /// An array of these elements (slots of this heap).
     pub fn array(&mut self, elements: &[Slot]) -> Result<Slot> {
         let offset = self.room_for(elements.len())?;
         self.elements.extend_from_slice(elements);
-        Ok(Slot::Array(ArrayRef { offset, len: elements.len() as u32 }))
+        Ok(Slot::Array(ArrayRef::list(offset, elements.len() as u32)))
     }
 
     /// The same, of as many as there are.
@@ -253,17 +302,17 @@ impl Heap {
         let offset = self.room_for(elements.size_hint().1.unwrap_or(0))?;
         self.elements.extend(elements);
         let len = self.elements.len() as u32 - offset;
-        Ok(Slot::Array(ArrayRef { offset, len }))
+        Ok(Slot::Array(ArrayRef::list(offset, len)))
     }
 
-    /// A slice of an array: shares its elements.
+    /// A slice of the elements of an array, which shares them: a list.
     #[inline]
     pub fn slice(&self, array: ArrayRef, from: usize, to: usize) -> Slot {
         debug_assert!(from <= to && to <= array.len as usize);
-        Slot::Array(ArrayRef { offset: array.offset + from as u32, len: (to - from) as u32 })
+        Slot::Array(ArrayRef::list(array.offset + from as u32, (to - from) as u32))
     }
 
-    /// The array with one element more. Appending to what was put together before takes the time of what is
+    /// The elements of an array with one more, as a list. Appending to what was put together before takes the time of what is
     /// appended; others who hold the shorter array do not notice.
     pub fn append(&mut self, array: ArrayRef, element: Slot) -> Result<Slot> {
         let grown = self.longer(array, array.len as usize + 1)?;
@@ -287,7 +336,7 @@ impl Heap {
         if len > limits::ARRAY_ELEMENTS_MAX {
             return Err(too_large());
         }
-        let grown = ArrayRef { offset: array.offset, len: len as u32 };
+        let grown = ArrayRef::list(array.offset, len as u32);
         if old >= GROWING_ELEMENTS_MIN && self.growing.extend(array.offset, old, len) {
             return Ok(grown);
         }
@@ -313,35 +362,51 @@ impl Heap {
         if room > len {
             self.growing.remember(offset, len, room);
         }
-        Ok(ArrayRef { offset, len: len as u32 })
+        Ok(ArrayRef::list(offset, len as u32))
     }
 
-    /// `array[index] = value` (1-based) as a new array: for `array` NULL or empty, one that has
-    /// only that element; beyond the end, NULLs fill the gap. Lower bounds other than 1 are refused.
+    /// `array[index] = value` as a new array: for `array` NULL or empty, one that has only that element; beyond its bounds,
+    /// NULLs fill the gap. 2202E where it has more dimensions.
     pub fn array_set(&mut self, array: Slot, index: i64, value: Slot) -> Result<Slot> {
-        let old = match array {
-            Slot::Array(a) => a,
-            _ => ArrayRef { offset: 0, len: 0 },
+        let old = self.assigned(array);
+        let Some(shape) = self.dimensions(old) else {
+            let one = self.array(&[value])?.array();
+            let shape = Shape::new(&[Dimension { lower: int4(index)?, len: 1 }])?;
+            return self.shaped(one, shape);
         };
-        let len = self.check_index(old, index)?;
-        if index as usize > old.len as usize {
-            let grown = self.longer(old, len)?;
-            let gap = grown.offset as usize + old.len as usize..grown.offset as usize + len - 1;
-            self.elements[gap].fill(Slot::Null);
-            self.elements[grown.offset as usize + len - 1] = value;
-            return Ok(Slot::Array(grown));
+        let &[dimension] = shape.dimensions() else { return Err(wrong_number_of_subscripts()) };
+        if let Some(at) = dimension.place(index) {
+            let copy = self.copy(old)?;
+            self.elements[copy.offset as usize + at] = value;
+            return Ok(Slot::Array(copy));
         }
-        let offset = self.room_for(len)?;
-        self.elements.extend_from_within(old.offset as usize..old.offset as usize + len);
-        self.elements[offset as usize + index as usize - 1] = value;
-        Ok(Slot::Array(ArrayRef { offset, len: len as u32 }))
+        let index = int4(index)?;
+        let lower = dimension.lower.min(index);
+        let before = i64::from(dimension.lower) - i64::from(lower);
+        let len = i64::from(index).max(dimension.upper()) - i64::from(lower) + 1;
+        let shape = Shape::new(&[Dimension { lower, len: u32::try_from(len).map_err(|_| too_large())? }])?;
+        let (len, old_len) = (len as usize, old.len as usize);
+        if before > 0 {
+            let made = self.alloc_elements(len, len)?;
+            let (start, from) = (made.offset as usize, old.offset as usize);
+            self.elements[start..start + before as usize].fill(Slot::Null);
+            self.elements[start] = value;
+            self.elements.copy_within(from..from + old_len, start + before as usize);
+            return self.shaped(made, shape);
+        }
+        let grown = self.longer(old, len)?;
+        let start = grown.offset as usize;
+        self.elements[start + old_len..start + len - 1].fill(Slot::Null);
+        self.elements[start + len - 1] = value;
+        self.shaped(grown, shape)
     }
 
     /// [`Heap::array_set`] that overwrites. Only for an array that no other slot shares: the
-    /// machine makes its own copy ([`Heap::array`]) of the first one it assigns into.
+    /// machine makes its own copy ([`Heap::copy`]) of the first one it assigns into.
+    #[inline]
     pub fn array_set_in_place(&mut self, array: Slot, index: i64, value: Slot) -> Result<Slot> {
         match array {
-            Slot::Array(a) if index >= 1 && index <= i64::from(a.len) => {
+            Slot::Array(a) if a.is_list() && index >= 1 && index <= i64::from(a.len) => {
                 self.elements[a.offset as usize + index as usize - 1] = value;
                 Ok(array)
             }
@@ -349,24 +414,39 @@ impl Heap {
         }
     }
 
-    fn check_index(&self, array: ArrayRef, index: i64) -> Result<usize> {
-        if index < 1 {
-            return Err(Error::unsupported(
-                format!("assignment to array element {index}"),
-                "Arrays start at 1 here.",
-            ));
+    /// The same with a subscript for each dimension. An array of several does not grow: 2202E beyond its bounds.
+    pub fn array_set_at(&mut self, array: Slot, subscripts: ArrayRef, value: Slot) -> Result<Slot> {
+        let subscripts: Vec<i64> = self.elements(subscripts).iter().map(|s| s.int()).collect();
+        if let &[index] = &subscripts[..] {
+            return self.array_set_in_place(array, index, value);
         }
-        if index as u64 > limits::ARRAY_ELEMENTS_MAX as u64 {
-            return Err(too_large());
+        let old = self.assigned(array);
+        let Some(shape) = self.dimensions(old) else {
+            let dimension = |index: &i64| Ok(Dimension { lower: int4(*index)?, len: 1 });
+            let shape = Shape::new(&subscripts.iter().map(dimension).collect::<Result<Vec<_>>>()?)?;
+            let one = self.array(&[value])?.array();
+            return self.shaped(one, shape);
+        };
+        if shape.dimensions().len() != subscripts.len() {
+            return Err(wrong_number_of_subscripts());
         }
-        // The first element that an empty array is given is its first of all, whatever its number.
-        if index > 1 && array.len == 0 {
-            return Err(Error::unsupported(
-                format!("an array that begins with element {index} is not supported"),
-                "Arrays start at 1 here: assign element 1 first.",
-            ));
+        let at = shape.place(subscripts.into_iter()).ok_or_else(subscript_out_of_range)?;
+        self.elements[old.offset as usize + at] = value;
+        Ok(Slot::Array(old))
+    }
+
+    fn assigned(&self, array: Slot) -> ArrayRef {
+        match array {
+            Slot::Array(a) => a,
+            _ => ArrayRef::list(0, 0),
         }
-        Ok((array.len as usize).max(index as usize))
+    }
+
+    /// The same array with elements of its own.
+    pub fn copy(&mut self, array: ArrayRef) -> Result<ArrayRef> {
+        let offset = self.room_for(array.len as usize)?;
+        self.elements.extend_from_within(array.offset as usize..(array.offset + array.len) as usize);
+        Ok(ArrayRef { offset, ..array })
     }
 
     fn room_for(&self, elements: usize) -> Result<u32> {
@@ -396,7 +476,7 @@ impl Heap {
                 for i in offset..offset + a.len as usize {
                     to.elements[i] = Heap::relocate(to.elements[i], from, to)?;
                 }
-                Slot::Array(ArrayRef { offset: offset as u32, len: a.len })
+                to.shaped(ArrayRef::list(offset as u32, a.len), from.shape(a).copied())?
             }
             plain => plain,
         })
@@ -416,15 +496,21 @@ impl Heap {
             Datum::Uuid(u) => Slot::Uuid(*u),
             Datum::Interval(i) => Slot::Interval(*i),
             Datum::Reg(oid, _) => Slot::Int(i64::from(*oid)),
-            Datum::Array(items) => {
-                let offset = self.room_for(items.len())? as usize;
-                self.elements.resize(offset + items.len(), Slot::Null);
-                for (i, item) in items.iter().enumerate() {
-                    self.elements[offset + i] = self.push_datum(item)?;
-                }
-                Slot::Array(ArrayRef { offset: offset as u32, len: items.len() as u32 })
+            Datum::Array(items) => Slot::Array(self.push_all(items)?),
+            Datum::Shaped(of) => {
+                let elements = self.push_all(of.elements())?;
+                self.shaped(elements, Some(*of.shape()))?
             }
         })
+    }
+
+    fn push_all(&mut self, items: &[Datum]) -> Result<ArrayRef> {
+        let offset = self.room_for(items.len())? as usize;
+        self.elements.resize(offset + items.len(), Slot::Null);
+        for (i, item) in items.iter().enumerate() {
+            self.elements[offset + i] = self.push_datum(item)?;
+        }
+        Ok(ArrayRef::list(offset as u32, items.len() as u32))
     }
 
     /// Into an owned value.
@@ -440,7 +526,10 @@ impl Heap {
             Slot::Jsonb(b) => Datum::Jsonb(self.str(b).to_owned()),
             Slot::Uuid(u) => Datum::Uuid(u),
             Slot::Interval(i) => Datum::Interval(i),
-            Slot::Array(a) => Datum::Array(self.elements(a).iter().map(|e| self.to_datum(*e)).collect()),
+            Slot::Array(a) => {
+                let elements = self.elements(a).iter().map(|e| self.to_datum(*e)).collect();
+                Datum::array(self.shape(a).copied(), elements)
+            }
         }
     }
 }
@@ -449,6 +538,7 @@ impl Heap {
 const GROWING_ELEMENTS_MIN: usize = 8;
 const SCRATCH_KEPT_BYTES_MAX: usize = 64 << 10;
 const ELEMENTS_KEPT_MAX: usize = 1 << 19;
+const SHAPES_KEPT_MAX: usize = 1 << 16;
 const _: () =
     assert!(limits::ARENA_BYTES_MAX / size_of::<Slot>() <= u32::MAX as usize, "positions are 32 bits");
 
@@ -465,8 +555,21 @@ fn text_too_large() -> Error {
 
 #[cold]
 pub(crate) fn too_large() -> Error {
-    Error::new(
-        SqlState::PROGRAM_LIMIT_EXCEEDED,
-        format!("array size exceeds the maximum allowed ({})", limits::ARRAY_ELEMENTS_MAX),
-    )
+    too_many_elements()
+}
+
+/// 2202E
+#[cold]
+pub(crate) fn wrong_number_of_subscripts() -> Error {
+    Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts")
+}
+
+/// 2202E
+#[cold]
+pub(crate) fn subscript_out_of_range() -> Error {
+    Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "array subscript out of range")
+}
+
+fn int4(subscript: i64) -> Result<i32> {
+    i32::try_from(subscript).map_err(|_| too_large())
 }

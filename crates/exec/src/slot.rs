@@ -37,7 +37,7 @@ pub enum Slot {
     Interval(Interval),
     /// jsonb, in its canonical form
     Jsonb(Bytes),
-    /// one-dimensional array
+    /// array
     Array(ArrayRef),
 }
 
@@ -82,6 +82,28 @@ pub struct ArrayRef {
     pub offset: u32,
     /// Number of elements.
     pub len: u32,
+    /// Of a list from 1 on 0, else the place of its shape in the heap, counted from 1.
+    pub shape: u32,
+}
+
+impl ArrayRef {
+    /// A list from 1 on.
+    #[inline]
+    pub const fn list(offset: u32, len: u32) -> ArrayRef {
+        ArrayRef { offset, len, shape: 0 }
+    }
+
+    /// Whether its first element is number 1 and it has one dimension, or is empty.
+    #[inline]
+    pub const fn is_list(self) -> bool {
+        self.shape == 0
+    }
+
+    /// Its elements as a list.
+    #[inline]
+    pub const fn flat(self) -> ArrayRef {
+        ArrayRef::list(self.offset, self.len)
+    }
 }
 
 const _: () = assert!(size_of::<Slot>() <= 24, "a register is three words");

@@ -20,6 +20,9 @@ pub fn write_slot(w: &mut ValueWriter<'_>, slot: Slot, heap: &Heap) {
         Slot::Uuid(u) => w.uuid(u),
         Slot::Interval(i) => w.interval(i),
         Slot::Array(a) => {
+            if let Some(shape) = heap.shape(a) {
+                w.shape(shape);
+            }
             let elements = heap.elements(a);
             if elements.iter().all(|e| matches!(e, Slot::Int(_))) {
                 w.ints(elements.iter().map(|e| e.int()));
@@ -62,6 +65,15 @@ pub fn read_slot(values: &mut ValueReader<'_>, heap: &mut Heap) -> Result<Option
             match array.array().len == n as u32 {
                 true => array,
                 false => return Ok(None),
+            }
+        }
+        Value::Shape => {
+            let Some(shape) = values.shape() else { return Ok(None) };
+            match read_slot(values, heap)? {
+                Some(Slot::Array(a)) if a.is_list() && a.len as usize == shape.elements() => {
+                    heap.shaped(a, Some(shape))?
+                }
+                _ => return Ok(None),
             }
         }
     }))

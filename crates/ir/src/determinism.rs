@@ -131,8 +131,8 @@ impl Func {
             | JsonElementTexts | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys | JsonValues
             | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat
             | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert
-            | JsonStripNulls | JsonbPretty | JsonObject | JsonObjectOf | SizePretty | InDetail
-            | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
+            | JsonStripNulls | JsonbPretty | JsonLines | JsonObject | JsonObjectOf | SizePretty
+            | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
             | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
@@ -170,7 +170,9 @@ impl Func {
             | ArrayUpper | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement
             | ArrayPosition | ArrayRemove | ArrayPositions | ArrayPut | ArrayReplace | ArrayEq | ArrayNe
             | ArrayToString | ArrayToStringOr | StringToArray | ArrayContains | ArrayOverlaps
-            | ArrayCompare | ArrayStore | ArrayLoad => Determinism::Deterministic,
+            | ArrayCompare | ArrayStore | ArrayLoad | ArrayNest | ArrayStack | ArrayNth | ArrayParts
+            | ArrayAt | ArrayDims | ArrayNdims | ArrayFill | ArrayFillFrom | ArrayPositionFrom
+            | ArrayPutAt | ArrayPutSlice => Determinism::Deterministic,
             NumSpread | FltSpread | Regression | BitFold | PercentileDisc | PercentileCont
             | PercentileInterval | PercentileDiscs | PercentileConts | ModeOf => Determinism::Deterministic,
             Greatest | Least | Min | Max | Compare | Hash | PgColumnSize => Determinism::Deterministic,

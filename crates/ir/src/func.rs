@@ -261,6 +261,8 @@ funcs! {
     JsonStripNulls "json.stripnulls" (K) -> K; JsonbPretty "jsonb.pretty" (J) -> T;
     /// Of texts: keys and values in turn, or keys and values.
     JsonObject "json.object" (A) -> T; JsonObjectOf "json.objectof" (A, A) -> T;
+    /// Of an array of JSON: each element in a line.
+    JsonLines "json.lines" (K) -> K;
     /// Bytes with the unit PostgreSQL would choose.
     SizePretty "size.pretty" (N) -> T;
     /// At most 64 bytes of a text, with dots behind what was cut: a value in the detail of an error.
@@ -387,11 +389,21 @@ funcs! {
     ZoneLocal "zone.local" (T, S) -> S; ZoneTz "zone.oflocal" (T, S) -> S; ZoneTrunc "zone.trunc" (T, S, T) -> S;
     MakeDate "date.make" (I, I, I) -> D; MakeTimestamp "timestamp.make" (I, I, I, I, I, F) -> S; ToTimestampFloat "timestamp.fromepoch" (F) -> S;
 
-    // ---- arrays: one-dimensional, 1-based ----
+    // ---- arrays ----
     ArrayMake "array.make" (; X) -> A nullable;
     /// A row; NULL where all its fields are.
     RowMake "row.make" (; X) -> A nullable;
-    ArrayGet "array.get" (A, I) -> X total; ArraySlice "array.slice" (A, I, I) -> A total;
+    /// NULL outside, and where the array has more dimensions than there are subscripts.
+    ArrayGet "array.get" (A, I) -> X total; ArrayAt "array.at" (A; I) -> X total;
+    /// Of each bound, two for a subscript, `1` where it is given and `0` where not; those that are.
+    ArraySlice "array.slice" (A, T; I) -> A;
+    /// Of arrays that are alike: as ARRAY makes it, and as `array_agg` does of those in an array.
+    ArrayNest "array.nest" (; A) -> A nullable; ArrayStack "array.stack" (A) -> A;
+    /// The element of that number in their order, whatever the dimensions; those of so many inner dimensions, as arrays.
+    ArrayNth "array.nth" (A, I) -> X total; ArrayParts "array.parts" (A, I) -> A;
+    ArrayDims "array.dims" (A) -> T; ArrayNdims "array.ndims" (A) -> I total;
+    /// Value, lengths of the dimensions, their lower bounds.
+    ArrayFill "array.fill" (X, A) -> A nullable; ArrayFillFrom "array.fillfrom" (X, A, A) -> A nullable;
     /// Without so many at the end; how many thresholds, which rise, are no greater than a value.
     ArrayTrim "array.trim" (A, I) -> A; ArrayBucket "array.bucket" (X, A) -> I;
     ArrayLength "array.length" (A, I) -> I total; Cardinality "array.cardinality" (A) -> I total;
@@ -399,7 +411,10 @@ funcs! {
     ArrayAppend "array.append" (A, X) -> A nullable; ArrayPrepend "array.prepend" (X, A) -> A nullable; ArrayConcat "array.concat" (A, A) -> A nullable;
     /// `value = ANY(array)`: three-valued, in the value and the elements; in an empty array there is nothing, not even NULL.
     ArrayContainsElement "array.any" (X, A) -> B nullable; ArrayPosition "array.position" (A, X) -> I nullable;
+    ArrayPositionFrom "array.positionfrom" (A, X, I) -> I nullable;
     ArrayRemove "array.remove" (A, X) -> A nullable; ArrayPositions "array.positions" (A, X) -> A nullable;
+    /// Array, value, a subscript for each dimension; array, what is put there, the bounds as [`Func::ArraySlice`] has them.
+    ArrayPutAt "array.putat" (A, X; I) -> A nullable; ArrayPutSlice "array.putslice" (A, A, T; I) -> A nullable;
     /// Array, what, by what.
     ArrayPut "array.put" (A, I, X) -> A nullable; ArrayReplace "array.replace" (A, X, X) -> A nullable; ArrayEq "array.eq" (A, A) -> B total; ArrayNe "array.ne" (A, A) -> B total;
     /// Of texts: other elements are cast before.

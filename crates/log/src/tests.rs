@@ -2,6 +2,7 @@
 
 use crate::effect::{Effect, Patch};
 use crate::record::{self, Call, Keeping, RawRecord, Record, RecordBody};
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{CommitTs, Datum, Epoch, Numeric, ProcedureId, SequenceId, SequencePlace, TableId};
 use proptest::prelude::*;
 
@@ -18,7 +19,15 @@ fn datum() -> impl Strategy<Value = Datum> {
         prop::collection::vec(any::<u8>(), 0..200).prop_map(Datum::Bytea),
         any::<[u8; 16]>().prop_map(Datum::Uuid),
     ];
-    leaf.prop_recursive(3, 30, 8, |inner| prop::collection::vec(inner, 0..8).prop_map(Datum::Array))
+    leaf.prop_recursive(3, 30, 8, |inner| {
+        (prop::collection::vec(inner, 0..8), any::<i16>()).prop_map(|(items, lower)| {
+            let dimension = Dimension { lower: lower.into(), len: items.len() as u32 };
+            let one = Dimension { lower: 3, len: 1 };
+            let dimensions = if lower % 2 == 0 { vec![dimension] } else { vec![one, dimension] };
+            let shape = if lower > 0 { None } else { Shape::new(&dimensions).expect("small") };
+            Datum::array(shape, items)
+        })
+    })
 }
 
 fn effect() -> impl Strategy<Value = Effect> {

@@ -13,6 +13,7 @@
 //! writes it straight into the call's registers, converted to the declared type.
 
 use planaria_base::datetime::Interval;
+use planaria_base::shape::Shaped;
 use planaria_base::{Datum, Numeric, SqlState};
 use std::fmt;
 
@@ -39,8 +40,10 @@ pub enum ParamRef<'a> {
     Uuid([u8; 16]),
     /// interval
     Interval(Interval),
-    /// array
+    /// array; one of arrays that are alike has them as its rows
     Array(&'a dyn Params),
+    /// array of several dimensions, or whose first element is not number 1
+    Shaped(&'a Shaped),
     /// date, in days from 2000-01-01
     Date(i64),
     /// time, in microseconds from midnight
@@ -173,6 +176,7 @@ impl Param for Datum {
             Datum::Interval(i) => ParamRef::Interval(*i),
             Datum::Reg(oid, _) => ParamRef::Int(i64::from(*oid)),
             Datum::Array(a) => ParamRef::Array(a),
+            Datum::Shaped(a) => ParamRef::Shaped(a),
         }
     }
 }

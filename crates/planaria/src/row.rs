@@ -1,6 +1,7 @@
 //! Answers: rows, columns, and how values become Rust types.
 
 use planaria_base::datetime::{Interval, Zone};
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 use std::sync::Arc;
 
@@ -234,6 +235,21 @@ impl<T: FromDatum> FromDatum for Vec<T> {
             (Datum::Array(items), ty) if ty.element().is_some() => {
                 let of = ty.element().unwrap_or(Type::Unknown);
                 items.iter().map(|i| T::from_datum(i, &of)).collect()
+            }
+            (Datum::Shaped(array), Type::Array(of)) => {
+                let elements = array.elements();
+                match array.shape().dimensions() {
+                    [_] => elements.iter().map(|i| T::from_datum(i, of)).collect(),
+                    // Vectors of its rows, which may be of several dimensions themselves.
+                    [_, inner @ ..] => {
+                        let inner: Vec<Dimension> =
+                            inner.iter().map(|d| Dimension { lower: 1, len: d.len }).collect();
+                        let shape = Shape::new(&inner)?;
+                        let rows = elements.chunks(array.shape().part(1));
+                        rows.map(|row| T::from_datum(&Datum::array(shape, row.to_vec()), ty)).collect()
+                    }
+                    [] => mismatch(value, ty, "Vec"),
+                }
             }
             (Datum::Bytea(bytes), Type::Bytea | Type::Unknown) => {
                 bytes.iter().map(|b| T::from_datum(&Datum::Int(i64::from(*b)), &Type::Int2)).collect()

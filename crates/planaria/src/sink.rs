@@ -3,6 +3,7 @@
 use crate::from_row::FromRow;
 use crate::row::{Column, Row};
 use planaria_base::datetime::{Interval, Zone};
+use planaria_base::shape::Shaped;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -50,8 +51,10 @@ pub enum ValueRef<'a> {
     Uuid([u8; 16]),
     /// interval
     Interval(Interval),
-    /// array
+    /// array in one dimension whose first element is number 1
     Array(Vec<Datum>),
+    /// any other array
+    Shaped(Box<Shaped>),
     /// a `regclass` and the like: the oid with the name it is shown as
     Reg(u32, String),
 }
@@ -117,6 +120,7 @@ impl<'a> RowRef<'a> {
             Slot::Interval(i) => ValueRef::Interval(i),
             Slot::Array(_) => match heap.to_datum(*slot) {
                 Datum::Array(items) => ValueRef::Array(items),
+                Datum::Shaped(array) => ValueRef::Shaped(array),
                 _ => ValueRef::Null,
             },
         })
@@ -136,6 +140,7 @@ impl<'a> From<&'a Datum> for ValueRef<'a> {
             Datum::Uuid(u) => ValueRef::Uuid(*u),
             Datum::Interval(i) => ValueRef::Interval(*i),
             Datum::Array(items) => ValueRef::Array(items.clone()),
+            Datum::Shaped(array) => ValueRef::Shaped(array.clone()),
             Datum::Reg(oid, name) => ValueRef::Reg(*oid, name.clone()),
         }
     }

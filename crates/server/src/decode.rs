@@ -6,7 +6,9 @@ use planaria::serving::ServedSession;
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlState, Type};
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
+use planaria_base::limits::ARRAY_DIMENSIONS_MAX;
 use planaria_base::range::{self, RangeBound, RangeType, RangeValue};
+use planaria_base::shape::{Dimension, Shape, Shaped, too_many_dimensions, too_many_elements};
 use planaria_base::types::{RowType, TypeClass};
 use planaria_base::{json, oid};
 use std::ops::Range;
@@ -42,6 +44,7 @@ enum Value {
     Text(Range<usize>),
     Bytes(Range<usize>),
     Array(Vec<Datum>),
+    Shaped(Box<Shaped>),
 }
 
 /// The parameters of a portal. Its memory is used again by the next one.
@@ -78,6 +81,7 @@ impl Params for Parameters {
             }
             Value::Bytes(at) => ParamRef::Bytes(&self.bytes[at.clone()]),
             Value::Array(items) => ParamRef::Array(items),
+            Value::Shaped(array) => ParamRef::Shaped(array),
         }
     }
 }
@@ -153,6 +157,7 @@ impl Parameters {
             Type::Bytea => Value::Bytes(self.keep(bytes)),
             Type::Array(_) | Type::Record(_) => match binary_datum(bytes, ty)? {
                 Datum::Array(items) => Value::Array(items),
+                Datum::Shaped(array) => Value::Shaped(array),
                 _ => Value::Null,
             },
             ty => match binary_datum(bytes, ty)? {
@@ -338,20 +343,22 @@ fn record(bytes: &[u8], row: &RowType) -> Result<Datum> {
 
 fn array(bytes: &[u8], element: &Type) -> Result<Datum> {
     let mut r = Reader::new(bytes);
-    let (dimensions, _nulls, _oid) = (r.i32()?, r.i32()?, r.i32()?);
-    match dimensions {
-        0 => return Ok(Datum::Array(Vec::new())),
-        1 => {}
-        2..=6 => {
-            return Err(Error::unsupported(
-                "arrays of several dimensions are not supported",
-                "Use one dimension.",
-            ));
-        }
-        _ => return Err(incorrect()),
+    let (count, _nulls, _oid) = (r.i32()?, r.i32()?, r.i32()?);
+    let count = usize::try_from(count).map_err(|_| incorrect())?;
+    if count > ARRAY_DIMENSIONS_MAX {
+        return Err(too_many_dimensions(count));
     }
-    let (length, _lower) = (r.i32()?, r.i32()?);
-    let length = usize::try_from(length).ok().filter(|n| n * 4 <= r.rest().len()).ok_or_else(incorrect)?;
+    let mut dimensions = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (len, lower) = (r.i32()?, r.i32()?);
+        dimensions.push(Dimension { lower, len: u32::try_from(len).map_err(|_| too_many_elements())? });
+    }
+    let shape = Shape::new(&dimensions)?;
+    // Each element has a length at least.
+    let length = shape.map_or(0, |shape| shape.elements());
+    if length * 4 > r.rest().len() {
+        return Err(incorrect());
+    }
     let mut items = Vec::with_capacity(length);
     for _ in 0..length {
         items.push(match usize::try_from(r.i32()?) {
@@ -360,7 +367,7 @@ fn array(bytes: &[u8], element: &Type) -> Result<Datum> {
         });
     }
     r.end()?;
-    Ok(Datum::Array(items))
+    Ok(Datum::array(shape, items))
 }
 
 #[cfg(test)]
@@ -391,6 +398,11 @@ mod tests {
             (Datum::Uuid([7; 16]), Type::Uuid),
             (Datum::Array(vec![Datum::Int(1), Datum::Null]), Type::Array(Box::new(Type::Int8))),
             (Datum::Array(vec![]), Type::Array(Box::new(Type::Text))),
+            (
+                Datum::parse(&Type::Array(Box::new(Type::Int4)), "[0:1][1:2]={{1,2},{3,NULL}}")
+                    .expect("an array"),
+                Type::Array(Box::new(Type::Int4)),
+            ),
             (Datum::Array(vec![Datum::Int(1), Datum::Null]), row.clone()),
             (Datum::Array(vec![Datum::Array(vec![Datum::Null; 2]), Datum::Null]), Type::Array(Box::new(row))),
         ];

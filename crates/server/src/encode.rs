@@ -4,6 +4,7 @@ use planaria::serving::{RowRef, ValueRef};
 use planaria::{Column, Datum, Numeric, Row, Type};
 use planaria_base::datetime::Zone;
 use planaria_base::range::{self, Range, RangeValue};
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::types::SystemType;
 use planaria_base::{datetime, oid, text_io};
 
@@ -93,6 +94,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, zone: Opt
         (ValueRef::Interval(i), _) => datetime::write_interval(out, *i),
         (ValueRef::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),
         (ValueRef::Array(items), ty) => Datum::Array(items.clone()).write_in_zone(ty, zone, out),
+        (ValueRef::Shaped(of), ty) => Datum::Shaped(of.clone()).write_in_zone(ty, zone, out),
     }
 }
 
@@ -133,13 +135,17 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
                 field(out, &ValueRef::from(item), ty, Format::Binary, None);
             }
         }
-        (ValueRef::Array(items), Type::Array(element)) => array(out, items, element, 1),
+        (ValueRef::Array(items), Type::Array(element)) => array(out, None, items, element, 1),
+        (ValueRef::Shaped(of), ty) => {
+            let element = if let Type::Array(element) = ty { element } else { &Type::Text };
+            array(out, Some(of.shape()), of.elements(), element, 1);
+        }
         // Vectors of the catalogs count from 0.
         (ValueRef::Array(items), Type::System(system)) => {
             let element = system.element().unwrap_or(Type::System(SystemType::Oid));
-            array(out, items, &element, 0);
+            array(out, None, items, &element, 0);
         }
-        (ValueRef::Array(items), _) => array(out, items, &Type::Text, 1),
+        (ValueRef::Array(items), _) => array(out, None, items, &Type::Text, 1),
     }
 }
 
@@ -178,48 +184,22 @@ fn range(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Dimensions, whether there are NULLs, the element type; for each dimension its length and lower
 /// bound; the elements as fields. An empty array has no dimension.
-fn array(out: &mut Vec<u8>, items: &[Datum], element: &Type, lower_bound: i32) {
-    let mut innermost = element;
-    while let Type::Array(of) = innermost {
-        innermost = of;
+fn array(out: &mut Vec<u8>, shape: Option<&Shape>, items: &[Datum], element: &Type, lower_bound: i32) {
+    let list = [Dimension { lower: lower_bound, len: items.len() as u32 }];
+    let dimensions = match shape {
+        Some(shape) => shape.dimensions(),
+        None if items.is_empty() => &[],
+        None => &list,
+    };
+    out.extend_from_slice(&(dimensions.len() as i32).to_be_bytes());
+    out.extend_from_slice(&i32::from(items.iter().any(|item| item.is_null())).to_be_bytes());
+    out.extend_from_slice(&oid::of(element).to_be_bytes());
+    for dimension in dimensions {
+        out.extend_from_slice(&(dimension.len as i32).to_be_bytes());
+        out.extend_from_slice(&dimension.lower.to_be_bytes());
     }
-    let mut lengths = Vec::new();
-    let mut level = items;
-    loop {
-        if level.is_empty() {
-            lengths.clear();
-            break;
-        }
-        lengths.push(level.len() as i32);
-        match &level[0] {
-            Datum::Array(inner) if !matches!(innermost, Type::Record(_)) => level = inner,
-            _ => break,
-        }
-    }
-    out.extend_from_slice(&(lengths.len() as i32).to_be_bytes());
-    out.extend_from_slice(&i32::from(has_nulls(items)).to_be_bytes());
-    out.extend_from_slice(&oid::of(innermost).to_be_bytes());
-    for length in &lengths {
-        out.extend_from_slice(&length.to_be_bytes());
-        out.extend_from_slice(&lower_bound.to_be_bytes());
-    }
-    elements(out, items, innermost);
-}
-
-fn has_nulls(items: &[Datum]) -> bool {
-    items.iter().any(|item| match item {
-        Datum::Null => true,
-        Datum::Array(inner) => has_nulls(inner),
-        _ => false,
-    })
-}
-
-fn elements(out: &mut Vec<u8>, items: &[Datum], element: &Type) {
     for item in items {
-        match (item, element) {
-            (Datum::Array(inner), ty) if !matches!(ty, Type::Record(_)) => elements(out, inner, ty),
-            (item, ty) => field(out, &ValueRef::from(item), ty, Format::Binary, None),
-        }
+        field(out, &ValueRef::from(item), element, Format::Binary, None);
     }
 }
 
@@ -283,11 +263,11 @@ mod tests {
     #[test]
     fn arrays_have_a_dimension_unless_empty() {
         let mut out = Vec::new();
-        array(&mut out, &[Datum::Int(7), Datum::Null], &Type::Int4, 1);
+        array(&mut out, None, &[Datum::Int(7), Datum::Null], &Type::Int4, 1);
         let words: Vec<i32> = out.chunks(4).map(|c| i32::from_be_bytes([c[0], c[1], c[2], c[3]])).collect();
         assert_eq!(words, [1, 1, 23, 2, 1, 4, 7, -1]);
         out.clear();
-        array(&mut out, &[], &Type::Text, 1);
+        array(&mut out, None, &[], &Type::Text, 1);
         assert_eq!(out, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25]);
     }
 }

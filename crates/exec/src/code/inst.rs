@@ -195,6 +195,8 @@ pub(crate) enum Inst {
         dst: R,
         array: R,
         index: R,
+        /// Of all elements in their order, not by a subscript.
+        nth: bool,
     },
     Apply1 {
         func: Func,

@@ -125,7 +125,8 @@ impl Compiler<'_> {
             (Func::Greatest | Func::Least | Func::Max | Func::Min, &[a, b]) => {
                 return self.emit.best(func, dst, a, b);
             }
-            (Func::ArrayGet, &[array, index]) => Inst::Element { dst, array, index },
+            (Func::ArrayGet, &[array, index]) => Inst::Element { dst, array, index, nth: false },
+            (Func::ArrayNth, &[array, index]) => Inst::Element { dst, array, index, nth: true },
             (_, &[a, b]) if comparison(func).is_some() => match comparison(func) {
                 Some((Class::Int, test)) => Inst::CompareInt { test, dst, a, b },
                 Some((Class::Num, test)) => Inst::CompareNum { test, dst, a, b },
@@ -194,12 +195,17 @@ impl Compiler<'_> {
                 let keeps = !matches!(
                     func,
                     Func::ArrayGet
+                        | Func::ArrayNth
+                        | Func::ArrayAt
+                        | Func::ArrayDims
+                        | Func::ArrayNdims
                         | Func::ArrayLength
                         | Func::Cardinality
                         | Func::ArrayLower
                         | Func::ArrayUpper
                         | Func::ArrayContainsElement
                         | Func::ArrayPosition
+                        | Func::ArrayPositionFrom
                         | Func::ArrayToString
                         | Func::ArrayToStringOr
                         | Func::ArrayEq

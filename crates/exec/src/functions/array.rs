@@ -1,19 +1,30 @@
-//! Array functions: one-dimensional, 1-based.
+//! Functions of arrays; see [`super::shaped`] for what is about their dimensions.
 
 use super::order::{compare, eq, sql_eq};
+use super::shaped;
 use crate::heap::{Heap, check_length};
 use crate::slot::{ArrayRef, Slot};
 use crate::values::{read_slot, write_slot};
 use memchr::memmem;
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::text_io::count_chars;
 use planaria_base::value::{ValueReader, ValueWriter};
 use planaria_base::watch::Pace;
 use planaria_base::{Error, Result, SqlState, limits};
 use planaria_storage::arena::Bytes;
 
-/// `array[index]`; NULL outside.
+/// `array[index]`; NULL outside, and where there are more dimensions.
 #[inline]
 pub fn get(heap: &Heap, array: ArrayRef, index: i64) -> Slot {
+    if !array.is_list() {
+        return shaped::at(heap, array, &[Slot::Int(index)]);
+    }
+    nth(heap, array, index)
+}
+
+/// The element of that number from 1, whatever the dimensions; NULL outside.
+#[inline]
+pub fn nth(heap: &Heap, array: ArrayRef, index: i64) -> Slot {
     match usize::try_from(index.wrapping_sub(1)) {
         Ok(at) => heap.elements(array).get(at).copied().unwrap_or_default(),
         Err(_) => Slot::Null,
@@ -41,52 +52,74 @@ pub fn load(heap: &mut Heap, at: Bytes) -> Result<Slot> {
     }
 }
 
-/// `array[from:to]`; the part that exists.
-pub fn slice(heap: &Heap, array: ArrayRef, from: i64, to: i64) -> Slot {
-    let len = i64::from(array.len);
-    let (from, to) = (from.clamp(1, len + 1), to.clamp(0, len));
-    if from > to {
-        return heap.slice(array, 0, 0);
-    }
-    heap.slice(array, from as usize - 1, to as usize)
-}
-
-/// Without so many elements at the end.
-pub fn trimmed(heap: &Heap, array: ArrayRef, less: i64) -> Result<Slot> {
-    let len = i64::from(array.len);
+/// Without so many rows at the end.
+pub fn trimmed(heap: &mut Heap, array: ArrayRef, less: i64) -> Result<Slot> {
+    let shape = heap.dimensions(array);
+    let len = shape.map_or(0, |shape| i64::from(shape.dimensions()[0].len));
     if !(0..=len).contains(&less) {
         let message = format!("number of elements to trim must be between 0 and {len}");
         return Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message));
     }
-    Ok(heap.slice(array, 0, (len - less) as usize))
+    let Some(shape) = shape else { return Ok(Slot::Array(array)) };
+    let left = heap.slice(array, 0, (len - less) as usize * shape.part(1)).array();
+    // Like any slice it is counted from 1.
+    let mut dimensions: Vec<Dimension> =
+        shape.dimensions().iter().map(|d| Dimension { lower: 1, len: d.len }).collect();
+    dimensions[0].len = (len - less) as u32;
+    heap.shaped(left, Shape::new(&dimensions)?)
 }
 
-/// `array_length`, `array_upper`: NULL for an empty array and other dimensions.
-pub fn length(array: ArrayRef, dimension: i64) -> Slot {
-    if dimension == 1 && array.len > 0 { Slot::Int(i64::from(array.len)) } else { Slot::Null }
+/// `array_length`: NULL of a dimension that is not there.
+pub fn length(heap: &Heap, array: ArrayRef, dimension: i64) -> Slot {
+    shaped::dimension(heap, array, dimension).map_or(Slot::Null, |d| Slot::Int(d.len.into()))
 }
 
 /// `array_lower`.
-pub fn lower(array: ArrayRef, dimension: i64) -> Slot {
-    if dimension == 1 && array.len > 0 { Slot::Int(1) } else { Slot::Null }
+pub fn lower(heap: &Heap, array: ArrayRef, dimension: i64) -> Slot {
+    shaped::dimension(heap, array, dimension).map_or(Slot::Null, |d| Slot::Int(d.lower.into()))
 }
 
-pub fn append(heap: &mut Heap, array: Slot, element: Slot) -> Result<Slot> {
-    match array {
-        Slot::Null => heap.array(&[element]),
-        array => heap.append(array.array(), element),
+/// `array_upper`.
+pub fn upper(heap: &Heap, array: ArrayRef, dimension: i64) -> Slot {
+    shaped::dimension(heap, array, dimension).map_or(Slot::Null, |d| Slot::Int(d.upper()))
+}
+
+/// The shape of an array with one element more, which may have one dimension.
+fn longer(heap: &Heap, array: ArrayRef) -> Result<Option<Shape>> {
+    match heap.shape(array).map(|shape| shape.dimensions()) {
+        None => Ok(None),
+        Some(&[Dimension { lower, len }]) => Shape::new(&[Dimension { lower, len: len + 1 }]),
+        Some(_) => {
+            let message = "argument must be empty or one-dimensional array";
+            Err(Error::new(SqlState::DATA_EXCEPTION, message))
+        }
     }
 }
 
+pub fn append(heap: &mut Heap, array: Slot, element: Slot) -> Result<Slot> {
+    let Slot::Array(array) = array else { return heap.array(&[element]) };
+    if array.is_list() {
+        return heap.append(array, element);
+    }
+    let shape = longer(heap, array)?;
+    let list = heap.append(array, element)?.array();
+    heap.shaped(list, shape)
+}
+
+/// The first element has the number that the first one had.
 pub fn prepend(heap: &mut Heap, element: Slot, array: Slot) -> Result<Slot> {
-    let first = heap.array(&[element])?;
-    concat(heap, first, array)
+    let first = heap.array(&[element])?.array();
+    let Slot::Array(array) = array else { return Ok(Slot::Array(first)) };
+    let shape = longer(heap, array)?;
+    let list = heap.append_all(first, array)?.array();
+    heap.shaped(list, shape)
 }
 
 pub fn concat(heap: &mut Heap, a: Slot, b: Slot) -> Result<Slot> {
     match (a, b) {
         (Slot::Null, other) | (other, Slot::Null) => Ok(other),
-        (a, b) => heap.append_all(a.array(), b.array()),
+        (Slot::Array(a), Slot::Array(b)) if a.is_list() && b.is_list() => heap.append_all(a, b),
+        (a, b) => shaped::concat(heap, a.array(), b.array()),
     }
 }
 
@@ -104,34 +137,72 @@ pub fn any_equal(heap: &Heap, value: Slot, array: Slot) -> Slot {
     if unknown { Slot::Null } else { Slot::Bool(false) }
 }
 
+/// The number of the first element of a list; 0A000 of an array of more dimensions.
+fn first_number(heap: &Heap, array: ArrayRef, what: &str) -> Result<i64> {
+    match heap.shape(array).map(|shape| shape.dimensions()) {
+        None => Ok(1),
+        Some(&[Dimension { lower, .. }]) => Ok(lower.into()),
+        Some(_) => {
+            let message = format!("{what} multidimensional arrays is not supported");
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        }
+    }
+}
+
+const SEARCHING: &str = "searching for elements in";
+
 /// `array_position`: NULL is found like any value.
-pub fn position(heap: &Heap, array: Slot, value: Slot) -> Slot {
-    let Slot::Array(array) = array else { return Slot::Null };
+pub fn position(heap: &Heap, array: Slot, value: Slot) -> Result<Slot> {
+    let Slot::Array(array) = array else { return Ok(Slot::Null) };
+    let first = first_number(heap, array, SEARCHING)?;
     let found = heap.elements(array).iter().position(|e| eq(*e, value, heap));
-    found.map_or(Slot::Null, |at| Slot::Int(at as i64 + 1))
+    Ok(found.map_or(Slot::Null, |at| Slot::Int(first + at as i64)))
+}
+
+/// The same from an element on.
+pub fn position_from(heap: &Heap, array: Slot, value: Slot, from: Slot) -> Result<Slot> {
+    let Slot::Array(array) = array else { return Ok(Slot::Null) };
+    let first = first_number(heap, array, SEARCHING)?;
+    let Slot::Int(from) = from else {
+        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));
+    };
+    let before = usize::try_from(from.saturating_sub(first)).unwrap_or(0);
+    let found = heap.elements(array).iter().skip(before).position(|e| eq(*e, value, heap));
+    Ok(found.map_or(Slot::Null, |at| Slot::Int(first + (before + at) as i64)))
 }
 
 /// `array_positions`.
 pub fn positions(heap: &mut Heap, array: Slot, value: Slot) -> Result<Slot> {
     let Slot::Array(array) = array else { return Ok(Slot::Null) };
+    let first = first_number(heap, array, SEARCHING)?;
     let elements = heap.elements(array).iter().enumerate();
-    let found = elements.filter(|(_, e)| eq(**e, value, heap)).map(|(at, _)| Slot::Int(at as i64 + 1));
+    let found = elements.filter(|(_, e)| eq(**e, value, heap)).map(|(at, _)| Slot::Int(first + at as i64));
     let found: Vec<Slot> = found.collect();
     heap.array(&found)
 }
 
-/// `array_replace`: NULL is replaced like any value.
 /// The array with another element at an index.
 pub fn put(heap: &mut Heap, array: Slot, index: Slot, value: Slot) -> Result<Slot> {
     let Slot::Int(at) = index else { return Err(null_subscript()) };
-    let whole = match array {
-        Slot::Array(shared) => {
-            let own = heap.elements(shared).to_vec();
-            heap.array(&own)?
-        }
-        none => none,
-    };
+    let whole = own(heap, array)?;
     heap.array_set_in_place(whole, at, value)
+}
+
+/// The same with a subscript for each dimension.
+pub fn put_at(heap: &mut Heap, array: Slot, value: Slot, subscripts: &[Slot]) -> Result<Slot> {
+    if subscripts.iter().any(|s| s.is_null()) {
+        return Err(null_subscript());
+    }
+    let whole = own(heap, array)?;
+    let subscripts = heap.array(subscripts)?.array();
+    heap.array_set_at(whole, subscripts, value)
+}
+
+fn own(heap: &mut Heap, array: Slot) -> Result<Slot> {
+    match array {
+        Slot::Array(shared) => heap.copy(shared).map(Slot::Array),
+        none => Ok(none),
+    }
 }
 
 /// 22004
@@ -140,17 +211,24 @@ pub fn null_subscript() -> Error {
     Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")
 }
 
+/// `array_replace`: NULL is replaced like any value.
 pub fn replace(heap: &mut Heap, array: Slot, from: Slot, to: Slot) -> Result<Slot> {
     let Slot::Array(found) = array else { return Ok(Slot::Null) };
     let elements = heap.elements(found).iter();
     let replaced: Vec<Slot> = elements.map(|e| if eq(*e, from, heap) { to } else { *e }).collect();
-    heap.array(&replaced)
+    heap.array_like(found, &replaced)
 }
 
 pub fn remove(heap: &mut Heap, array: Slot, value: Slot) -> Result<Slot> {
     let Slot::Array(found) = array else { return Ok(Slot::Null) };
+    let first = first_number(heap, found, "removing elements from")?;
     let left: Vec<Slot> = heap.elements(found).iter().filter(|e| !eq(**e, value, heap)).copied().collect();
-    if left.len() == found.len as usize { Ok(array) } else { heap.array(&left) }
+    if left.len() == found.len as usize {
+        return Ok(array);
+    }
+    let shape = Shape::new(&[Dimension { lower: first as i32, len: left.len() as u32 }])?;
+    let list = heap.array(&left)?.array();
+    heap.shaped(list, shape)
 }
 
 /// `a = b`: NULL elements are equal to each other.

@@ -71,6 +71,9 @@ pub fn of_numeric(value: Numeric, low: Numeric, high: Numeric, count: i64) -> Re
 
 /// How many of some thresholds, which rise, are no greater than a value.
 pub fn of_thresholds(heap: &Heap, value: Slot, thresholds: ArrayRef) -> Result<Slot> {
+    if heap.shape(thresholds).is_some_and(|shape| shape.dimensions().len() > 1) {
+        return Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "thresholds must be one-dimensional array"));
+    }
     let thresholds = heap.elements(thresholds);
     planaria_base::watch::count(thresholds.len());
     if thresholds.iter().any(|slot| slot.is_null()) {

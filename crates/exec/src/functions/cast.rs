@@ -135,7 +135,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
                 for element in &mut elements {
                     *element = cast(*element, element_from, element_to, explicit, heap)?;
                 }
-                heap.array(&elements)
+                heap.array_like(array, &elements)
             }
             _ => Ok(slot),
         },
@@ -310,7 +310,8 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         }
         Type::Array(element) => {
             let mut elements = Vec::new();
-            for text in text_io::parse_array(text)? {
+            let (shape, texts) = text_io::parse_array(text)?;
+            for text in texts {
                 elements.push(match text {
                     Some(text) => {
                         let at = heap.arena.push_bytes(text.as_bytes())?;
@@ -319,7 +320,8 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
                     None => Slot::Null,
                 });
             }
-            heap.array(&elements)?
+            let list = heap.array(&elements)?.array();
+            heap.shaped(list, shape)?
         }
         Type::Record(row) if row.of.is_some() => {
             let mut fields = Vec::with_capacity(row.len());
@@ -406,21 +408,17 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         }
         (Slot::Array(array), ty) => {
             let element_type = if let Type::Array(element) = ty { element } else { &Type::Unknown };
-            out.push(b'{');
+            let elements = heap.elements(array);
             let mut text = Vec::new();
-            for (i, element) in heap.elements(array).iter().enumerate() {
-                if i > 0 {
-                    out.push(b',');
-                }
-                if element.is_null() {
+            text_io::write_array(out, heap.shape(array), elements.len(), |out, i| {
+                if elements[i].is_null() {
                     out.extend_from_slice(b"NULL");
-                    continue;
+                    return;
                 }
                 text.clear();
-                write(heap, *element, element_type, &mut text);
+                write(heap, elements[i], element_type, &mut text);
                 text_io::write_array_element(out, &text);
-            }
-            out.push(b'}');
+            });
         }
     }
 }
@@ -462,14 +460,10 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             out.push(b'}');
         }
         (Slot::Array(array), Type::Array(of)) => {
-            out.push(b'[');
-            for (i, element) in heap.elements(array).iter().enumerate() {
-                if i > 0 {
-                    out.push(b',');
-                }
-                write_json(heap, *element, of, out);
-            }
-            out.push(b']');
+            let elements = heap.elements(array);
+            text_io::write_nested(out, heap.shape(array), elements.len(), [b'[', b']'], |out, i| {
+                write_json(heap, elements[i], of, out);
+            });
         }
         (slot, ty) => {
             let mut text = Vec::new();

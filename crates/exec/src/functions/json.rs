@@ -3,14 +3,15 @@
 //! Parts are parts of the text ([`planaria_base::json::part`]), so what `->` and its like find is not copied. A function
 //! over both types answers with the type that it was given.
 
-use super::cast;
-use crate::heap::Heap;
+use super::{cast, shaped};
+use crate::heap::{Heap, wrong_number_of_subscripts};
 use crate::slot::{ArrayRef, Slot};
 use planaria_base::json::change::{self, At};
 use planaria_base::json::part::{self, Kind};
 use planaria_base::json::{self, Json};
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::watch::Pace;
-use planaria_base::{Error, Result, SqlState, Type, text_io};
+use planaria_base::{Error, Result, SqlState, Type, stack, text_io};
 use planaria_storage::arena::Bytes;
 use std::borrow::Cow;
 
@@ -251,8 +252,17 @@ pub fn without(heap: &mut Heap, at: Bytes, key: Bytes) -> Result<Slot> {
     })
 }
 
+/// 2202E of an array of several dimensions.
+fn one_dimension(heap: &Heap, array: ArrayRef) -> Result<()> {
+    match heap.shape(array) {
+        Some(shape) if shape.dimensions().len() > 1 => Err(wrong_number_of_subscripts()),
+        _ => Ok(()),
+    }
+}
+
 /// `- text[]`
 pub fn without_all(heap: &mut Heap, at: Bytes, keys: ArrayRef) -> Result<Slot> {
+    one_dimension(heap, keys)?;
     made(heap, |heap| {
         let mut json = tree(heap, at)?;
         if json.is_scalar() {
@@ -283,6 +293,7 @@ pub fn without_at(heap: &mut Heap, at: Bytes, index: i64) -> Result<Slot> {
 
 /// `#-`, `jsonb_set`, `jsonb_insert`
 pub fn at_path(heap: &mut Heap, at: Bytes, path: ArrayRef, new: Option<Bytes>, how: At) -> Result<Slot> {
+    one_dimension(heap, path)?;
     made(heap, |heap| {
         let mut json = tree(heap, at)?;
         let new = new.map_or(Ok(Json::Null), |new| tree(heap, new))?;
@@ -343,6 +354,22 @@ pub fn pretty(heap: &mut Heap, at: Bytes) -> Result<Slot> {
 /// `json_object`: keys and values in turn, or apart.
 pub fn object(heap: &mut Heap, keys: ArrayRef, values: Option<ArrayRef>) -> Result<Slot> {
     let subscript = |message: &str| Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
+    match heap.shape(keys).map(|shape| shape.dimensions()) {
+        // Pairs of a key and a value.
+        Some(&[_, pair]) if values.is_none() => {
+            if pair.len != 2 {
+                return Err(subscript("array must have two columns"));
+            }
+        }
+        Some(&[_]) | None => {}
+        Some(_) => return Err(wrong_number_of_subscripts()),
+    }
+    if let Some(values) = values {
+        let dimensions = |array| shaped::count(heap, array);
+        if dimensions(values) != dimensions(keys) {
+            return Err(wrong_number_of_subscripts());
+        }
+    }
     match values {
         None if !keys.len.is_multiple_of(2) => {
             return Err(subscript("array must have even number of elements"));
@@ -414,15 +441,104 @@ pub fn field_texts(heap: &mut Heap, whole: Slot, key: Bytes) -> Result<Slot> {
         return Ok(Slot::Null);
     }
     match part::kind(heap.str(field.bytes())) {
-        Kind::Array => list(heap, field, key, Kind::Array, List::Texts),
+        Kind::Array => nested_texts(heap, field, key),
         Kind::Null => Ok(Slot::Null),
         Kind::String => {
             let text = field_text(heap, whole, key)?;
             cast::cast(text, &Type::Text, &Type::Array(Box::new(Type::Text)), false, heap)
         }
-        _ => {
-            let hint = format!("See the value of key \"{}\".", heap.str(key));
-            Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array").with_hint(hint))
-        }
+        _ => Err(no_array(heap.str(key), &[])),
     }
+}
+
+/// 22P02 of what is no array where one should be: within the value of a key, at these places.
+fn no_array(key: &str, places: &[usize]) -> Error {
+    let hint = match places {
+        [] => format!("See the value of key \"{key}\"."),
+        places => {
+            let places: String = places.iter().map(|at| format!("[{at}]")).collect();
+            format!("See the array element {places} of key \"{key}\".")
+        }
+    };
+    Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array").with_hint(hint)
+}
+
+/// The elements of an array of arrays while they are gathered.
+#[derive(Default)]
+struct Nested<'t> {
+    elements: Vec<&'t str>,
+    /// Of each dimension, from the outermost in, how many there are.
+    lengths: Vec<Option<usize>>,
+    /// How many dimensions there are: as many as arrays begin with arrays.
+    count: Option<usize>,
+    /// Which element of each array around is looked at.
+    places: Vec<usize>,
+}
+
+impl<'t> Nested<'t> {
+    fn gather(&mut self, array: &'t str, key: &str) -> Result<()> {
+        stack::check()?;
+        if part::kind(array) != Kind::Array {
+            return Err(no_array(key, &self.places));
+        }
+        let depth = self.places.len() + 1;
+        if self.lengths.len() < depth {
+            self.lengths.push(None);
+        }
+        let mut parts = part::parts(array)?;
+        let mut len = 0;
+        while let Some(part) = parts.next()? {
+            if self.count.is_none() && part::kind(part.value) != Kind::Array {
+                self.count = Some(depth);
+            }
+            if self.count.is_some_and(|count| depth >= count) {
+                self.elements.push(part.value);
+            } else {
+                self.places.push(len);
+                self.gather(part.value, key)?;
+                self.places.pop();
+            }
+            len += 1;
+        }
+        self.count.get_or_insert(depth);
+        if *self.lengths[depth - 1].get_or_insert(len) != len {
+            let detail = "Multidimensional arrays must have sub-arrays with matching dimensions.";
+            let message = "malformed JSON array";
+            return Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message).with_detail(detail));
+        }
+        Ok(())
+    }
+}
+
+/// The elements of an array as texts, of as many dimensions as it begins with.
+fn nested_texts(heap: &mut Heap, whole: Slot, key: Bytes) -> Result<Slot> {
+    let mut nested = Nested::default();
+    nested.gather(heap.str(whole.bytes()), heap.str(key))?;
+    let mut parts: Vec<Slot> = nested.elements.iter().map(|part| inside(heap, whole, part)).collect();
+    let dimension = |len: &Option<usize>| Dimension { lower: 1, len: len.unwrap_or(0) as u32 };
+    let shape = Shape::new(&nested.lengths.iter().map(dimension).collect::<Vec<_>>())?;
+    for part in &mut parts {
+        *part = as_text(heap, whole, *part)?;
+    }
+    let list = heap.array(&parts)?.array();
+    heap.shaped(list, shape)
+}
+
+/// An array as `array_to_json(.., true)` prints it: each of its elements in a line.
+pub fn lines(heap: &mut Heap, at: Bytes) -> Result<Slot> {
+    if part::kind(heap.str(at)) != Kind::Array {
+        return Ok(Slot::Text(at));
+    }
+    let text = heap.build(|heap, out| {
+        let mut parts = part::parts(heap.str(at))?;
+        let mut between = "[";
+        while let Some(part) = parts.next()? {
+            out.extend_from_slice(between.as_bytes());
+            out.extend_from_slice(part.value.as_bytes());
+            between = ",\n ";
+        }
+        out.extend_from_slice(if out.is_empty() { b"[]" } else { b"]" });
+        Ok(())
+    })?;
+    Ok(Slot::Text(text))
 }

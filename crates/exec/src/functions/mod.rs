@@ -40,14 +40,16 @@ mod range;
 mod regex;
 mod regex_find;
 mod sample;
+mod shaped;
 mod statistics;
 #[cfg(test)]
 mod tests;
 mod text;
 
-pub use array::{load as load_array, store as store_array};
+pub use array::{get as element, load as load_array, nth as nth_element, store as store_array};
 pub use cast::{cast, display};
 pub use order::{compare, eq, hash};
+pub use shaped::nest as nest_arrays;
 
 use crate::heap::Heap;
 use crate::slot::Slot;
@@ -387,6 +389,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         JsonbPut => json::put(heap, a),
         JsonStripNulls => json::strip_nulls(heap, a[0]),
         JsonbPretty => json::pretty(heap, a[0].bytes()),
+        JsonLines => json::lines(heap, a[0].bytes()),
         JsonObject => json::object(heap, a[0].array(), None),
         JsonObjectOf => json::object(heap, a[0].array(), Some(a[1].array())),
         SizePretty => format::size_pretty(heap, a[0].num()),
@@ -660,19 +663,35 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ArrayLoad => array::load(heap, a[0].bytes()),
         RowMake if a.iter().all(|field| field.is_null()) => Ok(Slot::Null),
         ArrayMake | RowMake => heap.array(a),
+        ArrayNest => shaped::nest(heap, a),
+        ArrayStack => shaped::stack(heap, a[0].array()),
+        ArrayNth => Ok(array::nth(heap, a[0].array(), a[1].int())),
+        ArrayParts => shaped::parts(heap, a[0].array(), a[1].int()),
         ArrayGet => Ok(array::get(heap, a[0].array(), a[1].int())),
-        ArraySlice => Ok(array::slice(heap, a[0].array(), a[1].int(), a[2].int())),
-        ArrayLength | ArrayUpper => Ok(array::length(a[0].array(), a[1].int())),
+        ArrayAt => Ok(shaped::at(heap, a[0].array(), &a[1..])),
+        ArraySlice => shaped::slice(heap, a[0].array(), a[1].bytes(), &a[2..]),
+        ArrayLength => Ok(array::length(heap, a[0].array(), a[1].int())),
+        ArrayUpper => Ok(array::upper(heap, a[0].array(), a[1].int())),
+        ArrayNdims => Ok(match shaped::count(heap, a[0].array()) {
+            0 => Slot::Null,
+            count => Slot::Int(count as i64),
+        }),
+        ArrayDims => shaped::text_of_dimensions(heap, a[0].array()),
+        ArrayFill => shaped::fill(heap, a[0], a[1], None),
+        ArrayFillFrom => shaped::fill(heap, a[0], a[1], Some(a[2])),
         Cardinality => Ok(Slot::Int(i64::from(a[0].array().len))),
-        ArrayLower => Ok(array::lower(a[0].array(), a[1].int())),
+        ArrayLower => Ok(array::lower(heap, a[0].array(), a[1].int())),
         ArrayAppend => array::append(heap, a[0], a[1]),
         ArrayPrepend => array::prepend(heap, a[0], a[1]),
         ArrayConcat => array::concat(heap, a[0], a[1]),
         ArrayContainsElement => Ok(array::any_equal(heap, a[0], a[1])),
-        ArrayPosition => Ok(array::position(heap, a[0], a[1])),
+        ArrayPosition => array::position(heap, a[0], a[1]),
+        ArrayPositionFrom => array::position_from(heap, a[0], a[1], a[2]),
         ArrayRemove => array::remove(heap, a[0], a[1]),
         ArrayPositions => array::positions(heap, a[0], a[1]),
         ArrayPut => array::put(heap, a[0], a[1], a[2]),
+        ArrayPutAt => array::put_at(heap, a[0], a[1], &a[2..]),
+        ArrayPutSlice => shaped::put_slice(heap, a[0], a[1], a[2], &a[3..]),
         ArrayReplace => array::replace(heap, a[0], a[1], a[2]),
         ArrayEq => Ok(Slot::Bool(array::equal(heap, a[0].array(), a[1].array()))),
         ArrayNe => Ok(Slot::Bool(!array::equal(heap, a[0].array(), a[1].array()))),

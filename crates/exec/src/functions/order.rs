@@ -5,7 +5,7 @@
 
 use super::fast::{float_cmp, num_cmp, text_cmp};
 use crate::heap::Heap;
-use crate::slot::Slot;
+use crate::slot::{ArrayRef, Slot};
 use planaria_ir::Func;
 use std::cmp::Ordering;
 
@@ -29,14 +29,26 @@ pub fn compare(a: Slot, b: Slot, heap: &Heap) -> Ordering {
             }
         }
         (_, Slot::Null) => Ordering::Less,
-        (Slot::Array(a), Slot::Array(b)) => {
-            let (a, b) = (heap.elements(a), heap.elements(b));
+        (Slot::Array(whole_a), Slot::Array(whole_b)) => {
+            let (a, b) = (heap.elements(whole_a), heap.elements(whole_b));
             let first_difference =
                 a.iter().zip(b).map(|(a, b)| compare(*a, *b, heap)).find(|order| order.is_ne());
-            first_difference.unwrap_or_else(|| a.len().cmp(&b.len()))
+            first_difference
+                .unwrap_or_else(|| a.len().cmp(&b.len()).then_with(|| shapes(whole_a, whole_b, heap)))
         }
         (a, b) => panic!("values of two classes are compared: {a:?}, {b:?}"),
     }
+}
+
+/// Of arrays whose elements are the same: by how many dimensions they have, their lengths, their lower bounds.
+fn shapes(a: ArrayRef, b: ArrayRef, heap: &Heap) -> Ordering {
+    if a.is_list() && b.is_list() {
+        return Ordering::Equal;
+    }
+    let (Some(a), Some(b)) = (heap.dimensions(a), heap.dimensions(b)) else { return Ordering::Equal };
+    let (a, b) = (a.dimensions(), b.dimensions());
+    let lengths = a.iter().map(|d| d.len).cmp(b.iter().map(|d| d.len));
+    a.len().cmp(&b.len()).then(lengths).then_with(|| a.iter().map(|d| d.lower).cmp(b.iter().map(|d| d.lower)))
 }
 
 /// Whether a value replaces the one before it, to which it stands in that order: of equals GREATEST and LEAST keep the

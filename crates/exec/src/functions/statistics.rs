@@ -172,13 +172,13 @@ pub fn percentiles(
     shares: ArrayRef,
     one: fn(&Heap, ArrayRef, f64) -> Result<Slot>,
 ) -> Result<Slot> {
-    let shares = heap.elements(shares).to_vec();
-    let all = shares.into_iter().map(|share| match share {
+    let given = heap.elements(shares).to_vec();
+    let all = given.into_iter().map(|share| match share {
         Slot::Null => Ok(Slot::Null),
         share => one(heap, array, double(share)?),
     });
     let all = all.collect::<Result<Vec<Slot>>>()?;
-    heap.array(&all)
+    heap.array_like(shares, &all)
 }
 
 /// The two values that a share is between, and how far it is from the first.

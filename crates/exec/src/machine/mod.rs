@@ -466,6 +466,7 @@ fn fits(value: &Datum, ty: &Type) -> bool {
         (Datum::Int(n), Type::Int2) => i16::try_from(*n).is_ok(),
         (Datum::Int(n), Type::Int4 | Type::Date) => i32::try_from(*n).is_ok(),
         (Datum::Array(items), Type::Array(of)) => items.iter().all(|item| fits(item, of)),
+        (Datum::Shaped(array), Type::Array(of)) => array.elements().iter().all(|item| fits(item, of)),
         (Datum::Array(items), Type::Record(row)) => {
             items.len() == row.len() && items.iter().zip(row.iter()).all(|(item, (_, of))| fits(item, of))
         }

@@ -219,11 +219,12 @@ impl Machine {
                         _ => Slot::Null,
                     }
                 }
-                Inst::Element { dst, array, index } => {
+                Inst::Element { dst, array, index, nth } => {
                     reg!(dst) = match (reg!(array), reg!(index)) {
-                        (Slot::Array(a), Slot::Int(i)) if i >= 1 && i <= i64::from(a.len) => {
-                            self.heap.elements(a)[i as usize - 1]
+                        (Slot::Array(a), Slot::Int(i)) if nth || a.is_list() => {
+                            functions::nth_element(&self.heap, a, i)
                         }
+                        (Slot::Array(a), Slot::Int(i)) => functions::element(&self.heap, a, i),
                         _ => Slot::Null,
                     }
                 }

@@ -162,16 +162,19 @@ impl Machine {
     /// `array[index] = value`; in place once the array is this register's alone.
     #[inline(never)]
     fn array_set(&mut self, frame: &mut [Slot], array: R, index: R, value: R, owner: R) -> Result<()> {
-        let Slot::Int(at) = frame[usize::from(index)] else {
-            return Err(functions::null_subscript());
-        };
         let mut whole = frame[usize::from(array)];
         if let (Slot::Array(shared), false) = (whole, frame[usize::from(owner)].is_true()) {
-            self.row.clear();
-            self.row.extend_from_slice(self.heap.elements(shared));
-            whole = self.heap.array(&self.row)?;
+            whole = Slot::Array(self.heap.copy(shared)?);
         }
-        frame[usize::from(array)] = self.heap.array_set_in_place(whole, at, frame[usize::from(value)])?;
+        let value = frame[usize::from(value)];
+        frame[usize::from(array)] = match frame[usize::from(index)] {
+            Slot::Int(at) => self.heap.array_set_in_place(whole, at, value)?,
+            // A subscript for each dimension.
+            Slot::Array(all) if self.heap.elements(all).iter().all(|at| !at.is_null()) => {
+                self.heap.array_set_at(whole, all, value)?
+            }
+            _ => return Err(functions::null_subscript()),
+        };
         frame[usize::from(owner)] = Slot::Bool(true);
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::generator;
 
 use common::{Db, Schema};
 use generator::{Generator, op};
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{Datum, Error, Result, SqlState};
 use planaria_exec::functions;
 use planaria_ir::{Block, Catch, Handler, Label, OpKind, Program, Reg, StateSource};
@@ -71,27 +72,25 @@ impl Reference<'_> {
                         "array subscript in assignment must not be null",
                     ));
                 };
-                let mut items = match self.get(*array) {
-                    Datum::Array(items) => items,
-                    _ => Vec::new(),
+                let (mut lower, mut items) = match self.get(*array) {
+                    Datum::Array(items) => (1, items),
+                    Datum::Shaped(of) => (i64::from(of.shape().dimensions()[0].lower), of.into_elements()),
+                    _ => (1, Vec::new()),
                 };
-                if at < 1 {
-                    return Err(Error::new(
-                        SqlState::FEATURE_NOT_SUPPORTED,
-                        format!("assignment to array element {at}"),
-                    ));
+                if items.is_empty() {
+                    lower = at;
                 }
-                if items.is_empty() && at > 1 {
-                    return Err(Error::new(
-                        SqlState::FEATURE_NOT_SUPPORTED,
-                        format!("an array that begins with element {at} is not supported"),
-                    ));
+                while at < lower {
+                    items.insert(0, Datum::Null);
+                    lower -= 1;
                 }
-                if items.len() < at as usize {
-                    items.resize(at as usize, Datum::Null);
+                let place = (at - lower) as usize;
+                if items.len() <= place {
+                    items.resize(place + 1, Datum::Null);
                 }
-                items[at as usize - 1] = self.get(*value);
-                self.regs[array.index()] = Datum::Array(items);
+                items[place] = self.get(*value);
+                let dimension = Dimension { lower: lower as i32, len: items.len() as u32 };
+                self.regs[array.index()] = Datum::array(Shape::new(&[dimension])?, items);
             }
             OpKind::If { cond, then, otherwise } => {
                 let holds = self.get(*cond) == Datum::Bool(true);

@@ -1,5 +1,7 @@
 //! Parsing: recursive descent over [`super::token`].
 
+mod constant;
+
 use super::print::strength_word;
 use super::token::{Token, error, tokens};
 use super::{register_names, type_name};
@@ -8,13 +10,11 @@ use crate::{
     Inlined, Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range,
     ReadMode, Reg, RegDecl, RegKind, Run, SortKey, StateSource, Step,
 };
-use planaria_base::datetime::Interval;
 use planaria_base::enumeration::{self, Enum};
 use planaria_base::packed::PackedType;
 use planaria_base::range::RangeType;
 use planaria_base::{
-    ColumnId, Datum, IndexId, Numeric, ProcedureId, Result, RoleId, SequenceId, SqlState, Strength, SystemId,
-    TableId, Type,
+    ColumnId, IndexId, ProcedureId, Result, RoleId, SequenceId, SqlState, Strength, SystemId, TableId, Type,
 };
 use planaria_base::{
     Level,
@@ -819,77 +819,5 @@ impl Parser {
             }
         }
         Ok(OpKind::Raise { level, state, message, fields })
-    }
-
-    fn datum(&mut self) -> Result<Datum> {
-        match self.peek() {
-            Some(Token::Quoted(_)) => self.quoted().map(Datum::Text),
-            Some(Token::Number(n)) if n.ends_with('n') => {
-                let n = n.trim_end_matches('n').to_owned();
-                let scale = n.split_once('.').map_or(0, |(_, f)| f.len());
-                let mantissa = n.replace('.', "").parse().ok();
-                let value = mantissa
-                    .zip(u8::try_from(scale).ok())
-                    .and_then(|(mantissa, scale)| Numeric::from_parts(mantissa, scale));
-                match value {
-                    Some(value) => {
-                        self.next += 1;
-                        Ok(Datum::Numeric(value))
-                    }
-                    None => self.fail("a numeric out of range"),
-                }
-            }
-            Some(Token::Number(_)) => self.number().map(Datum::Int),
-            Some(Token::Sign("[")) => {
-                self.next += 1;
-                let mut of = Vec::new();
-                while !self.sign_if("]") {
-                    of.push(self.datum()?);
-                    if !self.is_sign("]") {
-                        self.sign(",")?;
-                    }
-                }
-                Ok(Datum::Array(of))
-            }
-            Some(Token::Word(_)) => match self.word()?.as_str() {
-                "null" => Ok(Datum::Null),
-                "true" => Ok(Datum::Bool(true)),
-                "false" => Ok(Datum::Bool(false)),
-                "float" => match self.quoted()?.parse() {
-                    Ok(x) => Ok(Datum::Float(x)),
-                    Err(_) => self.fail("expected a float"),
-                },
-                "bytes" => self.hex().map(Datum::Bytea),
-                "jsonb" => self.quoted().map(Datum::Jsonb),
-                "uuid" => match self.hex()?.try_into() {
-                    Ok(u) => Ok(Datum::Uuid(u)),
-                    Err(_) => self.fail("expected 16 bytes"),
-                },
-                "interval" => {
-                    let text = self.quoted()?;
-                    let mut parts = text.split(' ');
-                    let mut part = || parts.next()?.parse::<i64>().ok();
-                    let short = |n: i64| i32::try_from(n).ok();
-                    match (part().and_then(short), part().and_then(short), part()) {
-                        (Some(months), Some(days), Some(micros)) => {
-                            Ok(Datum::Interval(Interval { months, days, micros }))
-                        }
-                        _ => self.fail("expected months, days and microseconds"),
-                    }
-                }
-                _ => self.fail("expected a constant"),
-            },
-            _ => self.fail("expected a constant"),
-        }
-    }
-
-    fn hex(&mut self) -> Result<Vec<u8>> {
-        let text = self.quoted()?;
-        let bytes: Option<Vec<u8>> = (text.is_ascii() && text.len().is_multiple_of(2))
-            .then(|| {
-                (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).ok()).collect()
-            })
-            .flatten();
-        bytes.map_or_else(|| self.fail("expected hexadecimal digits"), Ok)
     }
 }

@@ -83,6 +83,11 @@ pub(crate) fn datum_text(datum: &Datum) -> String {
         Datum::Uuid(u) => format!("uuid '{}'", hex(u)),
         Datum::Interval(i) => format!("interval '{} {} {}'", i.months, i.days, i.micros),
         Datum::Array(of) => format!("[{}]", list(of, datum_text)),
+        Datum::Shaped(of) => {
+            // Of each dimension its lower bound and its length.
+            let shape = list(of.shape().dimensions(), |d| format!("{}, {}", d.lower, d.len));
+            format!("shaped [{shape}] [{}]", list(of.elements(), datum_text))
+        }
         // Its name belongs to an answer, not to a program.
         Datum::Reg(oid, _) => oid.to_string(),
     }

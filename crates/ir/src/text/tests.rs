@@ -6,6 +6,7 @@ use crate::{
     Inlined, Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range,
     ReadMode, Reg, RegKind, Run, SortKey, StateSource, Step,
 };
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{
     ColumnId, Datum, IndexId, Level, Numeric, ProcedureId, RoleId, SequenceId, SqlState, Strength, SystemId,
     TableId, Type,
@@ -116,7 +117,7 @@ impl Choice {
         if self.below(5) == 0 { RegKind::Row(TableId(self.id())) } else { RegKind::Value(self.ty()) }
     }
     fn datum(&mut self) -> Datum {
-        match self.below(9) {
+        match self.below(10) {
             0 => Datum::Null,
             1 => Datum::Bool(self.coin()),
             2 => Datum::Int([i64::MIN, -1, 0, 7, i64::MAX][self.below(5)]),
@@ -128,6 +129,11 @@ impl Choice {
             5 => Datum::Text(self.text()),
             6 => Datum::Bytea(self.some(|c| c.below(256) as u8)),
             7 => Datum::Uuid(std::array::from_fn(|_| self.below(256) as u8)),
+            8 => {
+                let dimensions = [Dimension { lower: -1, len: 2 }, Dimension { lower: 1, len: 2 }];
+                let shape = Shape::new(&dimensions).unwrap();
+                Datum::array(shape, (0..4).map(|_| self.datum()).collect())
+            }
             _ => Datum::Array(self.some(Self::datum)),
         }
     }

@@ -250,7 +250,10 @@ impl Walk<'_> {
                 let Type::Array(element) = self.value(*array)? else {
                     return Err(format!("{array} is no array"));
                 };
-                self.class(*index, TypeClass::Integer)?;
+                // One subscript, or an array of them.
+                if *self.value(*index)? != Type::Array(Box::new(Type::Int4)) {
+                    self.class(*index, TypeClass::Integer)?;
+                }
                 self.moves(&RegKind::Value((**element).clone()), *value)
             }
             _ => unreachable!("dispatched by op()"),
@@ -644,6 +647,10 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Uuid(_) => *ty == Type::Uuid,
         Datum::Jsonb(_) => *ty == Type::Jsonb,
         Datum::Interval(_) => ty.class() == TypeClass::Interval,
+        Datum::Shaped(of) => match ty {
+            Type::Array(element) => of.elements().iter().all(|d| datum_fits(d, element)),
+            _ => false,
+        },
         Datum::Array(of) => match ty {
             Type::Array(element) => of.iter().all(|d| datum_fits(d, element)),
             Type::System(system) => match system.element() {

@@ -12,4 +12,5 @@ pub(crate) mod host;
 pub(crate) mod keys;
 pub(crate) mod kind;
 pub(crate) mod refusal;
+mod same;
 pub(crate) mod under_locks;

@@ -544,6 +544,7 @@ fn natural_type(value: &Datum) -> Type {
         Datum::Interval(_) => Type::Interval,
         Datum::Reg(..) => Type::OID,
         Datum::Array(items) => Type::Array(Box::new(items.first().map_or(Type::Unknown, natural_type))),
+        Datum::Shaped(of) => Type::Array(Box::new(of.elements().first().map_or(Type::Unknown, natural_type))),
     }
 }
 

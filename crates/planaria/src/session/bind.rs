@@ -6,7 +6,7 @@ use planaria_base::range::Range;
 use planaria_base::text_io::to_real;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
-use planaria_exec::functions::cast;
+use planaria_exec::functions::{cast, nest_arrays};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_syntax::parse::zero_byte;
@@ -44,7 +44,11 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Stored(n), Type::Time) => time_from_micros(n).map(Slot::Int).map_err(|e| at(e, position)),
         (ParamRef::Stored(n), Type::Enum(of)) if of.label(n).is_some() => Ok(Slot::Int(n)),
         (ParamRef::Interval(i), Type::Interval) => Ok(Slot::Interval(i)),
-        (ParamRef::Array(items), Type::Array(of)) => bind_array(items, of, position, heap),
+        (ParamRef::Array(items), Type::Array(of)) => bind_array(items, ty, of, position, heap),
+        (ParamRef::Shaped(array), Type::Array(of)) => {
+            let list = bind_array(&array.elements(), ty, of, position, heap)?.array();
+            heap.shaped(list, Some(*array.shape()))
+        }
         (ParamRef::Array(items), Type::Record(fields)) if items.count() == fields.len() => {
             let fields = fields.iter().enumerate();
             let row: Vec<Slot> =
@@ -67,9 +71,18 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
     }
 }
 
-fn bind_array(items: &dyn Params, of: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
+fn bind_array(items: &dyn Params, ty: &Type, of: &Type, position: usize, heap: &mut Heap) -> Result<Slot> {
     let mut few = [Slot::Null; 32];
     let n = items.count();
+    // Of arrays: they are the rows of one.
+    if n > 0
+        && !matches!(of, Type::Record(_))
+        && matches!(items.param(0), ParamRef::Array(_) | ParamRef::Shaped(_))
+    {
+        let rows: Vec<Slot> =
+            (0..n).map(|i| bind(items.param(i), ty, position, heap)).collect::<Result<_>>()?;
+        return nest_arrays(heap, &rows).map_err(|e| at(e, position));
+    }
     if n <= few.len() {
         for (i, slot) in few[..n].iter_mut().enumerate() {
             *slot = bind(items.param(i), of, position, heap)?;
@@ -97,7 +110,7 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
         ParamRef::Uuid(u) => (Datum::Uuid(u), Type::Uuid),
         ParamRef::Interval(i) => (Datum::Interval(i), Type::Interval),
         ParamRef::Bytes(b) => (Datum::Bytea(b.to_vec()), Type::Bytea),
-        ParamRef::Null | ParamRef::Text(_) | ParamRef::Array(_) => {
+        ParamRef::Null | ParamRef::Text(_) | ParamRef::Array(_) | ParamRef::Shaped(_) => {
             return Err(Error::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!("parameter ${position} is of type {ty}, the value given is an array"),

@@ -663,6 +663,14 @@ fn type_of(param: ParamRef<'_>) -> Option<Type> {
         ParamRef::Interval(_) => Type::Interval,
         ParamRef::Array(items) => {
             let of = if items.count() == 0 { None } else { type_of(items.param(0)) };
+            match of.unwrap_or(Type::Text) {
+                // However many dimensions it has.
+                array @ Type::Array(_) => array,
+                of => Type::Array(Box::new(of)),
+            }
+        }
+        ParamRef::Shaped(array) => {
+            let of = type_of(array.elements().param(0));
             Type::Array(Box::new(of.unwrap_or(Type::Text)))
         }
     })

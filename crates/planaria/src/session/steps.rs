@@ -327,18 +327,17 @@ impl<'s> Steps<'s> {
                 })?;
                 self.for_rows(label.as_deref(), targets, answer, body, at)
             }
-            StmtKind::ForEach { label, target, slice: None, array, body } => {
+            StmtKind::ForEach { label, target, slice, array, body } => {
                 let answer = self.step(StepKind::Value(array.clone()))?;
                 let (ty, value) = answer.only()?;
-                let Datum::Array(elements) = value else {
-                    let error =
-                        Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null");
-                    return Err(self.placed(error, at));
-                };
                 let of = ty.element().ok_or_else(|| {
                     Error::new(SqlState::DATATYPE_MISMATCH, "FOREACH expression must yield an array")
                 })?;
-                let mut elements = elements.into_iter();
+                let inner = slice.unwrap_or(0);
+                let parts =
+                    variables::parts(value, inner as usize).map_err(|error| self.placed(error, at))?;
+                let of = if inner == 0 { of } else { ty };
+                let mut elements = parts.into_iter();
                 let mut any = false;
                 let target = std::slice::from_ref(target);
                 let flow = self.repeat(label.as_deref(), body, &mut |s| {

@@ -594,7 +594,7 @@ fn limits_have_their_errors() {
                 .to_owned(),
             "54000",
         ),
-        ("DO $$ DECLARE a int[]; BEGIN a[134217729] := 1; END $$".to_owned(), "54000"),
+        ("DO $$ DECLARE a int[] := '{1}'; BEGIN a[134217729] := 1; END $$".to_owned(), "54000"),
         (
             format!(
                 "CREATE TABLE i ({}); CREATE INDEX ON i ({})",

@@ -34,6 +34,7 @@ mod deferrable_keys;
 mod deferred;
 mod deferred_triggers;
 mod determinism;
+mod dimensions;
 mod do_by_steps;
 mod embedding;
 mod ends;

@@ -11,6 +11,7 @@
 
 use planaria_base::datetime::Interval;
 use planaria_base::numeric::PackedNumeric;
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{Error, Numeric, Result, Type};
 use planaria_exec::{Heap, Slot};
 use planaria_storage::arena::Bytes;
@@ -216,6 +217,9 @@ const TEXT: u8 = 5;
 const BYTEA: u8 = 6;
 const JSONB: u8 = 11;
 const ARRAY: u8 = 7;
+/// Of an array that is no list from 1 on: how many dimensions, of each its lower bound and length; then the elements as
+/// those of a list.
+const SHAPE: u8 = 12;
 /// A scale byte and a number follow.
 const NUMERIC: u8 = 8;
 /// A scale byte and 16 bytes follow.
@@ -263,6 +267,13 @@ fn put(out: &mut Vec<u8>, slot: Slot, heap: &Heap) {
             out.extend_from_slice(&i.months.to_le_bytes());
         }
         Slot::Array(a) => {
+            if let Some(shape) = heap.shape(a) {
+                out.extend_from_slice(&[SHAPE, shape.dimensions().len() as u8]);
+                for dimension in shape.dimensions() {
+                    out.extend_from_slice(&dimension.lower.to_le_bytes());
+                    out.extend_from_slice(&dimension.len.to_le_bytes());
+                }
+            }
             out.push(ARRAY);
             out.extend_from_slice(&a.len.to_le_bytes());
             heap.elements(a).iter().for_each(|e| put(out, *e, heap));
@@ -374,6 +385,16 @@ impl<'a> Reader<'a> {
             TEXT => Slot::Text(heap.arena.push_bytes(self.run())?),
             BYTEA => Slot::Bytea(heap.arena.push_bytes(self.run())?),
             JSONB => Slot::Jsonb(heap.arena.push_bytes(self.run())?),
+            SHAPE => {
+                let mut dimensions = Vec::new();
+                for _ in 0..self.byte() {
+                    let lower = i32::from_le_bytes(self.fixed());
+                    dimensions.push(Dimension { lower, len: u32::from_le_bytes(self.fixed()) });
+                }
+                let shape = Shape::new(&dimensions)?;
+                let list = self.slot(heap)?.array();
+                heap.shaped(list, shape)?
+            }
             _ => {
                 let len = u32::from_le_bytes(self.fixed());
                 let elements = (0..len).map(|_| self.slot(heap)).collect::<Result<Vec<_>>>()?;
@@ -412,6 +433,10 @@ mod tests {
         slots.push(heap.bytea(&[0, 255]).unwrap());
         let inner = heap.array(&slots).unwrap();
         slots.push(inner);
+        let dimensions =
+            [Dimension { lower: 0, len: 1 }, Dimension { lower: -7, len: slots.len() as u32 - 1 }];
+        let shape = Shape::new(&dimensions).unwrap();
+        slots.push(heap.shaped(inner.array(), shape).unwrap());
         let mut out = Vec::new();
         slots.iter().for_each(|s| put(&mut out, *s, &heap));
         let mut other = Heap::new();

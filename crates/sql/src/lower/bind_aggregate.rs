@@ -2,7 +2,6 @@
 
 use super::Lowerer;
 use super::bind_call::Clause;
-use super::bind_expr::several_dimensions;
 use super::bound::{Aggregate, AggregateKind, Bound, BoundKind};
 use super::functions::no_function;
 use super::names::Names;
@@ -11,6 +10,20 @@ use planaria_base::types::{PackedKind, PackedType};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::FunctionCall;
+
+/// The aggregate that puts values into a list whatever they are: `array_agg` makes of arrays one of more dimensions.
+pub(super) const GATHERED: &str = "our list";
+
+/// What an aggregate's call stands for, whose value is `found`.
+pub(super) fn whole_aggregate(name: &str, found: Bound) -> Bound {
+    match &found.ty {
+        Type::Array(of) if name == "array_agg" && matches!(**of, Type::Array(_)) => {
+            let (ty, position) = ((**of).clone(), found.position);
+            Bound::apply(Func::ArrayStack, vec![found], ty, position)
+        }
+        _ => found,
+    }
+}
 
 /// An aggregate whose arguments are being bound: which levels of queries they take columns from.
 pub(super) struct Aggregated {
@@ -67,7 +80,7 @@ impl Lowerer<'_> {
             collector.aggregates.push(aggregate);
             collector.aggregates.len() - 1
         });
-        Ok(Bound::column(collector.group_rel, collector.keys + at, ty, position))
+        Ok(whole_aggregate(name, Bound::column(collector.group_rel, collector.keys + at, ty, position)))
     }
 
     /// A column of a query at that level is used.
@@ -167,10 +180,7 @@ impl Lowerer<'_> {
             // false < true, so "all" is the least and "any" the greatest.
             ("bool_and" | "every", [Type::Bool]) => (K::Min, None, Type::Bool),
             ("bool_or", [Type::Bool]) => (K::Max, None, Type::Bool),
-            ("array_agg", [t]) if !matches!(t, Type::Array(_)) => {
-                (K::ArrayAgg, None, Type::Array(Box::new(unmodified(t))))
-            }
-            ("array_agg", [_]) => return Err(several_dimensions()),
+            ("array_agg" | GATHERED, [t]) => (K::ArrayAgg, None, Type::Array(Box::new(unmodified(t)))),
             ("string_agg", [a, b])
                 if [a, b].iter().all(|t| t.class() == planaria_base::types::TypeClass::Text) =>
             {

@@ -97,6 +97,7 @@ pub(super) fn is_aggregate(name: &str) -> bool {
             | "every"
             | "string_agg"
             | "array_agg"
+            | super::bind_aggregate::GATHERED
     )
 }
 
@@ -505,11 +506,18 @@ impl Lowerer<'_> {
                 "relid".clone_into(&mut columns[0].0);
                 Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality })))
             }
-            ("generate_subscripts", 2) => {
+            ("generate_subscripts", 2 | 3) => {
                 let array = self.bind(names, &call.args[0].value)?;
                 let n = self.bind(names, &call.args[1].value)?;
                 let n = self.operand(n, &Type::Int4)?;
-                let one = Bound::constant(Datum::Int(1), Type::Int4, position);
+                let int = |n| Bound::constant(Datum::Int(n), Type::Int4, position);
+                let down = match call.args.get(2) {
+                    Some(down) => {
+                        let down = self.bind(names, &down.value)?;
+                        Some(self.operand(down, &Type::Bool)?)
+                    }
+                    None => None,
+                };
                 let bound = |l: &mut Self, name: &str| {
                     let args = [array.clone(), n.clone()];
                     let bound = l.bind_builtin(name, &args, false, position)?;
@@ -517,9 +525,22 @@ impl Lowerer<'_> {
                         no_function("generate_subscripts", std::slice::from_ref(&array.ty), position)
                     })
                 };
-                let start = bound(self, "array_lower")?;
-                let stop = bound(self, "array_upper")?;
-                let kind = RelKind::Series { start, stop, step: one, ordinality };
+                let (lower, upper) = (bound(self, "array_lower")?, bound(self, "array_upper")?);
+                let (start, stop, step) = match down {
+                    None => (lower, upper, int(1)),
+                    // From the last one on, where it is so.
+                    Some(down) => {
+                        let either = |yes: &Bound, no: &Bound| {
+                            let unknown =
+                                Bound::apply(Func::IsNull, vec![down.clone()], Type::Bool, position);
+                            let null = Bound::null(Type::Int4, position);
+                            let whens = vec![(unknown, null), (down.clone(), yes.clone())];
+                            Bound::new(BoundKind::Case(whens, Box::new(no.clone())), Type::Int4, position)
+                        };
+                        (either(&upper, &lower), either(&lower, &upper), either(&int(-1), &int(1)))
+                    }
+                };
+                let kind = RelKind::Series { start, stop, step, ordinality };
                 Ok(Some(self.new_rel(name, column(&Type::Int4), kind)))
             }
             _ => self.bind_own_set(names, wanted, call, ordinality, position),

@@ -301,88 +301,26 @@ impl Lowerer<'_> {
                 let (list, ty) = self.unify(what, list)?;
                 apply(func, list, ty)
             }
-            ExprKind::Array(list) => {
-                if list.is_empty() {
-                    return Err(Error::new(
-                        SqlState::INDETERMINATE_DATATYPE,
-                        "cannot determine type of empty array",
-                    )
-                    .with_hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
-                }
-                let list = self.bind_all(names, list)?;
-                let (list, ty) = self.unify("ARRAY", list)?;
-                if matches!(ty, Type::Array(_)) {
-                    return Err(several_dimensions());
-                }
-                apply(Func::ArrayMake, list, Type::Array(Box::new(unmodified(&ty))))
-            }
+            ExprKind::Array(list) => self.bind_array(names, list, None, position),
             ExprKind::ArrayQuery(query) => {
                 let query = self.bind_query(names, query)?;
                 one_column(&query, position)?;
-                if matches!(query.columns[0].ty, Type::Array(_)) {
-                    return Err(several_dimensions());
+                let of = unmodified(&query.columns[0].ty);
+                let ty = Type::Array(Box::new(of.clone()));
+                let all = Bound::new(BoundKind::ArrayQuery(Box::new(query)), ty, position);
+                match of {
+                    // One array of those that are alike.
+                    Type::Array(_) => apply(Func::ArrayStack, vec![all], of),
+                    _ => Ok(all),
                 }
-                let ty = Type::Array(Box::new(unmodified(&query.columns[0].ty)));
-                Ok(Bound::new(BoundKind::ArrayQuery(Box::new(query)), ty, position))
             }
             ExprKind::Row(fields) => {
                 let fields = self.bind_all(names, &names.spread(fields))?;
                 self.record(fields, Vec::new(), position)
             }
-            ExprKind::Subscript(array, index) => {
-                let array = self.bind(names, array)?;
-                if array.ty == Type::Jsonb {
-                    let step = self.bind(names, index)?;
-                    return self.json_subscript(array, step, position);
-                }
-                if array.ty == Type::NAME {
-                    // Its letters, counted from 0.
-                    let index = self.bind(names, index)?;
-                    let index = self.subscript(index)?;
-                    let one = Bound::constant(Datum::Int(1), Type::Int4, position);
-                    let from = self.binary(BinaryOp::Add, index, one.clone(), position)?;
-                    return apply(Func::SubstrFor, vec![array, from, one], Type::CHAR);
-                }
-                let from_zero = matches!(array.kind, BoundKind::Reg(r) if Some(r) == self.counted_from_zero);
-                let Some(of) = array.ty.element() else {
-                    let message = format!(
-                        "cannot subscript type {} because it does not support subscripting",
-                        array.ty
-                    );
-                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
-                };
-                let index = self.bind(names, index)?;
-                let mut index = self.subscript(index)?;
-                if from_zero || matches!(array.ty, Type::System(_)) {
-                    // Those of vectors count from 0, and so do the arguments of a trigger.
-                    let one = Bound::constant(Datum::Int(1), Type::Int4, position);
-                    index = self.binary(BinaryOp::Add, index, one, position)?;
-                }
-                apply(Func::ArrayGet, vec![array, index], of)
-            }
-            ExprKind::Slice(array, low, high) => {
-                let array = self.bind(names, array)?;
-                if !matches!(array.ty, Type::Array(_)) {
-                    let message = format!(
-                        "cannot subscript type {} because it does not support subscripting",
-                        array.ty
-                    );
-                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
-                }
-                let low = low.as_ref().map(|e| self.bind(names, e)).transpose()?;
-                let high = high.as_ref().map(|e| self.bind(names, e)).transpose()?;
-                let low = match low {
-                    Some(low) => self.subscript(low)?,
-                    None => Bound::constant(Datum::Int(1), Type::Int4, position),
-                };
-                self.with_let(array, |l, array| {
-                    let high = match high {
-                        Some(high) => l.subscript(high)?,
-                        None => Bound::apply(Func::Cardinality, vec![array.clone()], Type::Int4, position),
-                    };
-                    let ty = array.ty.clone();
-                    Ok(Bound::apply(Func::ArraySlice, vec![array, low, high], ty, position))
-                })
+            ExprKind::Subscripts(base, list) => {
+                let base = self.bind(names, base)?;
+                self.bind_subscripts(names, base, list, position)
             }
             ExprKind::Field(inner, field) => {
                 // Of a row that is named: its column or field, or a function of it.
@@ -475,19 +413,6 @@ impl Lowerer<'_> {
             }
             _ => self.bind(names, e),
         }
-    }
-
-    fn subscript(&mut self, index: Bound) -> Result<Bound> {
-        if matches!(index.ty, Type::Int2 | Type::Int4 | Type::Int8) {
-            return Ok(index);
-        }
-        self.coerce(index, &Type::Int4, CastContext::Assignment).map_err(|e| {
-            if e.sqlstate() == SqlState::CANNOT_COERCE {
-                Error::new(SqlState::DATATYPE_MISMATCH, "array subscript must have type integer")
-            } else {
-                e
-            }
-        })
     }
 
     fn bind_is(
@@ -606,14 +531,8 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Bound> {
         let super::Declared { ty, domain } = self.declared(name)?;
-        if let (ExprKind::Array(list), Type::Array(of)) = (&inner.kind, &ty) {
-            // The elements are converted, each on its own.
-            let mut args = Vec::with_capacity(list.len());
-            for e in list {
-                let e = self.bind(names, e)?;
-                args.push(self.coerce(e, of, CastContext::Explicit)?);
-            }
-            let array = Bound::apply(Func::ArrayMake, args, ty, position);
+        if let (ExprKind::Array(list), Type::Array(_)) = (&inner.kind, &ty) {
+            let array = self.bind_array(names, list, Some(&ty), position)?;
             return Ok(self.in_domain(array, domain));
         }
         let inner = match &inner.kind {
@@ -836,12 +755,4 @@ pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) ->
             ));
         }
     })
-}
-
-/// 0A000 for an array whose elements are arrays.
-pub(super) fn several_dimensions() -> Error {
-    Error::unsupported(
-        "arrays of more than one dimension are not supported",
-        "use one array for each dimension",
-    )
 }

@@ -818,7 +818,7 @@ fn figured(e: &Expr) -> Option<(String, bool)> {
         ExprKind::Array(_) | ExprKind::ArrayQuery(_) => named("array"),
         ExprKind::Row(_) => named("row"),
         ExprKind::Exists(_) => named("exists"),
-        ExprKind::Subscript(inner, _) | ExprKind::Slice(inner, ..) => figured(inner),
+        ExprKind::Subscripts(inner, _) => figured(inner),
         ExprKind::Collate(inner, _) => figured(inner),
         ExprKind::AtTimeZone(..) => named("timezone"),
         ExprKind::Subquery(query) => named(&first_name(query)),

@@ -58,7 +58,8 @@ impl Lowerer<'_> {
             collector.windows.push(call);
             collector.windows.len() - 1
         });
-        Ok(Bound::column(collector.window_rel, at, ty, position))
+        let found = Bound::column(collector.window_rel, at, ty, position);
+        Ok(super::bind_aggregate::whole_aggregate(name, found))
     }
 
     /// Window functions that are computed from others over the same window and over the whole partition.

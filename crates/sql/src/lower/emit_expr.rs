@@ -552,7 +552,7 @@ impl Lowerer<'_> {
             let then = l.block(|l| {
                 l.emit(OpKind::Apply { dst: at, func: Func::Int4Add, args: vec![at, one] });
                 let element = l.temp(element_type.clone());
-                l.emit(OpKind::Apply { dst: element, func: Func::ArrayGet, args: vec![array, at] });
+                l.emit(OpKind::Apply { dst: element, func: Func::ArrayNth, args: vec![array, at] });
                 body(l, element, label)
             })?;
             l.emit(OpKind::If { cond: more, then, otherwise });
@@ -650,6 +650,10 @@ fn keeps_not_null(func: Func) -> bool {
         && !matches!(
             func,
             Func::ArrayGet
+                | Func::ArrayNth
+                | Func::ArrayAt
+                | Func::ArrayDims
+                | Func::ArrayNdims
                 | Func::ArraySlice
                 | Func::ArrayLength
                 | Func::ArrayLower

@@ -430,6 +430,9 @@ impl Lowerer<'_> {
         if variadic && !matches!(name, "concat" | "concat_ws" | "format") {
             return Ok(None);
         }
+        if let Some(bound) = self.bind_array_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
         match (name, args) {
             ("concat" | "concat_ws" | "format", _) if variadic => {
                 Err(Error::unsupported(format!("{name}(VARIADIC array)"), "use array_to_string").at(position))
@@ -485,10 +488,6 @@ impl Lowerer<'_> {
                 let name = self.operand(name.clone(), &Type::Text)?;
                 apply(Func::BytesDigest, vec![data, name], Type::Bytea)
             }
-            ("trim_array", [a, n]) if element(a).is_some() => {
-                let n = self.operand(n.clone(), &Type::Int4)?;
-                apply(Func::ArrayTrim, vec![a.clone(), n], unmodified(&a.ty))
-            }
             ("width_bucket", [value, thresholds]) => match element(thresholds) {
                 Some(of) => {
                     let both = [(&value.ty, value.position), (&of, thresholds.position)];
@@ -500,48 +499,6 @@ impl Lowerer<'_> {
                 }
                 None => Ok(None),
             },
-            ("array_length" | "array_upper" | "array_lower", [a, n]) if element(a).is_some() => {
-                let n = self.operand(n.clone(), &Type::Int4)?;
-                let func = match name {
-                    "array_length" => Func::ArrayLength,
-                    "array_upper" => Func::ArrayUpper,
-                    _ => Func::ArrayLower,
-                };
-                apply(func, vec![a.clone(), n], Type::Int4)
-            }
-            ("cardinality", [a]) if element(a).is_some() => {
-                apply(Func::Cardinality, vec![a.clone()], Type::Int4)
-            }
-            ("array_append" | "array_remove" | "array_position" | "array_positions", [a, e])
-                if element(a).is_some() =>
-            {
-                let of = unmodified(&element(a).expect("just seen"));
-                let e = self.operand(e.clone(), &of)?;
-                let (func, ty) = match name {
-                    "array_append" => (Func::ArrayAppend, a.ty.clone()),
-                    "array_remove" => (Func::ArrayRemove, a.ty.clone()),
-                    "array_positions" => (Func::ArrayPositions, Type::Array(Box::new(Type::Int4))),
-                    _ => (Func::ArrayPosition, Type::Int4),
-                };
-                apply(func, vec![a.clone(), e], ty)
-            }
-            (planaria_syntax::ast::PUT_FIELD, [row, field, value]) => {
-                self.put_field(row, field, value, position).map(Some)
-            }
-            // What an assignment to an element stands for.
-            (planaria_syntax::ast::PUT, [a, index, value]) => {
-                let Some(of) = element(a).map(|of| unmodified(&of)) else {
-                    let message =
-                        format!("cannot subscript type {} because it does not support subscripting", a.ty);
-                    return match a.ty {
-                        Type::Jsonb => self.put_into_json(a, index, value).map(Some),
-                        _ => Err(Error::new(SqlState::DATATYPE_MISMATCH, message)),
-                    };
-                };
-                let index = self.coerce(index.clone(), &Type::Int4, CastContext::Assignment)?;
-                let value = self.coerce(value.clone(), &of, CastContext::Assignment)?;
-                apply(Func::ArrayPut, vec![a.clone(), index, value], a.ty.clone())
-            }
             ("make_timestamptz", [parts @ .., zone]) if parts.len() == 6 => {
                 let Some(made) = self.bind_builtin("make_timestamp", parts, false, position)? else {
                     return Ok(None);
@@ -554,36 +511,6 @@ impl Lowerer<'_> {
                     Some(made) => self.coerce(made, &Type::TimestampTz, CastContext::Explicit).map(Some),
                     None => Ok(None),
                 }
-            }
-            // Elements that are the third text are NULL.
-            ("string_to_array", [_, _, null]) => {
-                let Some(all) = self.bind_builtin(name, &args[..2], false, position)? else {
-                    return Ok(None);
-                };
-                let null = self.operand(null.clone(), &Type::Text)?;
-                let ty = all.ty.clone();
-                let none = Bound::null(Type::Text, position);
-                apply(Func::ArrayReplace, vec![all, null, none], ty)
-            }
-            ("array_replace", [a, from, to]) if element(a).is_some() => {
-                let of = unmodified(&element(a).expect("just seen"));
-                let from = self.operand(from.clone(), &of)?;
-                let to = self.operand(to.clone(), &of)?;
-                apply(Func::ArrayReplace, vec![a.clone(), from, to], a.ty.clone())
-            }
-            // Arrays have one dimension, or none where they are empty.
-            ("array_ndims" | "array_dims", [a]) if element(a).is_some() => {
-                let count = Bound::apply(Func::ArrayLength, vec![a.clone(), int(1)], Type::Int4, position);
-                if name == "array_ndims" {
-                    let some = Bound::apply(Func::IsNotNull, vec![count], Type::Bool, position);
-                    let none = Bound::null(Type::Int4, position);
-                    let kind = BoundKind::Case(vec![(some, int(1))], Box::new(none));
-                    return Ok(Some(Bound::new(kind, Type::Int4, position)));
-                }
-                let text = |t: &str| Bound::constant(Datum::Text(t.into()), Type::Text, position);
-                let count = self.output_text(count)?;
-                let opened = Bound::apply(Func::TextConcat, vec![text("[1:"), count], Type::Text, position);
-                apply(Func::TextConcat, vec![opened, text("]")], Type::Text)
             }
             ("num_nulls" | "num_nonnulls", [first, ..]) => {
                 let func = if name == "num_nulls" { Func::IsNull } else { Func::IsNotNull };
@@ -633,35 +560,6 @@ impl Lowerer<'_> {
             }
             ("isfinite", [a]) if a.ty == Type::Interval => {
                 self.binary(planaria_syntax::ast::BinaryOp::Eq, a.clone(), a.clone(), position).map(Some)
-            }
-            ("array_append", [a, e]) if a.ty == Type::Unknown && e.ty != Type::Unknown => {
-                let whole = Type::Array(Box::new(unmodified(&e.ty)));
-                let a = self.coerce(a.clone(), &whole, CastContext::Implicit)?;
-                apply(Func::ArrayAppend, vec![a, e.clone()], whole)
-            }
-            ("array_prepend", [e, a]) if element(a).is_some() => {
-                let of = unmodified(&element(a).expect("just seen"));
-                let e = self.operand(e.clone(), &of)?;
-                apply(Func::ArrayPrepend, vec![e, a.clone()], a.ty.clone())
-            }
-            ("array_cat", [a, b]) => {
-                self.binary(planaria_syntax::ast::BinaryOp::Concat, a.clone(), b.clone(), position).map(Some)
-            }
-            ("array_to_string", [a, sep, null @ ..]) if element(a).is_some() && null.len() < 2 => {
-                if matches!(element(a), Some(Type::Bool | Type::Packed(PackedType::Inet))) {
-                    let what = format!("array_to_string of {} is not supported", a.ty);
-                    return Err(Error::unsupported(what, "cast the array to text[]").at(position));
-                }
-                let texts = Type::Array(Box::new(Type::Text));
-                let a = self.coerce(a.clone(), &texts, CastContext::Assignment)?;
-                let sep = self.operand(sep.clone(), &Type::Text)?;
-                match null {
-                    [null] => {
-                        let null = self.operand(null.clone(), &Type::Text)?;
-                        apply(Func::ArrayToStringOr, vec![a, sep, null], Type::Text)
-                    }
-                    _ => apply(Func::ArrayToString, vec![a, sep], Type::Text),
-                }
             }
             ("nextval" | "currval", [s]) => {
                 let sequence = self.sequence_argument(s)?;

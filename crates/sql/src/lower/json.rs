@@ -4,6 +4,7 @@
 //! of that JSON's text. The aggregates are `string_agg` with something around it.
 
 use super::Lowerer;
+use super::bind_aggregate::GATHERED;
 use super::bound::{Bound, BoundKind};
 use super::functions::no_function;
 use super::types::CastContext;
@@ -57,7 +58,7 @@ pub(super) fn aggregate(
     let literal = |text: &str| Expr { position, kind: ExprKind::String(text.to_owned()) };
     if in_array {
         let array =
-            FunctionCall { name: Name { parts: vec!["array_agg".to_owned()], position }, ..call.clone() };
+            FunctionCall { name: Name { parts: vec![GATHERED.to_owned()], position }, ..call.clone() };
         return Some(plain("to_jsonb", vec![expr(array)]));
     }
     let values: Vec<Expr> = call.args.iter().map(|arg| arg.value.clone()).collect();
@@ -315,6 +316,17 @@ impl Lowerer<'_> {
             }
             ("array_to_json", [value]) if value.ty.element().is_some() => {
                 self.json_of(value.clone()).map(Some)
+            }
+            ("array_to_json", [value, lines]) if value.ty.element().is_some() => {
+                let lines = self.operand(lines.clone(), &Type::Bool)?;
+                let json = self.json_of(value.clone())?;
+                self.with_let(json, |_, json| {
+                    let apart = Bound::apply(Func::JsonLines, vec![json.clone()], JSON, position);
+                    let never = Bound::apply(Func::IsNull, vec![lines.clone()], Type::Bool, position);
+                    let whens = vec![(never, Bound::null(JSON, position)), (lines, apart)];
+                    Ok(Bound::new(BoundKind::Case(whens, Box::new(json)), JSON, position))
+                })
+                .map(Some)
             }
             ("json_build_array", _) => {
                 let mut parts = vec![text("[", position)];

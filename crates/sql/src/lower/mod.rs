@@ -16,6 +16,7 @@
 //! constants (made once, at the program's start).
 
 mod apart;
+mod arrays;
 mod bind_aggregate;
 mod bind_call;
 mod bind_expr;

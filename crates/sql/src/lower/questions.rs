@@ -477,7 +477,8 @@ impl Lowerer<'_> {
                     return Ok(None);
                 };
                 let mut oids = Vec::new();
-                for item in planaria_base::text_io::parse_array(list)? {
+                let (shape, texts) = planaria_base::text_io::parse_array(list)?;
+                for item in texts {
                     oids.push(match item {
                         Some(name) => {
                             let oid = reg::find(self.catalog, *system, &name).map_err(|e| e.at(position))?;
@@ -486,7 +487,7 @@ impl Lowerer<'_> {
                         None => Datum::Null,
                     });
                 }
-                Ok(Some(Bound::constant(Datum::Array(oids), to.clone(), position)))
+                Ok(Some(Bound::constant(Datum::array(shape, oids), to.clone(), position)))
             }
             (from, Type::System(system)) if system.is_reg() && is_text(from) => {
                 if !super::types::cast_allowed(from, to, context) {

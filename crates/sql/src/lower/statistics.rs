@@ -1,6 +1,7 @@
 //! Aggregates of statistics: functions of the arrays of their inputs.
 
 use super::Lowerer;
+use super::bind_aggregate::GATHERED;
 use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::types::{PackedKind, PackedType};
@@ -33,7 +34,7 @@ pub(super) fn aggregate(name: &str, call: &FunctionCall, position: u32) -> Resul
             order_by: call.order_by.clone(),
             filter: call.filter.clone(),
             over: call.over.clone(),
-            ..plain("array_agg", vec![value.clone()])
+            ..plain(GATHERED, vec![value.clone()])
         })
     };
     let values: Vec<&Expr> = call.args.iter().map(|arg| &arg.value).collect();

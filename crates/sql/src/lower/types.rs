@@ -221,7 +221,8 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
         Type::Interval | Type::OldInterval => Datum::parse(ty, text)?,
         Type::Array(of) => {
             let mut elements = Vec::new();
-            for element in text_io::parse_array(text)? {
+            let (shape, texts) = text_io::parse_array(text)?;
+            for element in texts {
                 let value = match element {
                     None => Some(Datum::Null),
                     Some(text) => literal(&text, of)?,
@@ -231,7 +232,7 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
                     None => return Ok(None),
                 }
             }
-            Datum::Array(elements)
+            Datum::array(shape, elements)
         }
         _ => return Ok(None),
     }))
@@ -345,8 +346,9 @@ impl Lowerer<'_> {
             if same_base(ty, &chosen) {
                 continue;
             }
-            if category(ty) != category(&chosen) || (matches!(ty, Type::Array(_)) && !same_base(ty, &chosen))
-            {
+            let castable = |from, to| cast_allowed(from, to, CastContext::Implicit);
+            let unlike = matches!(ty, Type::Array(_)) && !castable(ty, &chosen) && !castable(&chosen, ty);
+            if category(ty) != category(&chosen) || unlike {
                 let message = format!("{what} types {} and {} cannot be matched", chosen.base(), ty.base());
                 return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(*position));
             }

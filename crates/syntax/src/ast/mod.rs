@@ -180,10 +180,8 @@ pub enum ExprKind {
     ArrayQuery(Box<Query>),
     /// `(a, b)` or `ROW(a, b)`
     Row(Vec<Expr>),
-    /// `a[i]`
-    Subscript(Box<Expr>, Box<Expr>),
-    /// `a[i:j]`
-    Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
+    /// `a[i]`, `a[i][j:k]`
+    Subscripts(Box<Expr>, Vec<Subscript>),
     /// `(e).field`
     Field(Box<Expr>, String),
     /// `(e).*`: all fields of a row, as items of a list

@@ -78,7 +78,31 @@ pub struct Assignment {
     pub value: Option<Expr>,
 }
 
-/// The function that an assignment to an element calls: array, index, value -> array.
+/// What stands in brackets behind a value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Subscript {
+    /// `[i]`
+    Element(Expr),
+    /// `[i:j]`; a bound that is left out is that of the array
+    Slice(Option<Expr>, Option<Expr>),
+}
+
+impl Subscript {
+    /// The expressions in it.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (first, second) = match self {
+            Subscript::Element(e) => (Some(e), None),
+            Subscript::Slice(low, high) => (low.as_ref(), high.as_ref()),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+/// The function that an assignment to a slice calls: array, of each bound whether it is given (`1`, `0`), those that are,
+/// new elements -> array.
+pub const PUT_SLICE: &str = "our put slice";
+
+/// The function that an assignment to an element calls: array, a subscript for each dimension, value -> array.
 pub const PUT: &str = "our put";
 
 /// The function that an assignment to a field calls: row, name, value -> row.

@@ -117,7 +117,6 @@ impl Walk<'_, '_> {
             | ExprKind::IsDistinctFrom { left: a, right: b, .. }
             | ExprKind::Quantified { expr: a, array: b, .. }
             | ExprKind::NullIf(a, b)
-            | ExprKind::Subscript(a, b)
             | ExprKind::AtTimeZone(a, b) => {
                 self.expr(a);
                 self.expr(b);
@@ -159,10 +158,9 @@ impl Walk<'_, '_> {
             | ExprKind::Array(all)
             | ExprKind::Row(all) => self.exprs(all),
             ExprKind::ArrayQuery(q) | ExprKind::Subquery(q) | ExprKind::Exists(q) => self.subquery(q),
-            ExprKind::Slice(a, from, to) => {
+            ExprKind::Subscripts(a, all) => {
                 self.expr(a);
-                self.exprs(from.as_deref());
-                self.exprs(to.as_deref());
+                all.iter().flat_map(super::Subscript::exprs).for_each(|e| self.expr(e));
             }
         }
     }

@@ -6,15 +6,15 @@ use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
     Argument, Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, FunctionCall, Insert,
-    InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, PUT_FIELD, Position, SelectItem,
-    Update,
+    InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, PUT_FIELD, PUT_SLICE, Position,
+    SelectItem, Subscript, Update,
 };
 
 /// Whether a call is an assignment to an element.
 /// A way into a value that is assigned to.
 enum Step {
-    /// `[i]`
-    Element(Expr),
+    /// `[i]`, `[i][j:k]`
+    Subscripts(Vec<Subscript>),
     /// `.f`
     Field(String),
 }
@@ -23,20 +23,47 @@ enum Step {
 fn put(old: Expr, steps: &[Step], value: Expr, position: Position) -> Expr {
     let Some((step, rest)) = steps.split_first() else { return value };
     let make = |kind| Expr { position, kind };
-    let (function, at, part) = match step {
-        Step::Element(index) => {
-            let part = ExprKind::Subscript(Box::new(old.clone()), Box::new(index.clone()));
-            (PUT, index.clone(), part)
+    let (function, place, part) = match step {
+        Step::Subscripts(all) => {
+            let part = ExprKind::Subscripts(Box::new(old.clone()), all.clone());
+            let (function, place) = place(all, position);
+            (function, place, part)
         }
         Step::Field(field) => {
             let part = ExprKind::Field(Box::new(old.clone()), field.clone());
-            (PUT_FIELD, make(ExprKind::String(field.clone())), part)
+            (PUT_FIELD, vec![make(ExprKind::String(field.clone()))], part)
         }
     };
     let value = put(make(part), rest, value, position);
-    let args = [old, at, value].map(|value| Argument { name: None, value });
-    let call = FunctionCall::plain(Name { parts: vec![function.to_owned()], position }, args.to_vec());
+    let args = std::iter::once(old).chain(place).chain([value]);
+    let args = args.map(|value| Argument { name: None, value }).collect();
+    let call = FunctionCall::plain(Name { parts: vec![function.to_owned()], position }, args);
     make(ExprKind::Call(Box::new(call)))
+}
+
+/// The function that assigns to what is in brackets, and what says where that is. Where one is a slice all are.
+fn place(all: &[Subscript], position: Position) -> (&'static str, Vec<Expr>) {
+    if all.iter().all(|s| matches!(s, Subscript::Element(_))) {
+        return (PUT, all.iter().flat_map(Subscript::exprs).cloned().collect());
+    }
+    let (mut given, mut bounds) = (String::new(), Vec::new());
+    for subscript in all {
+        match subscript {
+            Subscript::Element(upper) => {
+                given.push_str("11");
+                bounds.push(Expr { position, kind: ExprKind::Integer("1".to_owned()) });
+                bounds.push(upper.clone());
+            }
+            Subscript::Slice(lower, upper) => {
+                for bound in [lower, upper] {
+                    given.push(if bound.is_some() { '1' } else { '0' });
+                    bounds.extend(bound.clone());
+                }
+            }
+        }
+    }
+    let given = Expr { position, kind: ExprKind::String(given) };
+    (PUT_SLICE, std::iter::once(given).chain(bounds).collect())
 }
 
 /// The same, made of another value than the column's: what is within it is looked for there, too.
@@ -45,9 +72,10 @@ fn put_into(mut whole: Expr, old: &Expr) -> Expr {
         && is_put(call)
     {
         let before = std::mem::replace(&mut call.args[0].value, old.clone());
-        if let Some(part) = part_of(&call.args[2].value, &before, old) {
-            let inner = std::mem::replace(&mut call.args[2].value, part.clone());
-            call.args[2].value = put_into(inner, &part);
+        let value = call.args.len() - 1;
+        if let Some(part) = part_of(&call.args[value].value, &before, old) {
+            let inner = std::mem::replace(&mut call.args[value].value, part.clone());
+            call.args[value].value = put_into(inner, &part);
         }
     }
     whole
@@ -63,8 +91,8 @@ fn part_of(inner: &Expr, before: &Expr, old: &Expr) -> Option<Expr> {
         ExprKind::Field(of, field) if **of == *before => {
             ExprKind::Field(Box::new(old.clone()), field.clone())
         }
-        ExprKind::Subscript(of, index) if **of == *before => {
-            ExprKind::Subscript(Box::new(old.clone()), index.clone())
+        ExprKind::Subscripts(of, all) if **of == *before => {
+            ExprKind::Subscripts(Box::new(old.clone()), all.clone())
         }
         _ => return None,
     };
@@ -72,7 +100,7 @@ fn part_of(inner: &Expr, before: &Expr, old: &Expr) -> Option<Expr> {
 }
 
 fn is_put(call: &FunctionCall) -> bool {
-    matches!(&call.name.parts[..], [name] if name == PUT || name == PUT_FIELD)
+    matches!(&call.name.parts[..], [name] if name == PUT || name == PUT_SLICE || name == PUT_FIELD)
 }
 
 impl Parser<'_> {
@@ -175,13 +203,7 @@ impl Parser<'_> {
         let mut steps = Vec::new();
         loop {
             match self.peek().kind {
-                Kind::LeftBracket if !matches!(steps.last(), Some(Step::Element(_))) => {
-                    self.bump();
-                    let index = self.expr()?;
-                    self.expect(Kind::RightBracket)?;
-                    steps.push(Step::Element(index));
-                }
-                Kind::LeftBracket => return self.unsupported("assigning to a part of a column", position),
+                Kind::LeftBracket => steps.push(Step::Subscripts(self.subscripts()?)),
                 Kind::Dot => {
                     self.bump();
                     steps.push(Step::Field(self.label()?));
@@ -255,7 +277,7 @@ impl Parser<'_> {
             let position = column.1;
             let Some(value) = value else {
                 let message = match steps[0] {
-                    Step::Element(_) => "cannot set an array element to DEFAULT",
+                    Step::Subscripts(_) => "cannot set an array element to DEFAULT",
                     Step::Field(_) => "cannot set a subfield to DEFAULT",
                 };
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));

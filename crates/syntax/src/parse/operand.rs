@@ -6,7 +6,7 @@ use super::keyword::Class;
 use super::lex::Kind;
 use super::literal;
 use super::parser::Parser;
-use crate::ast::{Expr, ExprKind, Name, Position};
+use crate::ast::{Expr, ExprKind, Name, Position, Subscript};
 
 impl Parser<'_> {
     /// An operand with the subscripts and fields behind it, and its casts.
@@ -71,7 +71,8 @@ impl Parser<'_> {
                 let field = self.label()?;
                 expr = Expr { position, kind: ExprKind::Field(Box::new(expr), field) };
             } else if self.at_kind(Kind::LeftBracket) {
-                expr = self.subscript(expr)?;
+                let all = self.subscripts()?;
+                expr = Expr { position, kind: ExprKind::Subscripts(Box::new(expr), all) };
             } else {
                 return Ok(expr);
             }
@@ -79,27 +80,30 @@ impl Parser<'_> {
         }
     }
 
-    fn subscript(&mut self, expr: Expr) -> Result<Expr> {
-        let position = self.bump().start;
-        let base = Box::new(expr);
-        let low = match self.at_kind(Kind::Colon) {
-            true => None,
-            false => Some(self.boxed()?),
-        };
-        let kind = if self.eat(Kind::Colon) {
-            let high = match self.at_kind(Kind::RightBracket) {
+    /// What is in brackets, one pair behind the other.
+    pub(crate) fn subscripts(&mut self) -> Result<Vec<Subscript>> {
+        let mut all = Vec::new();
+        while self.eat(Kind::LeftBracket) {
+            let low = match self.at_kind(Kind::Colon) {
                 true => None,
-                false => Some(self.boxed()?),
+                false => Some(self.expr()?),
             };
-            ExprKind::Slice(base, low, high)
-        } else {
-            match low {
-                Some(index) => ExprKind::Subscript(base, index),
-                None => return self.fail(),
-            }
-        };
-        self.expect(Kind::RightBracket)?;
-        Ok(Expr { position, kind })
+            all.push(if self.eat(Kind::Colon) {
+                let high = match self.at_kind(Kind::RightBracket) {
+                    true => None,
+                    false => Some(self.expr()?),
+                };
+                Subscript::Slice(low, high)
+            } else {
+                match low {
+                    Some(index) => Subscript::Element(index),
+                    None => return self.fail(),
+                }
+            });
+            self.expect(Kind::RightBracket)?;
+            self.grow()?;
+        }
+        Ok(all)
     }
 
     /// An operand that begins with a word: a keyword's own syntax, or a name.
@@ -198,15 +202,23 @@ impl Parser<'_> {
 
     fn array_items(&mut self, position: Position) -> Result<Expr> {
         self.expect(Kind::LeftBracket)?;
-        if self.at_kind(Kind::LeftBracket) {
-            return self.unsupported("an array of several dimensions", self.position());
-        }
         let items = match self.at_kind(Kind::RightBracket) {
             true => Vec::new(),
+            // Either all are rows in brackets, or none is.
+            false if self.at_kind(Kind::LeftBracket) => self.list(Self::array_row)?,
             false => self.list(Self::expr)?,
         };
         self.expect(Kind::RightBracket)?;
         Ok(Expr { position, kind: ExprKind::Array(items) })
+    }
+
+    /// A row of ARRAY in brackets.
+    fn array_row(&mut self) -> Result<Expr> {
+        if !self.at_kind(Kind::LeftBracket) {
+            return self.fail();
+        }
+        let position = self.position();
+        self.nested(|p| p.array_items(position))
     }
 
     fn case(&mut self) -> Result<Expr> {

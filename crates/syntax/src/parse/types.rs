@@ -59,11 +59,11 @@ impl Parser<'_> {
         let dimensions = self.array_bounds()?;
         let kind = match (dimensions, kind) {
             (0, kind) => kind,
-            (1, TypeNameKind::Known(Type::Void)) => return self.unsupported("an array of void", position),
-            (1, TypeNameKind::Known(of)) => TypeNameKind::Known(Type::Array(Box::new(of))),
-            (1, TypeNameKind::Named(of)) => TypeNameKind::NamedArray(of),
-            (1, _) => return self.unsupported("an array of this type", position),
-            _ => return self.unsupported("an array of several dimensions", position),
+            (_, TypeNameKind::Known(Type::Void)) => return self.unsupported("an array of void", position),
+            // However many dimensions and elements are declared, it is the same type.
+            (_, TypeNameKind::Known(of)) => TypeNameKind::Known(Type::Array(Box::new(of))),
+            (_, TypeNameKind::Named(of)) => TypeNameKind::NamedArray(of),
+            _ => return self.unsupported("an array of this type", position),
         };
         Ok(TypeName { position, kind })
     }

@@ -2,7 +2,7 @@
 
 use planaria_syntax::ast::{
     BinaryOp, Expr, ExprKind, FrameEdge, FunctionCall, IsWhat, OrderItem, Position, QueryBody, SetOp,
-    TypeName, UnaryOp,
+    Subscript, TypeName, UnaryOp,
 };
 use planaria_syntax::parse;
 
@@ -162,11 +162,13 @@ fn show(e: &Expr) -> String {
         ExprKind::Array(items) => format!("array{}", list(items)),
         ExprKind::ArrayQuery(_) => "array query".into(),
         ExprKind::Row(items) => format!("row{}", list(items)),
-        ExprKind::Subscript(a, i) => format!("at {} {}", show(a), show(i)),
-        ExprKind::Slice(a, low, high) => {
-            let bound = |b: &Option<Box<Expr>>| b.as_ref().map_or("_".into(), |e| show(e));
-            format!("slice {} {} {}", show(a), bound(low), bound(high))
-        }
+        ExprKind::Subscripts(a, all) => all.iter().fold(show(a), |whole, subscript| {
+            let bound = |b: &Option<Expr>| b.as_ref().map_or("_".into(), show);
+            match subscript {
+                Subscript::Element(i) => format!("at {whole} {}", show(i)),
+                Subscript::Slice(low, high) => format!("slice {whole} {} {}", bound(low), bound(high)),
+            }
+        }),
         ExprKind::Field(e, name) => format!("field {} {name}", show(e)),
         ExprKind::Fields(e) => format!("fields {}", show(e)),
         ExprKind::Subquery(_) => return "query".into(),
@@ -274,6 +276,10 @@ fn operands() {
         ("a[:n]", "(slice a _ n)"),
         ("a[n:]", "(slice a n _)"),
         ("a[:]", "(slice a _ _)"),
+        ("a[1][2]", "(at at a 1 2)"),
+        ("a[1][:2]", "(slice at a 1 _ 2)"),
+        ("(a[1])[2]", "(at (at a 1) 2)"),
+        ("ARRAY[[1], [2]]", "(array (array 1) (array 2))"),
         ("(r).f", "(field r f)"),
         ("(f(x)).a.b", "(field (field (f x) a) b)"),
         ("f(x)[1]", "(at (f x) 1)"),

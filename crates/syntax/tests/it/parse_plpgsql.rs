@@ -25,7 +25,11 @@ fn name(e: &Expr) -> String {
         ExprKind::Parameter(n) => format!("${n}"),
         ExprKind::Integer(n) => n.clone(),
         ExprKind::String(s) => format!("'{s}'"),
-        ExprKind::Subscript(a, i) => format!("{}[{}]", name(a), name(i)),
+        ExprKind::Subscripts(a, all) => {
+            let all: String =
+                all.iter().flat_map(Subscript::exprs).map(|i| format!("[{}]", name(i))).collect();
+            format!("{}{all}", name(a))
+        }
         ExprKind::Field(a, f) => format!("{}.{f}", name(a)),
         ExprKind::Subquery(_) => "query".into(),
         ExprKind::Binary(op, a, b) => format!("({} {op:?} {})", name(a), name(b)),

@@ -8,6 +8,7 @@
 use crate::engine::memory::Kept;
 use crate::row::{Column, Row};
 use crate::system::{CursorInfo, OpenCursors};
+use planaria_base::shape::Shape;
 use planaria_base::{Datum, Error, Result, SqlState};
 use planaria_syntax::ast::cursor::Direction;
 use std::collections::HashMap;
@@ -165,6 +166,7 @@ pub(crate) fn value_bytes(value: &Datum) -> usize {
             Datum::Bytea(b) => b.len(),
             Datum::Jsonb(s) => s.len(),
             Datum::Array(items) => items.iter().map(value_bytes).sum(),
+            Datum::Shaped(of) => size_of::<Shape>() + of.elements().iter().map(value_bytes).sum::<usize>(),
             _ => 0,
         }
 }

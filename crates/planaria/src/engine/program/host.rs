@@ -13,6 +13,7 @@ use crate::engine::program::dynamic::{compile_dynamic, compile_query};
 use crate::engine::program::handed::Handed;
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::read_only;
+use crate::engine::program::same::same;
 use crate::engine::program::under_locks::UnderLocks;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
@@ -263,16 +264,6 @@ impl Inputs {
 #[cold]
 fn missing_input() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "replay asks for an input that the log does not have")
-}
-
-/// Whether two values have the same bits: 1.0 and 1.00 are two, a NaN is itself.
-fn same(a: &Datum, b: &Datum) -> bool {
-    match (a, b) {
-        (Datum::Float(a), Datum::Float(b)) => a.to_bits() == b.to_bits(),
-        (Datum::Numeric(a), Datum::Numeric(b)) => (a.mantissa(), a.scale()) == (b.mantissa(), b.scale()),
-        (Datum::Array(a), Datum::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        _ => a == b,
-    }
 }
 
 /// See the module's head.

@@ -2,6 +2,7 @@
 
 use super::{Frame, Steps, Variable, hidden, named};
 use crate::row::{Column, Row};
+use planaria_base::shape::Shape;
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
@@ -107,4 +108,25 @@ impl Steps<'_> {
 
 fn record_type(columns: &[Column]) -> RowType {
     columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect::<Vec<_>>().into()
+}
+
+/// What FOREACH goes through: the elements of an array, or arrays of so many of its inner dimensions.
+pub(super) fn parts(array: Datum, inner: usize) -> Result<Vec<Datum>> {
+    let (shape, elements) = match array {
+        Datum::Array(elements) if elements.is_empty() => (None, elements),
+        Datum::Array(elements) => (Some(Shape::list(elements.len())), elements),
+        Datum::Shaped(array) => (Some(*array.shape()), array.into_elements()),
+        _ => {
+            let message = "FOREACH expression must not be null";
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+        }
+    };
+    let dimensions = shape.as_ref().map_or(&[][..], |shape| shape.dimensions());
+    let Some(outer) = dimensions.len().checked_sub(inner) else {
+        let count = dimensions.len();
+        let message = format!("slice dimension ({inner}) is out of the valid range 0..{count}");
+        return Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message));
+    };
+    let Some(of) = Shape::new(&dimensions[outer..])? else { return Ok(elements) };
+    Ok(elements.chunks(of.elements()).map(|part| Datum::array(Some(of), part.to_vec())).collect())
 }

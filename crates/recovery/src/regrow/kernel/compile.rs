@@ -412,7 +412,12 @@ impl Compiler<'_> {
             Datum::Numeric(n) => Slot::numeric(*n),
             Datum::Uuid(u) => Slot::Uuid(*u),
             Datum::Interval(i) => Slot::Interval(*i),
-            Datum::Text(_) | Datum::Bytea(_) | Datum::Jsonb(_) | Datum::Array(_) | Datum::Reg(..) => {
+            Datum::Text(_)
+            | Datum::Bytea(_)
+            | Datum::Jsonb(_)
+            | Datum::Array(_)
+            | Datum::Shaped(_)
+            | Datum::Reg(..) => {
                 if self.loops > 0 {
                     return None;
                 }
@@ -441,7 +446,8 @@ impl Compiler<'_> {
             (Func::IsNotNull, &[src]) => Op::IsNull { dst, src, is: false },
             (Func::Int4Add, &[a, b]) => Op::AddInt4 { dst, a, b },
             (Func::Int4Sub, &[a, b]) => Op::SubInt4 { dst, a, b },
-            (Func::ArrayGet, &[array, index]) => Op::Element { dst, array, index },
+            (Func::ArrayGet, &[array, index]) => Op::Element { dst, array, index, nth: false },
+            (Func::ArrayNth, &[array, index]) => Op::Element { dst, array, index, nth: true },
             (_, &[a, b]) => match (arithmetic(func), comparison(func)) {
                 (Some(how), _) => Op::Calculate { how, dst, a, b },
                 (_, Some((Class::Int, test))) => Op::CompareInt { test, dst, a, b },

@@ -169,6 +169,8 @@ enum Op {
         dst: R,
         array: R,
         index: R,
+        /// Of all elements in their order, not by a subscript.
+        nth: bool,
     },
     Call {
         func: Func,

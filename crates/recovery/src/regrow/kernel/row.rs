@@ -35,7 +35,7 @@ impl NewRow {
         let (insert, before) = program.body.0.split_last()?;
         for op in before {
             let OpKind::Const { dst, value } = &op.kind else { return None };
-            if matches!(value, Datum::Array(_) | Datum::Reg(..)) {
+            if matches!(value, Datum::Array(_) | Datum::Shaped(_) | Datum::Reg(..)) {
                 return None;
             }
             sources.insert(*dst, Source::Constant(value.clone()));
@@ -111,6 +111,6 @@ fn field(datum: &Datum) -> Field<'_> {
         Datum::Jsonb(text) => Field::Bytes(text.as_bytes()),
         Datum::Uuid(u) => Field::Uuid(*u),
         Datum::Interval(i) => Field::Interval(*i),
-        Datum::Null | Datum::Array(_) | Datum::Reg(..) => Field::Null,
+        Datum::Null | Datum::Array(_) | Datum::Shaped(_) | Datum::Reg(..) => Field::Null,
     }
 }

@@ -168,10 +168,13 @@ impl Kernel {
                     }
                 }
                 Op::IsNull { dst, src, is } => bank[at(*dst)] = Slot::Bool(bank[at(*src)].is_null() == *is),
-                Op::Element { dst, array, index } => {
+                Op::Element { dst, array, index, nth } => {
                     bank[at(*dst)] = match (bank[at(*array)], bank[at(*index)]) {
-                        (Slot::Array(a), Slot::Int(i)) if i >= 1 && i <= i64::from(a.len) => {
-                            around.scratch.heap.elements(a)[i as usize - 1]
+                        (Slot::Array(a), Slot::Int(i)) if *nth || a.is_list() => {
+                            planaria_exec::functions::nth_element(&around.scratch.heap, a, i)
+                        }
+                        (Slot::Array(a), Slot::Int(i)) => {
+                            planaria_exec::functions::element(&around.scratch.heap, a, i)
                         }
                         _ => Slot::Null,
                     }

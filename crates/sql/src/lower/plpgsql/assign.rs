@@ -2,11 +2,12 @@
 
 use super::Body;
 use super::block::registers;
+use crate::lower::arrays::Place;
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Func, OpKind, Output, Reg};
-use planaria_syntax::ast::{Expr, ExprKind, Into, Name, UnaryOp};
+use planaria_syntax::ast::{Expr, ExprKind, Into, Name, Subscript};
 
 /// What INTO and loops assign to.
 #[derive(Clone)]
@@ -15,10 +16,20 @@ pub(super) enum Target {
     Value(Typed),
     /// A field of a row variable that is a target as a whole.
     Field(Typed),
-    /// An element of an array: array, index.
-    Element { array: Typed, index: Reg, ty: Type },
+    /// An element of an array: array, a subscript for each dimension.
+    Element { array: Typed, index: Vec<Reg>, ty: Type },
     /// What is within a row that is a value, or within an element: the whole, and the way into it.
     Part { whole: Typed, steps: Vec<Step>, ty: Type },
+}
+
+impl Target {
+    /// The type of what is assigned.
+    pub(super) fn ty(&self) -> &Type {
+        match self {
+            Target::Value(t) | Target::Field(t) => &t.ty,
+            Target::Element { ty, .. } | Target::Part { ty, .. } => ty,
+        }
+    }
 }
 
 /// A step into a value that is assigned to.
@@ -26,8 +37,10 @@ pub(super) enum Target {
 pub(super) enum Step {
     /// The field of a row at that place.
     Field(usize, RowType),
-    /// The element of an array of such.
-    Element(Reg, Type),
+    /// The element of an array of such: a subscript for each dimension.
+    Element(Vec<Reg>, Type),
+    /// A slice of an array: of each bound whether it is given, those that are. Nothing comes behind it.
+    Slice(Reg, Vec<Reg>),
 }
 
 impl Body<'_, '_> {
@@ -173,45 +186,46 @@ impl Body<'_, '_> {
                 let of = self.target(of)?;
                 self.field_of_target(of, field, target.position)
             }
-            ExprKind::Subscript(array, index) => {
-                let array = match self.target(array)? {
-                    Target::Value(array) => array,
-                    Target::Part { whole, mut steps, ty: Type::Array(of) } => {
-                        let index = self.l.expr_as(&self.scope, index, &Type::Int4, CastContext::Variable)?;
-                        steps.push(Step::Element(index, (*of).clone()));
-                        return Ok(Target::Part { whole, steps, ty: *of });
-                    }
-                    _ => {
-                        return Err(Error::unsupported(
-                            "arrays of more than one dimension are not supported",
-                            "Keep the elements in one dimension.",
-                        )
-                        .at(target.position));
-                    }
-                };
-                if array.ty == Type::Jsonb {
-                    let message = "assigning to a part of a jsonb variable is not supported";
-                    return Err(Error::unsupported(message, "Use jsonb_set.").at(target.position));
-                }
-                let Type::Array(of) = &array.ty else {
-                    return Err(Error::new(
-                        SqlState::DATATYPE_MISMATCH,
-                        format!(
-                            "cannot subscript type {} because it does not support subscripting",
-                            array.ty
-                        ),
-                    )
-                    .at(target.position));
-                };
-                let is_zero = matches!(&index.kind, ExprKind::Integer(n) if n.bytes().all(|b| b == b'0'));
-                if is_zero || matches!(index.kind, ExprKind::Unary(UnaryOp::Minus, _)) {
-                    let message = "assignment to an array element before the first is not supported";
-                    return Err(Error::unsupported(message, "Arrays start at 1 here.").at(index.position));
-                }
-                let index = self.l.expr_as(&self.scope, index, &Type::Int4, CastContext::Variable)?;
-                Ok(Target::Element { ty: (**of).clone(), array, index })
+            ExprKind::Subscripts(array, all) => {
+                let array = self.target(array)?;
+                self.place_in_target(array, all, target.position)
             }
             _ => Err(not_assignable(target)),
+        }
+    }
+
+    /// The element or slice of what is assigned to.
+    fn place_in_target(&mut self, of: Target, all: &[Subscript], position: u32) -> Result<Target> {
+        let (whole, mut steps, ty) = match of {
+            Target::Value(t) | Target::Field(t) => (t.clone(), Vec::new(), t.ty),
+            Target::Element { array, index, ty } => (array, vec![Step::Element(index, ty.clone())], ty),
+            Target::Part { whole, steps, ty } => (whole, steps, ty),
+        };
+        let after_slice = matches!(steps.last(), Some(Step::Slice(..)));
+        let of = match ty {
+            Type::Jsonb => {
+                let message = "assigning to a part of a jsonb variable is not supported";
+                return Err(Error::unsupported(message, "Use jsonb_set.").at(position));
+            }
+            Type::Array(of) if !after_slice => *of,
+            ty => {
+                let message = format!("cannot subscript type {ty} because it does not support subscripting");
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+            }
+        };
+        let one = self.l.constant(Datum::Int(1), Type::Int4);
+        let index = |e: &Expr| self.l.expr_as(&self.scope, e, &Type::Int4, CastContext::Variable);
+        match Place::of(all, || one, index)? {
+            Place::Element(index) if steps.is_empty() => Ok(Target::Element { array: whole, index, ty: of }),
+            Place::Element(index) => {
+                steps.push(Step::Element(index, of.clone()));
+                Ok(Target::Part { whole, steps, ty: of })
+            }
+            Place::Slice(given, bounds) => {
+                let given = self.l.constant(Datum::Text(given), Type::Text);
+                steps.push(Step::Slice(given, bounds));
+                Ok(Target::Part { whole, steps, ty: Type::Array(Box::new(of)) })
+            }
         }
     }
 
@@ -327,7 +341,7 @@ impl Body<'_, '_> {
                 Target::Value(t) | Target::Field(t) => self.null(t.reg),
                 Target::Element { array, index, ty } => {
                     let value = self.l.constant(Datum::Null, ty.clone());
-                    self.l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
+                    set_element(self.l, array, index, value);
                 }
                 Target::Part { whole, steps, ty } => {
                     let value = self.l.constant(Datum::Null, ty.clone());
@@ -361,7 +375,7 @@ pub(super) fn store(l: &mut Lowerer<'_>, target: &Target, value: &Typed) -> Resu
         }
         Target::Element { array, index, ty } => {
             let value = l.cast(value.clone(), ty, CastContext::Variable)?;
-            l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
+            set_element(l, array, index, value);
         }
         Target::Part { whole, steps, ty } => {
             let value = l.cast(value.clone(), ty, CastContext::Variable)?;
@@ -369,6 +383,15 @@ pub(super) fn store(l: &mut Lowerer<'_>, target: &Target, value: &Typed) -> Resu
         }
     }
     Ok(())
+}
+
+/// Overwrites an element of a variable; several subscripts are an array of them.
+fn set_element(l: &mut Lowerer<'_>, array: &Typed, index: &[Reg], value: Reg) {
+    let index = match index {
+        [one] => *one,
+        all => l.apply(Func::ArrayMake, all.to_vec(), Type::Array(Box::new(Type::Int4))),
+    };
+    l.emit(OpKind::ArraySet { array: array.reg, index, value });
 }
 
 /// Puts a value into a variable, where the steps lead.
@@ -394,9 +417,22 @@ fn with_part(l: &mut Lowerer<'_>, old: Reg, ty: &Type, steps: &[Step], value: Re
         }
         Step::Element(index, of) => {
             let element = l.temp(of.clone());
-            l.emit(OpKind::Apply { dst: element, func: Func::ArrayGet, args: vec![old, *index] });
+            let (get, put) = match index.len() {
+                1 => (Func::ArrayGet, Func::ArrayPut),
+                _ => (Func::ArrayAt, Func::ArrayPutAt),
+            };
+            let args = std::iter::once(old).chain(index.iter().copied()).collect();
+            l.emit(OpKind::Apply { dst: element, func: get, args });
             let element = with_part(l, element, of, rest, value);
-            l.emit(OpKind::Apply { dst, func: Func::ArrayPut, args: vec![old, *index, element] });
+            let args = match index[..] {
+                [one] => vec![old, one, element],
+                _ => [old, element].into_iter().chain(index.iter().copied()).collect(),
+            };
+            l.emit(OpKind::Apply { dst, func: put, args });
+        }
+        Step::Slice(given, bounds) => {
+            let args = [old, value, *given].into_iter().chain(bounds.iter().copied()).collect();
+            l.emit(OpKind::Apply { dst, func: Func::ArrayPutSlice, args });
         }
     }
     dst
@@ -430,7 +466,7 @@ pub(super) fn store_row(l: &mut Lowerer<'_>, targets: &[Target], values: &[Typed
                 }
                 Target::Element { array, index, ty } => {
                     let value = l.constant(Datum::Null, ty.clone());
-                    l.emit(OpKind::ArraySet { array: array.reg, index: *index, value });
+                    set_element(l, array, index, value);
                 }
                 Target::Part { whole, steps, ty } => {
                     let value = l.constant(Datum::Null, ty.clone());

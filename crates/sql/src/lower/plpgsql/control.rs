@@ -378,6 +378,7 @@ impl Body<'_, '_> {
         &mut self,
         name: Option<&str>,
         target: &Expr,
+        slice: u32,
         array: &Expr,
         body: &[Stmt],
     ) -> Result<()> {
@@ -393,15 +394,26 @@ impl Body<'_, '_> {
             s.fail(SqlState::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null", None);
             Ok(())
         })?;
-        let kept = self.l.temp(array.ty.clone());
-        self.copy(kept, array.reg);
+        // What it goes through: the elements, or arrays of so many of the inner dimensions.
+        let (of, kept) = match slice {
+            0 => {
+                let kept = self.l.temp(array.ty.clone());
+                self.copy(kept, array.reg);
+                (*of, kept)
+            }
+            _ => {
+                let parts = Type::Array(Box::new(array.ty.clone()));
+                let dimensions = self.l.constant(Datum::Int(slice.into()), Type::Int4);
+                (array.ty.clone(), self.apply(Func::ArrayParts, vec![array.reg, dimensions], parts))
+            }
+        };
         let length = self.apply(Func::Cardinality, vec![kept], Type::Int4);
         let (zero, one) =
             (self.l.constant(Datum::Int(0), Type::Int4), self.l.constant(Datum::Int(1), Type::Int4));
         let at = self.l.temp(Type::Int4);
         self.copy(at, zero);
         // A row variable takes the fields of a row.
-        let row = match &*of {
+        let row = match &of {
             Type::Record(row) if self.whole_row(target).is_some() => Some(row.clone()),
             _ => None,
         };
@@ -413,8 +425,12 @@ impl Body<'_, '_> {
             }
             None => {
                 let target = self.target(target)?;
-                if let Target::Value(Typed { ty: Type::Array(_), .. }) = &target {
-                    let message = "FOREACH loop variable must not be of an array type";
+                let message = match (slice, matches!(target.ty(), Type::Array(_))) {
+                    (0, true) => Some("FOREACH loop variable must not be of an array type"),
+                    (1.., false) => Some("FOREACH ... SLICE loop variable must be of an array type"),
+                    _ => None,
+                };
+                if let Some(message) = message {
                     self.fail(SqlState::DATATYPE_MISMATCH, message, None);
                     return Ok(());
                 }
@@ -431,10 +447,10 @@ impl Body<'_, '_> {
                 Ok(())
             })?;
             s.l.emit(OpKind::Apply { dst: at, func: Func::Int4Add, args: vec![at, one] });
-            let element = s.apply(Func::ArrayGet, vec![kept, at], (*of).clone());
+            let element = s.apply(Func::ArrayNth, vec![kept, at], of.clone());
             let values = match &row {
                 Some(row) => s.l.unpacked(element, row, None).into_iter().map(|(_, field)| field).collect(),
-                None => vec![Typed { reg: element, ty: (*of).clone() }],
+                None => vec![Typed { reg: element, ty: of.clone() }],
             };
             s.store_all(&targets, &values)?;
             s.statements(body)

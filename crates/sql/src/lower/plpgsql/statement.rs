@@ -32,10 +32,7 @@ impl Body<'_, '_> {
                 self.for_execute(label.as_deref(), targets, text, using, body)
             }
             StmtKind::ForEach { label, target, slice, array, body } => {
-                if slice.is_some() {
-                    return Err(unsupported("FOREACH SLICE", statement.position));
-                }
-                self.for_each(label.as_deref(), target, array, body)
+                self.for_each(label.as_deref(), target, slice.unwrap_or(0), array, body)
             }
             StmtKind::Exit { label, when } => self.exit(label.as_deref(), when.as_ref()),
             StmtKind::Continue { label, when } => self.continue_(label.as_deref(), when.as_ref()),

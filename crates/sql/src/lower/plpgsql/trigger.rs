@@ -101,7 +101,7 @@ impl Search {
                     }
                 }
             }
-            ExprKind::Subscript(of, _) | ExprKind::Field(of, _) => self.target(of),
+            ExprKind::Subscripts(of, _) | ExprKind::Field(of, _) => self.target(of),
             _ => {}
         }
     }

@@ -101,7 +101,7 @@ impl Parser<'_> {
         loop {
             match &inner.kind {
                 ExprKind::Column(_) | ExprKind::Parameter(_) => return Ok(target),
-                ExprKind::Subscript(base, _) | ExprKind::Field(base, _) => inner = base,
+                ExprKind::Subscripts(base, _) | ExprKind::Field(base, _) => inner = base,
                 _ => return Err(self.syntax_error("syntax error in a target", position)),
             }
         }
