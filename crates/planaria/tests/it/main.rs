@@ -62,6 +62,7 @@ mod notify;
 mod old_databases;
 mod packed_types;
 mod partitions;
+mod paths_and_times;
 mod planning;
 mod polymorphic_routines;
 mod postgres;

@@ -51,6 +51,7 @@ mod insert;
 mod instead;
 mod json;
 mod json_records;
+mod jsonpath;
 pub(crate) mod known;
 mod late;
 mod locking;
