@@ -187,6 +187,14 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
     fields.finish()
 }
 
+/// Whether digits of a time have nothing but a zone behind them, as in `040506-08`.
+fn is_compact_clock(token: &str) -> bool {
+    let digits = token.bytes().take_while(u8::is_ascii_digit).count();
+    let zone = &token.as_bytes()[digits..];
+    matches!(digits, 4 | 6)
+        && matches!(zone, [b'+' | b'-', zone @ ..] if zone.iter().all(|b| b.is_ascii_digit() || *b == b':'))
+}
+
 /// Whether a text of the type needs no date.
 fn is_time(ty: &str) -> bool {
     ty == TIME || ty == TIMETZ
@@ -247,7 +255,8 @@ impl<'a> Fields<'a> {
         if token.bytes().all(|b| b.is_ascii_digit()) {
             return self.digits(token);
         }
-        if self.has_date() && self.time.is_none() { self.compact_clock(token) } else { self.date(token) }
+        let clock = self.has_date() || is_time(self.ty) && is_compact_clock(token);
+        if clock && self.time.is_none() { self.compact_clock(token) } else { self.date(token) }
     }
 
     /// Whether the date is complete, by one word or several.

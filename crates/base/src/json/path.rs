@@ -193,11 +193,6 @@ impl Path {
         print::write(self, true, &mut out);
         out
     }
-
-    /// Calls `look` for all regular expressions in it.
-    pub fn patterns(&self, look: &mut dyn FnMut(&Pattern) -> Result<()>) -> Result<()> {
-        self.root.patterns(look)
-    }
 }
 
 impl Item {
@@ -227,18 +222,37 @@ impl Item {
         }
     }
 
-    fn patterns(&self, look: &mut dyn FnMut(&Pattern) -> Result<()>) -> Result<()> {
-        let mut at = Some(self);
-        while let Some(item) = at {
-            if let Step::LikeRegex(_, pattern) = &item.step {
-                look(pattern)?;
+    /// Moves all items that are in it out of it.
+    fn take_parts(&mut self, out: &mut Vec<Item>) {
+        out.extend(self.next.take().map(|next| *next));
+        match std::mem::replace(&mut self.step, Step::Null) {
+            Step::Elements(ranges) => {
+                out.extend(ranges.into_iter().flat_map(|(from, to)| [Some(from), to]).flatten());
             }
-            for part in item.parts() {
-                part.patterns(look)?;
-            }
-            at = item.next.as_deref();
+            Step::Filter(of)
+            | Step::Sign(_, of)
+            | Step::Not(of)
+            | Step::IsUnknown(of)
+            | Step::Exists(of)
+            | Step::LikeRegex(of, _) => out.push(*of),
+            Step::Arithmetic(_, a, b)
+            | Step::Compare(_, a, b)
+            | Step::And(a, b)
+            | Step::Or(a, b)
+            | Step::StartsWith(a, b) => out.extend([*a, *b]),
+            _ => {}
         }
-        Ok(())
+    }
+}
+
+impl Drop for Item {
+    /// Without recursion: users write as many steps and operators as they like.
+    fn drop(&mut self) {
+        let mut parts = Vec::new();
+        self.take_parts(&mut parts);
+        while let Some(mut part) = parts.pop() {
+            part.take_parts(&mut parts);
+        }
     }
 }
 

@@ -94,12 +94,12 @@ impl TimeTz {
     }
 
     /// `timetz + interval`: months and days do not count.
-    pub fn add(self, interval: Interval) -> TimeTz {
+    pub fn plus(self, interval: Interval) -> TimeTz {
         TimeTz { time: time_add(self.time, interval), ..self }
     }
 
     /// `timetz - interval`
-    pub fn sub(self, interval: Interval) -> TimeTz {
+    pub fn minus(self, interval: Interval) -> TimeTz {
         TimeTz { time: time_sub(self.time, interval), ..self }
     }
 

@@ -505,8 +505,8 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             let time = packed::time(heap, a[1])?;
             num(datetime::extract_timetz(heap.str(a[0].bytes()), time.time, time.offset))
         }
-        TimeTzAddInterval => packed::timed(heap, a[0], |time| time.add(a[1].interval())),
-        TimeTzSubInterval => packed::timed(heap, a[0], |time| time.sub(a[1].interval())),
+        TimeTzAddInterval => packed::timed(heap, a[0], |time| time.plus(a[1].interval())),
+        TimeTzSubInterval => packed::timed(heap, a[0], |time| time.minus(a[1].interval())),
         DateAddTimeTz => {
             let time = packed::time(heap, a[1])?;
             int(time.on(a[0].int()))

@@ -58,7 +58,9 @@ fn fill(db: &Database) {
     db.call("add_doc", (2, "{\"b\": 1}")).expect("adds");
     db.call("add_doc", (3, "{\"a\": [{\"n\": 7}, {\"n\": 8}]}")).expect("adds");
     db.call("add_rule", (3, "2 * (2 + 3).double()")).expect("adds");
-    for (opens, name, hours) in [("08:00+02", "a", "10:00"), ("07:00+01", "b", "12:30:00.7"), ("06:30-01", "c", "16:00")] {
+    for (opens, name, hours) in
+        [("08:00+02", "a", "10:00"), ("07:00+01", "b", "12:30:00.7"), ("06:30-01", "c", "16:00")]
+    {
         db.call("add_shop", (opens, name, hours)).expect("adds");
     }
     db.call("later", ("00:30",)).expect("moves");
@@ -73,7 +75,7 @@ fn check(db: &Database) {
     assert_eq!(one(db, "SELECT jsonb_path_query('1', spot)::text FROM rule WHERE id = 3"), "10");
     let shops = "SELECT string_agg(concat_ws(' ', opens, name, shuts), '; ' ORDER BY opens, name) FROM shop";
     assert_eq!(one(db, shops), SHOPS);
-    assert_eq!(one(db, "SELECT name FROM shop WHERE opens = '06:30+00'"), "b");
+    assert_eq!(one(db, "SELECT name FROM shop WHERE opens = '07:30+01'"), "b");
     let there = db.execute("INSERT INTO shop VALUES ('07:30+01', 'b', NULL)", ()).expect_err("is there");
     assert_eq!(there.sqlstate(), SqlState::UNIQUE_VIOLATION);
 }

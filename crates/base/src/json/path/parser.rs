@@ -6,9 +6,10 @@
 
 use super::lexer::{Lexeme, Lexer, Token, syntax};
 use super::{Arithmetic, Comparison, FLAGS, Item, Method, Path, Pattern, Step};
-use crate::{Error, Result, SqlState, stack};
+use crate::{Error, Result, SqlState, stack, watch};
 
 pub(super) fn parse(text: &str) -> Result<Path> {
+    watch::count(text.len());
     let mut lexer = Lexer::new(text);
     let now = lexer.next()?;
     if now.token == Token::End {
@@ -24,13 +25,19 @@ pub(super) fn parse(text: &str) -> Result<Path> {
     if parser.now.token != Token::End {
         return Err(parser.wrong());
     }
-    check(&root, false, false)?;
+    check(&root, 0, false, false)?;
     Ok(Path { lax, root })
 }
 
-/// `@` stands in filters alone, `last` in subscripts.
-fn check(item: &Item, in_filter: bool, in_subscript: bool) -> Result<()> {
-    stack::check()?;
+/// Operands within operands, up to which paths are taken: whoever goes over one recurses.
+const NESTING_MAX: usize = 500;
+
+/// `@` stands in filters alone, `last` in subscripts. 54001 where it nests too deeply.
+fn check(item: &Item, nesting: usize, in_filter: bool, in_subscript: bool) -> Result<()> {
+    if nesting > NESTING_MAX {
+        let hint = format!("A jsonpath nests {NESTING_MAX} levels deep at most.");
+        return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(hint));
+    }
     let mut at = Some(item);
     while let Some(item) = at {
         let message = match item.step {
@@ -44,7 +51,7 @@ fn check(item: &Item, in_filter: bool, in_subscript: bool) -> Result<()> {
         let in_filter = in_filter || matches!(item.step, Step::Filter(_));
         let in_subscript = in_subscript || matches!(item.step, Step::Elements(_));
         for part in item.parts() {
-            check(part, in_filter, in_subscript)?;
+            check(part, nesting + 1, in_filter, in_subscript)?;
         }
         at = item.next.as_deref();
     }
@@ -233,11 +240,12 @@ impl Parser<'_> {
                 continue;
             }
             let of = self.expression(SIGN)?;
-            return Ok(value(match of {
-                Item { step: Step::Number(number), next: None } => {
-                    Item::alone(Step::Number(if minus { negated(&number) } else { number }))
+            return Ok(value(match &of {
+                Item { step: Step::Number(number), next: None } if minus => {
+                    Item::alone(Step::Number(negated(number)))
                 }
-                of => Item::alone(Step::Sign(minus, boxed(of))),
+                Item { step: Step::Number(_), next: None } => of,
+                _ => Item::alone(Step::Sign(minus, boxed(of))),
             }));
         }
         if self.skip("!")? {
