@@ -69,6 +69,11 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
             (Type::Int4 | Type::Int8, Type::Packed(PackedType::Money)) => Assignment,
             _ => None,
         },
+        (TypeClass::Time, TypeClass::Packed) if is_timetz(to) => Implicit,
+        (TypeClass::DateTime, TypeClass::Packed) if is_timetz(to) && *from.plain() == Type::TimestampTz => {
+            Assignment
+        }
+        (TypeClass::Packed, TypeClass::Time) if is_timetz(from) => Assignment,
         (TypeClass::Numeric, TypeClass::Packed) if *to == PackedType::Money.ty() => Assignment,
         (TypeClass::Packed, TypeClass::Numeric) if *from == PackedType::Money.ty() => Assignment,
         (TypeClass::Packed, TypeClass::Packed) => match (from, to) {
@@ -83,10 +88,15 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
     }
 }
 
+fn is_timetz(ty: &Type) -> bool {
+    matches!(ty, Type::Packed(PackedType::TimeTz(_)))
+}
+
 /// The same between types that are kept as bytes.
 fn packed_cast(from: PackedType, to: PackedType) -> CastContext {
-    use PackedType::{Bit, Cidr, Inet, MacAddr, MacAddr8, VarBit};
+    use PackedType::{Bit, Cidr, Inet, MacAddr, MacAddr8, TimeTz, VarBit};
     match (from, to) {
+        (TimeTz(_), TimeTz(_)) => CastContext::Implicit,
         (Cidr, Inet) | (MacAddr, MacAddr8) | (MacAddr8, MacAddr) => CastContext::Implicit,
         (Bit(_), VarBit(_)) | (VarBit(_), Bit(_)) => CastContext::Implicit,
         (Inet, Cidr) => CastContext::Assignment,

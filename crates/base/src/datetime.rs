@@ -21,16 +21,18 @@ mod to_char;
 pub mod zone;
 
 pub use field::{
-    extract_date, extract_interval, extract_time, extract_timestamp, extract_timestamptz, trunc,
-    trunc_in_zone, trunc_interval,
+    extract_date, extract_interval, extract_time, extract_timestamp, extract_timestamptz, extract_timetz,
+    trunc, trunc_in_zone, trunc_interval,
 };
-pub use format::{write_date, write_time, write_timestamp, write_timestamptz};
-pub use from_char::{to_date, to_timestamp};
+pub use format::{write_date, write_moment, write_time, write_timestamp, write_timestamptz};
+pub use from_char::{Moment, by_standard_template, to_date, to_timestamp};
 pub use interval::{Interval, make_interval, parse_interval, write_interval};
-pub use parse::{parse_date, parse_time, parse_timestamp, parse_timestamptz, parse_whole_timestamptz};
+pub use parse::{
+    parse_date, parse_time, parse_timestamp, parse_timestamptz, parse_timetz, parse_whole_timestamptz,
+};
 pub use time::{make_time, time_add, time_from_micros, time_of_interval, time_of_timestamp, time_sub};
 pub use to_char::{to_char, to_char_in_zone, to_char_of_interval};
-pub use zone::Zone;
+pub use zone::{Zone, write_offset};
 
 use crate::error::{Error, Result, SqlState};
 

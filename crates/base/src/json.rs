@@ -1,10 +1,11 @@
-//! JSON: whether a text is some, with PostgreSQL's errors; what it is made of ([`value`]), parts of it ([`part`]), and
-//! what becomes of it ([`change`]).
+//! JSON: whether a text is some, with PostgreSQL's errors; what it is made of ([`value`]), parts of it ([`part`]), what
+//! becomes of it ([`change`]), and the language in which parts are asked for ([`path`]).
 //!
 //! A lexer and a parser with a stack of its own, in one pass: as deep as memory, in linear work.
 
 pub mod change;
 pub mod part;
+pub mod path;
 pub mod value;
 
 pub use value::{Json, canonical, comparable, compare};

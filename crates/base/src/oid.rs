@@ -59,6 +59,8 @@ fn built_in(ty: &Type) -> Option<Line> {
             PackedType::Bit(_) => line(1560, 1561, "bit", -1),
             PackedType::VarBit(_) => line(1562, 1563, "varbit", -1),
             PackedType::Money => line(790, 791, "money", 8),
+            PackedType::TimeTz(_) => line(1266, 1270, "timetz", 12),
+            PackedType::JsonPath => line(4072, 4073, "jsonpath", -1),
         },
         Type::Range(of) => match of {
             RangeType::Int4 => line(3904, 3905, "int4range", -1),
@@ -209,7 +211,7 @@ fn modified(ty: Type, modifier: i32) -> Type {
     {
         return Type::Rounded(clock, modifier as u8);
     }
-    if let (Type::Packed(of), 1..) = (&ty, modifier) {
+    if let (Type::Packed(of), 0..) = (&ty, modifier) {
         return Type::Packed(of.with_limit(modifier as u32));
     }
     match (ty, u32::try_from(modifier.saturating_sub(4))) {

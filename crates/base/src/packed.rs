@@ -9,17 +9,22 @@
 //! | `macaddr`, `macaddr8` | the 6 or 8 bytes of the address |
 //! | `bit`, `bit varying` | see [`bits`] |
 //! | `money` | see [`money`] |
+//! | `timetz` | see [`timetz`] |
+//! | `jsonpath` | its text with all parentheses, see [`Path::to_stored`]; it has no order |
 
 pub mod bits;
 pub mod inet;
 pub mod mac;
 pub mod money;
+pub mod timetz;
 
-use crate::error::Result;
+use crate::error::{Error, Result, SqlState};
+use crate::json::path::Path;
 use crate::types::Type;
 use bits::Bits;
 use inet::Inet;
 use serde::{Deserialize, Serialize};
+use timetz::TimeTz;
 
 /// The types there are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,6 +43,10 @@ pub enum PackedType {
     VarBit(Option<u32>),
     /// `money`
     Money,
+    /// `jsonpath`
+    JsonPath,
+    /// `timetz`, or `timetz(n)`: with so many digits of seconds
+    TimeTz(Option<u32>),
 }
 
 /// What shares operators.
@@ -53,11 +62,15 @@ pub enum PackedKind {
     Bits,
     /// `money`
     Money,
+    /// `jsonpath`
+    JsonPath,
+    /// `timetz`
+    TimeTz,
 }
 
 impl PackedType {
     /// All of them, without modifiers.
-    pub const ALL: [PackedType; 7] = [
+    pub const ALL: [PackedType; 9] = [
         PackedType::Inet,
         PackedType::Cidr,
         PackedType::MacAddr,
@@ -65,6 +78,8 @@ impl PackedType {
         PackedType::Bit(None),
         PackedType::VarBit(None),
         PackedType::Money,
+        PackedType::JsonPath,
+        PackedType::TimeTz(None),
     ];
 
     /// The name in `pg_type`.
@@ -77,6 +92,8 @@ impl PackedType {
             PackedType::Bit(_) => "bit",
             PackedType::VarBit(_) => "varbit",
             PackedType::Money => "money",
+            PackedType::JsonPath => "jsonpath",
+            PackedType::TimeTz(_) => "timetz",
         }
     }
 
@@ -94,6 +111,9 @@ impl PackedType {
             PackedType::Bit(_) => "bit_ops",
             PackedType::VarBit(_) => "varbit_ops",
             PackedType::Money => "money_ops",
+            // It has none.
+            PackedType::JsonPath => "jsonpath_ops",
+            PackedType::TimeTz(_) => "timetz_ops",
         }
     }
 
@@ -105,7 +125,14 @@ impl PackedType {
             PackedType::MacAddr8 => PackedKind::MacAddr8,
             PackedType::Bit(_) | PackedType::VarBit(_) => PackedKind::Bits,
             PackedType::Money => PackedKind::Money,
+            PackedType::JsonPath => PackedKind::JsonPath,
+            PackedType::TimeTz(_) => PackedKind::TimeTz,
         }
+    }
+
+    /// Whether its values can be told apart and have an order.
+    pub const fn is_ordered(self) -> bool {
+        !matches!(self, PackedType::JsonPath)
     }
 
     /// Without its length.
@@ -113,6 +140,7 @@ impl PackedType {
         match self {
             PackedType::Bit(_) => PackedType::Bit(None),
             PackedType::VarBit(_) => PackedType::VarBit(None),
+            PackedType::TimeTz(_) => PackedType::TimeTz(None),
             other => other,
         }
     }
@@ -120,7 +148,7 @@ impl PackedType {
     /// Its length.
     pub const fn limit(self) -> Option<u32> {
         match self {
-            PackedType::Bit(limit) | PackedType::VarBit(limit) => limit,
+            PackedType::Bit(limit) | PackedType::VarBit(limit) | PackedType::TimeTz(limit) => limit,
             _ => None,
         }
     }
@@ -130,21 +158,24 @@ impl PackedType {
         match self {
             PackedType::Bit(_) => PackedType::Bit(Some(limit)),
             PackedType::VarBit(_) => PackedType::VarBit(Some(limit)),
+            PackedType::TimeTz(_) => PackedType::TimeTz(Some(limit)),
             other => other,
         }
     }
 
     /// Whether each of its values is one of the other type as it is.
     pub fn is_relabel(self, to: PackedType) -> bool {
-        use PackedType::{Bit, Cidr, Inet, VarBit};
+        use PackedType::{Bit, Cidr, Inet, TimeTz, VarBit};
         match (self, to) {
+            (TimeTz(_), TimeTz(None | Some(6..))) => true,
+            (TimeTz(Some(n)), TimeTz(Some(m))) => n <= m,
             (Cidr, Inet) | (Bit(_) | VarBit(_), Bit(None) | VarBit(None)) => true,
             (Bit(Some(n)) | VarBit(Some(n)), VarBit(Some(m))) => n <= m,
             _ => self == to,
         }
     }
 
-    /// Reads a value from its text form; one with a length is cut or filled as by an explicit cast.
+    /// Reads a value from its text form, in UTC; one with a length is cut or filled as by an explicit cast.
     pub fn parse(self, text: &str) -> Result<Vec<u8>> {
         self.read(text, true)
     }
@@ -158,6 +189,8 @@ impl PackedType {
             PackedType::Cidr => Ok(Inet::parse_network(text)?.encode()),
             PackedType::MacAddr => mac::parse(text).map(|mac| mac.to_vec()),
             PackedType::MacAddr8 => mac::parse_long(text).map(|mac| mac.to_vec()),
+            PackedType::JsonPath => Path::parse(text).map(|path| path.to_stored()),
+            PackedType::TimeTz(digits) => Ok(TimeTz::parse(text, None)?.rounded(digits).encode().to_vec()),
         }
     }
 
@@ -178,6 +211,16 @@ impl PackedType {
             PackedType::Money => {
                 if let Some(cents) = money::decode(bytes) {
                     money::write(cents, out);
+                }
+            }
+            PackedType::JsonPath => {
+                if let Some(path) = path(bytes) {
+                    path.write(out);
+                }
+            }
+            PackedType::TimeTz(_) => {
+                if let Some(time) = TimeTz::decode(bytes) {
+                    time.write(out);
                 }
             }
         }
@@ -204,6 +247,10 @@ impl PackedType {
             PackedType::VarBit(limit) => {
                 Bits::decode(bytes).is_some_and(|bits| limit.is_none_or(|limit| bits.len <= limit as usize))
             }
+            PackedType::JsonPath => path(bytes).is_some(),
+            PackedType::TimeTz(digits) => {
+                TimeTz::decode(bytes).is_some_and(|time| time.rounded(digits) == time)
+            }
         }
     }
 
@@ -213,6 +260,9 @@ impl PackedType {
             return Bits::decode(bytes).map(|bits| to.fitted(bits, explicit)).transpose();
         }
         Ok(match (self, to) {
+            (PackedType::TimeTz(_), PackedType::TimeTz(digits)) => {
+                TimeTz::decode(bytes).map(|time| time.rounded(digits).encode().to_vec())
+            }
             (PackedType::Inet, PackedType::Cidr) => Inet::decode(bytes).map(|inet| inet.network().encode()),
             (PackedType::Cidr, PackedType::Inet) => Some(bytes.to_vec()),
             (PackedType::MacAddr, PackedType::MacAddr8) => mac::longer(bytes),
@@ -250,6 +300,15 @@ impl PackedType {
                     out.extend_from_slice(&cents.to_be_bytes());
                 }
             }
+            PackedType::JsonPath => {
+                out.push(JSONPATH_VERSION);
+                self.write(bytes, out);
+            }
+            PackedType::TimeTz(_) => {
+                if let Some(time) = TimeTz::decode(bytes) {
+                    time.send(out);
+                }
+            }
         }
     }
 
@@ -262,6 +321,23 @@ impl PackedType {
             PackedType::MacAddr8 => mac::receive(bytes, 8),
             PackedType::Bit(_) | PackedType::VarBit(_) => self.fitted(Bits::receive(bytes)?, false),
             PackedType::Money => money::receive(bytes).map(|cents| money::encode(cents).to_vec()),
+            PackedType::JsonPath => match bytes.split_first() {
+                Some((&JSONPATH_VERSION, text)) => match std::str::from_utf8(text) {
+                    Ok(text) => self.parse(text),
+                    Err(_) => Err(Error::new(
+                        SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+                        "invalid byte sequence for encoding \"UTF8\"",
+                    )),
+                },
+                Some((version, _)) => {
+                    let message = format!("unsupported jsonpath version number: {version}");
+                    Err(Error::new(SqlState::new("XX000"), message))
+                }
+                None => Err(Error::new(SqlState::new("08P01"), "no data left in message")),
+            },
+            PackedType::TimeTz(digits) => {
+                TimeTz::receive(bytes).map(|time| time.rounded(digits).encode().to_vec())
+            }
         }
     }
 
@@ -271,6 +347,14 @@ impl PackedType {
     }
 }
 
+/// What the binary form of a path begins with.
+const JSONPATH_VERSION: u8 = 1;
+
+/// The path that is kept as these bytes.
+fn path(bytes: &[u8]) -> Option<Path> {
+    Path::parse(std::str::from_utf8(bytes).ok()?).ok()
+}
+
 impl std::fmt::Display for PackedType {
     /// As `format_type` of PostgreSQL prints it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -278,6 +362,8 @@ impl std::fmt::Display for PackedType {
             PackedType::Bit(Some(n)) => write!(f, "bit({n})"),
             PackedType::VarBit(None) => f.write_str("bit varying"),
             PackedType::VarBit(Some(n)) => write!(f, "bit varying({n})"),
+            PackedType::TimeTz(None) => f.write_str("time with time zone"),
+            PackedType::TimeTz(Some(n)) => write!(f, "time({n}) with time zone"),
             other => f.write_str(other.name()),
         }
     }

@@ -388,7 +388,8 @@ impl Type {
         match self {
             Type::TimestampTz
             | Type::Rounded(Clock::TimestampTz, _)
-            | Type::Range(RangeType::TimestampTz) => true,
+            | Type::Range(RangeType::TimestampTz)
+            | Type::Packed(PackedType::TimeTz(_)) => true,
             Type::Array(of) => of.has_zone(),
             Type::Record(fields) => fields.iter().any(|(_, ty)| ty.has_zone()),
             _ => false,

@@ -232,6 +232,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("double precision", "float8"),
     ("real", "float4"),
     ("time without time zone", "time"),
+    ("time with time zone", "timetz"),
     ("decimal", "numeric"),
     ("character varying", "varchar"),
     ("character", "bpchar"),

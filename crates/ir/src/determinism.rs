@@ -131,6 +131,7 @@ impl Func {
             | JsonElementTexts | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys | JsonValues
             | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat
             | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert
+            | JsonPathExists | JsonPathMatch | JsonPathValues | JsonPathArray | JsonPathFirst
             | JsonStripNulls | JsonbPretty | JsonLines | JsonObject | JsonObjectOf | SizePretty
             | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
             | RaiseFormat => Determinism::Deterministic,
@@ -151,11 +152,15 @@ impl Func {
             | MoneyDivInt | MoneyRatio => Determinism::Deterministic,
             // In UTC. Where the session has another time zone, the transaction is logged by rows: that is noted while it
             // runs, because it is rare, and another one runs the same program in UTC.
-            ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge => {
+            JsonPathExistsTz | JsonPathMatchTz | JsonPathValuesTz | JsonPathArrayTz | JsonPathFirstTz
+            | ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge => {
                 Determinism::Deterministic
             }
             // The rules of zones are those of the release.
-            ZoneLocal | ZoneTz | ZoneTrunc => Determinism::Machine,
+            ZoneLocal | ZoneTz | ZoneTrunc | TimeTzInZone => Determinism::Machine,
+            ExtractTimeTz | TimeTzAddInterval | TimeTzSubInterval | DateAddTimeTz | TimeTzShift => {
+                Determinism::Deterministic
+            }
             TimeAddInterval | TimeSubInterval | TimeSub | DateAddTime | MakeTime | ExtractTime => {
                 Determinism::Deterministic
             }

@@ -32,6 +32,8 @@ pub enum Sig {
     Z,
     /// money
     M,
+    /// timetz
+    W,
     /// date
     D,
     /// timestamp or timestamptz
@@ -259,6 +261,15 @@ funcs! {
     /// What `value[key] = new` makes of a value; NULL becomes an array where the key was an integer (`true`), or an object.
     JsonbPut "jsonb.put" (J, T, J, B) -> J nullable;
     JsonStripNulls "json.stripnulls" (K) -> K; JsonbPretty "jsonb.pretty" (J) -> T;
+    /// A value, a jsonpath, variables, whether to be silent: whether anything is found, the one truth that it says, all that is
+    /// found, as one array, the first of it.
+    JsonPathExists "jsonpath.exists" (J, Y, J, B) -> B; JsonPathMatch "jsonpath.match" (J, Y, J, B) -> B;
+    JsonPathValues "jsonpath.values" (J, Y, J, B) -> A; JsonPathArray "jsonpath.array" (J, Y, J, B) -> J;
+    JsonPathFirst "jsonpath.first" (J, Y, J, B) -> J;
+    /// The same with the time zone of the session; the last argument is when the transaction began.
+    JsonPathExistsTz "jsonpath.existstz" (J, Y, J, B, S) -> B; JsonPathMatchTz "jsonpath.matchtz" (J, Y, J, B, S) -> B;
+    JsonPathValuesTz "jsonpath.valuestz" (J, Y, J, B, S) -> A; JsonPathArrayTz "jsonpath.arraytz" (J, Y, J, B, S) -> J;
+    JsonPathFirstTz "jsonpath.firsttz" (J, Y, J, B, S) -> J;
     /// Of texts: keys and values in turn, or keys and values.
     JsonObject "json.object" (A) -> T; JsonObjectOf "json.objectof" (A, A) -> T;
     /// Of an array of JSON: each element in a line.
@@ -361,7 +372,7 @@ funcs! {
     TimeAddInterval "time.addinterval" (C, V) -> C total; TimeSubInterval "time.subinterval" (C, V) -> C total;
     TimeSub "time.sub" (C, C) -> V total; DateAddTime "date.addtime" (D, C) -> S; MakeTime "time.make" (I, I, F) -> C;
     /// Whether two periods have a moment in common: begin and end of each, in either order. An end that is NULL is unknown.
-    Overlaps "timestamp.overlaps" (S, S, S, S) -> B nullable total;
+    Overlaps "timestamp.overlaps" (X, X, X, X) -> B nullable total;
     IntervalEq "interval.eq" (V, V) -> B total; IntervalNe "interval.ne" (V, V) -> B total; IntervalLt "interval.lt" (V, V) -> B total;
     IntervalLe "interval.le" (V, V) -> B total; IntervalGt "interval.gt" (V, V) -> B total; IntervalGe "interval.ge" (V, V) -> B total;
     JustifyHours "interval.justifyhours" (V) -> V; JustifyDays "interval.justifydays" (V) -> V; JustifyInterval "interval.justify" (V) -> V;
@@ -373,6 +384,11 @@ funcs! {
     /// Field name, value.
     ExtractTimestamp "timestamp.extract" (T, S) -> N; ExtractDate "date.extract" (T, D) -> N; ExtractInterval "interval.extract" (T, V) -> N;
     ExtractTime "time.extract" (T, C) -> N;
+    /// Times with a zone.
+    ExtractTimeTz "timetz.extract" (T, W) -> N; TimeTzAddInterval "timetz.addinterval" (W, V) -> W; TimeTzSubInterval "timetz.subinterval" (W, V) -> W;
+    DateAddTimeTz "date.addtimetz" (D, W) -> S;
+    /// What a clock so far from UTC, or that of a named zone now, shows at the same moment.
+    TimeTzShift "timetz.shift" (V, W) -> W; TimeTzInZone "timetz.inzone" (T, W) -> W;
     DateTrunc "timestamp.trunc" (T, S) -> S;
     /// Value, template.
     ToCharTimestamp "timestamp.tochar" (S, T) -> T; ToCharNumeric "num.tochar" (N, T) -> T;
@@ -445,7 +461,21 @@ impl Func {
     /// Whether it looks at the session's time zone: it is no constant when a program is compiled.
     pub const fn reads_zone(self) -> bool {
         use Func::*;
-        matches!(self, ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge)
+        matches!(
+            self,
+            ExtractTz
+                | TruncTz
+                | ToCharTz
+                | ToTimestamp
+                | TzAddInterval
+                | TzSubInterval
+                | TzAge
+                | JsonPathExistsTz
+                | JsonPathMatchTz
+                | JsonPathValuesTz
+                | JsonPathArrayTz
+                | JsonPathFirstTz
+        )
     }
 }
 

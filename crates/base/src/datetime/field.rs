@@ -125,6 +125,21 @@ pub fn extract_time(name: &str, time: i64) -> Result<Numeric> {
     }
 }
 
+/// `extract(.. from timetz)`, whose clock is so many seconds ahead of UTC.
+pub fn extract_timetz(name: &str, time: i64, offset: i64) -> Result<Numeric> {
+    const TYPE: &str = "time with time zone";
+    let what = field(name, TYPE)?;
+    Ok(match (what, name.to_ascii_lowercase().as_str()) {
+        (Field::Epoch, _) => {
+            scaled(i128::from(time) - i128::from(offset) * i128::from(MICROS_PER_SECOND), 6)?
+        }
+        (Field::Zone, "timezone_h" | "timezone_hour") => whole(offset / 3600),
+        (Field::Zone, "timezone_m" | "timezone_minute") => whole(offset / 60 % 60),
+        (Field::Zone, _) => whole(offset),
+        _ => time_field(what, time)?.ok_or_else(|| not_supported(name, TYPE))?,
+    })
+}
+
 /// `extract(.. from timestamptz)`, as clocks of a zone show it; without one that is UTC.
 pub fn extract_timestamptz(name: &str, timestamp: i64, zone: Option<&Zone>) -> Result<Option<Numeric>> {
     let what = field(name, "timestamp with time zone")?;

@@ -1,5 +1,6 @@
 //! Dates and timestamps as text: ISO, `BC` behind years before 1.
 
+use super::from_char::Moment;
 use super::zone::Zone;
 use super::{
     DATE_INFINITY, DATE_MINUS_INFINITY, MICROS_PER_DAY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY,
@@ -50,6 +51,29 @@ fn write_clock_of(out: &mut Vec<u8>, timestamp: i64, offset: Option<i64>) {
                 out.extend_from_slice(b" BC");
             }
         }
+    }
+}
+
+/// Appends a moment as JSON has it: as in XML, with a `T` and the minutes of each offset.
+pub fn write_moment(out: &mut Vec<u8>, moment: Moment) {
+    let (timestamp, offset) = match moment {
+        Moment::Date(date) => return write_date(out, date),
+        Moment::Time(time) => return write_time(out, time),
+        Moment::TimeTz(time, offset) => {
+            write_time(out, time);
+            return super::zone::write_long_offset(out, offset);
+        }
+        Moment::Timestamp(timestamp) => (timestamp, None),
+        Moment::TimestampTz(utc, offset) => (utc.saturating_add(offset), Some(offset)),
+    };
+    let before_christ = write_day(out, timestamp.div_euclid(MICROS_PER_DAY));
+    out.push(b'T');
+    write_time(out, timestamp.rem_euclid(MICROS_PER_DAY));
+    if let Some(offset) = offset {
+        super::zone::write_long_offset(out, offset);
+    }
+    if before_christ {
+        out.extend_from_slice(b" BC");
     }
 }
 

@@ -3,50 +3,76 @@
 //! Before a field blanks are passed over, and a separator stands for any other, or for none; `FX` takes the text as it
 //! stands. A number ends after as many digits as its pattern has letters where digits follow, else where no digits are.
 
-use super::template::{Calendar, Field, Node, What, parse};
+use super::template::{Calendar, Field, Node, What, parse, parse_standard};
 use super::to_char::{DAYS, MONTHS, ROMAN};
 use super::zone::Zone;
 use super::{
     DATE_END, DATE_MIN, JULIAN_OFFSET_DAYS, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE,
     MICROS_PER_SECOND, TIMESTAMP_END, TIMESTAMP_MIN, civil_from_days, days_from_civil, days_in_month,
-    out_of_range, round_timestamp,
+    out_of_range, round_seconds, round_timestamp,
 };
 use crate::error::{Error, Result, SqlState};
 use crate::{text_io, watch};
 
 /// `to_date(text, template)`
 pub fn to_date(text: &str, template: &str) -> Result<i64> {
-    let read = read(text, template)?;
-    let (year, month, day) = read.date;
-    let far = year < -4713 || year == -4713 && month < 11 || year > 5_874_897;
-    let days = if far { DATE_END } else { days_from_civil(year, month, day) };
-    if (DATE_MIN..DATE_END).contains(&days) {
-        return Ok(days);
-    }
-    Err(out_of_range(format!("date out of range: \"{text}\"")))
+    read(text, template)?.day(text)
 }
 
 /// `to_timestamp(text, template)`: by the clocks of `zone` where the text says no other; without one in UTC.
 pub fn to_timestamp(text: &str, template: &str, zone: Option<&Zone>) -> Result<i64> {
-    let read = read(text, template)?;
-    let (year, month, day) = read.date;
-    let error = || out_of_range("timestamp out of range");
-    if !(-5_000..300_000).contains(&year) {
-        return Err(error());
+    read(text, template)?.timestamp(zone)
+}
+
+/// A date or time that says itself what it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// A date.
+    Date(i64),
+    /// A time.
+    Time(i64),
+    /// A time, and how far its clock is ahead of UTC, in microseconds.
+    TimeTz(i64, i64),
+    /// A timestamp.
+    Timestamp(i64),
+    /// A timestamp in UTC, and how far the clock that it was read from is ahead, in microseconds.
+    TimestampTz(i64, i64),
+}
+
+/// Reads a text by a template of the SQL standard, which says what it is of, and which nothing may differ from: 22007.
+pub fn by_standard_template(text: &str, template: &str) -> Result<Moment> {
+    watch::count(template.len());
+    let nodes = parse_standard(template)?;
+    let mut fields = Fields { standard: true, ..Fields::default() };
+    fields.read(text, &nodes)?;
+    let said = fields.said(text)?;
+    let (mut dated, mut timed, mut zoned) = (false, false, false);
+    for node in &nodes {
+        match node {
+            Node::Field(Field { what: What::Exact, .. }) => {}
+            Node::Field(field) => match field.what.of_day() {
+                (false, false) => dated = true,
+                (time, zone) => (timed, zoned) = (timed || time, zoned || zone),
+            },
+            _ => {}
+        }
     }
-    let local = days_from_civil(year, month, day)
-        .checked_mul(MICROS_PER_DAY)
-        .and_then(|day| day.checked_add(read.time))
-        .ok_or_else(error)?;
-    let utc = match (read.offset, zone) {
-        (Some(offset), _) => local.checked_sub(offset).ok_or_else(error)?,
-        (None, Some(zone)) => zone.to_utc(local)?,
-        (None, None) => local,
-    };
-    if !(TIMESTAMP_MIN..TIMESTAMP_END).contains(&utc) {
-        return Err(error());
-    }
-    if read.digits == 0 { Ok(utc) } else { round_timestamp(utc, read.digits) }
+    let no_zone = |ty: &str| wrong(format!("missing time zone in input string for type {ty}"));
+    let time = if said.digits == 0 { said.time } else { round_seconds(said.time, said.digits) };
+    Ok(match (dated, timed, zoned) {
+        (true, true, true) => {
+            let offset = said.offset.ok_or_else(|| no_zone("timestamptz"))?;
+            Moment::TimestampTz(said.timestamp(None)?, offset)
+        }
+        (true, true, false) => Moment::Timestamp(said.timestamp(None)?),
+        (true, false, true) => return Err(wrong("datetime format is zoned but not timed".to_owned())),
+        (true, false, false) => Moment::Date(said.day(text)?),
+        (false, true, true) => Moment::TimeTz(time, said.offset.ok_or_else(|| no_zone("timetz"))?),
+        (false, true, false) => Moment::Time(time),
+        (false, false, _) => {
+            return Err(wrong("datetime format is not dated and not timed".to_owned()));
+        }
+    })
 }
 
 /// What a text says by its template.
@@ -60,9 +86,46 @@ struct Said {
     digits: u8,
 }
 
+impl Said {
+    /// The date; 22008 where it is out of range.
+    fn day(&self, text: &str) -> Result<i64> {
+        let (year, month, day) = self.date;
+        let far = year < -4713 || year == -4713 && month < 11 || year > 5_874_897;
+        let days = if far { DATE_END } else { days_from_civil(year, month, day) };
+        if (DATE_MIN..DATE_END).contains(&days) {
+            return Ok(days);
+        }
+        Err(out_of_range(format!("date out of range: \"{text}\"")))
+    }
+
+    /// The timestamp, by the clocks of `zone` where the text says no other; without one in UTC.
+    fn timestamp(&self, zone: Option<&Zone>) -> Result<i64> {
+        let (year, month, day) = self.date;
+        let error = || out_of_range("timestamp out of range");
+        if !(-5_000..300_000).contains(&year) {
+            return Err(error());
+        }
+        let local = days_from_civil(year, month, day)
+            .checked_mul(MICROS_PER_DAY)
+            .and_then(|day| day.checked_add(self.time))
+            .ok_or_else(error)?;
+        let utc = match (self.offset, zone) {
+            (Some(offset), _) => local.checked_sub(offset).ok_or_else(error)?,
+            (None, Some(zone)) => zone.to_utc(local)?,
+            (None, None) => local,
+        };
+        if !(TIMESTAMP_MIN..TIMESTAMP_END).contains(&utc) {
+            return Err(error());
+        }
+        if self.digits == 0 { Ok(utc) } else { round_timestamp(utc, self.digits) }
+    }
+}
+
 /// The fields as they are read; 0 is what has not been read.
 #[derive(Default)]
 struct Fields {
+    /// Whether the text has to be exactly what the template says.
+    standard: bool,
     calendar: Option<Calendar>,
     hour: i64,
     afternoon: i64,
@@ -229,11 +292,14 @@ fn read(text: &str, template: &str) -> Result<Said> {
 impl Fields {
     fn read(&mut self, text: &str, nodes: &[Node<'_>]) -> Result<()> {
         let mut reader = Reader { text, at: 0 };
-        let mut exact = false;
+        let mut exact = self.standard;
         // Characters passed over beyond those of the template.
         let mut more = 0i64;
         for (i, node) in nodes.iter().enumerate() {
             if reader.peek().is_none() {
+                if self.standard {
+                    return Err(wrong("input string is too short for datetime format".to_owned()));
+                }
                 break;
             }
             let field = match node {
@@ -245,6 +311,13 @@ impl Fields {
             }
             let Some(field) = field else {
                 match node {
+                    Node::Text(c) | Node::Separator(c) | Node::Space(c) if self.standard => {
+                        if !reader.text[reader.at..].starts_with(*c) {
+                            let what = if let Node::Text(_) = node { "character" } else { "separator" };
+                            return Err(wrong(format!("unmatched format {what} \"{c}\"")));
+                        }
+                        reader.skip();
+                    }
                     _ if exact => reader.skip(),
                     Node::Text(_) if more > 0 => more -= 1,
                     Node::Text(_) => reader.skip(),
@@ -270,6 +343,13 @@ impl Fields {
             self.field(&mut reader, field, fixed, more)?;
             if !exact {
                 more = reader.blanks();
+            }
+        }
+        if self.standard {
+            reader.blanks();
+            if reader.peek().is_some() {
+                let message = "trailing characters remain in input string after datetime format";
+                return Err(wrong(message.to_owned()));
             }
         }
         Ok(())

@@ -40,6 +40,30 @@ pub fn parse_time(text: &str) -> Result<i64> {
     }
 }
 
+/// Reads a time of day with how far its clock is ahead of UTC in microseconds. A date before it says that of a zone that has
+/// summers. Where the text has no zone it is `local`'s business, which is told the local timestamp if there is a date.
+pub fn parse_timetz(text: &str, local: impl FnOnce(Option<i64>) -> Result<i64>) -> Result<(i64, i64)> {
+    let invalid = || {
+        let message = format!("invalid input syntax for type {TIMETZ}: \"{text}\"");
+        Error::new(SqlState::INVALID_DATETIME_FORMAT, message)
+    };
+    let Parsed::Instant { days, time, at, dated } = read(text, TIMETZ)? else { return Err(invalid()) };
+    if time > MICROS_PER_DAY {
+        return Err(super::out_of_range(format!("date/time field value out of range: \"{text}\"")));
+    }
+    let clock = dated.then(|| days.saturating_mul(MICROS_PER_DAY).saturating_add(time));
+    let offset = match at {
+        None => local(clock)?,
+        Some(Place::Offset(offset)) => offset,
+        Some(Place::Zone(zone)) => match (zone.fixed_offset(), clock) {
+            (Some(offset), _) => offset,
+            (None, Some(clock)) => clock.saturating_sub(zone.to_utc(clock)?),
+            (None, None) => return Err(invalid()),
+        },
+    };
+    Ok((time, offset))
+}
+
 /// Reads a timestamp. The zone counts for `timestamptz` only; without one it is UTC.
 pub fn parse_timestamp(text: &str, with_zone: bool) -> Result<i64> {
     let parsed = read(text, if with_zone { "timestamp with time zone" } else { "timestamp" })?;
@@ -63,7 +87,7 @@ fn instant(text: &str, parsed: Parsed, with_zone: bool, zone: Option<&Zone>) -> 
     let (days, time, at) = match parsed {
         Parsed::Infinity => return Ok(TIMESTAMP_INFINITY),
         Parsed::MinusInfinity => return Ok(TIMESTAMP_MINUS_INFINITY),
-        Parsed::Instant { days, time, at } => (days, time, at),
+        Parsed::Instant { days, time, at, .. } => (days, time, at),
     };
     let out_of_range = || super::out_of_range(format!("timestamp out of range: \"{text}\""));
     let local =
@@ -77,8 +101,10 @@ fn instant(text: &str, parsed: Parsed, with_zone: bool, zone: Option<&Zone>) -> 
     utc.filter(|t| (TIMESTAMP_MIN..TIMESTAMP_END).contains(t)).ok_or_else(out_of_range)
 }
 
-/// The type of which a text needs no date.
+/// A type of which a text needs no date.
 const TIME: &str = "time";
+/// The other one.
+const TIMETZ: &str = "time with time zone";
 
 /// Where a clock hangs.
 #[derive(Clone)]
@@ -96,6 +122,8 @@ enum Parsed {
         days: i64,
         time: i64,
         at: Option<Place>,
+        /// Whether there is a date in the text.
+        dated: bool,
     },
 }
 
@@ -121,7 +149,10 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
         "-infinity" => return Ok(Parsed::MinusInfinity),
         "epoch" => {
             let days = -UNIX_EPOCH_OFFSET_SECONDS / 86_400;
-            return Ok(Parsed::Instant { days, time: 0, at: Some(Place::Offset(0)) });
+            return Ok(Parsed::Instant { days, time: 0, at: Some(Place::Offset(0)), dated: true });
+        }
+        "allballs" if is_time(ty) => {
+            return Ok(Parsed::Instant { days: 0, time: 0, at: Some(Place::Offset(0)), dated: false });
         }
         "now" | "today" | "tomorrow" | "yesterday" => {
             return Err(Error::unsupported(
@@ -154,6 +185,19 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
         }
     }
     fields.finish()
+}
+
+/// Whether digits of a time have nothing but a zone behind them, as in `040506-08`.
+fn is_compact_clock(token: &str) -> bool {
+    let digits = token.bytes().take_while(u8::is_ascii_digit).count();
+    let zone = &token.as_bytes()[digits..];
+    matches!(digits, 4 | 6)
+        && matches!(zone, [b'+' | b'-', zone @ ..] if zone.iter().all(|b| b.is_ascii_digit() || *b == b':'))
+}
+
+/// Whether a text of the type needs no date.
+fn is_time(ty: &str) -> bool {
+    ty == TIME || ty == TIMETZ
 }
 
 /// Where a `T` between digits separates date and time.
@@ -211,7 +255,8 @@ impl<'a> Fields<'a> {
         if token.bytes().all(|b| b.is_ascii_digit()) {
             return self.digits(token);
         }
-        if self.has_date() && self.time.is_none() { self.compact_clock(token) } else { self.date(token) }
+        let clock = self.has_date() || is_time(self.ty) && is_compact_clock(token);
+        if clock && self.time.is_none() { self.compact_clock(token) } else { self.date(token) }
     }
 
     /// Whether the date is complete, by one word or several.
@@ -223,7 +268,7 @@ impl<'a> Fields<'a> {
     fn digits(&mut self, token: &'a str) -> Result<()> {
         let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
         match token.len() {
-            4 | 6 if self.ty == TIME && self.time.is_none() => self.compact_clock(token),
+            4 | 6 if is_time(self.ty) && self.time.is_none() => self.compact_clock(token),
             length @ (6 | 8..) if self.days.is_none() && self.numbers.is_empty() && self.month.is_none() => {
                 let (year, month) = (&token[..length - 4], &token[length - 4..length - 2]);
                 let year = if length == 6 { self.short_year(number(year)) } else { number(year) };
@@ -466,11 +511,12 @@ impl<'a> Fields<'a> {
     }
 
     fn finish(mut self) -> Result<Parsed> {
-        if self.ty == TIME {
+        let dated = self.days.is_some() || self.month.is_some() || !self.numbers.is_empty();
+        if is_time(self.ty) {
             if self.time.is_none() {
                 return Err(self.invalid());
             }
-            if self.days.is_none() && self.month.is_none() && self.numbers.is_empty() {
+            if !dated {
                 self.days = Some(0);
             }
         }
@@ -495,7 +541,7 @@ impl<'a> Fields<'a> {
                 (false, _) => -12 * MICROS_PER_HOUR,
             };
         }
-        Ok(Parsed::Instant { days, time, at: self.at })
+        Ok(Parsed::Instant { days, time, at: self.at, dated })
     }
 
     /// `Jan 5 2024`, `5 Jan 2024`.

@@ -4,6 +4,7 @@
 //! pattern is text. `FM` stands before a field, `TH` and `th` behind it. `TM` and `SP` are read and change nothing:
 //! names are English.
 
+use crate::error::{Error, Result, SqlState};
 use crate::text_io;
 
 /// What a field is about.
@@ -157,6 +158,28 @@ fn begins(text: &str, (pattern, what, ..): &(&str, What, bool, Calendar)) -> boo
 
 /// Takes a template apart.
 pub(super) fn parse(template: &str) -> Vec<Node<'_>> {
+    nodes(template, &mut |_| {})
+}
+
+/// The same of one of the standard; a separator that it does not know is 22007.
+pub(super) fn parse_standard(template: &str) -> Result<Vec<Node<'_>>> {
+    let mut foreign = None;
+    let nodes = nodes(template, &mut |c| {
+        if !"-./,':; ".contains(c) {
+            foreign.get_or_insert(c);
+        }
+    });
+    match foreign {
+        None => Ok(nodes),
+        Some(c) => {
+            let message = format!("invalid datetime format separator: \"{c}\"");
+            Err(Error::new(SqlState::INVALID_DATETIME_FORMAT, message))
+        }
+    }
+}
+
+/// `plain` hears of each character that is neither of a field nor in quotes.
+fn nodes<'t>(template: &'t str, plain: &mut dyn FnMut(char)) -> Vec<Node<'t>> {
     let mut nodes = Vec::new();
     let mut rest = template;
     while !rest.is_empty() {
@@ -181,6 +204,7 @@ pub(super) fn parse(template: &str) -> Vec<Node<'_>> {
             rest = rest.strip_prefix('\\').filter(|r| r.starts_with('"')).unwrap_or(rest);
             let Some(c) = rest.chars().next() else { break };
             rest = &rest[c.len_utf8()..];
+            plain(c);
             nodes.push(match c {
                 _ if c.is_ascii_punctuation() => Node::Separator(c),
                 _ if c.is_ascii() && text_io::is_space(c as u8) => Node::Space(c),
@@ -189,6 +213,19 @@ pub(super) fn parse(template: &str) -> Vec<Node<'_>> {
         }
     }
     nodes
+}
+
+impl What {
+    /// Whether it is about a time of day, and whether it is about a zone; what is about neither is about a date.
+    pub(super) const fn of_day(self) -> (bool, bool) {
+        use What::*;
+        match self {
+            Meridiem(_) | Fraction(_) | Milliseconds | Microseconds | Hour | Hour12 | Minute
+            | SecondOfDay | Second => (true, false),
+            Offset | OffsetHour | OffsetMinute | Zone => (false, true),
+            _ => (false, false),
+        }
+    }
 }
 
 /// Whether a name of a day or month comes next.

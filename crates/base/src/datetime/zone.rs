@@ -92,6 +92,11 @@ impl Zone {
         Some(zone)
     }
 
+    /// How far it is ahead of UTC in microseconds, where that is always the same.
+    pub fn fixed_offset(&self) -> Option<i64> {
+        self.rules.to_fixed_offset().ok().map(|offset| i64::from(offset.seconds()) * MICROS_PER_SECOND)
+    }
+
     /// As SET TIME ZONE has it: a name, hours east of UTC as a number, or `INTERVAL` and an offset.
     pub fn of_setting(text: &str) -> Result<Arc<Zone>> {
         let seconds = match text.strip_prefix("INTERVAL ") {
@@ -210,7 +215,7 @@ pub fn abbreviations() -> &'static [(&'static str, i32)] {
 }
 
 /// Appends an offset as ISO 8601 has it, as short as it is.
-pub(super) fn write_offset(out: &mut Vec<u8>, offset: i64) {
+pub fn write_offset(out: &mut Vec<u8>, offset: i64) {
     use std::io::Write;
     let sign = if offset < 0 { '-' } else { '+' };
     let micros = offset.abs();
@@ -221,6 +226,14 @@ pub(super) fn write_offset(out: &mut Vec<u8>, offset: i64) {
     }
     if seconds != 0 {
         let _ = write!(out, ":{seconds:02}");
+    }
+}
+
+/// The same, with its minutes in any case.
+pub(super) fn write_long_offset(out: &mut Vec<u8>, offset: i64) {
+    write_offset(out, offset);
+    if offset % MICROS_PER_HOUR == 0 {
+        out.extend_from_slice(b":00");
     }
 }
 

@@ -463,7 +463,7 @@ fn digits(n: &str, point: usize, count: usize) -> &str {
 }
 
 /// A JSON number as `numeric` prints it.
-fn number(token: &str) -> Result<Cow<'_, str>> {
+pub(super) fn number(token: &str) -> Result<Cow<'_, str>> {
     let plain = !token.contains(['e', 'E']) && !token.starts_with('-');
     if plain && token.len() < 1000 {
         return Ok(Cow::Borrowed(token));

@@ -169,3 +169,50 @@ fn lengths_are_cut_or_refused() {
     assert_eq!(refused(at_most, "1011"), SqlState::STRING_DATA_RIGHT_TRUNCATION);
     assert!(three.is_value(&bits("101").encode()) && !three.is_value(&bits("10").encode()));
 }
+
+/// Bytes of times are in PostgreSQL's order: by the moment, then the one further east first.
+#[test]
+fn times_with_a_zone_are_ordered() {
+    let ascending =
+        ["12:00+15:59", "00:00+02", "23:00+01", "22:00+00", "21:00-01", "24:00+00", "12:00-15:59:59"];
+    let mut last = Vec::new();
+    for text in ascending {
+        let bytes = PackedType::TimeTz(None).parse(text).expect(text);
+        assert!(last < bytes, "{text}");
+        last = bytes;
+    }
+    for (text, expected) in [
+        ("1:2:3.4567+5", "01:02:03.4567+05"),
+        ("24:00 utc", "24:00:00+00"),
+        ("040506-0330", "04:05:06-03:30"),
+        ("2020-07-01 12:00 Europe/Zurich", "12:00:00+02"),
+        ("2020-01-01 12:00 Europe/Zurich", "12:00:00+01"),
+        ("12:00", "12:00:00+00"),
+    ] {
+        let bytes = PackedType::TimeTz(None).parse(text).expect(text);
+        let mut shown = Vec::new();
+        PackedType::TimeTz(None).write(&bytes, &mut shown);
+        assert_eq!(String::from_utf8_lossy(&shown), expected);
+    }
+    for wrong in ["12:00 Europe/Zurich", "12:00+16", "24:00:01+0", "2020-01-01", "infinity", "12:00+1+2"] {
+        assert!(PackedType::TimeTz(None).parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn paths_and_times_go_over_the_wire() {
+    for (ty, text) in [
+        (PackedType::TimeTz(None), "23:59:59.999999-15:59"),
+        (PackedType::TimeTz(Some(3)), "12:00:00.123+05:30"),
+        (PackedType::JsonPath, "strict $.a[*] ? (@ > 1).b"),
+    ] {
+        let bytes = ty.parse(text).expect(text);
+        assert!(ty.is_value(&bytes));
+        let mut wire = Vec::new();
+        ty.send(&bytes, &mut wire);
+        assert_eq!(ty.receive(&wire), Ok(bytes), "{text}");
+        assert!(ty.receive(&wire[..wire.len() - 1]).is_err() || ty == PackedType::JsonPath);
+        assert!(ty.receive(&[]).is_err());
+    }
+    assert!(PackedType::JsonPath.receive(b"\x02$").is_err());
+}

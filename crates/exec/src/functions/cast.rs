@@ -14,6 +14,7 @@ use planaria_base::datetime::Interval;
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::packed::bits::Bits;
 use planaria_base::packed::money;
+use planaria_base::packed::timetz::TimeTz;
 use planaria_base::range::{self, Range};
 use planaria_base::text_io::{self, count_chars};
 use planaria_base::types::{Clock, PackedType, SystemType, TypeClass};
@@ -84,6 +85,19 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             let cents = money::decode(heap.bytes(at)).ok_or_else(|| cannot_cast(from, to))?;
             let amount = Numeric::from_parts(cents.into(), 2).ok_or_else(|| cannot_cast(from, to))?;
             modified(amount, *modifier)
+        }
+        (Slot::Int(n), Type::Packed(PackedType::TimeTz(digits))) => {
+            let time = match from {
+                Type::Time => TimeTz::of_time(n, heap.zone().as_deref()),
+                Type::TimestampTz if !datetime::is_finite_timestamp(n) => return Ok(Slot::Null),
+                Type::TimestampTz => TimeTz::of_timestamp(n, heap.zone().as_deref()),
+                _ => return Err(cannot_cast(from, to)),
+            };
+            heap.bytea(&time.rounded(*digits).encode())
+        }
+        (Slot::Bytea(at), Type::Time) if matches!(from, Type::Packed(PackedType::TimeTz(_))) => {
+            let time = TimeTz::decode(heap.bytes(at)).ok_or_else(|| cannot_cast(from, to))?;
+            Ok(Slot::Int(time.time))
         }
         (Slot::Bytea(at), Type::Packed(to)) => packed(at, from, *to, explicit, heap),
         (Slot::Float(_), Type::Float8)
@@ -280,6 +294,11 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         let zone = if to.has_zone() { heap.zone() } else { None };
         let range = Range::parse(*of, heap.str(at), zone.as_deref())?.encode();
         return heap.bytea(&range);
+    }
+    if let Type::Packed(PackedType::TimeTz(digits)) = to {
+        let zone = heap.zone();
+        let time = TimeTz::parse(heap.str(at), zone.as_deref())?;
+        return heap.bytea(&time.rounded(*digits).encode());
     }
     if let Type::Packed(of) = to {
         let value = of.read(heap.str(at), explicit)?;

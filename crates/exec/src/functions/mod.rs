@@ -10,7 +10,7 @@
 //! | `fast.rs` | what the machine calls directly: arithmetic, comparison, concatenation |
 //! | `order.rs` | order, equality and hash over all classes |
 //! | `cast.rs` | casts and text forms |
-//! | `float.rs`, `text.rs`, `like.rs`, `regex.rs`, `format.rs`, `json.rs`, `bytes.rs`, `array.rs` | a class each |
+//! | `float.rs`, `text.rs`, `like.rs`, `regex.rs`, `format.rs`, `json.rs`, `jsonpath.rs`, `bytes.rs`, `array.rs` | a class each |
 //!
 //! # Where PostgreSQL answers differently
 //!
@@ -33,6 +33,7 @@ mod float;
 mod format;
 mod hash;
 mod json;
+mod jsonpath;
 pub mod like;
 pub mod order;
 mod packed;
@@ -53,12 +54,13 @@ pub use shaped::nest as nest_arrays;
 
 use crate::heap::Heap;
 use crate::slot::Slot;
+use jsonpath::Wanted;
 use planaria_base::datetime::{self, Interval, Zone};
 use planaria_base::json::change::At;
 use planaria_base::json::part::Kind;
 use planaria_base::packed::bits::Bits;
 use planaria_base::packed::inet::Inet;
-use planaria_base::packed::{mac, money};
+use planaria_base::packed::{mac, money, timetz};
 use planaria_base::range::Range;
 use planaria_base::text_io::to_real;
 use planaria_base::{Datum, Numeric, Result, Type, numeric};
@@ -390,6 +392,11 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         JsonStripNulls => json::strip_nulls(heap, a[0]),
         JsonbPretty => json::pretty(heap, a[0].bytes()),
         JsonLines => json::lines(heap, a[0].bytes()),
+        JsonPathExists | JsonPathExistsTz => jsonpath::call(Wanted::Exists, a, heap),
+        JsonPathMatch | JsonPathMatchTz => jsonpath::call(Wanted::Match, a, heap),
+        JsonPathValues | JsonPathValuesTz => jsonpath::call(Wanted::Values, a, heap),
+        JsonPathArray | JsonPathArrayTz => jsonpath::call(Wanted::Array, a, heap),
+        JsonPathFirst | JsonPathFirstTz => jsonpath::call(Wanted::First, a, heap),
         JsonObject => json::object(heap, a[0].array(), None),
         JsonObjectOf => json::object(heap, a[0].array(), Some(a[1].array())),
         SizePretty => format::size_pretty(heap, a[0].num()),
@@ -496,6 +503,25 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BitsShr => packed::made_bits(heap, a[0], |bits| Ok(bits.shifted(a[1].int().saturating_neg()))),
         BitsConcat => packed::paired_bits(heap, a, |a, b| a.concat(b)),
         BitsFold => packed::fold_bits(heap, a[0].array(), a[1].bytes()),
+        // ---- times with a zone ----
+        ExtractTimeTz => {
+            let time = packed::time(heap, a[1])?;
+            num(datetime::extract_timetz(heap.str(a[0].bytes()), time.time, time.offset))
+        }
+        TimeTzAddInterval => packed::timed(heap, a[0], |time| time.plus(a[1].interval())),
+        TimeTzSubInterval => packed::timed(heap, a[0], |time| time.minus(a[1].interval())),
+        DateAddTimeTz => {
+            let time = packed::time(heap, a[1])?;
+            int(time.on(a[0].int()))
+        }
+        TimeTzShift => {
+            let offset = timetz::offset_of(a[0].interval())?;
+            packed::timed(heap, a[1], |time| time.shifted(offset))
+        }
+        TimeTzInZone => {
+            let zone = Zone::find(heap.str(a[0].bytes()))?;
+            packed::timed(heap, a[1], |time| time.in_zone(&zone))
+        }
         // ---- money ----
         MoneyAdd => {
             let cents = packed::cents(heap, a[0])?.checked_add(packed::cents(heap, a[1])?);
@@ -573,7 +599,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         TimestampSubInterval => int(datetime::timestamp_sub(a[0].int(), a[1].interval())),
         TimestampSub => ivl(datetime::timestamp_diff(a[0].int(), a[1].int())),
         TimestampAge => ivl(datetime::age(a[0].int(), a[1].int())),
-        Overlaps => Ok(overlaps([a[0], a[1]], [a[2], a[3]])),
+        Overlaps => Ok(overlaps([a[0], a[1]], [a[2], a[3]], heap)),
         DateBin => int(datetime::date_bin(a[0].interval(), a[1].int(), a[2].int())),
         IntervalEq | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe => {
             is(a[0].interval().compare(a[1].interval()), func)
@@ -733,16 +759,17 @@ fn shown(heap: &mut Heap, fill: impl FnOnce(&Heap, &mut Vec<u8>) -> Result<bool>
 
 /// `OVERLAPS`: of periods that have an end in common alone one is not in the other; a moment is in a period that begins
 /// with it.
-fn overlaps(first: [Slot; 2], second: [Slot; 2]) -> Slot {
+fn overlaps(first: [Slot; 2], second: [Slot; 2], heap: &Heap) -> Slot {
     // Begin, and the end if it is known.
     let period = |[a, b]: [Slot; 2]| match (a, b) {
         (Slot::Null, Slot::Null) => None,
-        (Slot::Null, at) | (at, Slot::Null) => Some((at.int(), None)),
-        (a, b) => Some((a.int().min(b.int()), Some(a.int().max(b.int())))),
+        (Slot::Null, at) | (at, Slot::Null) => Some((at, None)),
+        (a, b) if compare(a, b, heap).is_gt() => Some((b, Some(a))),
+        (a, b) => Some((a, Some(b))),
     };
     let (Some((a, a_end)), Some((b, b_end))) = (period(first), period(second)) else { return Slot::Null };
     // The one that begins later, and the end of the other.
-    let (later, later_end, other_end) = match a.cmp(&b) {
+    let (later, later_end, other_end) = match compare(a, b, heap) {
         Ordering::Greater => (a, a_end, b_end),
         Ordering::Less => (b, b_end, a_end),
         Ordering::Equal if a_end.is_none() || b_end.is_none() => return Slot::Null,
@@ -750,7 +777,7 @@ fn overlaps(first: [Slot; 2], second: [Slot; 2]) -> Slot {
     };
     match other_end {
         None => Slot::Null,
-        Some(end) if later < end => Slot::Bool(true),
+        Some(end) if compare(later, end, heap).is_lt() => Slot::Bool(true),
         Some(_) if later_end.is_none() => Slot::Null,
         Some(_) => Slot::Bool(false),
     }

@@ -5,6 +5,7 @@ use crate::slot::{ArrayRef, Slot};
 use planaria_base::packed::bits::Bits;
 use planaria_base::packed::inet::Inet;
 use planaria_base::packed::money;
+use planaria_base::packed::timetz::TimeTz;
 use planaria_base::{Error, Result, SqlState};
 use planaria_storage::arena::Bytes;
 
@@ -16,6 +17,17 @@ pub fn inet(heap: &Heap, slot: Slot) -> Result<Inet> {
 /// An address as a value.
 pub fn kept(heap: &mut Heap, inet: Inet) -> Result<Slot> {
     heap.bytea(&inet.encode())
+}
+
+/// The time with a zone that lies at some bytes.
+pub fn time(heap: &Heap, slot: Slot) -> Result<TimeTz> {
+    TimeTz::decode(heap.bytes(slot.bytes())).ok_or_else(|| Error::internal("bytes that are no time"))
+}
+
+/// One made of another.
+pub fn timed(heap: &mut Heap, slot: Slot, make: impl FnOnce(TimeTz) -> TimeTz) -> Result<Slot> {
+    let made = make(time(heap, slot)?);
+    heap.bytea(&made.encode())
 }
 
 /// A text of an address, by its place: see [`planaria_ir::Func::InetText`].

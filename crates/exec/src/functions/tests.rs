@@ -4,6 +4,7 @@
 use super::*;
 use planaria_base::SqlState;
 use planaria_base::packed::inet::Inet;
+use planaria_base::packed::timetz::TimeTz;
 use planaria_base::range::{Range, RangeBound, RangeType, RangeValue};
 use planaria_ir::func::Sig;
 use proptest::prelude::*;
@@ -244,6 +245,9 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
                 let len = 8 * bytes.len();
                 Datum::Bytea(Bits { len, bytes }.resized(len.saturating_sub(less)).encode())
             })
+            .boxed(),
+        Sig::W => (0..=86_400_000_000i64, -57_599..=57_599i64)
+            .prop_map(|(time, offset)| Datum::Bytea(TimeTz { time, offset }.encode().to_vec()))
             .boxed(),
         Sig::M => any::<i64>().prop_map(|cents| Datum::Bytea(money::encode(cents).to_vec())).boxed(),
         Sig::H => any::<[u8; 6]>().prop_map(|mac| Datum::Bytea(mac.to_vec())).boxed(),

@@ -75,6 +75,7 @@ fn result_type(func: Func, args: &[Typed]) -> Type {
         Sig::Y => Type::Bytea,
         Sig::R => first(&[Sig::R]).unwrap_or(Type::Unknown),
         Sig::L | Sig::H | Sig::Z => first(&[func.result()]).unwrap_or(Type::Unknown),
+        Sig::W => Type::Packed(planaria_base::packed::PackedType::TimeTz(None)),
         Sig::M => Type::Packed(planaria_base::packed::PackedType::Money),
         Sig::D => Type::Date,
         Sig::S if func == Func::ToTimestampFloat => Type::TimestampTz,

@@ -363,7 +363,7 @@ impl Parser {
                 }
             }
         };
-        if let Type::Packed(of @ (PackedType::Bit(_) | PackedType::VarBit(_))) = ty
+        if let Type::Packed(of @ (PackedType::Bit(_) | PackedType::VarBit(_) | PackedType::TimeTz(_))) = ty
             && self.sign_if("(")
         {
             ty = Type::Packed(of.with_limit(self.number()?));

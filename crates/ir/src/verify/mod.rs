@@ -159,6 +159,8 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         (to, Type::Rounded(..)) => holds(to, from.plain()),
         // Six digits are all that there are.
         (Type::Rounded(_, 6..), from) => holds(to.plain(), from),
+        (Type::Packed(PackedType::TimeTz(None | Some(6..))), Type::Packed(PackedType::TimeTz(_))) => true,
+        (Type::Packed(PackedType::TimeTz(Some(n))), Type::Packed(PackedType::TimeTz(Some(m)))) => n >= m,
         (Type::Packed(PackedType::Bit(None)), Type::Packed(PackedType::Bit(_))) => true,
         (Type::Packed(PackedType::VarBit(None)), Type::Packed(PackedType::VarBit(_))) => true,
         (Type::Packed(PackedType::VarBit(Some(n))), Type::Packed(PackedType::VarBit(Some(m)))) => n >= m,

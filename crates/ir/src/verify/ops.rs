@@ -609,6 +609,7 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::L => is_packed(ty, &[PackedKind::Network]),
         Sig::Z => is_packed(ty, &[PackedKind::Bits]),
         Sig::M => is_packed(ty, &[PackedKind::Money]),
+        Sig::W => is_packed(ty, &[PackedKind::TimeTz]),
         Sig::H => is_packed(ty, &[PackedKind::MacAddr, PackedKind::MacAddr8]),
         Sig::R => matches!(*ty, Type::Range(_)),
         Sig::D => *ty == Type::Date,

@@ -63,6 +63,7 @@ mod notify;
 mod old_databases;
 mod packed_types;
 mod partitions;
+mod paths_and_times;
 mod planning;
 mod polymorphic_routines;
 mod postgres;

@@ -3,7 +3,7 @@
 use super::exclusion::ExcludeDef;
 use super::lowering::Promise;
 use super::{Change, names};
-use planaria_base::types::TypeClass;
+use planaria_base::types::{PackedType, SystemType, TypeClass};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
 use planaria_catalog::{
     CheckTime, Exclusion, ExclusionOperator, ForeignKey, Index, Object, Privileges, ReferentialAction,
@@ -331,8 +331,8 @@ impl Change {
 /// 42704 of a type without an order, 0A000 of one that no key has here.
 pub(super) fn check_key(ty: &Type, position: Position) -> Result<()> {
     match ty {
-        &Type::JSON => {
-            let message = "data type json has no default operator class for access method \"btree\"";
+        Type::System(SystemType::Json) | Type::Packed(PackedType::JsonPath) => {
+            let message = format!("data type {ty} has no default operator class for access method \"btree\"");
             let hint = "You must specify an operator class for the index or define a default operator class for the \
                         data type.";
             Err(Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint).at(position))

@@ -145,6 +145,9 @@ impl Lowerer<'_> {
             ("sum", [Type::Packed(PackedType::Money)]) => {
                 (K::Sum(Func::MoneyAdd), None, PackedType::Money.ty())
             }
+            ("min" | "max", [Type::Packed(PackedType::TimeTz(_))]) => {
+                (if name == "min" { K::Min } else { K::Max }, None, super::packed::TIMETZ)
+            }
             ("min" | "max", [Type::Packed(PackedType::Money)]) => {
                 (if name == "min" { K::Min } else { K::Max }, None, PackedType::Money.ty())
             }

@@ -250,6 +250,9 @@ impl Lowerer<'_> {
         if name == "grouping" && !call.args.is_empty() {
             return self.bind_grouping(names, call, position);
         }
+        if let Some(args) = super::jsonpath::unnamed(&name, call, position) {
+            return self.bind_call(names, &FunctionCall { args, ..call.clone() }, position);
+        }
         if let Some(rel) = self.bind_set_function(names, wanted, call, false, position)? {
             return self.set_in_select(rel, position);
         }
@@ -476,6 +479,21 @@ impl Lowerer<'_> {
                     columns.push(("ordinality".to_owned(), Type::Int8));
                 }
                 Ok(Some(self.new_rel(name, columns, RelKind::Unnest { array, ordinality })))
+            }
+            (_, 2..=4) if super::jsonpath::lists(name) => {
+                if let Some(args) = super::jsonpath::unnamed(name, call, position) {
+                    let call = FunctionCall { args, ..call.clone() };
+                    return self.bind_set_function(names, wanted, &call, ordinality, position);
+                }
+                if call.args.iter().any(|arg| arg.name.is_some()) {
+                    return Ok(None);
+                }
+                let args = self.bind_args(names, call)?;
+                let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
+                let Some(array) = self.bind_json_path(name, &args, position)? else {
+                    return Err(no_function(name, &types, position));
+                };
+                Ok(Some(self.new_rel(name, column(&Type::Jsonb), RelKind::Unnest { array, ordinality })))
             }
             ("unnest", 1) => {
                 let array = arrayed(self.bind(names, &call.args[0].value)?);

@@ -691,6 +691,15 @@ impl Lowerer<'_> {
 
     /// What clocks of a zone show at an instant, or the instant at which they show this.
     fn at_time_zone(&mut self, inner: Bound, zone: Bound, position: u32) -> Result<Bound> {
+        if let Type::Packed(PackedType::TimeTz(_)) = inner.ty {
+            let by_interval = zone.ty.class() == TypeClass::Interval;
+            let (func, by) = match by_interval {
+                true => (Func::TimeTzShift, Type::Interval),
+                false => (Func::TimeTzInZone, Type::Text),
+            };
+            let zone = self.operand(zone, &by)?;
+            return Ok(Bound::apply(func, vec![zone, inner], super::packed::TIMETZ, position));
+        }
         let local = *inner.ty.plain() == Type::Timestamp;
         let (inner, to) = match local {
             true => (inner, Type::TimestampTz),
@@ -728,6 +737,11 @@ pub(super) fn one_column(query: &super::bound::BoundQuery, position: u32) -> Res
 
 /// `current_timestamp` and its like.
 pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) -> Result<Bound> {
+    if keyword == "current_time" {
+        let now = BoundKind::Draw(Draw::TransactionTimestamp);
+        let kind = BoundKind::Cast(Box::new(Bound::new(now, Type::TimestampTz, position)), true);
+        return Ok(Bound::new(kind, Type::Packed(PackedType::TimeTz(precision.map(|p| p.min(6)))), position));
+    }
     let clock = match keyword {
         "current_timestamp" => Clock::TimestampTz,
         "localtimestamp" => Clock::Timestamp,

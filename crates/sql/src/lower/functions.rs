@@ -296,6 +296,11 @@ pub(super) fn no_function(name: &str, args: &[Type], position: u32) -> Error {
     missing_function(&format!("{name}({})", types.join(", ")), position)
 }
 
+/// Whether it is a time with a zone.
+fn is_timetz(e: &Bound) -> bool {
+    matches!(e.ty, Type::Packed(PackedType::TimeTz(_)))
+}
+
 /// 42883 for a call as it is shown.
 pub(super) fn missing_function(call: &str, position: u32) -> Error {
     let message = format!("function {call} does not exist");
@@ -326,6 +331,9 @@ impl Lowerer<'_> {
             return Ok(Some(bound));
         }
         if let Some(bound) = self.bind_statistics(name, args, position)? {
+            return Ok(Some(bound));
+        }
+        if let Some(bound) = self.bind_json_path(name, args, position)? {
             return Ok(Some(bound));
         }
         if let Some(bound) = self.bind_json(name, args, position)? {
@@ -639,9 +647,12 @@ impl Lowerer<'_> {
             // The second of a pair may be how long it takes.
             ("overlaps", [a, b, c, d])
                 if [a, b, c, d].iter().all(|e| {
-                    use planaria_base::types::TypeClass::{DateTime, Interval};
-                    e.ty == Type::Unknown || matches!(e.ty.class(), DateTime | Interval)
-                }) =>
+                    use planaria_base::types::TypeClass::{DateTime, Interval, Time};
+                    e.ty == Type::Unknown
+                        || matches!(e.ty.class(), DateTime | Interval | Time)
+                        || is_timetz(e)
+                }) && !([a, b, c, d].into_iter().any(is_timetz)
+                    && [b, d].iter().any(|e| e.ty.class() == planaria_base::types::TypeClass::Interval)) =>
             {
                 let ends = [(a, b), (c, d)].map(|(begin, end)| -> Result<_> {
                     let interval = end.ty.class() == planaria_base::types::TypeClass::Interval;
@@ -660,7 +671,12 @@ impl Lowerer<'_> {
                 let ((a, b), (c, d)) = (first?, second?);
                 let all = [a, b, c, d];
                 let zoned = all.iter().any(|e| *e.ty.plain() == Type::TimestampTz);
-                let ty = if zoned { Type::TimestampTz } else { Type::Timestamp };
+                let ty = match zoned {
+                    _ if all.iter().any(is_timetz) => super::packed::TIMETZ,
+                    _ if all.iter().any(|e| *e.ty.plain() == Type::Time) => Type::Time,
+                    true => Type::TimestampTz,
+                    false => Type::Timestamp,
+                };
                 let args = all.into_iter().map(|e| self.operand(e, &ty)).collect::<Result<Vec<_>>>()?;
                 apply(Func::Overlaps, args, Bool)
             }

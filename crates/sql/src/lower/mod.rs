@@ -52,6 +52,7 @@ mod insert;
 mod instead;
 mod json;
 mod json_records;
+mod jsonpath;
 pub(crate) mod known;
 mod late;
 mod locking;

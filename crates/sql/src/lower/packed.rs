@@ -9,8 +9,11 @@ use planaria_ir::Func;
 use planaria_syntax::ast::BinaryOp;
 
 use Make::Func as F;
+use Make::Then;
 use Make::With;
-use Type::{Bool, Float4, Float8, Int2, Int4, Int8, Text};
+use Type::{Bool, Date, Float4, Float8, Int2, Int4, Int8, Interval, Text, TimestampTz};
+
+const NUM: Type = Type::Numeric(None);
 
 const INET: Type = Type::Packed(PackedType::Inet);
 const CIDR: Type = Type::Packed(PackedType::Cidr);
@@ -19,6 +22,7 @@ const MAC8: Type = Type::Packed(PackedType::MacAddr8);
 const BIT: Type = Type::Packed(PackedType::Bit(None));
 const VARBIT: Type = Type::Packed(PackedType::VarBit(None));
 const MONEY: Type = Type::Packed(PackedType::Money);
+pub(super) const TIMETZ: Type = Type::Packed(PackedType::TimeTz(None));
 
 /// Which text of an address, and which address of one: see [`Func::InetText`], [`Func::InetOf`].
 const NTH: [&[Extra]; 4] = [&[Extra::Int(0)], &[Extra::Int(1)], &[Extra::Int(2)], &[Extra::Int(3)]];
@@ -44,6 +48,10 @@ pub(super) const TABLE: &[Line] = &[
     line("trunc", &[MAC], MAC, F(Func::MacTrunc)),
     line("trunc", &[MAC8], MAC8, F(Func::MacTrunc)),
     line("macaddr8_set7bit", &[MAC8], MAC8, F(Func::MacSetBit7)),
+    line("extract", &[Text, TIMETZ], NUM, F(Func::ExtractTimeTz)),
+    line("date_part", &[Text, TIMETZ], Float8, Then(Func::ExtractTimeTz)),
+    line("timezone", &[Text, TIMETZ], TIMETZ, F(Func::TimeTzInZone)),
+    line("timezone", &[Interval, TIMETZ], TIMETZ, F(Func::TimeTzShift)),
     line("length", &[BIT], Int4, F(Func::BitsLength)),
     line("bit_length", &[BIT], Int4, F(Func::BitsLength)),
     line("octet_length", &[BIT], Int4, F(Func::BitsOctets)),
@@ -63,7 +71,7 @@ pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
         Add, BitAnd, BitOr, BitXor, Concat, Div, HoldsOrSame, Mul, Overlaps, Shl, Shr, Sub, WithinOrSame,
     };
     if let Some(func) = comparison(which, TypeClass::Packed) {
-        return [INET, MAC, MAC8, BIT, VARBIT, MONEY].map(|ty| op(ty.clone(), ty, func, Bool)).into();
+        return [INET, MAC, MAC8, BIT, VARBIT, MONEY, TIMETZ].map(|ty| op(ty.clone(), ty, func, Bool)).into();
     }
     let both = |ty: Type, func| op(ty.clone(), ty.clone(), func, ty);
     let truth = |func| op(INET, INET, func, Bool);
@@ -91,11 +99,16 @@ pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
         Add => vec![
             op(INET, Int8, Func::InetAdd, INET),
             turned(op(Int8, INET, Func::InetAdd, INET)),
+            op(TIMETZ, Interval, Func::TimeTzAddInterval, TIMETZ),
+            turned(op(Interval, TIMETZ, Func::TimeTzAddInterval, TIMETZ)),
+            op(Date, TIMETZ, Func::DateAddTimeTz, TimestampTz),
+            turned(op(TIMETZ, Date, Func::DateAddTimeTz, TimestampTz)),
             both(MONEY, Func::MoneyAdd),
         ],
         Sub => vec![
             op(INET, Int8, Func::InetSub, INET),
             op(INET, INET, Func::InetDistance, Int8),
+            op(TIMETZ, Interval, Func::TimeTzSubInterval, TIMETZ),
             both(MONEY, Func::MoneySub),
         ],
         Mul => {
@@ -129,7 +142,7 @@ pub(super) fn complement(ty: &Type) -> Option<(Func, Type)> {
     Some(match of.kind() {
         PackedKind::Network => (Func::InetNot, INET),
         PackedKind::Bits => (Func::BitsNot, BIT),
-        PackedKind::Money => return None,
+        PackedKind::Money | PackedKind::JsonPath | PackedKind::TimeTz => return None,
         PackedKind::MacAddr | PackedKind::MacAddr8 => (Func::MacNot, ty.clone()),
     })
 }

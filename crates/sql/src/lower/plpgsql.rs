@@ -260,6 +260,10 @@ impl Lowerer<'_> {
 /// What CREATE refuses: the rest may come right before the first call.
 fn is_of_creation(error: &Error) -> bool {
     let state = error.sqlstate();
+    // A wrong path is a wrong value, and no wrong statement.
+    if error.message().ends_with(" of jsonpath input") {
+        return false;
+    }
     matches!(state, SqlState::SYNTAX_ERROR | SqlState::FEATURE_NOT_SUPPORTED | SqlState::UNDEFINED_OBJECT)
         || state == ERROR_IN_ASSIGNMENT
         || ["RETURN ", "cannot use RETURN"].iter().any(|w| error.message().starts_with(w))

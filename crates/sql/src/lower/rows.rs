@@ -412,11 +412,7 @@ impl Lowerer<'_> {
             }
             match which {
                 BinaryOp::Eq | BinaryOp::Ne => told_apart(l, position)?,
-                _ => told_apart(l, position).map_err(|mut error| {
-                    let message = "could not identify a comparison function for type json";
-                    error.fields_mut().message = message.to_owned();
-                    error
-                })?,
+                _ => super::types::has(l, "a comparison function", position)?,
             }
         }
         if l.len() != r.len() {

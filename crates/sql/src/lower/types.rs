@@ -7,6 +7,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use planaria_base::datetime;
 use planaria_base::limits::NAME_BYTES_MAX;
+use planaria_base::packed::timetz::TimeTz;
 use planaria_base::types::{PackedType, RangeType, SystemType};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::{Catalog, Table};
@@ -57,9 +58,10 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Array(_) => Category::Array,
         Type::Range(_) => Category::Range,
         Type::Packed(PackedType::Inet | PackedType::Cidr) => Category::Network,
-        Type::Packed(PackedType::MacAddr | PackedType::MacAddr8) => Category::User,
+        Type::Packed(PackedType::MacAddr | PackedType::MacAddr8 | PackedType::JsonPath) => Category::User,
         Type::Packed(PackedType::Bit(_) | PackedType::VarBit(_)) => Category::Bits,
         Type::Packed(PackedType::Money) => Category::Numeric,
+        Type::Packed(PackedType::TimeTz(_)) => Category::DateTime,
         Type::Enum(_) => Category::Enum,
         Type::Bytea | Type::Uuid | Type::Jsonb | Type::Void | Type::Record(_) => Category::User,
         Type::System(SystemType::Name) => Category::String,
@@ -104,21 +106,26 @@ pub(super) fn unmodified(ty: &Type) -> Type {
     }
 }
 
-/// 42883 of a type whose values cannot be told apart: `json` is as it was written.
+/// 42883 of a type whose values cannot be told apart: `json` is as it was written, and a path is what it does.
 pub(super) fn told_apart(ty: &Type, position: u32) -> Result<()> {
-    if *ty != Type::JSON {
-        return Ok(());
+    has(ty, "an equality operator", position)
+}
+
+/// The same of one that needs something else, too.
+pub(super) fn has(ty: &Type, what: &str, position: u32) -> Result<()> {
+    match ty {
+        &Type::JSON => {}
+        Type::Packed(of) if !of.is_ordered() => {}
+        _ => return Ok(()),
     }
-    let message = "could not identify an equality operator for type json";
+    let message = format!("could not identify {what} for type {ty}");
     Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position))
 }
 
 /// The same of one that has no order.
 pub(super) fn has_order(ty: &Type, position: u32) -> Result<()> {
-    told_apart(ty, position).map_err(|mut error| {
-        error.fields_mut().message = "could not identify an ordering operator for type json".to_owned();
-        error.with_hint("Use an explicit ordering operator or modify the query.")
-    })
+    has(ty, "an ordering operator", position)
+        .map_err(|error| error.with_hint("Use an explicit ordering operator or modify the query."))
 }
 
 /// The rank among numbers: conversions upwards are implicit.
@@ -199,6 +206,11 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
         // Of which day a bound is, the session's time zone says.
         Type::Range(of) if *of != RangeType::TimestampTz => Datum::parse(ty, text)?,
+        // By which clock it is where it names none, the session's time zone says.
+        Type::Packed(PackedType::TimeTz(digits)) => match TimeTz::parse_whole(text)? {
+            Some(time) => Datum::Bytea(time.rounded(*digits).encode().to_vec()),
+            None => return Ok(None),
+        },
         // One that does not have the length is cut or refused by who stores it.
         Type::Packed(of) => {
             let value = of.plain().parse(text)?;

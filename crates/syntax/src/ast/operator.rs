@@ -117,11 +117,15 @@ pub enum JsonOp {
     HasAll,
     /// `#-`
     WithoutPath,
+    /// `@?`
+    PathExists,
+    /// `@@`
+    PathMatches,
 }
 
 impl JsonOp {
     /// All of them.
-    pub const ALL: [JsonOp; 8] = [
+    pub const ALL: [JsonOp; 10] = [
         JsonOp::Get,
         JsonOp::GetText,
         JsonOp::Path,
@@ -130,6 +134,8 @@ impl JsonOp {
         JsonOp::HasAny,
         JsonOp::HasAll,
         JsonOp::WithoutPath,
+        JsonOp::PathExists,
+        JsonOp::PathMatches,
     ];
 
     /// As it is written.
@@ -143,6 +149,8 @@ impl JsonOp {
             JsonOp::HasAny => "?|",
             JsonOp::HasAll => "?&",
             JsonOp::WithoutPath => "#-",
+            JsonOp::PathExists => "@?",
+            JsonOp::PathMatches => "@@",
         }
     }
 }

@@ -232,7 +232,9 @@ impl Parser<'_> {
                     self.eat_words(&["without", "time", "zone"]);
                 }
                 let clock = match (word.as_str(), zoned) {
-                    ("time", true) => return self.time_with_zone(position),
+                    ("time", true) => {
+                        return Ok(Some(TypeNameKind::Known(self.time_with_zone(&modifiers, position)?)));
+                    }
                     ("time", false) => Clock::Time,
                     (_, true) => Clock::TimestampTz,
                     (_, false) => Clock::Timestamp,
@@ -249,9 +251,18 @@ impl Parser<'_> {
         Ok(Some(TypeNameKind::Known(known)))
     }
 
-    fn time_with_zone<T>(&self, position: Position) -> Result<T> {
-        let hint = "A time has no date, so its zone does not say when: use time or timestamptz.";
-        self.unsupported("type time with time zone", position).map_err(|e: Error| e.with_hint(hint))
+    /// `timetz(p)`
+    fn time_with_zone(&self, modifiers: &[i64], position: Position) -> Result<Type> {
+        let limit = match *modifiers {
+            [] => None,
+            [digits] if digits >= 0 => Some(digits.min(6) as u32),
+            [digits] => {
+                let message = format!("TIME({digits}) WITH TIME ZONE precision must not be negative");
+                return Err(self.invalid_modifier(message, position));
+            }
+            _ => return Err(self.invalid_modifier("invalid type modifier", position)),
+        };
+        Ok(Type::Packed(PackedType::TimeTz(limit)))
     }
 
     fn plain(&mut self, ty: Type) -> Type {
@@ -295,7 +306,7 @@ impl Parser<'_> {
             "timestamp" => self.seconds(Clock::Timestamp, modifiers, position)?,
             "timestamptz" => self.seconds(Clock::TimestampTz, modifiers, position)?,
             "interval" => self.seconds(Clock::Interval, modifiers, position)?,
-            "timetz" => return self.time_with_zone(position),
+            "timetz" => self.time_with_zone(modifiers, position)?,
             _ if !modifiers.is_empty() => return Ok(None),
             "bool" => Type::Bool,
             "int2" => Type::Int2,

@@ -3,17 +3,18 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 7, checkpoint 9 | `tests/formats/log-7-checkpoint-9`, as this program wrote it |
+//! | log 7, checkpoint 10 | `tests/formats/log-7-checkpoint-10`, as this program wrote it |
+//! | log 7, checkpoint 9 | `tests/formats/log-7-checkpoint-9`, as the program of then wrote it |
 //! | log 7, checkpoint 8 | `tests/formats/log-7-checkpoint-8`, as the program of then wrote it |
 //! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as the program of then wrote it |
 //! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
 //! | log 1 to 6 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
-//! | checkpoint 1 to 8 | the same, by [`checkpoint_as`] |
+//! | checkpoint 1 to 9 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
 //! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v7`,
-//! `crates/checkpoint/tests/formats/v1` to `v9` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
+//! `crates/checkpoint/tests/formats/v1` to `v10` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
 //! A transcription has what every format can say; what only the newest can is in `rich`.
 //!
 //! Catalog changes in a transcription have the form of today (`before-intervals` has an older one).
@@ -32,9 +33,10 @@ use tempfile::TempDir;
 /// Formats of the log that are read; the last is written.
 const LOG_FORMATS: RangeInclusive<u32> = 1..=7;
 /// Those of checkpoints.
-const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=9;
+const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=10;
 /// Directories of former formats, as they were written.
-const FORMER: [&str; 3] = ["log-7-checkpoint-6", "log-7-checkpoint-7", "log-7-checkpoint-8"];
+const FORMER: [&str; 4] =
+    ["log-7-checkpoint-6", "log-7-checkpoint-7", "log-7-checkpoint-8", "log-7-checkpoint-9"];
 
 /// What every format can say.
 const PLAIN: &str = "
