@@ -1,4 +1,5 @@
-//! Types whose values are kept as bytes in their order: addresses of networks and of their cards, strings of bits, money.
+//! Types whose values are kept as bytes in their order: addresses of networks and of their cards, strings of bits, money,
+//! what full-text search works with.
 //!
 //! Comparing bytes compares values, and equal values have equal bytes, so keys, sorting, grouping, hashing, the log and
 //! checkpoints know nothing of these types. What a value means, and what can be done with it, is in a file for each of them.
@@ -9,17 +10,24 @@
 //! | `macaddr`, `macaddr8` | the 6 or 8 bytes of the address |
 //! | `bit`, `bit varying` | see [`bits`] |
 //! | `money` | see [`money`] |
+//! | `tsvector` | see [`tsvector`] |
+//! | `tsquery` | see [`tsquery`] |
 
 pub mod bits;
 pub mod inet;
 pub mod mac;
 pub mod money;
+pub mod tsquery;
+pub mod tsvector;
+pub mod words;
 
 use crate::error::Result;
 use crate::types::Type;
 use bits::Bits;
 use inet::Inet;
 use serde::{Deserialize, Serialize};
+use tsquery::TsQuery;
+use tsvector::TsVector;
 
 /// The types there are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,6 +46,10 @@ pub enum PackedType {
     VarBit(Option<u32>),
     /// `money`
     Money,
+    /// `tsvector`
+    TsVector,
+    /// `tsquery`
+    TsQuery,
 }
 
 /// What shares operators.
@@ -53,11 +65,15 @@ pub enum PackedKind {
     Bits,
     /// `money`
     Money,
+    /// `tsvector`
+    TsVector,
+    /// `tsquery`
+    TsQuery,
 }
 
 impl PackedType {
     /// All of them, without modifiers.
-    pub const ALL: [PackedType; 7] = [
+    pub const ALL: [PackedType; 9] = [
         PackedType::Inet,
         PackedType::Cidr,
         PackedType::MacAddr,
@@ -65,6 +81,8 @@ impl PackedType {
         PackedType::Bit(None),
         PackedType::VarBit(None),
         PackedType::Money,
+        PackedType::TsVector,
+        PackedType::TsQuery,
     ];
 
     /// The name in `pg_type`.
@@ -77,6 +95,8 @@ impl PackedType {
             PackedType::Bit(_) => "bit",
             PackedType::VarBit(_) => "varbit",
             PackedType::Money => "money",
+            PackedType::TsVector => "tsvector",
+            PackedType::TsQuery => "tsquery",
         }
     }
 
@@ -94,6 +114,8 @@ impl PackedType {
             PackedType::Bit(_) => "bit_ops",
             PackedType::VarBit(_) => "varbit_ops",
             PackedType::Money => "money_ops",
+            PackedType::TsVector => "tsvector_ops",
+            PackedType::TsQuery => "tsquery_ops",
         }
     }
 
@@ -105,6 +127,8 @@ impl PackedType {
             PackedType::MacAddr8 => PackedKind::MacAddr8,
             PackedType::Bit(_) | PackedType::VarBit(_) => PackedKind::Bits,
             PackedType::Money => PackedKind::Money,
+            PackedType::TsVector => PackedKind::TsVector,
+            PackedType::TsQuery => PackedKind::TsQuery,
         }
     }
 
@@ -158,6 +182,8 @@ impl PackedType {
             PackedType::Cidr => Ok(Inet::parse_network(text)?.encode()),
             PackedType::MacAddr => mac::parse(text).map(|mac| mac.to_vec()),
             PackedType::MacAddr8 => mac::parse_long(text).map(|mac| mac.to_vec()),
+            PackedType::TsVector => Ok(TsVector::parse(text)?.encode()),
+            PackedType::TsQuery => Ok(TsQuery::parse(text)?.encode()),
         }
     }
 
@@ -178,6 +204,16 @@ impl PackedType {
             PackedType::Money => {
                 if let Some(cents) = money::decode(bytes) {
                     money::write(cents, out);
+                }
+            }
+            PackedType::TsVector => {
+                if let Some(vector) = TsVector::decode(bytes) {
+                    vector.write(out);
+                }
+            }
+            PackedType::TsQuery => {
+                if let Some(query) = TsQuery::decode(bytes) {
+                    query.write(out);
                 }
             }
         }
@@ -204,6 +240,8 @@ impl PackedType {
             PackedType::VarBit(limit) => {
                 Bits::decode(bytes).is_some_and(|bits| limit.is_none_or(|limit| bits.len <= limit as usize))
             }
+            PackedType::TsVector => TsVector::decode(bytes).is_some(),
+            PackedType::TsQuery => TsQuery::decode(bytes).is_some(),
         }
     }
 
@@ -250,6 +288,16 @@ impl PackedType {
                     out.extend_from_slice(&cents.to_be_bytes());
                 }
             }
+            PackedType::TsVector => {
+                if let Some(vector) = TsVector::decode(bytes) {
+                    vector.send(out);
+                }
+            }
+            PackedType::TsQuery => {
+                if let Some(query) = TsQuery::decode(bytes) {
+                    query.send(out);
+                }
+            }
         }
     }
 
@@ -262,6 +310,8 @@ impl PackedType {
             PackedType::MacAddr8 => mac::receive(bytes, 8),
             PackedType::Bit(_) | PackedType::VarBit(_) => self.fitted(Bits::receive(bytes)?, false),
             PackedType::Money => money::receive(bytes).map(|cents| money::encode(cents).to_vec()),
+            PackedType::TsVector => Ok(TsVector::receive(bytes)?.encode()),
+            PackedType::TsQuery => Ok(TsQuery::receive(bytes)?.encode()),
         }
     }
 

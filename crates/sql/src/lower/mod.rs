@@ -58,6 +58,7 @@ mod merge;
 mod names;
 mod operators;
 mod packed;
+mod search;
 mod partition;
 mod path;
 mod plan;
