@@ -40,7 +40,16 @@ pub const CONFIGURATIONS: [Configuration; 19] = [
 
 /// Languages that PostgreSQL has a configuration for, and that have none here.
 pub const MISSING: [&str; 10] = [
-    "armenian", "basque", "catalan", "hindi", "indonesian", "irish", "lithuanian", "nepali", "serbian", "yiddish",
+    "armenian",
+    "basque",
+    "catalan",
+    "hindi",
+    "indonesian",
+    "irish",
+    "lithuanian",
+    "nepali",
+    "serbian",
+    "yiddish",
 ];
 
 /// By its OID.

@@ -152,11 +152,12 @@ impl Func {
             | BitsConcat | BitsFold | MoneyAdd | MoneySub | MoneyMul | MoneyDiv | MoneyMulInt
             | MoneyDivInt | MoneyRatio => Determinism::Deterministic,
             // Which configuration it is comes as an argument; there are none but those of the release.
-            VectorMake | VectorOfJson | QueryMake | VectorMatches | Headline
-            | VectorLength | VectorStrip | VectorSetWeight | VectorSetWeightOf | VectorConcat
-            | VectorDelete | VectorDeleteAll | VectorFilter | VectorOfArray | VectorLexemes
-            | VectorPositions | VectorWeights | QueryAnd | QueryOr | QueryNot | QueryPhrase | QueryNodes
-            | QueryTree | QueryContains => Determinism::Deterministic,
+            VectorMake | VectorOfJson | QueryMake | VectorMatches | Headline | VectorLength | VectorStrip
+            | VectorSetWeight | VectorSetWeightOf | VectorConcat | VectorDelete | VectorDeleteAll
+            | VectorFilter | VectorOfArray | VectorLexemes | VectorPositions | VectorWeights | QueryAnd
+            | QueryOr | QueryNot | QueryPhrase | QueryNodes | QueryTree | QueryContains => {
+                Determinism::Deterministic
+            }
             // In UTC. Where the session has another time zone, the transaction is logged by rows: that is noted while it
             // runs, because it is rare, and another one runs the same program in UTC.
             ExtractTz | TruncTz | ToCharTz | ToTimestamp | TzAddInterval | TzSubInterval | TzAge => {

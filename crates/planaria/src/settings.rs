@@ -45,8 +45,8 @@ enum Takes {
 }
 
 use Takes::{
-    Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only, Search,
-    Zone,
+    Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only,
+    Search, Zone,
 };
 
 const LEVELS: &[&str] =

@@ -206,5 +206,8 @@ fn queries_keep_their_form() {
     assert_eq!(query("a <-> b <2> c"), "'a' <-> 'b' <2> 'c'");
     assert_eq!(query(""), "");
     let deep = "!".repeat(100_000) + "a";
-    assert_eq!(PackedType::TsQuery.parse(&deep).unwrap_err().sqlstate(), crate::SqlState::PROGRAM_LIMIT_EXCEEDED);
+    assert_eq!(
+        PackedType::TsQuery.parse(&deep).unwrap_err().sqlstate(),
+        crate::SqlState::PROGRAM_LIMIT_EXCEEDED
+    );
 }

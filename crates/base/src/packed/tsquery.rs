@@ -632,8 +632,9 @@ fn too_large() -> Error {
 }
 
 fn wrong_distance() -> Error {
-    let message =
-        format!("distance in phrase operator must be an integer value between zero and {POSITION_MAX} inclusive");
+    let message = format!(
+        "distance in phrase operator must be an integer value between zero and {POSITION_MAX} inclusive"
+    );
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
@@ -665,14 +666,8 @@ impl TsQuery {
     /// Reads a text; `push` makes lexemes of its words.
     pub fn read(text: &str, form: Form, push: &mut Push<'_>) -> Result<TsQuery> {
         let of = if form == Form::Web { Text::Web } else { Text::Query };
-        let mut reader = Reader {
-            form,
-            words: Words::new(of, text),
-            whole: text,
-            operand: true,
-            first: true,
-            open: 0,
-        };
+        let mut reader =
+            Reader { form, words: Words::new(of, text), whole: text, operand: true, first: true, open: 0 };
         let mut stack = Stack::default();
         // Operators that wait for their right side; and where those of each bracket begin.
         let mut waiting: Vec<Op> = Vec::new();

@@ -9,8 +9,8 @@ use super::words::{POSITION_MAX, POSITIONS_MAX, Place, Text, WORD_BYTES_MAX, Wor
 use crate::error::{Error, Result, SqlState};
 use crate::watch;
 
-/// A vector has fewer bytes of lexemes and places.
-const BYTES_MAX: usize = 1 << 20;
+/// A vector has no more bytes of lexemes and places.
+const BYTES_MAX: usize = (1 << 20) - 1;
 
 /// A lexeme and its places, which rise.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -209,7 +209,8 @@ impl TsVector {
             return Err(wrong("unexpected number of tsvector positions"));
         }
         let misplaced = |(_, places): &(String, Vec<Place>)| {
-            places.iter().any(|p| p.position() == 0) || !places.is_sorted_by(|a, b| a.position() < b.position())
+            places.iter().any(|p| p.position() == 0)
+                || !places.is_sorted_by(|a, b| a.position() < b.position())
         };
         if words.iter().any(misplaced) {
             return Err(wrong("position information is misordered"));
@@ -253,9 +254,11 @@ impl TsVector {
     /// With the places of another behind the last of its own.
     pub fn concat(self, other: TsVector) -> Result<TsVector> {
         let last = self.lexemes.iter().flat_map(|l| &l.places).map(|p| u64::from(p.position())).max();
-        let behind = |place: &Place| Place::new(u64::from(place.position()) + last.unwrap_or(0), place.weight());
+        let behind =
+            |place: &Place| Place::new(u64::from(place.position()) + last.unwrap_or(0), place.weight());
         let mut all: Vec<Lexeme> = Vec::with_capacity(self.lexemes.len() + other.lexemes.len());
-        let (mut left, mut right) = (self.lexemes.into_iter().peekable(), other.lexemes.into_iter().peekable());
+        let (mut left, mut right) =
+            (self.lexemes.into_iter().peekable(), other.lexemes.into_iter().peekable());
         loop {
             let order = match (left.peek(), right.peek()) {
                 (None, None) => break,

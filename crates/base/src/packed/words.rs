@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, SqlState};
 
 /// A word has fewer bytes.
-pub const WORD_BYTES_MAX: usize = 1 << 11;
+pub const WORD_BYTES_MAX: usize = (1 << 11) - 1;
 /// A position is less.
 pub const POSITION_MAX: u16 = 1 << 14;
 /// A lexeme has fewer positions.
@@ -86,7 +86,7 @@ pub type Word = (String, Vec<Place>);
 
 /// Whether it is an operator of a query that ends a word.
 pub fn is_operator(c: char) -> bool {
-    matches!(c, '!' | '&' | '|' | '(' | ')')
+    matches!(c, '!' | '&' | '|' | '(' | ')' | '<')
 }
 
 /// Whether it is a space, as C has them.

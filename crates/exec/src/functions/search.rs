@@ -33,6 +33,12 @@ fn texts(heap: &Heap, array: ArrayRef, what: &str) -> Result<Vec<String>> {
     heap.elements(array).iter().map(text).collect()
 }
 
+/// The same where NULL is no lexeme that could be there.
+fn lexemes(heap: &Heap, array: ArrayRef) -> Vec<String> {
+    let there = heap.elements(array).iter().filter(|slot| !slot.is_null());
+    there.map(|slot| heap.str(slot.bytes()).to_owned()).collect()
+}
+
 /// The strings among the values of a JSON text, in their order.
 fn strings(json: &str, out: &mut Vec<String>) -> Result<()> {
     stack::check()?;
@@ -143,7 +149,7 @@ pub fn call(func: Func, heap: &mut Heap, a: &[Slot]) -> Result<Slot> {
         }
         Func::VectorSetWeightOf => {
             let (vector, weight) = (vector(heap, a[0])?, weight_of(heap, a[1])?);
-            let of = texts(heap, a[2].array(), "lexeme")?;
+            let of = lexemes(heap, a[2].array());
             made(heap, Ok(vector.set_weight(weight, Some(&of))))
         }
         Func::VectorConcat => {
@@ -156,7 +162,7 @@ pub fn call(func: Func, heap: &mut Heap, a: &[Slot]) -> Result<Slot> {
             made(heap, Ok(vector.without(&[word])))
         }
         Func::VectorDeleteAll => {
-            let words = texts(heap, a[1].array(), "lexeme")?;
+            let words = lexemes(heap, a[1].array());
             let vector = vector(heap, a[0])?;
             made(heap, Ok(vector.without(&words)))
         }

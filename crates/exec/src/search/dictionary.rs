@@ -21,8 +21,7 @@ fn language(algorithm: Algorithm, stop: &'static str) -> Dictionary {
 }
 
 /// `simple`
-static SIMPLE: LazyLock<Dictionary> =
-    LazyLock::new(|| Dictionary { stop: HashSet::new(), stemmer: None });
+static SIMPLE: LazyLock<Dictionary> = LazyLock::new(|| Dictionary { stop: HashSet::new(), stemmer: None });
 
 /// By the language. The stop words are those of the Snowball project, as PostgreSQL 15 has them.
 static LANGUAGES: LazyLock<HashMap<&'static str, Dictionary>> = LazyLock::new(|| {
@@ -69,13 +68,7 @@ fn lower(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
         return word.into();
     }
-    let lower = |c: char| {
-        let mut all = c.to_lowercase();
-        match (all.next(), all.next()) {
-            (Some(one), None) => one,
-            _ => c,
-        }
-    };
+    let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
     word.chars().map(lower).collect::<String>().into()
 }
 
@@ -90,6 +83,8 @@ impl Dictionary {
         if word.is_empty() || self.stop.contains(&*word) {
             return None;
         }
+        // The Russian stemmer, where it is newer, takes one for the other.
+        let word: Cow<'_, str> = if word.contains('ё') { word.replace('ё', "е").into() } else { word };
         let stem = stemmer.stem(&word);
         Some(if stem.is_empty() { word.into_owned() } else { stem.into_owned() })
     }

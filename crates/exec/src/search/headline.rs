@@ -74,9 +74,7 @@ impl Options {
             delimiter: " ... ".into(),
         };
         for (name, value) in pairs(text)? {
-            let number = || {
-                planaria_base::text_io::parse_int(&value, &planaria_base::Type::Int4)
-            };
+            let number = || planaria_base::text_io::parse_int(&value, &planaria_base::Type::Int4);
             match name.to_ascii_lowercase().as_str() {
                 "maxwords" => options.max_words = number()?,
                 "minwords" => options.min_words = number()?,
@@ -154,6 +152,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
         let value = match rest.chars().next() {
             None => return Err(malformed()),
             Some('\'') => quoted(&mut rest, '\'', true).ok_or_else(malformed)?,
+            Some('"') => quoted(&mut rest, '"', false).ok_or_else(malformed)?,
             Some('E') if rest.starts_with("E'") => {
                 rest = &rest[1..];
                 quoted(&mut rest, '\'', true).ok_or_else(malformed)?

@@ -1,6 +1,6 @@
 //! `@@`: whether what a query asks for is there, and in a phrase, where.
 //!
-//! An answer may be *perhaps*: where lexemes have no places, nothing is known of phrases and weights.
+//! An answer may be *perhaps*: where lexemes have no places, nothing is known of phrases.
 
 use planaria_base::packed::tsquery::{Node, Operand, TsQuery};
 use planaria_base::packed::tsvector::{Lexeme, TsVector};
@@ -202,7 +202,8 @@ fn aligned(left: &Found, right: &Found, found: &mut Found) -> (i32, i32) {
 
 /// What a vector says of a lexeme: of its places only those of the weights that are asked for.
 fn has_lexeme(lexeme: &Lexeme, operand: &Operand, found: Option<&mut Found>) -> Truth {
-    if lexeme.places.is_empty() && (operand.weights != 0 || found.is_some()) {
+    // Without places it has all weights.
+    if lexeme.places.is_empty() && found.is_some() {
         return Truth::Perhaps;
     }
     let fits = |weight: u16| operand.weights == 0 || operand.weights & 1 << weight != 0;

@@ -103,8 +103,7 @@ fn of_all(weights: &[f32; 4], vector: &TsVector, operands: &[&Operand]) -> Resul
             for (others, other_unknown) in seen[..i].iter().flatten() {
                 for place in places {
                     for other in *others {
-                        let mut distance =
-                            (i32::from(place.position()) - i32::from(other.position())).abs();
+                        let mut distance = (i32::from(place.position()) - i32::from(other.position())).abs();
                         if distance == 0 {
                             if !unknown && !other_unknown {
                                 continue;
@@ -200,7 +199,12 @@ impl Source for Seen<'_> {
 
 /// The next part of the document, from a place on, that holds the whole query and no less would: where it begins and ends,
 /// and from where to go on.
-fn cover(all: &[At], root: &Node, seen: &mut Seen<'_>, mut from: usize) -> Result<Option<(usize, usize, usize)>> {
+fn cover(
+    all: &[At],
+    root: &Node,
+    seen: &mut Seen<'_>,
+    mut from: usize,
+) -> Result<Option<(usize, usize, usize)>> {
     loop {
         watch::check()?;
         seen.clear(false);
@@ -237,8 +241,7 @@ pub fn rank_by_covers(weights: &[f32; 4], vector: &TsVector, query: &TsQuery, no
         let lexemes: &[Lexeme] = vector.matching(&operand.word, operand.prefix);
         for lexeme in lexemes {
             let number = vector.find(&lexeme.word).unwrap_or(0);
-            let fits =
-                |place: &&Place| operand.weights == 0 || operand.weights & 1 << place.weight() != 0;
+            let fits = |place: &&Place| operand.weights == 0 || operand.weights & 1 << place.weight() != 0;
             found.extend(lexeme.places.iter().filter(fits).map(|place| (*place, number, n)));
         }
     }
@@ -258,7 +261,8 @@ pub fn rank_by_covers(weights: &[f32; 4], vector: &TsVector, query: &TsQuery, no
     let mut from = 0;
     while let Some((begin, end, next)) = cover(&all, root, &mut seen, from)? {
         from = next;
-        let weight: f64 = all[begin..=end].iter().fold(0.0, |sum, at| sum + inverse[usize::from(at.place.weight())]);
+        let weight: f64 =
+            all[begin..=end].iter().fold(0.0, |sum, at| sum + inverse[usize::from(at.place.weight())]);
         let words = (end - begin) as i32;
         let (p, q) = (i32::from(all[begin].place.position()), i32::from(all[end].place.position()));
         let mut noise = q - p - words;

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `$`, `*` | the end; anything |
 //! | `a` `l` `d` `n` `x` `m` | an ASCII letter, a letter, a digit, one of the two, a hexadecimal digit, a mark that is part of a word |
-//! | `s` `S` `N` | a space, none, neither letter nor digit |
+//! | `s` `N` | a space, neither letter nor digit |
+//! | `U` | what may be in a URL, by RFC 3986 |
 //! | `i` `w` | what is within `<script>` or `<style>`; where only a host was wanted |
 //! | `h` `u` | a host, a path: they are read on |
 //! | `.x` | the character x |
@@ -143,16 +144,16 @@ Port: $~~!host:Base d> w~~!host:PathStart ./+FullUrl *~~!host:Base
 HostHyphen: $^ d>Host a>Host *^
 Host: $^ d> a> .@+Email ..+HostFirst .-+HostHyphen ._+HostHyphen *^
 Email: w^ h~~!email:Base *^
-FileFirst: $^ a>File d>File ..>PathFirst ._>File .?+UrlPathFirst .~+FileTilde *^
+FileFirst: $^ a>File d>File ..>PathFirst ._>File .~+FileTilde *^
 FileTilde: $^ a>File d>File ._>File ./>FileFirst *^
 PathFirst: $^ a>File d>File ._>File ..>PathSecond ./>FileFirst *^
 DotFirst: $^ ..>PathSecond ./>FileFirst *^
 PathSecond: $~!file:Base ./+FileFirst ./~!file:Base s~!file:Base *^
-File: $!file:Base a> d> ..+FileNext ._> .-> ./+FileFirst .?+UrlPathFirst *!file:Base
+File: $!file:Base a> d> ..+FileNext ._> .-> ./+FileFirst *!file:Base
 FileNext: $^ a~>File d~>File ._~>File *^
-UrlPathFirst: $^ .\"^ .'^ S~>UrlPath *^
+UrlPathFirst: $^ U>UrlPath *^
 PathStart: *>UrlPath
-UrlPath: $!url_path:Base .\"!url_path:Base .'!url_path:Base S> *!url_path:Base
+UrlPath: $!url_path:Base U> *!url_path:Base
 FullUrl: $^ u~~!url:Base:url *^
 ProtocolFirst: $^ ./>ProtocolSecond *^
 ProtocolSecond: $^ ./>ProtocolEnd *^
@@ -270,7 +271,7 @@ fn state(name: &str) -> usize {
     RULES.lines().filter_map(|line| line.split_once(": ")).position(|(n, _)| n == name).expect("a state")
 }
 
-static FILE_FIRST: LazyLock<usize> = LazyLock::new(|| state("FileFirst"));
+static URL_PATH_FIRST: LazyLock<usize> = LazyLock::new(|| state("UrlPathFirst"));
 static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{M}").expect("a class"));
 static DECIMAL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{Nd}").expect("a class"));
 
@@ -362,7 +363,8 @@ impl<'t> Tokens<'t> {
                 Places::Merge => {
                     let inner = self.place;
                     self.place = self.pop()?;
-                    (self.place.at, self.place.bytes, self.place.chars) = (inner.at, inner.bytes, inner.chars);
+                    (self.place.at, self.place.bytes, self.place.chars) =
+                        (inner.at, inner.bytes, inner.chars);
                     self.place.waits = None;
                 }
             }
@@ -393,7 +395,7 @@ impl<'t> Tokens<'t> {
     fn fits(&mut self, test: Test, next: Option<char>) -> Result<bool> {
         let Some(c) = next else {
             return Ok(match test {
-                Test::End | Test::Any | Test::Class('S' | 'N') => true,
+                Test::End | Test::Any | Test::Class('N') => true,
                 Test::Class('i') => self.ignore,
                 Test::Class('w') => std::mem::take(&mut self.want_host),
                 _ => false,
@@ -410,7 +412,9 @@ impl<'t> Tokens<'t> {
             Test::Class('x') => c.is_ascii_hexdigit(),
             Test::Class('m') => is_mark(c),
             Test::Class('s') => planaria_base::packed::words::is_space(c),
-            Test::Class('S') => !planaria_base::packed::words::is_space(c),
+            Test::Class('U') => {
+                c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}')
+            }
             Test::Class('N') => !(c.is_ascii_digit() || is_letter(c)),
             Test::Class('i') => self.ignore,
             Test::Class('w') => std::mem::take(&mut self.want_host),
@@ -426,13 +430,13 @@ impl<'t> Tokens<'t> {
         let mut inner = Tokens::new(&self.text[self.place.at..]);
         if path {
             inner.remembered.push(inner.place);
-            inner.place.state = *FILE_FIRST;
+            inner.place.state = *URL_PATH_FIRST;
         } else {
             inner.want_host = true;
         }
         let Some((kind, token)) = inner.next_token()? else { return Ok(false) };
         let fits = match path {
-            true => matches!(kind, Kind::UrlPath | Kind::File),
+            true => kind == Kind::UrlPath,
             false => kind == Kind::Host,
         };
         if fits {
@@ -496,7 +500,8 @@ mod tests {
     #[test]
     fn wholes_come_before_their_parts() {
         use Kind::*;
-        let words = [(AsciiHWord, "well-known"), (HWordAsciiPart, "well"), (Blank, "-"), (HWordAsciiPart, "known")];
+        let words =
+            [(AsciiHWord, "well-known"), (HWordAsciiPart, "well"), (Blank, "-"), (HWordAsciiPart, "known")];
         assert_eq!(tokens("well-known"), words);
         let url = [(Url, "example.com/a?b=c"), (Host, "example.com"), (UrlPath, "/a?b=c")];
         assert_eq!(tokens("http://example.com/a?b=c")[1..], url);

@@ -31,7 +31,8 @@ impl Change {
             };
             if method == "gist" && !create.columns.iter().any(|(item, _)| of_range(item)) {
                 let hint = "Indexes are ordered: leave the method out.";
-                let message = "index method gist is not supported but over ranges, networks, tsvector and tsquery";
+                let message =
+                    "index method gist is not supported but over ranges, networks, tsvector and tsquery";
                 return Err(Error::unsupported(message, hint).at(create.table.position));
             }
             let searches = create.columns.iter().any(|(item, _)| match item {

@@ -359,7 +359,8 @@ impl Lowerer<'_> {
             }
             // A bare literal beside a value of another class is text too: 1 || 'a'. Beside bits it is bits, and the like.
             use PackedKind::{Bits, TsQuery, TsVector};
-            let bits = |t: &Type| matches!(t, Type::Packed(of) if matches!(of.kind(), Bits | TsVector | TsQuery));
+            let bits =
+                |t: &Type| matches!(t, Type::Packed(of) if matches!(of.kind(), Bits | TsVector | TsQuery));
             if !bits(&l)
                 && !bits(&r)
                 && (l == Type::Unknown) != (r == Type::Unknown)

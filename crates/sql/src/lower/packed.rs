@@ -61,11 +61,13 @@ pub(super) const TABLE: &[Line] = &[
 /// The overloads of an operator.
 pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
     use BinaryOp::{
-        Add, BitAnd, BitOr, BitXor, Concat, ContainedBy, Contains, Div, HoldsOrSame, Mul, Overlaps,
-        Shl, Shr, Sub, WithinOrSame,
+        Add, BitAnd, BitOr, BitXor, Concat, ContainedBy, Contains, Div, HoldsOrSame, Mul, Overlaps, Shl, Shr,
+        Sub, WithinOrSame,
     };
     if let Some(func) = comparison(which, TypeClass::Packed) {
-        return [INET, MAC, MAC8, BIT, VARBIT, MONEY, VECTOR, QUERY].map(|ty| op(ty.clone(), ty, func, Bool)).into();
+        return [INET, MAC, MAC8, BIT, VARBIT, MONEY, VECTOR, QUERY]
+            .map(|ty| op(ty.clone(), ty, func, Bool))
+            .into();
     }
     let both = |ty: Type, func| op(ty.clone(), ty.clone(), func, ty);
     let truth = |func| op(INET, INET, func, Bool);
@@ -91,11 +93,9 @@ pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
             both(BIT, Func::BitsOr),
         ],
         BitXor => vec![both(BIT, Func::BitsXor)],
-        Concat => vec![
-            both(VARBIT, Func::BitsConcat),
-            both(VECTOR, Func::VectorConcat),
-            both(QUERY, Func::QueryOr),
-        ],
+        Concat => {
+            vec![both(VARBIT, Func::BitsConcat), both(VECTOR, Func::VectorConcat), both(QUERY, Func::QueryOr)]
+        }
         Add => vec![
             op(INET, Int8, Func::InetAdd, INET),
             turned(op(Int8, INET, Func::InetAdd, INET)),

@@ -109,7 +109,8 @@ impl Lowerer<'_> {
         let unmatched = |b: &Bound| b.ty == VECTOR || b.ty == Type::Unknown;
         match (name, args) {
             ("ts_rank" | "ts_rank_cd", [weights, vector, query, normal @ ..])
-                if normal.len() <= 1 && (is_list(weights) || weights.ty == Type::Unknown && unmatched(vector)) =>
+                if normal.len() <= 1
+                    && (is_list(weights) || weights.ty == Type::Unknown && unmatched(vector)) =>
             {
                 let zero = || Bound::constant(Datum::Int(0), Int4, position);
                 let mut all = vec![
@@ -177,7 +178,8 @@ impl Lowerer<'_> {
         match which {
             BinaryOp::FollowedBy if (query(l) || unknown(l)) && (query(r) || unknown(r)) => {
                 let one = Bound::constant(Datum::Int(1), Int4, position);
-                let all = vec![self.operand(left.clone(), &QUERY)?, self.operand(right.clone(), &QUERY)?, one];
+                let all =
+                    vec![self.operand(left.clone(), &QUERY)?, self.operand(right.clone(), &QUERY)?, one];
                 Ok(Some(Bound::apply(Func::QueryPhrase, all, QUERY, position)))
             }
             BinaryOp::Matches => {
@@ -197,7 +199,12 @@ impl Lowerer<'_> {
                             true => right.clone(),
                             false => made(self, "plainto_tsquery", right)?,
                         };
-                        return Ok(Some(Bound::apply(Func::VectorMatches, vec![found, asked], Bool, position)));
+                        return Ok(Some(Bound::apply(
+                            Func::VectorMatches,
+                            vec![found, asked],
+                            Bool,
+                            position,
+                        )));
                     }
                     () => {
                         return Err(super::operators::no_operator("@@", Some(l), r, position));
