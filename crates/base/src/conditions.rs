@@ -23,7 +23,6 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("2200B", "escape_character_conflict"),
     ("2200C", "invalid_use_of_escape_character"),
     ("2200D", "invalid_escape_octet"),
-    ("2200F", "zero_length_character_string"),
     ("2200G", "most_specific_type_mismatch"),
     ("2200L", "not_an_xml_document"),
     ("2200M", "invalid_xml_document"),

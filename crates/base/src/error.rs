@@ -90,6 +90,7 @@ sqlstates! {
     INVALID_DATETIME_FORMAT "22007" "invalid_datetime_format";
     DATETIME_FIELD_OVERFLOW "22008" "datetime_field_overflow";
     SUBSTRING_ERROR "22011" "substring_error";
+    ZERO_LENGTH_CHARACTER_STRING "2200F" "zero_length_character_string";
     DIVISION_BY_ZERO "22012" "division_by_zero";
     INTERVAL_FIELD_OVERFLOW "22015" "interval_field_overflow";
     INVALID_ESCAPE_SEQUENCE "22025" "invalid_escape_sequence";

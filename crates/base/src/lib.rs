@@ -23,6 +23,7 @@ pub mod packed;
 pub mod pattern;
 pub mod range;
 mod row_type;
+pub mod search;
 pub mod sequence;
 pub mod shape;
 pub mod stack;

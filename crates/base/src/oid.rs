@@ -61,6 +61,8 @@ fn built_in(ty: &Type) -> Option<Line> {
             PackedType::Money => line(790, 791, "money", 8),
             PackedType::TimeTz(_) => line(1266, 1270, "timetz", 12),
             PackedType::JsonPath => line(4072, 4073, "jsonpath", -1),
+            PackedType::TsVector => line(3614, 3643, "tsvector", -1),
+            PackedType::TsQuery => line(3615, 3645, "tsquery", -1),
         },
         Type::Range(of) => match of {
             RangeType::Int4 => line(3904, 3905, "int4range", -1),
@@ -92,6 +94,7 @@ fn built_in(ty: &Type) -> Option<Line> {
             S::RegRole => line(4096, 4097, "regrole", 4),
             S::RegNamespace => line(4089, 4090, "regnamespace", 4),
             S::RegCollation => line(4191, 4192, "regcollation", 4),
+            S::RegConfig => line(3734, 3735, "regconfig", 4),
             S::AnyElement => line(2283, 0, "anyelement", 4),
             S::AnyArray => line(2277, 0, "anyarray", -1),
             S::AnyNonArray => line(2776, 0, "anynonarray", 4),

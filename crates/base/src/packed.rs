@@ -1,4 +1,5 @@
-//! Types whose values are kept as bytes in their order: addresses of networks and of their cards, strings of bits, money.
+//! Types whose values are kept as bytes in their order: addresses of networks and of their cards, strings of bits, money,
+//! what full-text search works with.
 //!
 //! Comparing bytes compares values, and equal values have equal bytes, so keys, sorting, grouping, hashing, the log and
 //! checkpoints know nothing of these types. What a value means, and what can be done with it, is in a file for each of them.
@@ -11,12 +12,17 @@
 //! | `money` | see [`money`] |
 //! | `timetz` | see [`timetz`] |
 //! | `jsonpath` | its text with all parentheses, see [`Path::to_stored`]; it has no order |
+//! | `tsvector` | see [`tsvector`] |
+//! | `tsquery` | see [`tsquery`] |
 
 pub mod bits;
 pub mod inet;
 pub mod mac;
 pub mod money;
 pub mod timetz;
+pub mod tsquery;
+pub mod tsvector;
+pub mod words;
 
 use crate::error::{Error, Result, SqlState};
 use crate::json::path::Path;
@@ -25,6 +31,8 @@ use bits::Bits;
 use inet::Inet;
 use serde::{Deserialize, Serialize};
 use timetz::TimeTz;
+use tsquery::TsQuery;
+use tsvector::TsVector;
 
 /// The types there are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,6 +55,10 @@ pub enum PackedType {
     JsonPath,
     /// `timetz`, or `timetz(n)`: with so many digits of seconds
     TimeTz(Option<u32>),
+    /// `tsvector`
+    TsVector,
+    /// `tsquery`
+    TsQuery,
 }
 
 /// What shares operators.
@@ -66,6 +78,10 @@ pub enum PackedKind {
     JsonPath,
     /// `timetz`
     TimeTz,
+    /// `tsvector`
+    TsVector,
+    /// `tsquery`
+    TsQuery,
 }
 
 impl PackedType {
@@ -80,6 +96,8 @@ impl PackedType {
         PackedType::Money,
         PackedType::JsonPath,
         PackedType::TimeTz(None),
+        PackedType::TsVector,
+        PackedType::TsQuery,
     ];
 
     /// The name in `pg_type`.
@@ -94,6 +112,8 @@ impl PackedType {
             PackedType::Money => "money",
             PackedType::JsonPath => "jsonpath",
             PackedType::TimeTz(_) => "timetz",
+            PackedType::TsVector => "tsvector",
+            PackedType::TsQuery => "tsquery",
         }
     }
 
@@ -114,6 +134,8 @@ impl PackedType {
             // It has none.
             PackedType::JsonPath => "jsonpath_ops",
             PackedType::TimeTz(_) => "timetz_ops",
+            PackedType::TsVector => "tsvector_ops",
+            PackedType::TsQuery => "tsquery_ops",
         }
     }
 
@@ -127,6 +149,8 @@ impl PackedType {
             PackedType::Money => PackedKind::Money,
             PackedType::JsonPath => PackedKind::JsonPath,
             PackedType::TimeTz(_) => PackedKind::TimeTz,
+            PackedType::TsVector => PackedKind::TsVector,
+            PackedType::TsQuery => PackedKind::TsQuery,
         }
     }
 
@@ -191,6 +215,8 @@ impl PackedType {
             PackedType::MacAddr8 => mac::parse_long(text).map(|mac| mac.to_vec()),
             PackedType::JsonPath => Path::parse(text).map(|path| path.to_stored()),
             PackedType::TimeTz(digits) => Ok(TimeTz::parse(text, None)?.rounded(digits).encode().to_vec()),
+            PackedType::TsVector => Ok(TsVector::parse(text)?.encode()),
+            PackedType::TsQuery => Ok(TsQuery::parse(text)?.encode()),
         }
     }
 
@@ -223,6 +249,16 @@ impl PackedType {
                     time.write(out);
                 }
             }
+            PackedType::TsVector => {
+                if let Some(vector) = TsVector::decode(bytes) {
+                    vector.write(out);
+                }
+            }
+            PackedType::TsQuery => {
+                if let Some(query) = TsQuery::decode(bytes) {
+                    query.write(out);
+                }
+            }
         }
     }
 
@@ -251,6 +287,8 @@ impl PackedType {
             PackedType::TimeTz(digits) => {
                 TimeTz::decode(bytes).is_some_and(|time| time.rounded(digits) == time)
             }
+            PackedType::TsVector => TsVector::decode(bytes).is_some(),
+            PackedType::TsQuery => TsQuery::decode(bytes).is_some(),
         }
     }
 
@@ -309,6 +347,16 @@ impl PackedType {
                     time.send(out);
                 }
             }
+            PackedType::TsVector => {
+                if let Some(vector) = TsVector::decode(bytes) {
+                    vector.send(out);
+                }
+            }
+            PackedType::TsQuery => {
+                if let Some(query) = TsQuery::decode(bytes) {
+                    query.send(out);
+                }
+            }
         }
     }
 
@@ -338,6 +386,8 @@ impl PackedType {
             PackedType::TimeTz(digits) => {
                 TimeTz::receive(bytes).map(|time| time.rounded(digits).encode().to_vec())
             }
+            PackedType::TsVector => Ok(TsVector::receive(bytes)?.encode()),
+            PackedType::TsQuery => Ok(TsQuery::receive(bytes)?.encode()),
         }
     }
 

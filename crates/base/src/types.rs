@@ -125,6 +125,8 @@ pub enum SystemType {
     RegNamespace,
     /// `regcollation`: of a collation
     RegCollation,
+    /// `regconfig`: of a configuration of full-text search
+    RegConfig,
     /// `name`: a text of at most 63 bytes
     Name,
     /// `"char"`: one byte
@@ -178,6 +180,7 @@ impl SystemType {
             RegRole,
             RegNamespace,
             RegCollation,
+            RegConfig,
             Name,
             Char,
             Int2Vector,
@@ -229,6 +232,7 @@ impl SystemType {
             SystemType::RegRole => "regrole",
             SystemType::RegNamespace => "regnamespace",
             SystemType::RegCollation => "regcollation",
+            SystemType::RegConfig => "regconfig",
             SystemType::Name => "name",
             SystemType::Char => "\"char\"",
             SystemType::Int2Vector => "int2vector",
@@ -268,6 +272,7 @@ impl SystemType {
                 | RegRole
                 | RegNamespace
                 | RegCollation
+                | RegConfig
         )
     }
 

@@ -8,6 +8,7 @@ use crate::oids::Object;
 use crate::system::{self, INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
 use crate::{Catalog, PUBLIC, Wanted, of_key};
 use planaria_base::oid::{self, Oid};
+use planaria_base::search::{self, Configuration};
 use planaria_base::text_io::quote_ident;
 use planaria_base::types::{PackedType, SystemType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -157,6 +158,7 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
         SystemType::RegNamespace => namespace_oid(catalog, name)
             .ok_or_else(|| missing(SqlState::INVALID_SCHEMA_NAME, "schema", &shown)),
         SystemType::RegRole => Ok(catalog.role_oid(catalog.role_named(name)?.id)),
+        SystemType::RegConfig => search_configuration(trimmed).map(|configuration| configuration.oid),
         SystemType::RegCollation => match COLLATIONS.by_name.get(name).map(Vec::as_slice) {
             Some([one, ..]) => Ok(*one),
             _ => Err(Error::new(
@@ -165,6 +167,20 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
             )),
         },
         _ => Err(planaria_base::text_io::invalid_syntax(ty.name(), text)),
+    }
+}
+
+/// The configuration of full-text search that a possibly qualified name means.
+pub fn search_configuration(text: &str) -> Result<&'static Configuration> {
+    let parts = split_name(text)?;
+    let (schema, name) = qualified(&parts);
+    match search::configuration_named(name) {
+        Some(configuration) if in_schema(schema, PG_CATALOG) => Ok(configuration),
+        None if in_schema(schema, PG_CATALOG) && search::MISSING.contains(&name) => {
+            let what = format!("text search configuration \"{name}\" is not supported");
+            Err(Error::unsupported(what, "\\dF lists those that are."))
+        }
+        _ => Err(missing(SqlState::UNDEFINED_OBJECT, "text search configuration", &parts.join("."))),
     }
 }
 
@@ -356,6 +372,7 @@ pub fn show(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
         }
         SystemType::RegNamespace => namespace_name(catalog, oid).map(quote_ident),
         SystemType::RegRole => catalog.role_of_oid(oid).map(|r| quote_ident(&r.name)),
+        SystemType::RegConfig => search::configuration(oid).map(|of| quote_ident(of.name)),
         SystemType::RegCollation => COLLATIONS.by_oid.get(&oid).map(|(_, name)| quote_ident(name)),
         _ => None,
     };

@@ -25,6 +25,7 @@ mod collection;
 mod compile;
 mod host;
 mod machine;
+mod search;
 
 pub use code::{Class, Code, IndexMeta, Source, TableMeta, Teller, Test, Told};
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};

@@ -34,6 +34,10 @@ pub enum Sig {
     M,
     /// timetz
     W,
+    /// tsvector
+    P,
+    /// tsquery
+    Q,
     /// date
     D,
     /// timestamp or timestamptz
@@ -362,6 +366,27 @@ funcs! {
     MoneyAdd "money.add" (M, M) -> M; MoneySub "money.sub" (M, M) -> M;
     MoneyMul "money.mul" (M, F) -> M; MoneyDiv "money.div" (M, F) -> M;
     MoneyMulInt "money.mulint" (M, I) -> M; MoneyDivInt "money.divint" (M, I) -> M; MoneyRatio "money.ratio" (M, M) -> F;
+
+    // ---- full-text search (comparisons: bytes.*); a configuration comes by its OID ----
+    /// Configuration, text; the same of what texts are in a JSON value.
+    VectorMake "vector.make" (I, T) -> P; VectorOfJson "vector.ofjson" (I, K) -> P;
+    /// How the query is written, by its place: with operators, as words, as a phrase, as for a search box.
+    QueryMake "query.make" (I, T, I) -> Q;
+    VectorMatches "vector.matches" (P, Q) -> B;
+    /// How ranks are divided; whether by covers. Before them, weights of D, C, B, A.
+    VectorRank "vector.rank" (P, Q, I, I) -> F; VectorRankBy "vector.rankby" (A, P, Q, I, I) -> F;
+    /// Configuration, text, query, options.
+    Headline "search.headline" (I, T, Q, T) -> T;
+    VectorLength "vector.length" (P) -> I; VectorStrip "vector.strip" (P) -> P;
+    VectorSetWeight "vector.setweight" (P, T) -> P; VectorSetWeightOf "vector.setweightof" (P, T, A) -> P;
+    VectorConcat "vector.concat" (P, P) -> P; VectorDelete "vector.delete" (P, T) -> P; VectorDeleteAll "vector.deleteall" (P, A) -> P;
+    VectorFilter "vector.filter" (P, A) -> P; VectorOfArray "vector.ofarray" (A) -> P; VectorLexemes "vector.lexemes" (P) -> A;
+    /// Of a lexeme; NULL where it has none.
+    VectorPositions "vector.positions" (P, T) -> A; VectorWeights "vector.weights" (P, T) -> A;
+    QueryAnd "query.and" (Q, Q) -> Q; QueryOr "query.or" (Q, Q) -> Q; QueryNot "query.not" (Q) -> Q;
+    /// How far apart they are.
+    QueryPhrase "query.phrase" (Q, Q, I) -> Q;
+    QueryNodes "query.nodes" (Q) -> I; QueryTree "query.tree" (Q) -> T; QueryContains "query.contains" (Q, Q) -> B;
 
     // ---- dates and times (comparisons: int.*, the representation is ordered) ----
     DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;

@@ -40,10 +40,13 @@ enum Takes {
     Isolation,
     /// A time zone.
     Zone,
+    /// A configuration of full-text search.
+    Search,
 }
 
 use Takes::{
-    Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only, Zone,
+    Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only,
+    Search, Zone,
 };
 
 const LEVELS: &[&str] =
@@ -104,7 +107,12 @@ const SETTINGS: &[Setting] = &[
         "Tables live in memory.",
     ),
     setting("default_tablespace", "", Only("Tablespace", true), "There is one place for tables."),
-    setting("default_text_search_config", "pg_catalog.simple", Any, "Changes nothing."),
+    setting(
+        "default_text_search_config",
+        "pg_catalog.english",
+        Search,
+        "Configuration of full-text search where none is named.",
+    ),
     setting("default_transaction_deferrable", "off", Bool, "Changes nothing."),
     setting(
         "default_transaction_isolation",
@@ -413,6 +421,10 @@ impl Setting {
             }
             Zone => match datetime::Zone::of_setting(&text) {
                 Ok(zone) => Ok(zone.name().to_owned()),
+                Err(_) => Err(invalid(self.name, &text)),
+            },
+            Search => match planaria_catalog::reg::search_configuration(&text) {
+                Ok(configuration) => Ok(format!("pg_catalog.{}", configuration.name)),
                 Err(_) => Err(invalid(self.name, &text)),
             },
             Isolation => {

@@ -216,3 +216,45 @@ fn paths_and_times_go_over_the_wire() {
     }
     assert!(PackedType::JsonPath.receive(b"\x02$").is_err());
 }
+
+/// A text of full-text search as it is printed again.
+fn again(of: PackedType, text: &str) -> String {
+    let value = of.parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    assert!(of.is_value(&value), "{text}");
+    let mut sent = Vec::new();
+    of.send(&value, &mut sent);
+    assert_eq!(of.receive(&sent).unwrap(), value, "{text}");
+    for cut in 0..value.len() {
+        assert!(!of.is_value(&value[..cut]), "{text}: {cut}");
+    }
+    let mut out = Vec::new();
+    of.write(&value, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn vectors_have_each_lexeme_once_and_are_ordered_by_size_first() {
+    let vector = |text: &str| again(PackedType::TsVector, text);
+    assert_eq!(vector("b:3,1 a 'it''s':2B b:1A"), "'a' 'b':1A,3 'it''s':2B");
+    assert_eq!(vector(""), "");
+    assert_eq!(vector("a:99999"), "'a':16383");
+    let key = |text: &str| PackedType::TsVector.parse(text).unwrap();
+    assert!(key("z") < key("a b"), "by size");
+    assert!(key("a:2") < key("a:1"), "the greater position is less");
+    assert!(key("a:1A") < key("a:1B"), "and so is the greater weight");
+}
+
+#[test]
+fn queries_keep_their_form() {
+    let query = |text: &str| again(PackedType::TsQuery, text);
+    assert_eq!(query("a&b|!c"), "'a' & 'b' | !'c'");
+    assert_eq!(query("a & (b | c:*AB)"), "'a' & ( 'b' | 'c':*AB )");
+    assert_eq!(query("a <-> (b <2> c)"), "'a' <-> ( 'b' <2> 'c' )");
+    assert_eq!(query("a <-> b <2> c"), "'a' <-> 'b' <2> 'c'");
+    assert_eq!(query(""), "");
+    let deep = "!".repeat(100_000) + "a";
+    assert_eq!(
+        PackedType::TsQuery.parse(&deep).unwrap_err().sqlstate(),
+        crate::SqlState::PROGRAM_LIMIT_EXCEEDED
+    );
+}

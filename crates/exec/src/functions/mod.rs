@@ -42,6 +42,7 @@ mod regex;
 mod regex_find;
 mod sample;
 mod shaped;
+mod search;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -552,6 +553,14 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         MoneyRatio => {
             let by = packed::divisor(packed::cents(heap, a[1])? as f64)?;
             Ok(Slot::Float(packed::cents(heap, a[0])? as f64 / by))
+        }
+
+        // ---- full-text search ----
+        VectorMake | VectorOfJson | QueryMake | VectorMatches | VectorRank | VectorRankBy | Headline
+        | VectorLength | VectorStrip | VectorSetWeight | VectorSetWeightOf | VectorConcat | VectorDelete
+        | VectorDeleteAll | VectorFilter | VectorOfArray | VectorLexemes | VectorPositions | VectorWeights
+        | QueryAnd | QueryOr | QueryNot | QueryPhrase | QueryNodes | QueryTree | QueryContains => {
+            search::call(func, heap, a)
         }
 
         // ---- statistics ----

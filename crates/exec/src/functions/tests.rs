@@ -3,6 +3,7 @@
 
 use super::*;
 use planaria_base::SqlState;
+use planaria_base::packed::PackedType;
 use planaria_base::packed::inet::Inet;
 use planaria_base::packed::timetz::TimeTz;
 use planaria_base::range::{Range, RangeBound, RangeType, RangeValue};
@@ -250,6 +251,12 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
             .prop_map(|(time, offset)| Datum::Bytea(TimeTz { time, offset }.encode().to_vec()))
             .boxed(),
         Sig::M => any::<i64>().prop_map(|cents| Datum::Bytea(money::encode(cents).to_vec())).boxed(),
+        Sig::P => "([a-z]{1,3}(:[1-9][A-D]?)? ){0,4}"
+            .prop_map(|text| Datum::Bytea(PackedType::TsVector.parse(&text).unwrap()))
+            .boxed(),
+        Sig::Q => "[a-z](:[*A])?( (&|[|]|<->|<2>) !?[a-z]){0,3}"
+            .prop_map(|text| Datum::Bytea(PackedType::TsQuery.parse(&text).unwrap()))
+            .boxed(),
         Sig::H => any::<[u8; 6]>().prop_map(|mac| Datum::Bytea(mac.to_vec())).boxed(),
         Sig::D => days.prop_map(Datum::Int).boxed(),
         Sig::S => micros.prop_map(Datum::Int).boxed(),

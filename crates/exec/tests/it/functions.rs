@@ -77,6 +77,8 @@ fn result_type(func: Func, args: &[Typed]) -> Type {
         Sig::L | Sig::H | Sig::Z => first(&[func.result()]).unwrap_or(Type::Unknown),
         Sig::W => Type::Packed(planaria_base::packed::PackedType::TimeTz(None)),
         Sig::M => Type::Packed(planaria_base::packed::PackedType::Money),
+        Sig::P => Type::Packed(planaria_base::packed::PackedType::TsVector),
+        Sig::Q => Type::Packed(planaria_base::packed::PackedType::TsQuery),
         Sig::D => Type::Date,
         Sig::S if func == Func::ToTimestampFloat => Type::TimestampTz,
         Sig::S => first(&[Sig::S]).unwrap_or(Type::Timestamp),

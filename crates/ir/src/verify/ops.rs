@@ -611,6 +611,8 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::M => is_packed(ty, &[PackedKind::Money]),
         Sig::W => is_packed(ty, &[PackedKind::TimeTz]),
         Sig::H => is_packed(ty, &[PackedKind::MacAddr, PackedKind::MacAddr8]),
+        Sig::P => is_packed(ty, &[PackedKind::TsVector]),
+        Sig::Q => is_packed(ty, &[PackedKind::TsQuery]),
         Sig::R => matches!(*ty, Type::Range(_)),
         Sig::D => *ty == Type::Date,
         Sig::S => matches!(ty.plain(), Type::Timestamp | Type::TimestampTz),

@@ -89,6 +89,7 @@ mod simulated_disk;
 mod snapshots;
 mod system;
 mod table_locks;
+mod text_search;
 mod time_limits;
 mod transaction_numbers;
 mod transition_tables;

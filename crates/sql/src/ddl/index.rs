@@ -21,19 +21,41 @@ impl Change {
         let table = names::table(&self.catalog, &create.table)?;
         self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
         if let Some(method) = &create.unmade {
-            // Of gist there are operators of ranges and networks alone.
+            // Of gist there are operators of ranges, networks and full-text search alone.
             let of_range = |item: &IndexItem| match item {
                 IndexItem::Column(name) => table.column(name).is_none_or(|(_, c)| {
-                    matches!(c.ty, Type::Range(_) | Type::Packed(PackedType::Inet | PackedType::Cidr))
+                    use PackedType::{Cidr, Inet, TsQuery, TsVector};
+                    matches!(c.ty, Type::Range(_) | Type::Packed(Inet | Cidr | TsVector | TsQuery))
                 }),
                 IndexItem::Expression(..) => true,
             };
             if method == "gist" && !create.columns.iter().any(|(item, _)| of_range(item)) {
                 let hint = "Indexes are ordered: leave the method out.";
-                let message = "index method gist is not supported but over ranges and networks";
+                let message =
+                    "index method gist is not supported but over ranges, networks, tsvector and tsquery";
                 return Err(Error::unsupported(message, hint).at(create.table.position));
             }
-            let operators = if method == "gin" { "@> and ?" } else { "&& and @>" };
+            let searches = create.columns.iter().any(|(item, _)| match item {
+                IndexItem::Column(name) => table.column(name).is_some_and(|(_, c)| {
+                    matches!(c.ty, Type::Packed(PackedType::TsVector | PackedType::TsQuery))
+                }),
+                IndexItem::Expression(..) => false,
+            });
+            let mut columns = false;
+            for (item, _) in &create.columns {
+                match item {
+                    IndexItem::Column(_) => columns = true,
+                    IndexItem::Expression(expr, _) => {
+                        lowering::index_expression(&self.catalog, table, expr, Made::by(&self.actor))?;
+                    }
+                }
+            }
+            let operators = match method.as_str() {
+                _ if searches => "@@",
+                _ if !columns => "its operators",
+                "gin" => "@> and ?",
+                _ => "&& and @>",
+            };
             self.notice(
                 SqlState::SUCCESSFUL_COMPLETION,
                 format!(

@@ -460,6 +460,14 @@ impl Lowerer<'_> {
                 let kind = RelKind::Series { start, stop, step, ordinality };
                 Ok(Some(self.new_rel(name, column(&ty), kind)))
             }
+            ("unnest", 1) if self.bind(names, &call.args[0].value)?.ty == super::search::VECTOR => {
+                let query = super::written::rows(super::written::OF_VECTOR, call, position)?
+                    .ok_or_else(|| Error::internal("a function of our own"))?;
+                let query = if ordinality { super::written::numbered(query)? } else { query };
+                let bound = self.bind_level(names.inner(), &query, false)?;
+                let columns = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
+                Ok(Some(self.new_rel(name, columns, RelKind::Query(Box::new(bound)))))
+            }
             _ if let Some(query) = super::written::rows(name, call, position)? => {
                 let query = if ordinality { super::written::numbered(query)? } else { query };
                 let bound = self.bind_level(names.inner(), &query, false)?;

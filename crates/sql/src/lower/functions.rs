@@ -327,6 +327,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.range_function(name, args, position)? {
             return Ok(Some(bound));
         }
+        if let Some(bound) = self.search_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
         if let Some(bound) = self.enum_function(name, args, position)? {
             return Ok(Some(bound));
         }
@@ -345,6 +348,7 @@ impl Lowerer<'_> {
         let lines: Vec<&Line> = TABLE
             .iter()
             .chain(super::packed::TABLE)
+            .chain(super::search::TABLE)
             .filter(|l| l.name == name && l.args.len() == args.len())
             .collect();
         let types: Vec<Type> = args.iter().map(|a| unmodified(&a.ty)).collect();

@@ -76,6 +76,7 @@ mod rights;
 mod rows;
 mod sample;
 mod scope;
+mod search;
 mod statement;
 mod statistics;
 mod stored;

@@ -257,6 +257,8 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         BeginsWith => "^@",
         WithinOrSame => "<<=",
         HoldsOrSame => ">>=",
+        Matches => "@@",
+        FollowedBy => "<->",
         Json(op) => op.symbol(),
     }
 }
@@ -320,6 +322,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.range_operator(which, &left, &right, position)? {
             return Ok(bound);
         }
+        if let Some(bound) = self.search_operator(which, &left, &right, position)? {
+            return Ok(bound);
+        }
         if let Some(bound) = self.array_operator(which, &left, &right, position)? {
             return Ok(bound);
         }
@@ -352,8 +357,10 @@ impl Lowerer<'_> {
                 let right = self.coerce(right, &Type::Text, CastContext::Assignment)?;
                 return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
             }
-            // A bare literal beside a value of another class is text too: 1 || 'a'. Beside bits it is bits.
-            let bits = |t: &Type| matches!(t, Type::Packed(of) if of.kind() == PackedKind::Bits);
+            // A bare literal beside a value of another class is text too: 1 || 'a'. Beside bits it is bits, and the like.
+            use PackedKind::{Bits, TsQuery, TsVector};
+            let bits =
+                |t: &Type| matches!(t, Type::Packed(of) if matches!(of.kind(), Bits | TsVector | TsQuery));
             if !bits(&l)
                 && !bits(&r)
                 && (l == Type::Unknown) != (r == Type::Unknown)
@@ -675,6 +682,11 @@ impl Lowerer<'_> {
                 let e = self.operand(e, &Type::Float8)?;
                 Ok(Bound::apply(func, vec![e], Type::Float8, position))
             }
+            UnaryOp::NotFound if matches!(ty, Type::Unknown | super::search::QUERY) => {
+                let e = self.operand(e, &super::search::QUERY)?;
+                Ok(Bound::apply(Func::QueryNot, vec![e], super::search::QUERY, position))
+            }
+            UnaryOp::NotFound => Err(no_operator("!!", None, &e.ty, position)),
             UnaryOp::BitNot if ty.class() == TypeClass::Integer => apply(Func::IntNot, e),
             UnaryOp::Plus => Err(no_operator("+", None, &e.ty, position)),
             UnaryOp::BitNot => match super::packed::complement(&ty) {

@@ -3,6 +3,7 @@
 
 use super::functions::{Extra, Line, Make, line};
 use super::operators::{Operator, comparison, op};
+use super::search::{QUERY, VECTOR};
 use planaria_base::Type;
 use planaria_base::types::{PackedKind, PackedType, TypeClass};
 use planaria_ir::Func;
@@ -68,10 +69,13 @@ pub(super) const TABLE: &[Line] = &[
 /// The overloads of an operator.
 pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
     use BinaryOp::{
-        Add, BitAnd, BitOr, BitXor, Concat, Div, HoldsOrSame, Mul, Overlaps, Shl, Shr, Sub, WithinOrSame,
+        Add, BitAnd, BitOr, BitXor, Concat, ContainedBy, Contains, Div, HoldsOrSame, Mul, Overlaps, Shl, Shr,
+        Sub, WithinOrSame,
     };
     if let Some(func) = comparison(which, TypeClass::Packed) {
-        return [INET, MAC, MAC8, BIT, VARBIT, MONEY, TIMETZ].map(|ty| op(ty.clone(), ty, func, Bool)).into();
+        return [INET, MAC, MAC8, BIT, VARBIT, MONEY, TIMETZ, VECTOR, QUERY]
+            .map(|ty| op(ty.clone(), ty, func, Bool))
+            .into();
     }
     let both = |ty: Type, func| op(ty.clone(), ty.clone(), func, ty);
     let truth = |func| op(INET, INET, func, Bool);
@@ -81,7 +85,9 @@ pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
         WithinOrSame => vec![truth(Func::InetWithin)],
         Shr => vec![turned(truth(Func::InetStrictlyWithin)), op(BIT, Int4, Func::BitsShr, BIT)],
         HoldsOrSame => vec![turned(truth(Func::InetWithin))],
-        Overlaps => vec![truth(Func::InetOverlaps)],
+        Overlaps => vec![truth(Func::InetOverlaps), both(QUERY, Func::QueryAnd)],
+        Contains => vec![op(QUERY, QUERY, Func::QueryContains, Bool)],
+        ContainedBy => vec![turned(op(QUERY, QUERY, Func::QueryContains, Bool))],
         BitAnd => vec![
             both(INET, Func::InetAnd),
             both(MAC, Func::MacAnd),
@@ -95,7 +101,9 @@ pub(super) fn operators(which: BinaryOp) -> Vec<Operator> {
             both(BIT, Func::BitsOr),
         ],
         BitXor => vec![both(BIT, Func::BitsXor)],
-        Concat => vec![both(VARBIT, Func::BitsConcat)],
+        Concat => {
+            vec![both(VARBIT, Func::BitsConcat), both(VECTOR, Func::VectorConcat), both(QUERY, Func::QueryOr)]
+        }
         Add => vec![
             op(INET, Int8, Func::InetAdd, INET),
             turned(op(Int8, INET, Func::InetAdd, INET)),
@@ -142,7 +150,11 @@ pub(super) fn complement(ty: &Type) -> Option<(Func, Type)> {
     Some(match of.kind() {
         PackedKind::Network => (Func::InetNot, INET),
         PackedKind::Bits => (Func::BitsNot, BIT),
-        PackedKind::Money | PackedKind::JsonPath | PackedKind::TimeTz => return None,
+        PackedKind::Money
+        | PackedKind::JsonPath
+        | PackedKind::TimeTz
+        | PackedKind::TsVector
+        | PackedKind::TsQuery => return None,
         PackedKind::MacAddr | PackedKind::MacAddr8 => (Func::MacNot, ty.clone()),
     })
 }

@@ -58,7 +58,13 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Array(_) => Category::Array,
         Type::Range(_) => Category::Range,
         Type::Packed(PackedType::Inet | PackedType::Cidr) => Category::Network,
-        Type::Packed(PackedType::MacAddr | PackedType::MacAddr8 | PackedType::JsonPath) => Category::User,
+        Type::Packed(
+            PackedType::MacAddr
+            | PackedType::MacAddr8
+            | PackedType::JsonPath
+            | PackedType::TsVector
+            | PackedType::TsQuery,
+        ) => Category::User,
         Type::Packed(PackedType::Bit(_) | PackedType::VarBit(_)) => Category::Bits,
         Type::Packed(PackedType::Money) => Category::Numeric,
         Type::Packed(PackedType::TimeTz(_)) => Category::DateTime,

@@ -1,6 +1,7 @@
 //! Functions that are queries: their texts, with the arguments of a call put in.
 
 use super::json::{GIVEN, KEYS, TEXTS, VALUES};
+use super::search::{POSITIONS, WEIGHTS};
 use planaria_base::{Error, Result};
 use planaria_syntax::ast::{ExprKind, FunctionCall, Query, QueryBody, TableRef};
 
@@ -9,6 +10,9 @@ pub(super) const CHANNELS: &str = "channels of session";
 
 /// A relation with its partitions (`tree`), or with those that it is a partition of, as an array.
 pub(super) const PARTITIONS: &str = "partitions of relation";
+
+/// `unnest` of a `tsvector`.
+pub(super) const OF_VECTOR: &str = "lexemes of vector";
 
 /// The name of a result that has that of its function.
 pub(super) const FOUND: &str = "found";
@@ -46,6 +50,13 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
             "SELECT pg_catalog.unnest(pg_catalog.string_to_array($a, $b, $c)) AS found
              FROM (SELECT '' AS $a, '' AS $b, '' AS $c) AS given"
                 .to_owned()
+        }
+        (OF_VECTOR, 1) => {
+            format!(
+                "SELECT $l AS lexeme, \"{POSITIONS}\"($a, $l) AS positions, \"{WEIGHTS}\"($a, $l) AS weights
+                 FROM (SELECT NULL::pg_catalog.tsvector AS $a) AS given,
+                      pg_catalog.unnest(pg_catalog.tsvector_to_array($a)) AS $l"
+            )
         }
         ("pg_listening_channels", 0) => {
             format!("SELECT pg_catalog.unnest(\"{CHANNELS}\"()) AS found FROM (SELECT 1) AS given")

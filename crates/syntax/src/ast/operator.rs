@@ -17,6 +17,8 @@ pub enum UnaryOp {
     SquareRoot,
     /// `||/` cube root
     CubeRoot,
+    /// `!!` of a query
+    NotFound,
 }
 
 /// Infix operators.
@@ -94,6 +96,10 @@ pub enum BinaryOp {
     WithinOrSame,
     /// `>>=`
     HoldsOrSame,
+    /// `@@`
+    Matches,
+    /// `<->`
+    FollowedBy,
     /// Those of JSON.
     Json(JsonOp),
 }

@@ -121,6 +121,7 @@ impl Parser<'_> {
                 "@" => (UnaryOp::Abs, level::OPERATOR),
                 "|/" => (UnaryOp::SquareRoot, level::OPERATOR),
                 "||/" => (UnaryOp::CubeRoot, level::OPERATOR),
+                "!!" => (UnaryOp::NotFound, level::OPERATOR),
                 "*" | "/" | "<" | ">" | "=" | "<=" | ">=" | "<>" | "!=" | "%" | "^" | "=>" => {
                     return self.fail();
                 }
@@ -508,6 +509,8 @@ fn binary_operator(text: &str) -> Option<BinaryOp> {
         "^@" => BinaryOp::BeginsWith,
         "<<=" => BinaryOp::WithinOrSame,
         ">>=" => BinaryOp::HoldsOrSame,
+        "@@" => BinaryOp::Matches,
+        "<->" => BinaryOp::FollowedBy,
         _ => return JsonOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Json),
     })
 }

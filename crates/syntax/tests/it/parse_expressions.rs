@@ -106,6 +106,7 @@ fn show(e: &Expr) -> String {
             UnaryOp::Abs => format!("@ {}", show(e)),
             UnaryOp::SquareRoot => format!("|/ {}", show(e)),
             UnaryOp::CubeRoot => format!("||/ {}", show(e)),
+            UnaryOp::NotFound => format!("!! {}", show(e)),
         },
         ExprKind::Binary(op, a, b) => format!("{} {} {}", binary(*op), show(a), show(b)),
         ExprKind::Chain(first, rest) => {

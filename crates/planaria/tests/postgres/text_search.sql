@@ -1,0 +1,105 @@
+-- tsvector: text form
+SELECT 'a fat cat sat on a mat and ate a fat rat'::tsvector;
+SELECT 'a:1 fat:2 cat:3 sat:4 on:5 a:6 mat:7 and:8 ate:9 a:10 fat:11 rat:12'::tsvector;
+SELECT $$the lexeme '    ' contains spaces$$::tsvector;
+SELECT $$the lexeme 'Joe''s' contains a quote$$::tsvector, '''1 \''2'''::tsvector, $$''\\as''$$;
+SELECT 'a:1A fat:2B,4C cat:5D'::tsvector, 'a:3A b:2a'::tsvector, 'w:12B w:13* w:12,5,6 a:1,3* a:3 w asd:1dc asd zxc:81,567,222A'::tsvector;
+SELECT 'a:1,1A,1B b:99999'::tsvector, ''::tsvector, '  '::tsvector;
+SELECT 'a:0'::tsvector;
+SELECT 'a:'::tsvector;
+SELECT 'a:1x'::tsvector;
+SELECT '''a'::tsvector;
+SELECT ''''''::tsvector;
+SELECT 'a\'::tsvector;
+SELECT repeat('a', 2047)::tsvector;
+SELECT length(repeat('a', 2046)::tsvector);
+-- tsquery: text form
+SELECT '1'::tsquery, '1 '::tsquery, ' 1'::tsquery, '''1 2'''::tsquery, '!1'::tsquery, '1|2'::tsquery, '1|!2'::tsquery, '!1&!2'::tsquery;
+SELECT '!(!(1|!2)&3)'::tsquery, '(!1&2)|3'::tsquery, '1|(2|3|4&5)'::tsquery, '1&(2|3|4|5)'::tsquery, '(1|2)&(3|4)'::tsquery;
+SELECT 'a:* & nbb:*ac | doo:a* | goo'::tsquery, 'a:ABCD'::tsquery, 'a:*dcba'::tsquery, '!!b'::tsquery, '!!!b'::tsquery, '!(!b)'::tsquery;
+SELECT 'fat <-> rat'::tsquery, 'fat <2> rat'::tsquery, 'a <-> (b <-> c)'::tsquery, '(a <-> b) <-> c'::tsquery, 'a <0> b'::tsquery, '!a & !b'::tsquery;
+SELECT 'a & !b <-> c'::tsquery, '!(a <-> b)'::tsquery, 'a | b & c <-> d'::tsquery, '((a | b) & c) <-> d'::tsquery, 'a <-> b & c'::tsquery;
+SELECT '(a'::tsquery;
+SELECT 'a)'::tsquery;
+SELECT 'a b'::tsquery;
+SELECT 'a &'::tsquery;
+SELECT '& a'::tsquery;
+SELECT ':a'::tsquery;
+SELECT '!'::tsquery;
+SELECT 'a <'::tsquery;
+SELECT 'a <x> b'::tsquery;
+SELECT 'a <16385> b'::tsquery;
+SELECT 'a <16384> b'::tsquery;
+SELECT 'a <-> b c'::tsquery;
+SELECT $$'\\as'$$::tsquery, $$\&\|\!$$::tsquery, 'a:b&c:d'::tsquery;
+-- comparisons
+SELECT 'a b'::tsvector = 'b a'::tsvector, 'a:1'::tsvector < 'a:2'::tsvector, 'a'::tsvector < 'a:1'::tsvector, 'a:1'::tsvector < 'a:1A'::tsvector;
+SELECT v FROM (VALUES ('a'::tsvector), ('b'), ('a:1'), ('a:2'), ('aa'), ('a b'), (''), ('a:1,2'), ('c:1A'), ('a:1A b:2')) AS t(v) ORDER BY v;
+SELECT q FROM (VALUES ('a'::tsquery), ('b'), ('a & b'), ('a | b'), ('!a'), ('aa'), ('a <-> b'), ('a <2> b'), ('b & a'), ('a & b & c'), ('zz'), ('c')) AS t(q) ORDER BY q;
+SELECT 'a & b'::tsquery = 'a&b'::tsquery, 'a'::tsquery < 'b'::tsquery, 'a | b'::tsquery <> 'b | a'::tsquery, 'a'::tsquery >= 'a'::tsquery;
+SELECT min(n) FROM (SELECT v, count(*) AS n FROM (VALUES ('a b'::tsvector), ('b a'), ('a')) AS t(v) GROUP BY v) AS g;
+-- @@
+SELECT 'a b:89  ca:23A,64b d:34c'::tsvector @@ 'd:AC & ca', 'a b:89  ca:23A,64b d:34c'::tsvector @@ 'd:AC & ca:B', 'a b:89  ca:23A,64b d:34c'::tsvector @@ 'd:AC & ca:A',
+  'a b:89  ca:23A,64b d:34c'::tsvector @@ 'd:AC & ca:C', 'a b:89  ca:23A,64b d:34c'::tsvector @@ 'd:AC & ca:CB', 'a b:89  ca:23A,64b d:34c'::tsvector @@ 'd:AC & c:*C';
+SELECT 'a b:89  ca:23A,64b cb:80c d:34c'::tsvector @@ 'd:AC & c:*CB', 'supernova'::tsvector @@ 'super', 'supeanova supernova'::tsvector @@ 'super:*', 'foo bar'::tsvector @@ '!baz', ''::tsvector @@ '!a';
+SELECT to_tsquery('simple', '!0') @@ to_tsvector('simple', '0 1'), 'a b'::tsvector @@ 'a <-> b', 'a:1 b:2'::tsvector @@ 'a <-> b', 'a:1 b:3'::tsvector @@ 'a <-> b', 'a:1 b:3'::tsvector @@ 'a <2> b', 'a:1 b:1'::tsvector @@ 'a <0> b';
+SELECT 'a:1A b:2'::tsvector @@ 'a:A <-> b', 'a:1A b:2'::tsvector @@ 'a:B <-> b', 'a:1 b:2'::tsvector @@ 'a:B', 'a'::tsvector @@ 'a:B', 'a:1 b:2 c:3'::tsvector @@ 'a <-> b <-> c', 'a:1 b:2 c:3'::tsvector @@ 'a <-> (b <-> c)';
+SELECT to_tsvector('simple', '1 2 11 3') @@ '1 <-> 3', to_tsvector('simple', '1 2 3 1') @@ '1 <-> !2', to_tsvector('simple', 'q x q y') @@ 'q <-> (x & y)', to_tsvector('simple', 'q x') @@ '!x <-> y', to_tsvector('simple', 'q x q y') @@ 'q <-> (!x | y)';
+SELECT to_tsvector('simple', 'q x y q y') @@ 'q <-> (!x & y)', to_tsvector('simple', 'x y q') @@ '!(x <-> y)', to_tsvector('simple', 'x y q') @@ '!x <-> q', to_tsvector('simple', 'x y q') @@ '(x | !z) <-> y', to_tsvector('simple', 'x y q y') @@ '(!x | !q) <-> y';
+SELECT to_tsvector('simple', 'a b c d') @@ '(a | b) <-> (c | d)', to_tsvector('simple', 'a b c d') @@ '(a <-> b) <2> d', to_tsvector('simple', 'a b c d') @@ '!a <-> !b', to_tsvector('simple', 'a') @@ '!a <-> !a', strip(to_tsvector('simple', 'a b')) @@ 'a <-> b', strip(to_tsvector('simple', 'a b')) @@ '!(a <-> b)';
+SELECT 'the cats' @@ to_tsquery('cat'), 'the cats' @@ 'cat'::text, 'the cats'::text @@ 'cat', 'cat:1'::tsvector @@ 'cat', 'cat'::tsquery @@ 'cat:3'::tsvector, to_tsquery('cat') @@ 'cat', 'cats and dogs'::varchar @@ 'dog & cat'::tsquery;
+SELECT 1 @@ 'a'::tsquery;
+-- configurations
+SELECT to_tsvector('english', 'The quick brown foxes jumped over the lazy dogs'), to_tsvector('simple', 'The Quick brown foxes'), to_tsvector('pg_catalog.english', 'a fat cats'), to_tsvector('english'::regconfig, 'running');
+SELECT to_tsvector('german', 'Die Häuser der schönen Städte'), to_tsvector('french', 'les chevaux mangeaient des pommes'), to_tsvector('spanish', 'los gatos comían pescados'), to_tsvector('russian', 'Быстрые лисы прыгали and dogs running');
+SELECT to_tsvector('swedish', 'katterna springer'), to_tsvector('italian', 'i gatti mangiavano'), to_tsvector('portuguese', 'os gatos comiam'), to_tsvector('danish', 'kattene løber'), to_tsvector('finnish', 'kissat juoksevat'), to_tsvector('norwegian', 'kattene løper');
+SELECT to_tsvector('dutch', 'de katten lopen'), to_tsvector('hungarian', 'a macskák futnak'), to_tsvector('turkish', 'kediler koşuyor'), to_tsvector('romanian', 'pisicile aleargă'), to_tsvector('greek', 'οι γάτες τρέχουν'), to_tsvector('arabic', 'القطط تجري');
+SELECT to_tsvector('none', 'a');
+SELECT to_tsvector('public.english', 'a');
+SELECT 'english'::regconfig, 'pg_catalog.german'::regconfig, 3748::regconfig, 'simple'::regconfig::oid;
+SELECT to_tsvector('english'::text, 'a');
+SHOW default_text_search_config;
+SELECT to_tsvector('foxes'), to_tsquery('foxes & dogs');
+SET default_text_search_config = 'simple';
+SHOW default_text_search_config;
+SELECT to_tsvector('foxes'), to_tsquery('foxes & dogs'), 'foxes' @@ 'fox'::tsquery;
+SET default_text_search_config = 'pg_catalog.german';
+SELECT to_tsvector('Häuser'), plainto_tsquery('die Häuser');
+SET default_text_search_config = 'nothing';
+RESET default_text_search_config;
+-- queries
+SELECT to_tsquery('english', 'the & cats'), to_tsquery('english', 'cats & !dogs | (birds & the)'), to_tsquery('english', 'fat:ab & cats:*'), to_tsquery('english', 'well-known & foo'), to_tsquery('english', '''fat cats'' & rats');
+SELECT to_tsquery('english', 'the <-> cat'), to_tsquery('english', 'cat <-> the <-> dog'), to_tsquery('english', 'a <2> the <3> cat'), to_tsquery('english', '(the & a) | cat'), to_tsquery('english', 'cat <-> (the | dog)'), to_tsquery('english', '(cat <-> the) & dog');
+SELECT to_tsquery('english', 'http://example.com/path & foo@bar.com'), to_tsquery('simple', 'a:b & c'), to_tsquery('english', 'cat dog');
+SELECT to_tsquery('simple', 'foo & bar-baz'), to_tsquery('simple', '''it is the'' <-> x');
+SELECT plainto_tsquery('english', 'the fat cats & rats: the dogs'), plainto_tsquery('english', 'well-known things'), phraseto_tsquery('english', 'the fat cats of the house'), phraseto_tsquery('english', 'cats and the dogs run'), phraseto_tsquery('simple', 'a b c'), plainto_tsquery('simple', 'a & b | !c');
+SELECT websearch_to_tsquery('english', 'fat cats'), websearch_to_tsquery('english', '"fat cats" -dogs or rats'), websearch_to_tsquery('english', 'the or cat'), websearch_to_tsquery('english', '-"big dog" or bird'), websearch_to_tsquery('english', 'or cat or'), websearch_to_tsquery('english', '"unbalanced quote');
+SELECT websearch_to_tsquery('english', 'signal -"segmentation fault"'), websearch_to_tsquery('simple', 'fat:A rat'), websearch_to_tsquery('simple', 'cat OR dog or-bird orca'), websearch_to_tsquery('simple', 'a -b --c - d'), websearch_to_tsquery('simple', '''it''s \x');
+-- ranks
+SELECT ts_rank(' a:1 s:2C d g'::tsvector, 'a | s'), ts_rank(' a:1 sa:2C d g'::tsvector, 'a | s'), ts_rank(' a:1 sa:2C d g'::tsvector, 'a | s:*'), ts_rank(' a:1 sa:2C d g'::tsvector, 'a | sa:*'), ts_rank(' a:1 s:2B d g'::tsvector, 'a | s'), ts_rank(' a:1 s:2 d g'::tsvector, 'a | s'), ts_rank(' a:1 s:2C d g'::tsvector, 'a & s'), ts_rank(' a:1 s:2B d g'::tsvector, 'a & s');
+SELECT ts_rank_cd(' a:1 s:2C d g'::tsvector, 'a | s'), ts_rank_cd(' a:1 sa:2C d g'::tsvector, 'a | s:*'), ts_rank_cd(' a:1 sa:3C sab:2c d g'::tsvector, 'a | sa:*'), ts_rank_cd(' a:1 s:2 d g'::tsvector, 'a & s'), ts_rank_cd(' a:1 s:2A d g'::tsvector, 'a <-> s'), ts_rank_cd(' a:1 s:2 d:2A g'::tsvector, 'a <-> (s | d)');
+SELECT n, ts_rank(v, q, n), ts_rank_cd(v, q, n) FROM generate_series(0, 63) AS n, (SELECT to_tsvector('english', 'The cat sat on the mat. A cat and a dog met another cat; the dog sat, and cats sat with dogs.') AS v, to_tsquery('english', 'cat & dog & sat') AS q) AS t;
+SELECT ts_rank('{0.1, 0.2, 0.4, 1.0}', 'a:1A b:2B c:3'::tsvector, 'a | b | c'), ts_rank('{1, 1, 1, 1}'::float4[], 'a:1A b:2B c:3'::tsvector, 'a & b'), ts_rank_cd('{0.5, 0.5, 0.5, 0.5}'::float4[], 'a:1A b:2B c:3'::tsvector, 'a & b', 2), ts_rank('{-1, 0, 0, 1}'::float4[], 'a:1A b:2B c:3'::tsvector, 'a | b | c');
+SELECT ts_rank('{0.1}'::float4[], 'a'::tsvector, 'a');
+SELECT ts_rank('{0.1, NULL, 1, 1}'::float4[], 'a'::tsvector, 'a');
+SELECT ts_rank('{2, 1, 1, 1}'::float4[], 'a'::tsvector, 'a');
+SELECT ts_rank(to_tsvector('simple', repeat('a b ', 300)), 'a & b'), ts_rank(to_tsvector('simple', repeat('a b ', 300)), 'a'), ts_rank_cd(to_tsvector('simple', repeat('a b ', 300)), 'a & b'), ts_rank('a b'::tsvector, 'a & b'), ts_rank_cd('a b'::tsvector, 'a & b'), ts_rank('a:1'::tsvector, '!b'), ts_rank_cd('a:1'::tsvector, '!b');
+-- functions
+SELECT setweight('a:1,2 b:3A'::tsvector, 'C'), setweight('a:1,2 b:3A c'::tsvector, 'B', '{a,c}'), strip('a:1A b'::tsvector), length('a:1,2 b'::tsvector), setweight('w:12B w:13* w:12,5,6 a:1,3* a:3 w asd:1dc asd zxc:81,567,222A'::tsvector, 'a');
+SELECT setweight('a:1'::tsvector, 'x');
+SELECT setweight('a:1'::tsvector, 'A', '{a,NULL}');
+SELECT 'a:1 b:2'::tsvector || 'a:1 c:3A'::tsvector, 'a b'::tsvector || 'c:1', ''::tsvector || 'a:1', 'x' || 'a:1'::tsvector, 'x'::text || 'a:1'::tsvector;
+SELECT ts_delete('a:1 b:2 c'::tsvector, 'b'), ts_delete('a:1 b:2 c'::tsvector, ARRAY['a', 'c', 'z']), ts_filter('a:1A,2B b:3 c'::tsvector, '{a,d}'), tsvector_to_array('b:1 a c:3A'::tsvector), array_to_tsvector(ARRAY['b', 'a', 'b']);
+SELECT ts_delete('a'::tsvector, ARRAY['a', NULL]);
+SELECT array_to_tsvector(ARRAY['a', NULL]);
+SELECT array_to_tsvector(ARRAY['a', '']);
+SELECT ts_filter('a'::tsvector, '{x}');
+SELECT * FROM unnest('a:1A,2 b c:3C'::tsvector);
+SELECT u.lexeme, u.positions[1] FROM (VALUES (1, 'x:5 y'::tsvector), (2, 'z:1B')) AS t(n, v), unnest(t.v) AS u ORDER BY 1;
+SELECT numnode('a & (b | !c)'::tsquery), querytree('a & !b'::tsquery), querytree('!a'), querytree('a | !b'), querytree('a <-> !b'), querytree('(a | b) & !c');
+SELECT 'a'::tsquery && 'b | c'::tsquery, 'a' || 'b & c'::tsquery, !! 'a & b'::tsquery, 'a'::tsquery <-> 'b'::tsquery, tsquery_phrase('a', 'b', 5), tsquery_phrase('a | b', 'c');
+SELECT tsquery_phrase('a', 'b', -1);
+SELECT 'a & b'::tsquery @> 'a', 'a'::tsquery <@ 'a | b', 'a & b & !c'::tsquery @> 'c | a', 'a'::tsquery @> 'b';
+SELECT to_tsvector('english', '{"a": "The cats", "b": ["dogs run", 1, true, null, {"c": "birds"}]}'::jsonb), to_tsvector('english', '{"a": "The cats", "b": "fly"}'::json), to_tsvector('"x"'::jsonb);
+SELECT pg_typeof('a'::tsvector), pg_typeof(to_tsquery('simple', 'a')), 'a:1'::tsvector::text, 'a&b'::tsquery::text, 'a b'::text::tsvector, 'a|b'::varchar::tsquery, pg_typeof('english'::regconfig);
+SELECT cfgname FROM pg_ts_config WHERE cfgname IN ('english', 'simple') ORDER BY 1;
