@@ -280,7 +280,7 @@ fn count(text: &str, bytes: &[u8], pace: &mut Pace) -> Result<Vec<u32>> {
             }
             b'}' => {
                 let ends_something = matches!(state, ElementStarted | QuotedCompleted | LevelCompleted);
-                if !ends_something && !(level == 1 && state == LevelStarted) {
+                if !(ends_something || level == 1 && state == LevelStarted) {
                     return Err(unexpected('}'));
                 }
                 state = LevelCompleted;

@@ -88,7 +88,7 @@ fn arrays_are_values() {
     let changed = heap.array_set_in_place(set, 1, Slot::Int(7)).unwrap();
     assert_eq!(shown(&heap, changed), "{7,2,NULL,9}");
     let before = heap.array_set(set, -1, Slot::Int(5)).unwrap();
-    assert_eq!(shown(&heap, before), "[-1:4]={5,NULL,1,2,NULL,9}");
+    assert_eq!(shown(&heap, before), "[-1:4]={5,NULL,7,2,NULL,9}");
     let only = heap.array_set(Slot::Null, 0, Slot::Null).unwrap();
     assert_eq!(shown(&heap, only), "[0:0]={NULL}");
     let too_far = heap.array_set(second, 1 << 30, Slot::Null).unwrap_err();
