@@ -86,7 +86,7 @@ pub enum PackedKind {
 
 impl PackedType {
     /// All of them, without modifiers.
-    pub const ALL: [PackedType; 9] = [
+    pub const ALL: [PackedType; 11] = [
         PackedType::Inet,
         PackedType::Cidr,
         PackedType::MacAddr,
