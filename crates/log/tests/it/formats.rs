@@ -1,7 +1,8 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v6` was made by `write_example` below, `formats/v5` by what it was before there were intervals with months,
+//! `formats/v8` was made by `write_example` below, `formats/v7` by what it was before there were arrays of several dimensions, `formats/v6` before
+//! `jsonb`, `formats/v5` by what it was before there were intervals with months,
 //! `formats/v4` before sequences had generations and
 //! segments sizes and ends, and records what changes of the schema computed, `formats/v3` by what it was before
 //! records had parts,
@@ -124,13 +125,13 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v7")).unwrap();
+        std::fs::create_dir_all(golden("v8")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v7").join(name), bytes).unwrap();
+            std::fs::write(golden("v8").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v7.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v8.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v7")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v8")), "the format changed: it needs a new version");
 }
 
 fn copy_of(version: &str) -> tempfile::TempDir {
@@ -143,7 +144,7 @@ fn copy_of(version: &str) -> tempfile::TempDir {
 
 #[test]
 fn every_version_is_read() {
-    for version in ["v1", "v2", "v3", "v4", "v5", "v6", "v7"] {
+    for version in ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8"] {
         let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
         assert_eq!(text(copy_of(version).path()), expected, "{version}");
     }
@@ -153,7 +154,7 @@ fn every_version_is_read() {
 fn epochs_have_times_from_version_3_on() {
     let known = Some(815_000_000_000_000);
     for (version, time) in
-        [("v2", None), ("v3", known), ("v4", known), ("v5", known), ("v6", known), ("v7", known)]
+        [("v2", None), ("v3", known), ("v4", known), ("v5", known), ("v6", known), ("v7", known), ("v8", known)]
     {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
@@ -196,7 +197,7 @@ fn a_log_of_version_1_is_gone_on_with() {
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v7")) {
+    for (name, mut bytes) in files(&golden("v8")) {
         if name == "manifest" {
             bytes[12] = 8;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);

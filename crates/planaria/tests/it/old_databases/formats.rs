@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Formats of the log that are read; the last is written.
-const LOG_FORMATS: RangeInclusive<u32> = 1..=7;
+const LOG_FORMATS: RangeInclusive<u32> = 1..=8;
 /// Those of checkpoints.
 const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=10;
 /// Directories of former formats, as they were written.
@@ -53,7 +53,7 @@ const PLAIN: &str = "
     delete from t where k = 3;";
 
 /// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges, addresses, bits and money, exclusion
-/// constraints, partitioned tables, columns of row types, deferrable keys, polymorphic routines, generations of sequences, schema changes in blocks and those that compute.
+/// constraints, partitioned tables, columns of row types, deferrable keys, polymorphic routines, types of full-text search, jsonpath, timetz, arrays of dimensions, generations of sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
     create type shop.mood as enum ('sad', 'glad');
@@ -84,6 +84,9 @@ const RICH: &str = "
     create table shop.boxes (k int unique deferrable, of shop.size, all_of shop.size[]);
     insert into shop.boxes values (1, (5, 'sad'), array[(6, null)::shop.size]), (2, null, null);
     update shop.boxes set k = k + 1;
+    create table shop.found (at timetz primary key, path jsonpath, words tsvector, asked tsquery, by regconfig, grid int[]);
+    insert into shop.found values ('12:30+02', '$.a[*] ? (@ > 1)', to_tsvector('english', 'The fat cats'), 'cat & !dog', 'simple', '{{1,2},{3,4}}'),
+        ('12:30:00.5-01', null, 'a:1A', null, null, '[0:1]={5,6}');
     create function shop.first(a anyarray) returns anyelement language sql as $$ select a[1] $$;
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
