@@ -10,6 +10,7 @@
 
 use planaria_base::clock::CommitClock;
 use planaria_base::datetime::Interval;
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{Epoch, ProcedureId, SequenceId, SequencePlace, TableId, WallClock};
 use planaria_log::{
     DirectoryDevice, LogReader, Options, PlannerVersion, Until, encode_effects, encode_values,
@@ -88,12 +89,15 @@ fn write_example(path: &Path) {
             });
             let commit = workers[0].enter().unwrap();
             let ts = clock.draw();
-            commit.keeping_call(ts, ProcedureId(6), 0, 5, |v| {
+            commit.keeping_call(ts, ProcedureId(6), 0, 6, |v| {
                 v.text("kept");
                 v.bool(true);
                 v.int(round);
                 v.interval(Interval { months: -14, days: 3, micros: 90_000_000_001 });
                 v.jsonb("{\"a\": [1, null]}");
+                let dimensions = [Dimension { lower: 0, len: 2 }, Dimension { lower: -1, len: 2 }];
+                v.shape(&Shape::new(&dimensions).unwrap().unwrap());
+                v.ints([1, 2, 3, 400].into_iter());
             });
             log.flush().unwrap();
         }
