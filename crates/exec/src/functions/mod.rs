@@ -41,8 +41,8 @@ mod range;
 mod regex;
 mod regex_find;
 mod sample;
-mod shaped;
 mod search;
+mod shaped;
 mod statistics;
 #[cfg(test)]
 mod tests;

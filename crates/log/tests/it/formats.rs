@@ -157,9 +157,15 @@ fn every_version_is_read() {
 #[test]
 fn epochs_have_times_from_version_3_on() {
     let known = Some(815_000_000_000_000);
-    for (version, time) in
-        [("v2", None), ("v3", known), ("v4", known), ("v5", known), ("v6", known), ("v7", known), ("v8", known)]
-    {
+    for (version, time) in [
+        ("v2", None),
+        ("v3", known),
+        ("v4", known),
+        ("v5", known),
+        ("v6", known),
+        ("v7", known),
+        ("v8", known),
+    ] {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
         for batch in reader.batches(Epoch(0)) {
@@ -203,7 +209,7 @@ fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     for (name, mut bytes) in files(&golden("v8")) {
         if name == "manifest" {
-            bytes[12] = 8;
+            bytes[12] = 9;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -211,7 +217,7 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(error.to_string().contains("has log format 8, this program reads formats 1 to 7"), "{error}");
+    assert!(error.to_string().contains("has log format 9, this program reads formats 1 to 8"), "{error}");
     assert!(error.fields().hint.is_some());
 }
 
