@@ -190,9 +190,15 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
 /// Whether digits of a time have nothing but a zone behind them, as in `040506-08`.
 fn is_compact_clock(token: &str) -> bool {
     let digits = token.bytes().take_while(u8::is_ascii_digit).count();
-    let zone = &token.as_bytes()[digits..];
-    matches!(digits, 4 | 6)
-        && matches!(zone, [b'+' | b'-', zone @ ..] if zone.iter().all(|b| b.is_ascii_digit() || *b == b':'))
+    let rest = &token.as_bytes()[digits..];
+    let fraction = match rest {
+        [b'.', rest @ ..] if digits == 6 => rest.iter().take_while(|b| b.is_ascii_digit()).count() + 1,
+        _ => 0,
+    };
+    let zone = &rest[fraction..];
+    let is_zone =
+        matches!(zone, [b'+' | b'-', zone @ ..] if zone.iter().all(|b| b.is_ascii_digit() || *b == b':'));
+    matches!(digits, 4 | 6) && (is_zone || fraction > 1 && zone.is_empty())
 }
 
 /// Whether a text of the type needs no date.
@@ -285,6 +291,7 @@ impl<'a> Fields<'a> {
 
     fn compact_clock(&mut self, token: &str) -> Result<()> {
         let (clock, zone) = split_zone(token);
+        let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
         let number = |text: &str| text.parse::<i64>().map_err(|_| self.invalid());
         let (hour, minute, second) = match clock.len() {
             2 => (number(clock)?, 0, 0),
@@ -293,6 +300,7 @@ impl<'a> Fields<'a> {
             _ => return Err(self.invalid()),
         };
         self.set_time(hour, minute, second, 0)?;
+        self.add_fraction(fraction)?;
         self.behind_clock(zone)
     }
 
@@ -431,13 +439,19 @@ impl<'a> Fields<'a> {
             text.parse().map_err(|_| self.invalid())
         };
         let (hour, minute, second) = (whole(hour)?, whole(minute)?, whole(second)?);
-        if !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        self.set_time(hour, minute, second, 0)?;
+        self.add_fraction(fraction)?;
+        self.behind_clock(zone)
+    }
+
+    /// Digits behind a dot, of a second.
+    fn add_fraction(&mut self, digits: &str) -> Result<()> {
+        if !digits.bytes().all(|b| b.is_ascii_digit()) {
             return Err(self.invalid());
         }
-        let micros = format!("0.{fraction}0").parse::<f64>().map_err(|_| self.invalid())? * 1e6;
-        self.set_time(hour, minute, second, 0)?;
+        let micros = format!("0.{digits}0").parse::<f64>().map_err(|_| self.invalid())? * 1e6;
         self.time = self.time.map(|t| t + micros.round_ties_even() as i64);
-        self.behind_clock(zone)
+        Ok(())
     }
 
     fn behind_clock(&mut self, text: &str) -> Result<()> {

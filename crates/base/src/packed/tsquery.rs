@@ -665,6 +665,7 @@ impl TsQuery {
 
     /// Reads a text; `push` makes lexemes of its words.
     pub fn read(text: &str, form: Form, push: &mut Push<'_>) -> Result<TsQuery> {
+        watch::count(text.len());
         let of = if form == Form::Web { Text::Web } else { Text::Query };
         let mut reader =
             Reader { form, words: Words::new(of, text), whole: text, operand: true, first: true, open: 0 };

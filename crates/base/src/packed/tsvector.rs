@@ -71,6 +71,7 @@ impl TsVector {
 
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<TsVector> {
+        watch::count(text.len());
         let mut reader = Words::new(Text::Vector, text);
         let mut words = Vec::new();
         while let Some((word, places)) = reader.word()? {

@@ -329,6 +329,16 @@ proptest! {
                 let bits = Bits { len: 8, bytes: vec![5] }.encode();
                 args[0] = Datum::Array(vec![Datum::Bytea(bits), Datum::Null]);
             }
+            // Arrays of their types, as the binder says.
+            Func::VectorOfArray => args[0] = Datum::Array(vec![Datum::Text("a".into()), Datum::Text("b".into())]),
+            Func::VectorFilter => args[1] = Datum::Array(vec![Datum::Text("a".into()), Datum::Text("b".into())]),
+            Func::VectorDeleteAll => args[1] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
+            Func::VectorSetWeightOf => args[2] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
+            Func::VectorRankBy => args[0] = Datum::Array(vec![Datum::Float(0.5); 4]),
+            // A configuration that there is.
+            Func::VectorMake | Func::VectorOfJson | Func::QueryMake | Func::Headline => {
+                args[0] = Datum::Int(3748)
+            }
             // The binder says which type of range it is, and gives bounds of its type.
             Func::RangeMake => {
                 let bound = |datum: &Datum| match datum {

@@ -17,6 +17,10 @@ fn undefined(name: &str, table: &str) -> Error {
     Error::new(SqlState::UNDEFINED_OBJECT, format!("trigger \"{name}\" for table \"{table}\" does not exist"))
 }
 
+/// PostgreSQL's own functions of triggers.
+const TRIGGER_FUNCTIONS: [&str; 3] =
+    ["tsvector_update_trigger", "tsvector_update_trigger_column", "suppress_redundant_updates_trigger"];
+
 impl Change {
     pub(super) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<&'static str> {
         let table = self.trigger_table(create)?;
@@ -200,6 +204,16 @@ impl Change {
         let mut all = self.catalog.procedures_named(local);
         let found = all.find(|p| p.inputs().next().is_none() && !p.is_procedure());
         found.map(|p| p.id).ok_or_else(|| {
+            let local = match &name.parts[..] {
+                [schema, local] if schema == "pg_catalog" => Some(local),
+                [local] => Some(local),
+                _ => None,
+            };
+            if local.is_some_and(|local| TRIGGER_FUNCTIONS.contains(&local.as_str())) {
+                let message = format!("trigger function {}() is not supported", name.parts.join("."));
+                return Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("Write a trigger function, or use a generated column.");
+            }
             let message = format!("function {}() does not exist", name.parts.join("."));
             Error::new(SqlState::UNDEFINED_FUNCTION, message)
         })

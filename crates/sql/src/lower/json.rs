@@ -249,13 +249,12 @@ impl Lowerer<'_> {
         let of_texts =
             |ty: &Type| *ty == Type::Unknown || ty.element().is_some_and(|of| of.class() == TypeClass::Text);
         let no = || Err(super::operators::no_operator(super::operators::symbol(which), Some(l), r, position));
-        if let BinaryOp::Json(op @ (JsonOp::PathExists | JsonOp::PathMatches)) = which {
+        if which == BinaryOp::Json(JsonOp::PathExists) {
             let path = |ty: &Type| matches!(ty, Type::Unknown | &super::jsonpath::JSONPATH);
             if !matches!(l, Type::Jsonb | Type::Unknown) || !path(r) {
                 return no();
             }
-            let func = if op == JsonOp::PathExists { Func::JsonPathExists } else { Func::JsonPathMatch };
-            return self.json_path_operator(func, left, right, position).map(Some);
+            return self.json_path_operator(Func::JsonPathExists, left, right, position).map(Some);
         }
         // What is on the right, and what comes out.
         let (func, of, ty) = match which {

@@ -162,7 +162,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// `@@` in its forms, and `<->`; `None` for other operators.
+    /// `@@` in its forms, that of paths in JSON among them, and `<->`; `None` for other operators.
     pub(super) fn search_operator(
         &mut self,
         which: BinaryOp,
@@ -183,6 +183,10 @@ impl Lowerer<'_> {
                 Ok(Some(Bound::apply(Func::QueryPhrase, all, QUERY, position)))
             }
             BinaryOp::Matches => {
+                let path = |ty: &Type| *ty == super::jsonpath::JSONPATH;
+                if *l == Type::Jsonb && (path(r) || unknown(r)) || unknown(l) && path(r) {
+                    return self.json_path_operator(Func::JsonPathMatch, left, right, position).map(Some);
+                }
                 let (found, asked) = match () {
                     () if vector(l) && (query(r) || unknown(r)) => (left, right),
                     () if vector(r) && (query(l) || unknown(l)) => (right, left),

@@ -125,13 +125,11 @@ pub enum JsonOp {
     WithoutPath,
     /// `@?`
     PathExists,
-    /// `@@`
-    PathMatches,
 }
 
 impl JsonOp {
     /// All of them.
-    pub const ALL: [JsonOp; 10] = [
+    pub const ALL: [JsonOp; 9] = [
         JsonOp::Get,
         JsonOp::GetText,
         JsonOp::Path,
@@ -141,7 +139,6 @@ impl JsonOp {
         JsonOp::HasAll,
         JsonOp::WithoutPath,
         JsonOp::PathExists,
-        JsonOp::PathMatches,
     ];
 
     /// As it is written.
@@ -156,7 +153,6 @@ impl JsonOp {
             JsonOp::HasAll => "?&",
             JsonOp::WithoutPath => "#-",
             JsonOp::PathExists => "@?",
-            JsonOp::PathMatches => "@@",
         }
     }
 }
