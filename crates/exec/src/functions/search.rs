@@ -60,7 +60,7 @@ fn weight_of(heap: &Heap, slot: Slot) -> Result<u16> {
     let text = heap.str(slot.bytes());
     text.chars().next().and_then(weight).ok_or_else(|| {
         let number = text.bytes().next().unwrap_or(0);
-        Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("unrecognized weight: {number}"))
+        Error::internal(format!("unrecognized weight: {number}"))
     })
 }
 

@@ -333,7 +333,11 @@ proptest! {
             Func::VectorOfArray => args[0] = Datum::Array(vec![Datum::Text("a".into()), Datum::Text("b".into())]),
             Func::VectorFilter => args[1] = Datum::Array(vec![Datum::Text("a".into()), Datum::Text("b".into())]),
             Func::VectorDeleteAll => args[1] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
-            Func::VectorSetWeightOf => args[2] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
+            Func::VectorSetWeight => args[1] = Datum::Text("A".into()),
+            Func::VectorSetWeightOf => {
+                args[1] = Datum::Text("d".into());
+                args[2] = Datum::Array(vec![Datum::Text("a".into()), Datum::Null]);
+            }
             Func::VectorRankBy => args[0] = Datum::Array(vec![Datum::Float(0.5); 4]),
             // A configuration that there is.
             Func::VectorMake | Func::VectorOfJson | Func::QueryMake | Func::Headline => {

@@ -261,7 +261,7 @@ impl Lowerer<'_> {
             return self.bind(names, &expr);
         }
         if name == "make_interval"
-            && let Some(args) = interval_parts(call, position)
+            && let Some(args) = super::parts::of_interval(call, position)
         {
             return self.bind_call(names, &FunctionCall { args, ..call.clone() }, position);
         }
@@ -849,28 +849,6 @@ fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
 
 fn output_name(p: &Parameter, i: usize) -> String {
     if p.name.is_empty() { format!("column{}", i + 1) } else { p.name.clone() }
-}
-
-/// The arguments of `make_interval` in their order, with those that are left out; `None` where none is, or where they are
-/// not its own.
-fn interval_parts(call: &FunctionCall, position: u32) -> Option<Vec<Argument>> {
-    const PARTS: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
-    if call.args.len() == PARTS.len() && call.args.iter().all(|a| a.name.is_none()) || call.variadic {
-        return None;
-    }
-    let zero = || Argument { name: None, value: Expr { position, kind: ExprKind::Integer("0".to_owned()) } };
-    let mut parts = [const { None }; PARTS.len()];
-    for (i, arg) in call.args.iter().enumerate() {
-        let at = match &arg.name {
-            Some(name) => PARTS.iter().position(|part| part == name)?,
-            None => i,
-        };
-        if parts.get(at)?.is_some() {
-            return None;
-        }
-        parts[at] = Some(Argument { name: None, value: arg.value.clone() });
-    }
-    Some(parts.into_iter().map(|part| part.unwrap_or_else(zero)).collect())
 }
 
 /// How the arguments of a call would go to the parameters, and the type each argument would get.

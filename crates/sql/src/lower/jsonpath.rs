@@ -48,18 +48,7 @@ pub(super) fn unnamed(name: &str, call: &FunctionCall, position: u32) -> Option<
     if call.variadic || call.args.iter().all(|arg| arg.name.is_none()) {
         return None;
     }
-    let mut parts = [const { None }; PARTS.len()];
-    for (i, arg) in call.args.iter().enumerate() {
-        let at = match &arg.name {
-            Some(name) => PARTS.iter().position(|part| part == name)?,
-            None => i,
-        };
-        if parts.get(at)?.is_some() {
-            return None;
-        }
-        parts[at] = Some(arg.value.clone());
-    }
-    let [target, path, vars, silent] = parts;
+    let [target, path, vars, silent] = super::parts::given(call, PARTS)?;
     let literal = |kind| Expr { position, kind };
     let values = [
         target?,
@@ -67,7 +56,7 @@ pub(super) fn unnamed(name: &str, call: &FunctionCall, position: u32) -> Option<
         vars.unwrap_or_else(|| literal(ExprKind::String("{}".to_owned()))),
         silent.unwrap_or_else(|| literal(ExprKind::Bool(false))),
     ];
-    Some(values.into_iter().map(|value| Argument { name: None, value }).collect())
+    Some(super::parts::unnamed(values))
 }
 
 impl Lowerer<'_> {

@@ -61,6 +61,7 @@ mod names;
 mod operators;
 mod packed;
 mod partition;
+mod parts;
 mod path;
 mod plan;
 pub mod plpgsql;
