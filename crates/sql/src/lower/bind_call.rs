@@ -12,7 +12,7 @@ use super::types::{CastContext, same_base, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
 use planaria_ir::{Func, ReadMode};
-use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Window};
+use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Name, Window};
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
