@@ -26,6 +26,9 @@ fn row_handle(slot: Slot) -> Option<RowHandle> {
     }
 }
 
+/// Rows of a list for which it pays to look ahead: for two or three it costs as many instructions as it spares waiting.
+const EACH_AHEAD_MIN: usize = 4;
+
 impl Reads {
     /// Writes the columns of an image to their registers. Texts stay where they are.
     #[inline(always)]
@@ -346,7 +349,7 @@ impl Machine {
         let Machine { colls, heap, key, ahead, .. } = self;
         let list = &colls[base.colls + usize::from(each.coll)];
         let end = list.len().min(row + EACH_AHEAD);
-        if end - row < 2 {
+        if end - row < EACH_AHEAD_MIN {
             return;
         }
         let codec = ctx.tables.get(desc.table).index(desc.index).codec();
