@@ -37,7 +37,7 @@ pub mod versions;
 pub use any::{AnyTable, Tables};
 pub use arena::{Arena, ArenaFull, Bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
-pub use look_ahead::{Found, LookAhead};
+pub use look_ahead::{Found, GROUP_MAX, LookAhead};
 pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken};
 pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};

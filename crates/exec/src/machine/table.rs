@@ -11,7 +11,9 @@ use planaria_base::sync::point;
 use planaria_base::{Error, SqlState, Strength, TableId};
 use planaria_ir::ReadMode;
 use planaria_protocol::{Conflict, IfClaimed, Row, RowHandle, RowLocks};
-use planaria_storage::{Arena, Bytes, ColumnKind, Field, Image, IndexSet, KeyBound, KeyBuf, KeyCodec};
+use planaria_storage::{
+    Arena, Bytes, ColumnKind, Field, GROUP_MAX, Image, IndexSet, KeyBound, KeyBuf, KeyCodec, LookAhead,
+};
 
 /// A register as a column's value.
 #[inline(always)]
@@ -83,6 +85,28 @@ impl Reads {
     fn clear(&self, frame: &mut [Slot]) {
         for read in &self.columns {
             frame[usize::from(read.dst)] = Slot::Null;
+        }
+    }
+}
+
+impl<C> EachAhead<C> {
+    /// The lookup of one row joins those that are made ahead.
+    #[inline(always)]
+    fn join<'a>(
+        &self,
+        codec: &KeyCodec,
+        column: impl Fn(&C) -> Field<'a>,
+        frame: &[Slot],
+        heap: &'a Heap,
+        key: &mut KeyBuf,
+        ahead: &mut LookAhead,
+    ) {
+        let value = |i: usize| match &self.key[i] {
+            KeyPart::Column(place) => column(place),
+            KeyPart::Register(r) => field(frame[usize::from(*r)], heap),
+        };
+        if codec.encode_prefix_with(self.key.len(), value, key) {
+            ahead.add(self.table, self.index, key.words(), self.bytes);
         }
     }
 }
@@ -319,18 +343,9 @@ impl Machine {
             return;
         }
         let codec = ctx.tables.get(desc.table).index(desc.index).codec();
-        for row in rows {
+        for row in rows.iter().take(GROUP_MAX) {
             let image = row.image.words(images);
-            let value = |i: usize| match &desc.key[i] {
-                KeyPart::Column(column) => column.field(image),
-                KeyPart::Register(r) => field(frame[usize::from(*r)], heap),
-            };
-            if codec.encode_prefix_with(desc.key.len(), value, key) {
-                ahead.add(desc.table, desc.index, key.words(), desc.bytes);
-            }
-            if ahead.is_full() {
-                break;
-            }
+            desc.join(codec, |column| column.field(image), frame, heap, key, ahead);
         }
         ctx.protocol.look_ahead(ctx.txn, ctx.tables, ahead);
     }
@@ -354,13 +369,7 @@ impl Machine {
         }
         let codec = ctx.tables.get(desc.table).index(desc.index).codec();
         for row in (row..end).map(|row| list.row(row)) {
-            let value = |i: usize| match &desc.key[i] {
-                KeyPart::Column(column) => field(row[*column], heap),
-                KeyPart::Register(r) => field(frame[usize::from(*r)], heap),
-            };
-            if codec.encode_prefix_with(desc.key.len(), value, key) {
-                ahead.add(desc.table, desc.index, key.words(), desc.bytes);
-            }
+            desc.join(codec, |column| field(row[*column], heap), frame, heap, key, ahead);
         }
         ctx.protocol.look_ahead(ctx.txn, ctx.tables, ahead);
     }

@@ -30,6 +30,15 @@ fn records(disk: &SimDisk) -> Vec<&'static str> {
     all
 }
 
+/// Each of these calls is logged as a call, behind a script that makes what they need.
+pub(crate) fn stay_calls(script: &str, calls: &[&str]) {
+    for call in calls {
+        let all = logged(&format!("{script} {call};"));
+        // The last one is a number that the test has drawn.
+        assert!(all[all.len() - 2].ends_with("call"), "{call}: {all:?}");
+    }
+}
+
 /// Runs the script on an empty disk; the log's records, after the same rows came back from it.
 pub(crate) fn logged(script: &str) -> Vec<&'static str> {
     let disk = SimDisk::new(1);
