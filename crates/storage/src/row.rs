@@ -630,20 +630,21 @@ impl RowLayout {
         changes: &[(ColumnId, Field<'_>)],
         out: &mut Vec<u64>,
     ) -> Result<()> {
-        self.encode_update_with(old, changes.len(), |i| changes[i], out)
+        self.encode_update_with(old, changes.len(), |i| changes[i].0, |i| changes[i].1, out)
     }
 
-    /// The same, asking for the `count` changes by number. If no variable-length column is among
+    /// The same, asking for the `count` changes, columns and values, by number. If no variable-length column is among
     /// them, this is a copy and a patch.
     #[inline]
     pub fn encode_update_with<'a>(
         &self,
         old: &'a [u64],
         count: usize,
-        change: impl Fn(usize) -> (ColumnId, Field<'a>),
+        changed: impl Fn(usize) -> ColumnId,
+        value: impl Fn(usize) -> Field<'a>,
         out: &mut Vec<u64>,
     ) -> Result<()> {
-        let moves = (0..count).any(|i| self.column(change(i).0).kind == ColumnKind::Bytes);
+        let moves = (0..count).any(|i| self.column(changed(i)).kind == ColumnKind::Bytes);
         out.clear();
         if !moves {
             out.extend_from_slice(old);
@@ -656,17 +657,16 @@ impl RowLayout {
             }
         }
         for i in 0..count {
-            let (id, field) = change(i);
-            let column = self.column(id);
+            let column = self.column(changed(i));
             if column.kind != ColumnKind::Bytes {
-                self.put_fixed(column, field, &mut out[..])?;
+                self.put_fixed(column, value(i), &mut out[..])?;
             }
         }
         if moves {
             let mut end = self.fixed_bytes as usize;
             for id in &self.variable {
-                let changed = (0..count).map(&change).find(|(changed, _)| changed == id);
-                let field = changed.map_or_else(|| self.field(old, *id), |(_, field)| field);
+                let change = (0..count).find(|i| changed(*i) == *id);
+                let field = change.map_or_else(|| self.field(old, *id), &value);
                 end = self.put_variable(self.column(*id), field, end, out)?;
             }
         }

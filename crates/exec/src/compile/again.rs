@@ -3,14 +3,15 @@
 //! A walk in program order numbers values: registers with the same number hold the same value. A function of values that it
 //! has been computed of before becomes a copy. A lookup by a key that was looked up before, of a table that nothing has
 //! changed since, is found with the first one: that one reads the columns of both, and the second one is made only where
-//! what was read need not stand any more ([`Hints::reads_stand`](planaria_protocol::Hints::reads_stand)).
+//! what was read need not stand any more ([`Hints::reads_stand`](planaria_protocol::Hints::reads_stand)). Of lookups that are
+//! made ahead by one key, only the first one is.
 //!
 //! What is known is known on every way to where it is used: in branches what was known before them, in loops the values that
-//! no turn changes, and no lookups from outside.
+//! no turn changes, and no lookups from outside; behind a block what it does before anything may leave it.
 
 use super::simplify::Uses;
 use planaria_base::{ColumnId, Datum, IndexId, TableId, Type};
-use planaria_ir::{Block, Func, OpId, OpKind, Program, ReadMode, Reg, RegDecl, RegKind};
+use planaria_ir::{Block, Func, Op, OpId, OpKind, Program, ReadMode, Reg, RegDecl, RegKind};
 use std::collections::{HashMap, HashSet};
 
 /// What is remembered at a time; more is forgotten, the oldest first.
@@ -43,11 +44,15 @@ struct Lookup {
     read: HashSet<Reg>,
 }
 
+/// A lookup that is made ahead.
+type Ahead = (TableId, IndexId, Vec<Number>);
+
 /// What is known at a point of the program.
 #[derive(Clone, Default)]
 struct Known {
     values: Vec<Value>,
     lookups: Vec<Lookup>,
+    aheads: Vec<Ahead>,
 }
 
 struct Finder<'p> {
@@ -100,9 +105,9 @@ impl Finder<'_> {
     }
 
     /// Everything that a block may write has another value from here on.
-    fn rewritten(&mut self, block: &Block, known: &mut Known) {
+    fn rewritten(&mut self, ops: &[Op], known: &mut Known) {
         let mut written = Vec::new();
-        block.visit(&mut |op| {
+        visit(ops, &mut |op| {
             op.kind.writes(&mut |r| written.push(r));
             changes(&op.kind, known);
             self.note_reads(&op.kind, known);
@@ -119,18 +124,24 @@ impl Finder<'_> {
     }
 
     fn block(&mut self, block: &mut Block, known: &mut Known) {
-        for op in &mut block.0 {
+        self.ops(&mut block.0, known);
+    }
+
+    fn ops(&mut self, ops: &mut [Op], known: &mut Known) {
+        for at in 0..ops.len() {
+            let (before, rest) = ops.split_at_mut(at + 1);
+            let op = &mut before[at];
             self.note_reads(&op.kind, known);
             match &mut op.kind {
                 OpKind::Loop { body, .. }
                 | OpKind::Scan { body, .. }
                 | OpKind::ForEach { body, .. }
                 | OpKind::ForMatches { body, .. } => {
-                    self.rewritten(body, known);
-                    let mut turn = Known { values: known.values.clone(), lookups: Vec::new() };
+                    self.rewritten(&body.0, known);
+                    let mut turn = Known { values: known.values.clone(), ..Known::default() };
                     op.kind.writes(&mut |r| self.fresh(r));
                     op.kind.blocks_mut(&mut |body| self.block(body, &mut turn));
-                    op.kind.blocks(&mut |body| self.rewritten(body, known));
+                    op.kind.blocks(&mut |body| self.rewritten(&body.0, known));
                     op.kind.writes(&mut |r| self.fresh(r));
                     continue;
                 }
@@ -139,22 +150,25 @@ impl Finder<'_> {
                     self.block(then, &mut known.clone());
                     self.numbers = before;
                     self.block(otherwise, &mut known.clone());
-                    op.kind.blocks(&mut |block| self.rewritten(block, known));
+                    op.kind.blocks(&mut |block| self.rewritten(&block.0, known));
                     continue;
                 }
                 OpKind::Block { body, .. } => {
-                    self.block(body, &mut known.clone());
-                    op.kind.blocks(&mut |block| self.rewritten(block, known));
+                    let sure = body.0.iter().take_while(|op| !may_leave(op)).count();
+                    let (sure, rest) = body.0.split_at_mut(sure);
+                    self.ops(sure, known);
+                    self.ops(rest, &mut known.clone());
+                    self.rewritten(rest, known);
                     continue;
                 }
                 OpKind::Try { body, handlers } => {
                     self.block(body, &mut known.clone());
-                    self.rewritten(body, known);
+                    self.rewritten(&body.0, known);
                     for handler in handlers {
                         [handler.sqlstate, handler.sqlerrm].into_iter().for_each(|r| self.fresh(r));
                         handler.diagnostics.iter().for_each(|(_, r)| self.fresh(*r));
                         self.block(&mut handler.body, &mut known.clone());
-                        self.rewritten(&handler.body, known);
+                        self.rewritten(&handler.body.0, known);
                     }
                     continue;
                 }
@@ -190,16 +204,17 @@ impl Finder<'_> {
                 }
                 OpKind::Get { table, index, key, mode: ReadMode::Plain, row, columns } => {
                     let key: Vec<Number> = key.iter().map(|r| self.number(*r)).collect();
-                    let own =
-                        |r: &Reg| self.uses.writes[r.index()] == 1 && self.regs[r.index()].name.is_none();
-                    let fits = columns.iter().all(|(_, r)| own(r));
+                    // Nobody sees that it has them earlier: they are written here alone, and read behind it.
+                    let own = |r: &Reg| {
+                        self.uses.writes[r.index()] == 1 && self.uses.reads[r.index()] == reads_of(*r, rest)
+                    };
                     let same = |l: &&Lookup| {
                         (l.table, l.index) == (*table, *index)
                             && l.key == key
                             && self.number(l.row) == l.number
                             && columns.iter().all(|(_, r)| !l.read.contains(r))
                     };
-                    match known.lookups.iter().find(same).filter(|_| fits) {
+                    match known.lookups.iter().find(same).filter(|_| columns.iter().all(|(_, r)| own(r))) {
                         Some(first) => {
                             self.again.insert(op.id, first.row);
                             self.more.entry(first.op).or_default().extend(columns.iter().copied());
@@ -215,6 +230,19 @@ impl Finder<'_> {
                             let (number, read) = (self.number(row), HashSet::new());
                             known.lookups.push(Lookup { op, table, index, key, row, number, read });
                         }
+                    }
+                    continue;
+                }
+                OpKind::Get { table, index, key, mode: ReadMode::Ahead, row, columns } if columns.is_empty() => {
+                    let ahead = (*table, *index, key.iter().map(|r| self.number(*r)).collect());
+                    if known.aheads.contains(&ahead) {
+                        // Nothing at all: it is swept.
+                        op.kind = OpKind::Copy { dst: *row, src: *row };
+                    } else {
+                        if known.aheads.len() == LOOKUPS_MAX {
+                            known.aheads.remove(0);
+                        }
+                        known.aheads.push(ahead);
                     }
                     continue;
                 }
@@ -243,6 +271,30 @@ impl Finder<'_> {
         !func.reads_zone()
             && matches!(&decl.kind, RegKind::Value(ty) if !matches!(ty.base(), Type::Array(_) | Type::Bool))
     }
+}
+
+/// Calls `f` with operations and all within them.
+fn visit(ops: &[Op], f: &mut dyn FnMut(&Op)) {
+    for op in ops {
+        f(op);
+        op.kind.blocks(&mut |block| visit(&block.0, f));
+    }
+}
+
+/// How often they read a register.
+fn reads_of(reg: Reg, ops: &[Op]) -> u32 {
+    let mut reads = 0;
+    visit(ops, &mut |op| op.kind.reads(&mut |r| reads += u32::from(r == reg)));
+    reads
+}
+
+/// Whether an operation may go on elsewhere than behind it.
+fn may_leave(op: &Op) -> bool {
+    let mut leaves = false;
+    visit(std::slice::from_ref(op), &mut |op| {
+        leaves |= matches!(op.kind, OpKind::Exit { .. } | OpKind::Continue { .. } | OpKind::Return)
+    });
+    leaves
 }
 
 fn is_plain(value: &Datum) -> bool {
@@ -281,9 +333,13 @@ mod tests {
   reg x: int8
   reg y: int8
   reg yes: bool
+  reg z: int8
+  reg t: text
+  reg all: int8[]
   param in k: int8 = k
   param in yes: bool = yes
-  outs (a, b, c)
+  param in all: int8[] = all
+  outs (c)
   labels 3
 begin
 {body}
@@ -291,7 +347,6 @@ end
 "
         );
         let mut program = planaria_ir::text::parse(&text).expect("it is a program");
-        program.regs.iter_mut().filter(|r| r.name.as_deref() != Some("k")).for_each(|r| r.name = None);
         program.renumber();
         let found = find(&mut program);
         let mut gets = Vec::new();
@@ -374,6 +429,74 @@ end
         let (found, text) = again(body);
         assert_eq!(found, [0usize; 0]);
         assert_eq!(text.matches("int8.add").count(), 3, "what no turn changes is known: {text}");
+    }
+
+    #[test]
+    fn a_key_may_be_an_element_and_a_turn_of_a_loop_have_branches() {
+        let body = "  loop l0 {
+    b = array.get(all, k)
+    get t0.i0 (b) -> r, c0 = x
+    yes = is.notnull(r)
+    if yes {
+      a = int8.add(x, k)
+    } else {
+      raise exception 'P0002' t
+    }
+    c = array.get(all, k)
+    get t0.i0 (c) -> q, c1 = y
+    yes = is.notnull(q)
+    if yes {
+      load t0 q -> c0 = z
+      update t0 q set c1 = z
+    }
+  }";
+        assert_eq!(again(body).0, [1], "{}", again(body).1);
+    }
+
+    #[test]
+    fn a_variable_that_may_be_read_elsewhere_is_not_written_earlier() {
+        let first = "  get t0.i0 (k) -> r, c0 = x\n";
+        let behind = "  if yes {\n    get t0.i0 (k) -> q, c1 = y\n    a = int8.add(y, y)\n  }";
+        assert_eq!(again(&format!("{first}{behind}")).0, [1]);
+        assert_eq!(again(&format!("{first}{behind}\n  b = int8.add(y, y)")).0, [0usize; 0]);
+        assert_eq!(again(&format!("  b = int8.add(y, y)\n{first}{behind}")).0, [0usize; 0]);
+    }
+
+    #[test]
+    fn what_a_block_does_before_anything_may_leave_it_is_known_behind() {
+        let block = |first: &str, second: &str| {
+            format!(
+                "  block l1 {{
+{first}
+    if yes {{
+      exit l1
+    }}
+{second}
+  }}
+  get t0.i0 (k) -> q, c1 = y
+  b = int8.add(k, k)"
+            )
+        };
+        let get = "    get t0.i0 (k) -> r, c0 = x\n    a = int8.add(k, k)";
+        let (found, text) = again(&block(get, ""));
+        assert_eq!((found, text.matches("int8.add").count()), (vec![1], 1), "{text}");
+        let (found, text) = again(&block("", get));
+        assert_eq!((found, text.matches("int8.add").count()), (vec![], 2), "{text}");
+        assert_eq!(again(&block(get, "    update t0 r set c1 = k")).0, [0usize; 0]);
+    }
+
+    #[test]
+    fn what_is_looked_up_ahead_is_so_once() {
+        let body = "  block l1 {
+    get t0.i0 (k) ahead -> r
+    a = int8.add(k, k)
+    get t0.i0 (a) ahead -> q
+    b = int8.add(k, k)
+    get t0.i0 (b) ahead -> r
+    get t0.i1 (b) ahead -> r
+  }";
+        let text = again(body).1;
+        assert_eq!(text.matches("ahead").count(), 3, "{text}");
     }
 
     #[test]

@@ -501,7 +501,8 @@ impl Machine {
         table.layout().encode_update_with(
             old,
             desc.set.len(),
-            |i| (desc.set[i].0, field(frame[usize::from(desc.set[i].1)], heap)),
+            |i| desc.set[i].0,
+            |i| field(frame[usize::from(desc.set[i].1)], heap),
             &mut self.image,
         )?;
         ctx.host.stores(size_of_val(&*self.image))?;

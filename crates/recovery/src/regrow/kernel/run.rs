@@ -378,8 +378,8 @@ impl<H: Header> Surroundings<'_, H> {
         old.clear();
         let words = self.txn.words(row);
         old.extend(words.iter().map(|word| word.load(std::sync::atomic::Ordering::Relaxed)));
-        let change = |i: usize| (update.set[i].0, heap.field(bank[at(update.set[i].1)]));
-        table.layout().encode_update_with(old, update.set.len(), change, image)?;
+        let value = |i: usize| heap.field(bank[at(update.set[i].1)]);
+        table.layout().encode_update_with(old, update.set.len(), |i| update.set[i].0, value, image)?;
         let done = self.protocol.update(self.txn, table, row, image, update.touched).map_err(refused)?;
         done.map_err(|_| exists(update.table))
     }
