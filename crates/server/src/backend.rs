@@ -186,18 +186,14 @@ impl Backend {
         if self.copy.is_some() {
             return self.copy_message(tag, body);
         }
+        // A request that met nothing to cancel is forgotten, whatever the client asks for next.
+        self.key.reset();
         let outcome = match tag {
-            b'Q' => {
-                self.key.reset();
-                return self.simple_query(body);
-            }
+            b'Q' => return self.simple_query(body),
             b'P' => self.parse_message(body),
             b'B' => self.bind_message(body),
             b'D' => self.describe_message(body),
-            b'E' => {
-                self.key.reset();
-                self.execute_message(body, alone)
-            }
+            b'E' => self.execute_message(body, alone),
             b'C' => self.close_message(body),
             b'S' => return self.sync(),
             b'H' => {

@@ -269,7 +269,11 @@ impl Key {
     }
 
     /// The flag that a cancel request sets is for the statement that begins now; that of one who is to go stays.
+    #[inline]
     pub(crate) fn reset(&self) {
+        if !self.flag.load(Ordering::Relaxed) {
+            return;
+        }
         // Who is sent away between the two finds the flag set again: see `Registry::signal`.
         self.flag.store(false, Ordering::SeqCst);
         if self.entry.terminated.load(Ordering::SeqCst) {

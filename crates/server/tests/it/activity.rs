@@ -81,6 +81,24 @@ fn what_clients_do_is_seen() {
     until(&mut me, "SELECT count(*) FROM pg_stat_activity", &["T", "D:1", "C:SELECT 1", "Z:I"]);
 }
 
+/// Whether it found the session idle or met the end of a statement, what comes next is not cancelled.
+#[test]
+fn a_cancel_request_that_meets_nothing_is_forgotten() {
+    let running = Running::start();
+    running.db.execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1)").expect("a table");
+    let mut me = running.client();
+    let (mut other, key) = enter(&running, "postgres", "");
+    let cancel = format!("SELECT pg_cancel_backend({key})");
+    for text in ["UPDATE t SET n = n + $1", "INSERT INTO t VALUES ($1 * 100)", "SELECT n FROM t WHERE n < $1"] {
+        assert_eq!(me.query(&cancel)[1], "D:t");
+        other.parse("", text, &[23]).bind("", "", &[Some(b"2")]).execute("", 0).sync();
+        let answer = other.ask();
+        assert!(!answer.iter().any(|a| a.starts_with('E')), "{text}: {answer:?}");
+    }
+    assert_eq!(me.query(&cancel)[1], "D:t");
+    assert_eq!(other.query("DELETE FROM t"), ["C:DELETE 2", "Z:I"]);
+}
+
 #[test]
 fn who_is_terminated_is_told_so() {
     let running = Running::start();
