@@ -302,7 +302,8 @@ pub struct ForeignKey {
     /// Whether its check can wait.
     #[serde(default)]
     pub check: CheckTime,
-    /// Of one whose check can wait: ON DELETE was said to be RESTRICT, which does not.
+    /// ON DELETE was said to be RESTRICT: it never waits, where NO ACTION may. Of keys made before this was kept, only where their
+    /// check can wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restricts_delete: bool,
     /// The same of ON UPDATE.

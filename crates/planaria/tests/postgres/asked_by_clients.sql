@@ -91,3 +91,41 @@ select 1 like any (array['1']);
 select 'a' like any (array[1]);
 select 'ab' like any ('a%');
 drop table words;
+SELECT to_hex(255), to_hex(-1), to_hex(-1::bigint), to_hex(9223372036854775807), to_hex(NULL::int);
+SELECT to_hex(16::smallint);
+SELECT to_hex(1.5);
+
+-- A type that is changed to itself.
+CREATE TABLE synced (id int PRIMARY KEY, active boolean, born date, name varchar(20) DEFAULT 'x', n numeric(8,2));
+CREATE INDEX synced_active ON synced (born) WHERE active;
+CREATE UNIQUE INDEX synced_name ON synced (lower(name), (n + 1));
+INSERT INTO synced VALUES (1, true, '2026-01-02', 'One', 1.25), (2, false, NULL, 'Two', NULL);
+ALTER TABLE synced ALTER COLUMN active TYPE boolean, ALTER COLUMN born SET DATA TYPE date, ALTER COLUMN name TYPE varchar(20);
+ALTER TABLE synced ALTER n TYPE numeric(8,2), ALTER n SET DEFAULT 2, ALTER id TYPE integer;
+INSERT INTO synced (id, name) VALUES (3, 'ONE'), (4, 'three');
+SELECT * FROM synced ORDER BY id;
+CREATE VIEW synced_view AS SELECT id, active FROM synced;
+ALTER TABLE synced ALTER active TYPE boolean;
+ALTER TABLE synced ALTER born TYPE date;
+DROP VIEW synced_view;
+ALTER TABLE synced ADD made int GENERATED ALWAYS AS (id * 2) STORED;
+ALTER TABLE synced ALTER id TYPE int;
+ALTER TABLE synced ADD later text, ALTER name TYPE varchar(20);
+SELECT indexname FROM pg_indexes WHERE tablename = 'synced' ORDER BY 1;
+
+-- Partitions go with their table, and are not told of beside it.
+CREATE SCHEMA region;
+CREATE TABLE region.sold (k int, what text) PARTITION BY RANGE (k);
+CREATE TABLE region.sold_low PARTITION OF region.sold FOR VALUES FROM (0) TO (10);
+CREATE TABLE region.sold_high PARTITION OF region.sold FOR VALUES FROM (10) TO (20) PARTITION BY LIST (what);
+CREATE TABLE region.sold_a PARTITION OF region.sold_high FOR VALUES IN ('a');
+DROP SCHEMA region;
+CREATE VIEW of_region AS SELECT * FROM region.sold_low;
+DROP SCHEMA region;
+DROP SCHEMA region CASCADE;
+CREATE TABLE sold (k int, what text) PARTITION BY RANGE (k);
+CREATE TABLE sold_low PARTITION OF sold FOR VALUES FROM (0) TO (10);
+CREATE VIEW of_low AS SELECT * FROM sold_low;
+DROP TABLE sold;
+DROP TABLE sold CASCADE;
+SELECT count(*) FROM pg_class WHERE relname LIKE 'sold%' OR relname LIKE 'of_%';

@@ -501,8 +501,10 @@ impl Change {
         let ty = self.kept(ty);
         self.check_not_in_itself(id, &ty)?;
         self.refuse_generated(id, name, "cannot alter type of a column used by a generated column")?;
+        let column = &self.catalog.table_by_id(id).columns[place.index()];
+        let stays = using.is_none() && column.ty == ty && column.domain == domain;
         for index in &self.catalog.table_by_id(id).indexes {
-            let computed = !self.hidden_columns(id, index).is_empty();
+            let computed = !stays && !self.hidden_columns(id, index).is_empty();
             if computed && mentions(index, place, name)? {
                 let message =
                     format!("cannot alter type of a column that index \"{}\" is computed from", index.name);
@@ -531,6 +533,9 @@ impl Change {
             }
         }
         self.refuse_used_by_policies(&table, &mentioned, name)?;
+        if stays && !matches!(rewrite.columns[place.index()], NewColumn::Computed(_)) {
+            return Ok(());
+        }
         if table.indexes.iter().any(|index| index.columns.contains(&place)) {
             check_key(&ty, 0)?;
         }

@@ -705,17 +705,21 @@ impl Change {
         if found.is_empty() {
             return Ok(Vec::new());
         }
+        // A partition goes with its table, and is not told of beside it.
+        let goes = |id: TableId| {
+            let table = Object::Table(id);
+            targets.contains(&table) || found.iter().any(|(o, _)| *o == table)
+        };
+        let with_parent = |t: &Object| match t {
+            Object::Table(id) => {
+                self.catalog.table_by_id(*id).partition.as_ref().is_some_and(|p| goes(p.of))
+            }
+            _ => false,
+        };
+        let told: Vec<&(Object, String)> = found.iter().filter(|(o, _)| !with_parent(o)).collect();
         let lines =
-            |f: &dyn Fn(&(Object, String)) -> String| found.iter().map(f).collect::<Vec<_>>().join("\n");
+            |f: &dyn Fn(&(Object, String)) -> String| told.iter().map(|t| f(t)).collect::<Vec<_>>().join("\n");
         if !cascade {
-            // Partitions that go with their table were not named.
-            let with_parent = |t: &&Object| match t {
-                Object::Table(id) => {
-                    let partition = self.catalog.table_by_id(*id).partition.as_ref();
-                    partition.is_some_and(|p| targets.contains(&Object::Table(p.of)))
-                }
-                _ => false,
-            };
             let named: Vec<&Object> = targets.iter().filter(|t| !with_parent(t)).collect();
             let message = match named[..] {
                 [one] => {
@@ -729,16 +733,18 @@ impl Change {
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
         let dropped = lines(&|(o, _)| format!("drop cascades to {}", o.describe(&self.catalog)));
-        let mut fields = match &found[..] {
+        let mut fields = match &told[..] {
             [_] => Error::new(SqlState::SUCCESSFUL_COMPLETION, dropped),
             _ => Error::new(
                 SqlState::SUCCESSFUL_COMPLETION,
-                format!("drop cascades to {} other objects", found.len()),
+                format!("drop cascades to {} other objects", told.len()),
             )
             .with_detail(dropped),
         };
         fields.fields_mut().position = None;
-        self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });
+        if !told.is_empty() {
+            self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });
+        }
         let mut columns = Vec::new();
         // Their places move as others go.
         let mut indexes = Vec::new();

@@ -96,6 +96,8 @@ static TABLE: &[Line] = &[
     line("translate", &[Text, Text, Text], Text, F(Func::Translate)),
     line("ascii", &[Text], Int4, F(Func::Ascii)),
     line("chr", &[Int4], Text, F(Func::Chr)),
+    line("to_hex", &[Int4], Text, F(Func::Int4ToHex)),
+    line("to_hex", &[Int8], Text, F(Func::Int8ToHex)),
     line("md5", &[Text], Text, F(Func::Md5)),
     line("md5", &[Bytea], Text, F(Func::BytesMd5)),
     line("similar_to_escape", &[Text], Text, With(Func::Similar, &[Extra::Text("\\")])),
