@@ -88,6 +88,24 @@ pub(super) const OBJECTS: &[&str] = &[
      EXCEPTION WHEN exclusion_violation THEN
          INSERT INTO seen VALUES ('taken', p_id);
      END $$",
+    "CREATE TABLE doc (id int PRIMARY KEY, body text, at timetz DEFAULT '12:00+02', grid int[], p jsonpath, q tsquery,
+                       words tsvector GENERATED ALWAYS AS (to_tsvector('english', body)) STORED)",
+    "CREATE INDEX doc_by_time ON doc (at, cardinality(grid))",
+    "CREATE PROCEDURE write_doc(p_id int, p_body text, p_at timetz, p_x int) LANGUAGE plpgsql AS $$
+     DECLARE
+         cells int[] := '[0:1][1:2]={{1,2},{3,NULL}}';
+     BEGIN
+         cells[p_x % 2][2] := p_x;
+         INSERT INTO doc VALUES (p_id, p_body, p_at, cells, '$.k ? (@ > 3)', to_tsquery('english', 'words & !moved'))
+         ON CONFLICT (id) DO UPDATE SET body = doc.body || ' ' || excluded.body, grid = doc.grid || excluded.grid[0:0][1:2],
+             at = doc.at + interval '7 minutes', q = doc.q || excluded.q;
+         UPDATE part SET j['seen'][0] = to_jsonb(p_x) WHERE id = p_id AND j @? (SELECT p FROM doc WHERE id = p_id);
+     END $$",
+    "CREATE PROCEDURE find_doc(p_query text) LANGUAGE plpgsql AS $$
+     BEGIN
+         DELETE FROM doc WHERE words @@ to_tsquery('english', p_query) AND id % 3 = 0;
+         UPDATE doc SET body = 'moved ' || id, grid[0][1] = grid[1][2] WHERE words @@ q AND array_ndims(grid) = 2;
+     END $$",
     "CREATE PROCEDURE forget() LANGUAGE plpgsql AS $$ BEGIN TRUNCATE seen; INSERT INTO seen VALUES ('forgotten', 0); END $$",
 ];
 
@@ -103,7 +121,7 @@ pub(super) struct Later {
 /// A call or a statement over them, at most one commit.
 pub(super) fn change(dice: &mut Dice) -> String {
     let (id, k) = (dice.below(12), dice.below(30));
-    match dice.below(14) {
+    match dice.below(17) {
         0..3 => {
             let mood = dice.of(&["sad", "ok", "happy"]);
             format!("CALL put_part({id}, {k}, '{mood}', {})", dice.below(60))
@@ -117,6 +135,11 @@ pub(super) fn change(dice: &mut Dice) -> String {
         10 => format!("UPDATE low SET l = {k}, k = k + {} WHERE id = {id}", dice.below(8)),
         11 => format!("INSERT INTO low VALUES ({id}, {}, 'sad', 2) ON CONFLICT DO NOTHING", dice.below(12)),
         12 => format!("UPDATE part SET j = j || '{{\"z\": [{k}]}}', k = {k} WHERE id = {id} AND twice > 10"),
+        13 | 14 => {
+            let body = dice.of(&["words of it", "moved words", "the foxes ran", ""]);
+            format!("CALL write_doc({id}, '{body}', '{:02}:{k:02}-0{}', {k})", dice.below(24), dice.below(9))
+        }
+        15 => format!("CALL find_doc('{}')", dice.of(&["fox", "word & !move", "mov:*"])),
         _ => format!("DELETE FROM booking WHERE room = {}", dice.below(6)),
     }
 }

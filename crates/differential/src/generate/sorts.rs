@@ -94,8 +94,8 @@ pub(super) const SORTS: &[Sort] = sorts! {
         ["{} > '1'", "{} <> '0'", "{}::numeric < 5"];
     "jsonb": ["'{\"a\": 1, \"b\": \"x\"}'", "'{\"a\": [1, 2]}'", "'[1, \"a\", null]'", "'{}'", "'{\"b\": {\"a\": 2.50}}'"],
         ["{} || '{\"z\": 1}'", "{} - 'a'", "jsonb_strip_nulls({})"],
-        ["{} -> 'a'", "{} ->> 'b'", "jsonb_typeof({})", "{} #> '{b,a}'", "{} #>> '{a,1}'"],
-        ["{} @> '{\"a\": 1}'", "{} ? 'a'", "{} ->> 'b' IS NULL", "{} ?| '{a,z}'", "{} <@ '[1, \"a\", null]'"];
+        ["{} -> 'a'", "{} ->> 'b'", "jsonb_typeof({})", "{} #> '{b,a}'", "{} #>> '{a,1}'", "jsonb_path_query_array({}, 'strict $.**.a')"],
+        ["{} @> '{\"a\": 1}'", "{} ? 'a'", "{} ->> 'b' IS NULL", "{} @? '$.a[*] ? (@ > 1)'", "{} @@ '$.b == \"x\"'", "{} ?| '{a,z}'", "{} <@ '[1, \"a\", null]'"];
     "text[]": ["'{}'", "'{a}'", "'{a,b}'", "'{NULL,\"c d\"}'"], ["{} || 'z'::text", "array_remove({}, 'a')", "{} || {}", "array_append({}, 'b')"],
         ["{}[1]", "cardinality({})", "array_to_string({}, '-')", "'a' = ANY ({})", "array_length({}, 1)"],
         ["'a' = ANY ({})", "{} @> '{b}'", "cardinality({}) > 1", "{} && '{a,z}'", "{} < '{b}'"];
@@ -108,5 +108,16 @@ pub(super) const SORTS: &[Sort] = sorts! {
     "bytea": ["'\\x00ff'", "'\\xdead'", "''"], ["{} || '\\x01'", "substring({} FROM 2)"], ["length({})", "encode({}, 'hex')"], ["{} > '\\x01'", "length({}) = 2"];
     "timestamptz": ["'2024-01-01 00:00+00'", "'2024-07-04 12:30:15.5+02'", "'1999-12-31 23:59:59Z'"], ["{} + interval '1 day'", "date_trunc('month', {})"],
         ["extract(year FROM {})", "{}::date"], ["{} > '2024-01-01 00:00+00'", "{} < '2024-06-01 00:00+00'"];
+    "timetz": ["'10:00+02'", "'09:00:30.25+01'", "'23:59:59-08'", "'00:00+00'"], ["{} + interval '90 minutes'", "{} - interval '1 hour'"],
+        ["extract(hour FROM {})", "extract(timezone FROM {})", "{}::time", "{} AT TIME ZONE interval '+03:00'"], ["{} > '09:30+02'", "{} <= '10:00+00'"];
+    "tsvector": ["'a:1 b:2,3A'", "''", "'cat:4 rat:1B'", "to_tsvector('english', 'The quick brown foxes')"],
+        ["{} || 'z:1'::tsvector", "setweight({}, 'B')", "strip({})", "ts_delete({}, 'a')"],
+        ["length({})", "tsvector_to_array({})", "ts_rank({}, 'a | cat')", "numnode('a & b'::tsquery)"],
+        ["{} @@ 'a & b'::tsquery", "{} @@ to_tsquery('english', 'foxes')", "{} > 'b:1'", "{} @@ 'ca:*'::tsquery"];
+    "tsquery": ["'a & b'", "'a | !b'", "'cat <-> rat'", "'ca:*A'"], ["{} && 'z'", "!! {}", "{} || 'a'::tsquery"], ["numnode({})", "querytree({})"],
+        ["'a:1 b:2'::tsvector @@ {}", "numnode({}) > 2", "{} @> 'a'"];
+    "integer[][]": ["'{{1,2},{3,4}}'", "'{}'", "'[2:3][0:1]={{1,2},{NULL,4}}'", "'{{5}}'"], ["{} || {}", "array_replace({}, 1, 9)"],
+        ["{}[1][1]", "array_dims({})", "array_ndims({})", "{}[1:1][1:1]", "array_upper({}, 2)", "cardinality({})"],
+        ["4 = ANY ({})", "{} @> '{{2}}'", "array_ndims({}) = 2", "{} > '{{1,3}}'"];
     "mood[]": ["'{}'", "'{sad,happy}'", "'{ok}'"], ["{} || 'ok'::mood"], ["{}[1]", "cardinality({})"], ["'ok' = ANY ({})", "cardinality({}) < 2"];
 };
