@@ -91,7 +91,7 @@ fn a_cancel_request_that_meets_nothing_is_forgotten() {
     let cancel = format!("SELECT pg_cancel_backend({key})");
     for text in ["UPDATE t SET n = n + $1", "INSERT INTO t VALUES ($1 * 100)", "SELECT n FROM t WHERE n < $1"] {
         assert_eq!(me.query(&cancel)[1], "D:t");
-        other.parse("", text, &[23]).bind("", "", &[Some(b"2")]).execute("", 0).sync();
+        other.parse("", text, &[23]).bind("", "", &[Some("2")]).execute("", 0).sync();
         let answer = other.ask();
         assert!(!answer.iter().any(|a| a.starts_with('E')), "{text}: {answer:?}");
     }
