@@ -42,6 +42,7 @@ alter table people add column score real generated always as (similarity(name, '
 select id, score from people order by id;
 alter table people add column bad boolean generated always as (name % 'x') stored;
 create table found (who int, what text, sml real);
+set client_min_messages = warning;
 create procedure find(what text) language plpgsql as $$
 declare r record;
 begin
