@@ -78,11 +78,10 @@ pub fn matches_by(text: &str, pattern: &str, flags: Flags) -> Result<bool> {
 impl By {
     fn new(pattern: &str, flags: Flags) -> Result<By> {
         let parsed = pattern::parse(pattern, flags)?;
-        Ok(match parsed.translated() {
-            Some(translated) => {
-                let regex = compile(&translated, parsed.ignore_case)?;
-                By::Crate { parsed, regex, automaton: None }
-            }
+        // What is too large for that crate may be none too large for PostgreSQL.
+        let regex = parsed.translated().and_then(|it| compile(&it, parsed.ignore_case).ok());
+        Ok(match regex {
+            Some(regex) => By::Crate { parsed, regex, automaton: None },
             None => By::Engine(Box::new(Engine::new(&parsed)?)),
         })
     }
@@ -169,8 +168,8 @@ pub(super) fn longest(translated: &str, ignore_case: bool) -> Result<DFA> {
         .map_err(|_| too_complex())
 }
 
-/// Levels of a translated pattern: what has been read is not too deep for the stack.
-const NESTED_MAX: u32 = 10_000;
+/// Levels of a translated pattern: what is deeper is left to the engine of this house, which asks for stack.
+const NESTED_MAX: u32 = 500;
 
 pub(super) fn compile(translated: &str, ignore_case: bool) -> Result<Regex> {
     let mut builder = RegexBuilder::new(translated);

@@ -24,7 +24,7 @@ struct Finder {
     pattern: String,
     flags: Flags,
     parsed: Parsed,
-    /// `None` where that crate has nothing of the kind.
+    /// `None` where that crate has nothing of the kind, or no room for it.
     fast: Option<Fast>,
     /// The whole of a match, with its parentheses.
     whole: Option<Regex>,
@@ -109,18 +109,15 @@ impl<'t> Searched<'t> {
 impl Finder {
     fn new(pattern: &str, flags: Flags) -> Result<Finder> {
         let parsed = pattern::parse(pattern, flags)?;
-        let fast = match parsed.translated() {
-            Some(translated) => {
-                let ends = longest(&translated, parsed.ignore_case)?;
-                let cache = ends.create_cache();
-                Some(Fast { begins: compile(&translated, parsed.ignore_case)?, cache, ends })
-            }
-            None => None,
-        };
-        let whole = match parsed.with_groups() {
-            Some(written) => Some(compile(&format!("\\A(?:{written})\\z"), parsed.ignore_case)?),
-            None => None,
-        };
+        // What is too large for that crate may be none too large for PostgreSQL.
+        let fast = parsed.translated().and_then(|translated| {
+            let ends = longest(&translated, parsed.ignore_case).ok()?;
+            let begins = compile(&translated, parsed.ignore_case).ok()?;
+            Some(Fast { begins, cache: ends.create_cache(), ends })
+        });
+        let written = parsed.with_groups().filter(|_| fast.is_some());
+        let whole =
+            written.and_then(|written| compile(&format!("\\A(?:{written})\\z"), parsed.ignore_case).ok());
         Ok(Finder { pattern: pattern.to_owned(), flags, parsed, fast, whole, engine: None })
     }
 

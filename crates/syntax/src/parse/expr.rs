@@ -160,6 +160,8 @@ impl Parser<'_> {
                     "and" => (Infix::Logic(BinaryOp::And), level::AND),
                     "isnull" => (Infix::IsNull(false), level::IS),
                     "notnull" => (Infix::IsNull(true), level::IS),
+                    // SUBSTRING has one of its own.
+                    "similar" if self.word_at(1).as_str() != "to" => return None,
                     "between" | "in" | "like" | "ilike" | "similar" => {
                         (Infix::Match { negated: false }, level::MATCH)
                     }

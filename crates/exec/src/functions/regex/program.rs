@@ -375,6 +375,8 @@ impl<'t> Text<'t> {
     ) -> Result<()> {
         let steps = &program.0;
         let mut at = way.from;
+        // Dividing a match asks of nothing again and again, too.
+        self.pace.step(1)?;
         self.now.clear(steps.len());
         self.enter(shared, steps, 0, at);
         loop {
