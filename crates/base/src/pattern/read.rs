@@ -642,8 +642,7 @@ impl<'a> Reader<'a> {
     fn count(&mut self) -> Result<u32> {
         self.skip();
         let mut count = 0;
-        loop {
-            let Some(digit) = self.rest.chars().next().and_then(|c| c.to_digit(10)) else { break };
+        while let Some(digit) = self.rest.chars().next().and_then(|c| c.to_digit(10)) {
             count = count * 10 + digit;
             self.rest = &self.rest[1..];
             if count > COUNT_MAX {
