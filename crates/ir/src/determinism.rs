@@ -126,7 +126,8 @@ impl Func {
             | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
             | StartsWith | HashText | HashText4 | HashInt4 | HashInt8 | HashBool | HashUuid
             | HashPartition | Overlay | Like | ILike | LikePlain | ILikePlain | Regex | IRegex
-            | RegexReplace | Similar | RegexMatch | RegexPart | RegexSubstr | RegexAll | RegexAllCount
+            | RegexReplace | Similar | RegexMatch | RegexPart | RegexSubstr | RegexInstr | Similarity
+            | Normalize | IsNormalized | WordSimilarity | Trigrams | RegexAll | RegexAllCount
             | RegexSplit | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe
             | JsonbLt | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText | JsonElement
             | JsonElementText | JsonPath | JsonPathText | JsonTypeof | JsonLength | JsonElements

@@ -226,7 +226,14 @@ funcs! {
     /// Text, pattern, replacement, options; the place to begin at, counted from 1, and which match: 0 all, negative as option g says.
     RegexReplace "regex.replace" (T, T, T, T, I, I) -> T;
     /// Text, pattern, options: what the parentheses of the first match have matched; NULL without one.
-    RegexMatch "regex.match" (T, T, T) -> A; RegexPart "regex.part" (T, T) -> T; RegexSubstr "regex.substr" (T, T) -> T;
+    RegexMatch "regex.match" (T, T, T) -> A; RegexPart "regex.part" (T, T) -> T;
+    /// Text, pattern, options, the place to begin at, which match, and the number of parentheses, or 0. `RegexInstr` has a 1 before that
+    /// where the end is asked for.
+    RegexSubstr "regex.substr" (T, T, T, I, I, I) -> T; RegexInstr "regex.instr" (T, T, T, I, I, I, I) -> I;
+    /// Text, form of Unicode.
+    Normalize "text.normalize" (T, T) -> T; IsNormalized "text.isnormalized" (T, T) -> B;
+    /// Of trigrams. `WordSimilarity` has a 1 where the part begins and ends as words do.
+    Similarity "trigrams.similarity" (T, T) -> F; WordSimilarity "trigrams.word" (T, T, I) -> F; Trigrams "trigrams.all" (T) -> A;
     /// The regular expression of a pattern of SIMILAR TO and its escape character.
     Similar "text.similar" (T, T) -> T;
     /// The same of all matches, one behind the other, with option g; and how many there are.

@@ -30,6 +30,8 @@ enum Takes {
     Integer(i64, i64),
     /// A number that is not negative.
     Number,
+    /// A number from 0 to 1.
+    Share,
     /// One of these words: those that hints name, and others.
     OneOf(&'static [&'static str], &'static [&'static str]),
     /// on or off, in PostgreSQL's spellings, or one of these words.
@@ -46,7 +48,7 @@ enum Takes {
 
 use Takes::{
     Any, Bool, BoolOr, DateStyle, Fixed, Integer, Isolation, Memory, Milliseconds, Number, OneOf, Only,
-    Search, Zone,
+    Search, Share, Zone,
 };
 
 const LEVELS: &[&str] =
@@ -203,6 +205,9 @@ const SETTINGS: &[Setting] = &[
     setting("parallel_setup_cost", "1000", Number, "Plans follow rules: changes nothing."),
     setting("parallel_tuple_cost", "0.1", Number, "Plans follow rules: changes nothing."),
     setting("password_encryption", "scram-sha-256", Fixed, "How passwords are kept."),
+    setting("pg_trgm.similarity_threshold", "0.3", Share, "From where on texts are similar: %."),
+    setting("pg_trgm.strict_word_similarity_threshold", "0.5", Share, "From where on whole words are: <<%."),
+    setting("pg_trgm.word_similarity_threshold", "0.6", Share, "From where on words are: <%."),
     setting(
         "plan_cache_mode",
         "auto",
@@ -397,6 +402,11 @@ impl Setting {
                     false => Err(outside(self.name, &number.to_string(), 0, i64::MAX)),
                 }
             }
+            Share => match text.trim().parse::<f64>() {
+                Ok(number) if (0.0..=1.0).contains(&number) => Ok(number.to_string()),
+                Ok(number) => Err(outside(self.name, &number.to_string(), 0, 1)),
+                Err(_) => Err(invalid(self.name, &text)),
+            },
             Only(_, true) if text.is_empty() => Ok(text),
             Only(_, false) if text == self.default => Ok(text),
             Only("Tablespace", _) if text == "pg_default" => Ok(text),

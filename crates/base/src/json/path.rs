@@ -13,6 +13,7 @@ mod lexer;
 mod parser;
 mod print;
 
+use crate::pattern::Flags;
 use crate::{Error, Result, SqlState};
 
 /// A path.
@@ -123,28 +124,22 @@ pub struct Pattern {
 pub const FLAGS: [char; 5] = ['i', 's', 'm', 'x', 'q'];
 
 impl Pattern {
-    /// Whether the case of letters counts not.
-    pub const fn ignores_case(&self) -> bool {
-        self.flags[0]
-    }
-
-    /// In PostgreSQL's syntax, with what the flags say in front. 0A000 of flag `x`.
-    pub fn regular_expression(&self) -> Result<String> {
-        let [_, dot_all, lines, extended, literal] = self.flags;
+    /// How it is to be read. 0A000 of flag `x`.
+    pub fn regular_expression(&self) -> Result<Flags> {
+        let [ignore_case, dot_all, lines, extended, literal] = self.flags;
+        let mut flags = if ignore_case { Flags::IGNORE_CASE } else { Flags::BASIC };
         if literal {
-            return Ok(format!("(?q){}", self.text));
+            return Ok(flags | Flags::QUOTE);
         }
         if extended {
             let what = "XQuery \"x\" flag (expanded regular expressions) is not implemented";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, what));
         }
-        let options = match (dot_all, lines) {
-            (false, false) => "(?p)",
-            (false, true) => "(?n)",
-            (true, true) => "(?w)",
-            (true, false) => "",
-        };
-        Ok(format!("{options}{}", self.text))
+        flags = flags | Flags::ADVANCED;
+        if !dot_all {
+            flags = flags | Flags::STOPS;
+        }
+        Ok(if lines { flags | Flags::LINES } else { flags })
     }
 }
 

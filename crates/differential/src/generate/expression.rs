@@ -25,6 +25,7 @@ fn forms(ty: Ty) -> Forms {
             "($ BETWEEN $ AND $)" Int4 Int4 Int4; "($ NOT BETWEEN $ AND $)" Date Date Date;
             "($ IN ($, $))" Int4 Int4 Int4; "($ NOT IN ($, $))" Text Text Text;
             "($ LIKE 'a%')" Text; "($ ILIKE '%B_')" Text; "($ NOT LIKE $)" Text Text;
+            "($ ~ '^(.)\\1')" Text; "($ ~* 'A(?!b)')" Text; "($ !~ '(?<=a)b|^x')" Text; "($ IS NFC NORMALIZED)" Text;
             "($ = ANY (ARRAY[$, $]))" Int4 Int4 Int4; "($ <> ALL (ARRAY[$, $]))" Text Text Text;
             "(($, $) = ($, $))" Int4 Text Int4 Text; "(($, $) < ($, $))" Int4 Int4 Int4 Int4;
             "starts_with($, $)" Text Text; "coalesce($, $)" Bool Bool;
@@ -38,6 +39,7 @@ fn forms(ty: Ty) -> Forms {
             "($ + $)" Int4 Int4; "($ - $)" Int4 Int4; "(- $)" Int4; "abs($)" Int4; "($ % 7)" Int4;
             "length($)" Text; "char_length($)" Text; "octet_length($)" Text; "ascii($)" Text;
             "position($ IN $)" Text Text; "strpos($, $)" Text Text;
+            "regexp_count($, '[ab](?=.)')" Text; "regexp_instr($, '(\\w)(\\W|x)', 1, 1, 0, '', 2)" Text;
             "coalesce($, $)" Int4 Int4; "nullif($, $)" Int4 Int4; "greatest($, $)" Int4 Int4; "least($, $)" Int4 Int4;
             "extract(year FROM $)::integer" Date; "extract(dow FROM $)::integer" Timestamp; "($ - $)" Date Date;
             "extract(hour FROM $)::integer" Time; "extract(month FROM $)::integer" Interval; "extract(day FROM $)::integer" Interval;
@@ -93,6 +95,8 @@ fn forms(ty: Ty) -> Forms {
             "(CASE WHEN $ THEN $ ELSE $ END)" Bool Text Text; "to_char($, 'YYYY-MM-DD HH24:MI')" Timestamp;
             "to_char($, 'FM999990.00')" Numeric; "to_char($, 'Day DD Mon YYYY')" Date;
             "array_to_string(ARRAY[$, $], ',')" Text Text; "btrim($, ' x')" Text;
+            "regexp_replace($, '(.)\\1|([a-c]+?)', '<\\1\\2>', 'g')" Text; "regexp_substr($, '(a|ab)(c|bc)*')" Text;
+            "array_to_string(regexp_match($, '(\\w*?)(\\s*)(.*)'), '|', '-')" Text; "normalize($, NFD)" Text;
         },
         Ty::Date => forms! {
             "($ + $ % 40)" Date Int4; "($)::date" Timestamp; "coalesce($, $)" Date Date; "greatest($, $)" Date Date;

@@ -661,7 +661,7 @@ fn swallowed(error: Error) -> Fault {
 }
 
 fn matches(text: &str, pattern: &Pattern) -> Result<bool> {
-    super::regex::matches(text, &pattern.regular_expression()?, pattern.ignores_case())
+    super::regex::matches_by(text, &pattern.text, pattern.regular_expression()?)
 }
 
 /// `.double()`

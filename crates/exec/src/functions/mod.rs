@@ -35,6 +35,7 @@ mod hash;
 mod json;
 mod jsonpath;
 pub mod like;
+mod normalize;
 pub mod order;
 mod packed;
 mod range;
@@ -47,6 +48,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod text;
+mod trigram;
 
 pub use array::{get as element, load as load_array, nth as nth_element, store as store_array};
 pub use cast::{cast, display};
@@ -343,7 +345,27 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         RegexAll => regex_find::all(heap, [0, 1, 2].map(|i: usize| a[i].bytes())),
         RegexAllCount => int(regex_find::all_count(heap, [0, 1, 2].map(|i: usize| a[i].bytes()))),
         RegexPart => regex_find::part(heap, a[0].bytes(), a[1].bytes()),
-        RegexSubstr => regex_find::matched(heap, a[0].bytes(), a[1].bytes()),
+        RegexSubstr => {
+            let texts = [0, 1, 2].map(|i: usize| a[i].bytes());
+            regex_find::matched(heap, texts, [3, 4, 5].map(|i: usize| a[i].int()))
+        }
+        Normalize => normalize::normalized(heap, a[0].bytes(), a[1].bytes()),
+        IsNormalized => normalize::is_normalized(heap.str(a[0].bytes()), heap.str(a[1].bytes())).map(Slot::Bool),
+        Similarity => {
+            trigram::similarity(heap.str(a[0].bytes()), heap.str(a[1].bytes())).map(Slot::Float)
+        }
+        WordSimilarity => {
+            let (word, text) = (heap.str(a[0].bytes()), heap.str(a[1].bytes()));
+            trigram::word_similarity(word, text, a[2].int() != 0).map(Slot::Float)
+        }
+        Trigrams => {
+            let text = heap.str(a[0].bytes()).to_owned();
+            trigram::shown(heap, &text)
+        }
+        RegexInstr => {
+            let texts = [0, 1, 2].map(|i: usize| a[i].bytes());
+            int(regex_find::instr(heap, texts, [3, 4, 5, 6].map(|i: usize| a[i].int())))
+        }
         RegexSplit => regex_find::split(heap, [0, 1, 2].map(|i: usize| a[i].bytes())),
         RegexCount => int(regex_find::count(heap, [0, 1, 2].map(|i: usize| a[i].bytes()), a[3].int())),
         RegexLike => regex_find::like(heap, [0, 1, 2].map(|i: usize| a[i].bytes())).map(Slot::Bool),

@@ -1,13 +1,19 @@
-//! `~` and `~*`: PostgreSQL's advanced regular expressions, as far as whether they match.
+//! `~` and `~*`: PostgreSQL's regular expressions, as far as whether they match.
 //!
-//! A pattern is translated (`base::pattern`) to the syntax of the `regex` crate, whose engines are linear in the text
-//! (PostgreSQL's may be exponential). Where a match lies is another matter ([`super::regex_find`]). Back references and lookaround are 0A000.
+//! A pattern is read (`base::pattern`) and, where that has all of it, translated to the syntax of the `regex` crate, whose engines
+//! are linear in the text. Back references and lookaround are found by an engine of this house ([`divide`]). Where a match
+//! lies is another matter ([`super::regex_find`]).
 //!
 //! That crate says nothing until it is done. So a long text goes through its lazy automaton byte by byte here, and the
 //! statement is asked on the way whether to go on.
 
+pub(super) mod divide;
+pub(super) mod program;
+
+use divide::Engine;
+use planaria_base::pattern::{self, Flags, Parsed};
 use planaria_base::watch::Pace;
-use planaria_base::{Error, Result, SqlState, pattern};
+use planaria_base::{Error, Result};
 use regex::{Regex, RegexBuilder};
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
@@ -23,15 +29,24 @@ const SHORT: usize = 4096;
 const CHUNK: usize = 1024;
 /// States of a pattern that take as long for a byte as other functions do.
 const STATES_PER_BYTE: usize = 16;
-/// Bytes times states of what cannot be interrupted: some seconds at worst.
-const UNINTERRUPTED_MAX: usize = 1 << 31;
+/// Bytes times states of what is left to who cannot be interrupted.
+const UNINTERRUPTED_MAX: usize = 1 << 28;
 
 struct Cached {
     pattern: String,
-    ignore_case: bool,
-    regex: Regex,
-    /// For long texts, made when the first one comes.
-    automaton: Option<Box<Automaton>>,
+    flags: Flags,
+    by: By,
+}
+
+/// Who looks for it.
+enum By {
+    Crate {
+        parsed: Parsed,
+        regex: Regex,
+        /// For long texts, made when the first one comes.
+        automaton: Option<Box<Automaton>>,
+    },
+    Engine(Box<Engine>),
 }
 
 thread_local! {
@@ -40,39 +55,60 @@ thread_local! {
 
 /// Whether the pattern matches somewhere in the text.
 pub fn matches(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
+    let flags = Flags::ADVANCED;
+    matches_by(text, pattern, if ignore_case { flags | Flags::IGNORE_CASE } else { flags })
+}
+
+/// The same, with all that can be said of how to read it.
+pub fn matches_by(text: &str, pattern: &str, flags: Flags) -> Result<bool> {
     CACHE.with_borrow_mut(|cache| {
-        let known = cache.iter().position(|c| c.ignore_case == ignore_case && c.pattern == pattern);
+        let known = cache.iter().position(|c| c.flags == flags && c.pattern == pattern);
         match known {
             Some(at) => cache[..=at].rotate_right(1),
             None => {
-                let regex = compile(pattern, ignore_case)?;
+                let by = By::new(pattern, flags)?;
                 cache.truncate(CACHED_MAX - 1);
-                let pattern = pattern.to_owned();
-                cache.insert(0, Cached { pattern, ignore_case, regex, automaton: None });
+                cache.insert(0, Cached { pattern: pattern.to_owned(), flags, by });
             }
         }
-        cache[0].matches(text)
+        cache[0].by.matches(text)
     })
 }
 
-impl Cached {
+impl By {
+    fn new(pattern: &str, flags: Flags) -> Result<By> {
+        let parsed = pattern::parse(pattern, flags)?;
+        // What is too large for that crate may be none too large for PostgreSQL.
+        let regex = parsed.translated().and_then(|it| compile(&it, parsed.ignore_case).ok());
+        Ok(match regex {
+            Some(regex) => By::Crate { parsed, regex, automaton: None },
+            None => By::Engine(Box::new(Engine::new(&parsed)?)),
+        })
+    }
+
     fn matches(&mut self, text: &str) -> Result<bool> {
+        let (parsed, regex, automaton) = match self {
+            By::Engine(engine) => return engine.exists(text),
+            By::Crate { parsed, regex, automaton } => (parsed, regex, automaton),
+        };
         if text.len() <= SHORT {
-            return Ok(self.regex.is_match(text));
+            return Ok(regex.is_match(text));
         }
-        let automaton = match &mut self.automaton {
+        let automaton = match automaton {
             Some(automaton) => automaton,
-            empty => empty.insert(Box::new(Automaton::new(&self.pattern, self.ignore_case)?)),
+            empty => {
+                let translated = parsed.translated().unwrap_or_default();
+                empty.insert(Box::new(Automaton::new(&translated, parsed.ignore_case)?))
+            }
         };
         if let Some(found) = automaton.matches(text)? {
             return Ok(found);
         }
+        // That crate could not be interrupted.
         if text.len().saturating_mul(automaton.states()) > UNINTERRUPTED_MAX {
-            let what = "regular expression is too complex for a text of this length";
-            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what)
-                .with_hint("Word boundaries are costly where the text is not all ASCII."));
+            return Engine::new(parsed)?.exists(text);
         }
-        Ok(self.regex.is_match(text))
+        Ok(regex.is_match(text))
     }
 }
 
@@ -83,18 +119,8 @@ struct Automaton {
 }
 
 impl Automaton {
-    fn new(pattern: &str, ignore_case: bool) -> Result<Automaton> {
-        let translated = pattern::translate(pattern)?;
-        let config = DFA::config()
-            .match_kind(MatchKind::All)
-            .unicode_word_boundary(true)
-            .skip_cache_capacity_check(true);
-        let dfa = DFA::builder()
-            .configure(config)
-            .syntax(syntax::Config::new().case_insensitive(ignore_case).dot_matches_new_line(true))
-            .thompson(thompson::Config::new().which_captures(WhichCaptures::None))
-            .build(&translated)
-            .map_err(|e| pattern::invalid(&e.to_string()))?;
+    fn new(translated: &str, ignore_case: bool) -> Result<Automaton> {
+        let dfa = longest(translated, ignore_case)?;
         let cache = dfa.create_cache();
         Ok(Automaton { dfa, cache })
     }
@@ -129,17 +155,35 @@ impl Automaton {
     }
 }
 
-fn compile(pattern: &str, ignore_case: bool) -> Result<Regex> {
-    let translated = pattern::translate(pattern)?;
-    // A newline is a character like others there.
-    RegexBuilder::new(&translated).case_insensitive(ignore_case).dot_matches_new_line(true).build().map_err(
-        |e| pattern::invalid(e.to_string().lines().last().unwrap_or("").trim_start_matches("error: ")),
-    )
+/// An automaton that goes on for as long as there is a match.
+pub(super) fn longest(translated: &str, ignore_case: bool) -> Result<DFA> {
+    let config =
+        DFA::config().match_kind(MatchKind::All).unicode_word_boundary(true).skip_cache_capacity_check(true);
+    DFA::builder()
+        .configure(config)
+        .syntax(syntax::Config::new().case_insensitive(ignore_case).nest_limit(NESTED_MAX))
+        .thompson(thompson::Config::new().which_captures(WhichCaptures::None))
+        .build(translated)
+        .map_err(|_| too_complex())
+}
+
+/// Levels of a translated pattern: what is deeper is left to the engine of this house, which asks for stack.
+const NESTED_MAX: u32 = 500;
+
+pub(super) fn compile(translated: &str, ignore_case: bool) -> Result<Regex> {
+    let mut builder = RegexBuilder::new(translated);
+    builder.case_insensitive(ignore_case).nest_limit(NESTED_MAX).build().map_err(|_| too_complex())
+}
+
+#[cold]
+fn too_complex() -> Error {
+    pattern::invalid("regular expression is too complex")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use planaria_base::SqlState;
     use planaria_base::watch::Watch;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
@@ -171,12 +215,18 @@ mod tests {
             ["", "x", "x\n", "c", "wort", " wort", " wort ä", "9", "zzy", "ÄÄö", "aaaab", "ä wort", "ba"];
         for pattern in PATTERNS {
             for ignore_case in [false, true] {
-                let regex = compile(pattern, ignore_case).expect("compiles");
+                let mut parsed = pattern::parse(pattern, Flags::ADVANCED).expect("is read");
+                let translated = parsed.translated().expect("has nothing else");
+                let regex = compile(&translated, ignore_case).expect("compiles");
+                parsed.ignore_case = ignore_case;
+                let engine = Engine::new(&parsed).expect("compiles");
                 for (filling, end) in fillings.iter().flat_map(|f| ends.map(|e| (f, e))) {
                     for text in [filling.repeat(3000) + end, end.to_owned() + &filling.repeat(3000)] {
                         assert!(text.len() > SHORT);
                         let found = matches(&text, pattern, ignore_case).expect("matches");
                         assert_eq!(found, regex.is_match(&text), "{pattern} {filling} {end} {ignore_case}");
+                        let own = engine.exists(&text).expect("looks");
+                        assert_eq!(found, own, "{pattern} {filling} {end} {ignore_case}");
                     }
                 }
             }
@@ -192,8 +242,13 @@ mod tests {
         assert_eq!(error.sqlstate(), SqlState::QUERY_CANCELED);
         drop(lent.back());
         assert_eq!(matches(&text, "a{40,60}c", false), Ok(false));
-        let text = "ä ".repeat(1 << 20);
-        let error = matches(&text, "\\m(a|b){500,900}\\M", false).expect_err("is bounded");
-        assert_eq!(error.sqlstate(), SqlState::PROGRAM_LIMIT_EXCEEDED);
+        // Word boundaries beside what is not ASCII: the automaton cannot tell.
+        let (text, pattern) = ("ä ".repeat(1 << 20), "\\m((a|b){100,200}){2,5}\\M");
+        assert_eq!(matches(&text, pattern, false), Ok(false));
+        let flag = Arc::new(AtomicBool::new(true));
+        let lent = Box::new(Watch { flag, deadline: None, room: None }).lend();
+        let error = matches(&text, pattern, false).expect_err("is to end");
+        assert_eq!(error.sqlstate(), SqlState::QUERY_CANCELED);
+        drop(lent.back());
     }
 }

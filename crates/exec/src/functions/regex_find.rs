@@ -1,32 +1,41 @@
 //! Where a regular expression matches: `regexp_replace` and its like.
 //!
 //! PostgreSQL finds the leftmost match, and of those that begin there the longest, or the shortest where the expression
-//! prefers that ([`pattern::prefers_shortest`]); the `regex` crate the one that a backtracking engine would. So the beginning is
-//! its, the end is that of an automaton which goes on as far as there is a match, and what the parentheses have matched is
-//! asked of the part in between alone.
+//! prefers that; the `regex` crate the one that a backtracking engine would. So the beginning is
+//! its, and the end is that of an automaton which goes on as far as there is a match. What the parentheses have matched is
+//! asked of that crate where the expression is so simple that it must be the same (`Parsed::with_groups`), of the part in between alone.
+//! Everything else is done by the engine of this house ([`super::regex::divide`]).
 
-use super::regex::CACHED_MAX;
+use super::regex::divide::{Engine, Groups};
+use super::regex::program::Text;
+use super::regex::{CACHED_MAX, compile, longest};
 use crate::heap::Heap;
 use crate::slot::Slot;
+use planaria_base::pattern::{self, Flags, Parsed};
 use planaria_base::watch::Pace;
-use planaria_base::{Error, Result, SqlState, pattern};
+use planaria_base::{Error, Result, SqlState};
 use planaria_storage::arena::Bytes;
-use regex::{Captures, Regex, RegexBuilder};
+use regex::Regex;
 use regex_automata::hybrid::dfa::{Cache, DFA};
-use regex_automata::nfa::thompson::{self, WhichCaptures};
-use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input, MatchKind};
+use regex_automata::{Anchored, Input};
 use std::cell::RefCell;
 
 struct Finder {
     pattern: String,
-    ignore_case: bool,
+    flags: Flags,
+    parsed: Parsed,
+    /// `None` where that crate has nothing of the kind, or no room for it.
+    fast: Option<Fast>,
+    /// The whole of a match, with its parentheses.
+    whole: Option<Regex>,
+    /// Made when it is needed.
+    engine: Option<Box<Engine>>,
+}
+
+struct Fast {
     begins: Regex,
-    /// The whole of a text.
-    whole: Regex,
     ends: DFA,
     cache: Cache,
-    shortest: bool,
 }
 
 thread_local! {
@@ -34,12 +43,10 @@ thread_local! {
 }
 
 /// What the options of a function say.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 struct Options {
     global: bool,
-    ignore_case: bool,
-    /// What the pattern then says of itself.
-    embedded: String,
+    flags: Flags,
 }
 
 fn options(text: &str, global: Option<&str>) -> Result<Options> {
@@ -55,16 +62,7 @@ fn options(text: &str, global: Option<&str>) -> Result<Options> {
                     _ => error,
                 });
             }
-            ('i', _) => options.ignore_case = true,
-            ('c', _) => options.ignore_case = false,
-            ('t', _) => {}
-            ('n' | 'm' | 'p' | 'w' | 's' | 'q', _) => options.embedded.push(option),
-            ('x' | 'e' | 'b', _) => {
-                return Err(Error::unsupported(
-                    format!("regular expression option \"{option}\" is not supported"),
-                    "g, i, c, s, n, m, p, w, q and t are.",
-                ));
-            }
+            _ if options.flags.option(option) => {}
             _ => {
                 let message = format!("invalid regular expression option: \"{option}\"");
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -74,13 +72,13 @@ fn options(text: &str, global: Option<&str>) -> Result<Options> {
     Ok(options)
 }
 
-fn with<R>(pattern: &str, ignore_case: bool, f: impl FnOnce(&mut Finder) -> Result<R>) -> Result<R> {
+fn with<R>(pattern: &str, flags: Flags, f: impl FnOnce(&mut Finder) -> Result<R>) -> Result<R> {
     CACHE.with_borrow_mut(|cache| {
-        let known = cache.iter().position(|c| c.ignore_case == ignore_case && c.pattern == pattern);
+        let known = cache.iter().position(|c| c.flags == flags && c.pattern == pattern);
         match known {
             Some(at) => cache[..=at].rotate_right(1),
             None => {
-                let finder = Finder::new(pattern, ignore_case)?;
+                let finder = Finder::new(pattern, flags)?;
                 cache.truncate(CACHED_MAX - 1);
                 cache.insert(0, finder);
             }
@@ -89,60 +87,82 @@ fn with<R>(pattern: &str, ignore_case: bool, f: impl FnOnce(&mut Finder) -> Resu
     })
 }
 
-fn with_options<R>(pattern: &str, options: &Options, f: impl FnOnce(&mut Finder) -> Result<R>) -> Result<R> {
-    // `s` alone is how it is.
-    match options.embedded.trim_start_matches('s') {
-        "" => with(pattern, options.ignore_case, f),
-        letters => with(&format!("(?{letters}){pattern}"), options.ignore_case, f),
+/// A text, and what the engine of this house knows of it when it has been asked.
+struct Searched<'t> {
+    text: &'t str,
+    known: Option<Text<'t>>,
+}
+
+impl<'t> Searched<'t> {
+    fn new(text: &'t str) -> Searched<'t> {
+        Searched { text, known: None }
+    }
+
+    fn of(&mut self, engine: &Engine) -> Result<&mut Text<'t>> {
+        Ok(match &mut self.known {
+            Some(known) => known,
+            empty => empty.insert(engine.text(self.text)?),
+        })
     }
 }
 
 impl Finder {
-    fn new(pattern: &str, ignore_case: bool) -> Result<Finder> {
-        let translated = pattern::translate(pattern)?;
-        let build = |pattern: &str| {
-            let mut builder = RegexBuilder::new(pattern);
-            builder.case_insensitive(ignore_case).dot_matches_new_line(true).build().map_err(|e| {
-                let shown = e.to_string();
-                pattern::invalid(shown.lines().last().unwrap_or("").trim_start_matches("error: "))
-            })
-        };
-        let config = DFA::config()
-            .match_kind(MatchKind::All)
-            .unicode_word_boundary(true)
-            .skip_cache_capacity_check(true);
-        let ends = DFA::builder()
-            .configure(config)
-            .syntax(syntax::Config::new().case_insensitive(ignore_case).dot_matches_new_line(true))
-            .thompson(thompson::Config::new().which_captures(WhichCaptures::None))
-            .build(&translated)
-            .map_err(|e| pattern::invalid(&e.to_string()))?;
-        Ok(Finder {
-            begins: build(&translated)?,
-            whole: build(&format!("^(?:{translated})$"))?,
-            cache: ends.create_cache(),
-            ends,
-            shortest: pattern::prefers_shortest(pattern),
-            pattern: pattern.to_owned(),
-            ignore_case,
+    fn new(pattern: &str, flags: Flags) -> Result<Finder> {
+        let parsed = pattern::parse(pattern, flags)?;
+        // What is too large for that crate may be none too large for PostgreSQL.
+        let fast = parsed.translated().and_then(|translated| {
+            let ends = longest(&translated, parsed.ignore_case).ok()?;
+            let begins = compile(&translated, parsed.ignore_case).ok()?;
+            Some(Fast { begins, cache: ends.create_cache(), ends })
+        });
+        let written = parsed.with_groups().filter(|_| fast.is_some());
+        let whole =
+            written.and_then(|written| compile(&format!("\\A(?:{written})\\z"), parsed.ignore_case).ok());
+        Ok(Finder { pattern: pattern.to_owned(), flags, parsed, fast, whole, engine: None })
+    }
+
+    fn engine<'a>(parsed: &Parsed, engine: &'a mut Option<Box<Engine>>) -> Result<&'a Engine> {
+        Ok(match engine {
+            Some(engine) => engine,
+            empty => empty.insert(Box::new(Engine::new(parsed)?)),
         })
     }
 
     /// The first match that begins at a place or behind it.
-    fn find(&mut self, text: &str, from: usize) -> Option<(usize, usize)> {
-        let found = self.begins.find_at(text, from)?;
-        let input = Input::new(text).range(found.start()..).anchored(Anchored::Yes).earliest(self.shortest);
-        // It cannot tell at a word boundary beside what is not ASCII.
-        let end = match self.ends.try_search_fwd(&mut self.cache, &input) {
-            Ok(Some(end)) => end.offset(),
-            _ => found.end(),
+    fn find(&mut self, searched: &mut Searched, from: usize) -> Result<Option<(usize, usize)>> {
+        let Some(fast) = &mut self.fast else {
+            let engine = Finder::engine(&self.parsed, &mut self.engine)?;
+            return engine.find(searched.of(engine)?, from);
         };
-        Some((found.start(), end))
+        let Some(found) = fast.begins.find_at(searched.text, from) else { return Ok(None) };
+        let shortest = self.parsed.prefers_shortest();
+        let input =
+            Input::new(searched.text).range(found.start()..).anchored(Anchored::Yes).earliest(shortest);
+        let end = match fast.ends.try_search_fwd(&mut fast.cache, &input) {
+            Ok(Some(end)) => Some(end.offset()),
+            // It cannot tell at a word boundary beside what is not ASCII.
+            _ => {
+                let engine = Finder::engine(&self.parsed, &mut self.engine)?;
+                engine.end(searched.of(engine)?, found.start())?
+            }
+        };
+        Ok(Some((found.start(), end.unwrap_or(found.end()))))
     }
 
     /// What the parentheses have matched of a match.
-    fn captures<'t>(&self, text: &'t str, (start, end): (usize, usize)) -> Option<Captures<'t>> {
-        self.whole.captures(&text[start..end])
+    fn groups(&mut self, searched: &mut Searched, found: (usize, usize)) -> Result<Groups> {
+        if self.parsed.groups == 0 {
+            return Ok(vec![Some(found)]);
+        }
+        if let Some(whole) = &self.whole
+            && let Some(captures) = whole.captures(&searched.text[found.0..found.1])
+        {
+            let place = |part: regex::Match| (found.0 + part.start(), found.0 + part.end());
+            return Ok(captures.iter().map(|part| part.map(place)).collect());
+        }
+        let engine = Finder::engine(&self.parsed, &mut self.engine)?;
+        let groups = engine.groups(searched.of(engine)?, found)?;
+        Ok(groups.unwrap_or_else(|| vec![None; self.parsed.groups as usize + 1]))
     }
 
     /// Calls `f` with each match, until it says that it is enough.
@@ -150,14 +170,15 @@ impl Finder {
         &mut self,
         text: &str,
         from: usize,
-        mut f: impl FnMut(&mut Finder, (usize, usize)) -> Result<bool>,
+        mut f: impl FnMut(&mut Finder, &mut Searched, (usize, usize)) -> Result<bool>,
     ) -> Result<()> {
         let (mut at, mut pace) = (from, Pace::default());
+        let mut searched = Searched::new(text);
         while at <= text.len() {
-            let Some(found) = self.find(text, at) else { break };
+            let Some(found) = self.find(&mut searched, at)? else { break };
             // The end may have been looked for up to the end of the text.
             pace.step(text.len() - found.0 + 1)?;
-            if !f(self, found)? {
+            if !f(self, &mut searched, found)? {
                 break;
             }
             at = found.1;
@@ -194,15 +215,15 @@ pub fn replace(
     let built = heap.build(|heap, out| {
         let (text, by) = (heap.str(text), heap.str(by));
         let start = place(text, start)?;
-        with_options(heap.str(pattern), &options, |finder| {
+        with(heap.str(pattern), options.flags, |finder| {
             let (mut written, mut count) = (0, 0);
-            finder.each(text, start, |finder, found| {
+            finder.each(text, start, |finder, searched, found| {
                 count += 1;
                 if !all && count < nth {
                     return Ok(true);
                 }
                 out.extend_from_slice(&text.as_bytes()[written..found.0]);
-                write_replacement(out, by, finder, text, found);
+                write_replacement(out, by, finder, searched, found)?;
                 written = found.1;
                 Ok(all)
             })?;
@@ -213,19 +234,30 @@ pub fn replace(
     Ok(Slot::Text(built))
 }
 
-fn write_replacement(out: &mut Vec<u8>, by: &str, finder: &Finder, text: &str, found: (usize, usize)) {
-    let mut captures = None;
+fn write_replacement(
+    out: &mut Vec<u8>,
+    by: &str,
+    finder: &mut Finder,
+    searched: &mut Searched,
+    found: (usize, usize),
+) -> Result<()> {
+    let mut groups = None;
     let mut rest = by;
+    let text = searched.text.as_bytes();
     while let Some(at) = rest.find('\\') {
         out.extend_from_slice(&rest.as_bytes()[..at]);
         let mut behind = rest[at + 1..].chars();
         match behind.next() {
             Some(digit @ '1'..='9') => {
-                let captures = captures.get_or_insert_with(|| finder.captures(text, found));
-                let group = captures.as_ref().and_then(|all| all.get(digit as usize - '0' as usize));
-                out.extend_from_slice(group.map_or(&b""[..], |group| group.as_str().as_bytes()));
+                let groups = match &mut groups {
+                    Some(groups) => groups,
+                    empty => empty.insert(finder.groups(searched, found)?),
+                };
+                if let Some(Some((start, end))) = groups.get(digit as usize - '0' as usize) {
+                    out.extend_from_slice(&text[*start..*end]);
+                }
             }
-            Some('&') => out.extend_from_slice(&text.as_bytes()[found.0..found.1]),
+            Some('&') => out.extend_from_slice(&text[found.0..found.1]),
             Some('\\') | None => out.push(b'\\'),
             Some(other) => {
                 out.push(b'\\');
@@ -235,14 +267,18 @@ fn write_replacement(out: &mut Vec<u8>, by: &str, finder: &Finder, text: &str, f
         rest = behind.as_str();
     }
     out.extend_from_slice(rest.as_bytes());
+    Ok(())
 }
 
 /// What the parentheses have matched, or all of it where there are none.
-fn parts_of(finder: &Finder, text: &str, found: (usize, usize)) -> Vec<Option<String>> {
-    match finder.captures(text, found).filter(|all| all.len() > 1) {
-        Some(all) => all.iter().skip(1).map(|part| part.map(|p| p.as_str().to_owned())).collect(),
-        None => vec![Some(text[found.0..found.1].to_owned())],
-    }
+fn parts_of(
+    finder: &mut Finder,
+    searched: &mut Searched,
+    found: (usize, usize),
+) -> Result<Vec<Option<String>>> {
+    let groups = finder.groups(searched, found)?;
+    let parts = if groups.len() > 1 { &groups[1..] } else { &groups[..] };
+    Ok(parts.iter().map(|part| part.map(|(start, end)| searched.text[start..end].to_owned())).collect())
 }
 
 fn array_of(heap: &mut Heap, parts: Vec<Option<String>>) -> Result<Slot> {
@@ -259,10 +295,12 @@ fn array_of(heap: &mut Heap, parts: Vec<Option<String>>) -> Result<Slot> {
 /// `regexp_match`: of the first match; NULL without one.
 pub fn first(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot> {
     let options = options(heap.str(flags), Some("regexp_match"))?;
-    let parts = with_options(heap.str(pattern), &options, |finder| {
-        let text = heap.str(text);
-        let found = finder.find(text, 0);
-        Ok(found.map(|found| parts_of(finder, text, found)))
+    let parts = with(heap.str(pattern), options.flags, |finder| {
+        let mut searched = Searched::new(heap.str(text));
+        match finder.find(&mut searched, 0)? {
+            Some(found) => parts_of(finder, &mut searched, found).map(Some),
+            None => Ok(None),
+        }
     })?;
     match parts {
         Some(parts) => array_of(heap, parts),
@@ -274,10 +312,10 @@ pub fn first(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot
 pub fn all(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot> {
     let options = options(heap.str(flags), None)?;
     let mut parts = Vec::new();
-    with_options(heap.str(pattern), &options, |finder| {
+    with(heap.str(pattern), options.flags, |finder| {
         let text = heap.str(text);
-        finder.each(text, 0, |finder, found| {
-            parts.extend(parts_of(finder, text, found));
+        finder.each(text, 0, |finder, searched, found| {
+            parts.extend(parts_of(finder, searched, found)?);
             heap.admit(parts.len() * size_of::<Option<String>>())?;
             Ok(options.global)
         })
@@ -289,8 +327,8 @@ pub fn all(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot> 
 pub fn all_count(heap: &Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<i64> {
     let options = options(heap.str(flags), None)?;
     let mut count = 0;
-    with_options(heap.str(pattern), &options, |finder| {
-        finder.each(heap.str(text), 0, |_, _| {
+    with(heap.str(pattern), options.flags, |finder| {
+        finder.each(heap.str(text), 0, |_, _, _| {
             count += 1;
             Ok(options.global)
         })
@@ -298,29 +336,73 @@ pub fn all_count(heap: &Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<i64>
     Ok(count)
 }
 
-/// `substring(text from pattern)`: the first part of [`first`].
-pub fn part(heap: &mut Heap, text: Bytes, pattern: Bytes) -> Result<Slot> {
-    let part = with(heap.str(pattern), false, |finder| {
-        let whole = heap.str(text);
-        let Some(found) = finder.find(whole, 0) else { return Ok(None) };
-        let of_found = |start: usize, len: usize| Bytes {
-            offset: text.offset + (found.0 + start) as u32,
-            len: len as u32,
-        };
-        Ok(match finder.captures(whole, found).filter(|all| all.len() > 1) {
-            Some(all) => all.get(1).map(|part| of_found(part.start(), part.len())),
-            None => Some(of_found(0, found.1 - found.0)),
-        })
-    })?;
-    Ok(part.map_or(Slot::Null, Slot::Text))
+/// A part of a text, by where it begins and ends.
+fn part_of(text: Bytes, (start, end): (usize, usize)) -> Slot {
+    Slot::Text(Bytes { offset: text.offset + start as u32, len: (end - start) as u32 })
 }
 
-/// `regexp_substr` without further arguments: the first match.
-pub fn matched(heap: &mut Heap, text: Bytes, pattern: Bytes) -> Result<Slot> {
-    let found = with(heap.str(pattern), false, |finder| Ok(finder.find(heap.str(text), 0)))?;
-    Ok(found.map_or(Slot::Null, |(start, end)| {
-        Slot::Text(Bytes { offset: text.offset + start as u32, len: (end - start) as u32 })
-    }))
+/// `substring(text from pattern)`: the first part of [`first`].
+pub fn part(heap: &mut Heap, text: Bytes, pattern: Bytes) -> Result<Slot> {
+    let part = with(heap.str(pattern), Flags::ADVANCED, |finder| {
+        let mut searched = Searched::new(heap.str(text));
+        let Some(found) = finder.find(&mut searched, 0)? else { return Ok(None) };
+        let groups = finder.groups(&mut searched, found)?;
+        Ok(groups[usize::from(groups.len() > 1)])
+    })?;
+    Ok(part.map_or(Slot::Null, |part| part_of(text, part)))
+}
+
+/// Where the `nth` match from a place on lies, or a part of it: of the parentheses with a number, which is not 0.
+fn place_of(
+    heap: &Heap,
+    [text, pattern, flags]: [Bytes; 3],
+    [start, nth, group]: [i64; 3],
+    function: &str,
+) -> Result<Option<(usize, usize)>> {
+    for (name, value, least) in [("n", nth, 1), ("subexpr", group, 0)] {
+        if value < least {
+            let message = format!("invalid value for parameter \"{name}\": {value}");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+    }
+    let options = options(heap.str(flags), Some(function))?;
+    let text = heap.str(text);
+    let start = place(text, start)?;
+    let (mut count, mut part) = (0, None);
+    with(heap.str(pattern), options.flags, |finder| {
+        finder.each(text, start, |finder, searched, found| {
+            count += 1;
+            if count < nth {
+                return Ok(true);
+            }
+            part = match usize::try_from(group) {
+                Ok(0) => Some(found),
+                Ok(group) => finder.groups(searched, found)?.get(group).copied().flatten(),
+                Err(_) => None,
+            };
+            Ok(false)
+        })
+    })?;
+    Ok(part)
+}
+
+/// `regexp_substr`: the place to begin at, which match, and the number of parentheses, or 0.
+pub fn matched(heap: &Heap, texts: [Bytes; 3], numbers: [i64; 3]) -> Result<Slot> {
+    place(heap.str(texts[0]), numbers[0])?;
+    let found = place_of(heap, texts, numbers, "regexp_substr")?;
+    Ok(found.map_or(Slot::Null, |found| part_of(texts[0], found)))
+}
+
+/// `regexp_instr`: the same, and whether its end is asked for (1) or its beginning (0); counted from 1, 0 where there is none.
+pub fn instr(heap: &Heap, texts: [Bytes; 3], [start, nth, end, group]: [i64; 4]) -> Result<i64> {
+    let text = heap.str(texts[0]);
+    place(text, start)?;
+    if nth >= 1 && !(0..=1).contains(&end) {
+        let message = format!("invalid value for parameter \"endoption\": {end}");
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    let found = place_of(heap, texts, [start, nth, group], "regexp_instr")?;
+    Ok(found.map_or(0, |(from, to)| text[..if end == 1 { to } else { from }].chars().count() as i64 + 1))
 }
 
 /// `regexp_split_to_array`: what stands between the matches. Those of nothing at either end, or behind another, do not count.
@@ -328,9 +410,9 @@ pub fn split(heap: &mut Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<Slot
     let options = options(heap.str(flags), Some("regexp_split_to_array"))?;
     let mut parts = Vec::new();
     let mut last = 0;
-    with_options(heap.str(pattern), &options, |finder| {
+    with(heap.str(pattern), options.flags, |finder| {
         let whole = heap.str(text);
-        finder.each(whole, 0, |_, (start, end)| {
+        finder.each(whole, 0, |_, _, (start, end)| {
             if start < whole.len() && end > last {
                 parts.push((last, start));
                 last = end;
@@ -352,8 +434,8 @@ pub fn count(heap: &Heap, [text, pattern, flags]: [Bytes; 3], start: i64) -> Res
     let text = heap.str(text);
     let start = place(text, start)?;
     let mut count = 0;
-    with_options(heap.str(pattern), &options, |finder| {
-        finder.each(text, start, |_, _| {
+    with(heap.str(pattern), options.flags, |finder| {
+        finder.each(text, start, |_, _, _| {
             count += 1;
             Ok(true)
         })
@@ -364,5 +446,5 @@ pub fn count(heap: &Heap, [text, pattern, flags]: [Bytes; 3], start: i64) -> Res
 /// `regexp_like`
 pub fn like(heap: &Heap, [text, pattern, flags]: [Bytes; 3]) -> Result<bool> {
     let options = options(heap.str(flags), Some("regexp_like"))?;
-    super::regex::matches(heap.str(text), heap.str(pattern), options.ignore_case)
+    super::regex::matches_by(heap.str(text), heap.str(pattern), options.flags)
 }

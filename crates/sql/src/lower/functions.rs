@@ -102,6 +102,10 @@ static TABLE: &[Line] = &[
     line("md5", &[Bytea], Text, F(Func::BytesMd5)),
     line("similar_to_escape", &[Text], Text, With(Func::Similar, &[Extra::Text("\\")])),
     line("similar_to_escape", &[Text, Text], Text, F(Func::Similar)),
+    line("normalize", &[Text], Text, With(Func::Normalize, &[Extra::Text("NFC")])),
+    line("normalize", &[Text, Text], Text, F(Func::Normalize)),
+    line("is_normalized", &[Text], Bool, With(Func::IsNormalized, &[Extra::Text("NFC")])),
+    line("is_normalized", &[Text, Text], Bool, F(Func::IsNormalized)),
     line("overlay", &[Text, Text, Int4, Int4], Text, F(Func::Overlay)),
     line("starts_with", &[Text, Text], Bool, F(Func::StartsWith)),
     line("convert_to", &[Text, Text], Bytea, F(Func::ConvertTo)),
@@ -114,7 +118,6 @@ static TABLE: &[Line] = &[
     line("decode", &[Text, Text], Bytea, F(Func::Decode)),
     line("regexp_replace", &[Text, Text, Text], Text, With(Func::RegexReplace, FIRST_WITHOUT_OPTIONS)),
     line("regexp_replace", &[Text, Text, Text, Text], Text, With(Func::RegexReplace, FIRST)),
-    line("regexp_substr", &[Text, Text], Text, F(Func::RegexSubstr)),
     line("regexp_like", &[Text, Text], Bool, With(Func::RegexLike, NO_OPTIONS)),
     line("regexp_like", &[Text, Text, Text], Bool, F(Func::RegexLike)),
     line("regexp_count", &[Text, Text], Int4, With(Func::RegexCount, &[Extra::Text(""), Extra::Int(1)])),
@@ -332,6 +335,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.search_function(name, args, position)? {
             return Ok(Some(bound));
         }
+        if let Some(bound) = self.trigram_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
         if let Some(bound) = self.enum_function(name, args, position)? {
             return Ok(Some(bound));
         }
@@ -351,6 +357,7 @@ impl Lowerer<'_> {
             .iter()
             .chain(super::packed::TABLE)
             .chain(super::search::TABLE)
+            .chain(super::trigram::TABLE)
             .filter(|l| l.name == name && l.args.len() == args.len())
             .collect();
         let types: Vec<Type> = args.iter().map(|a| unmodified(&a.ty)).collect();
@@ -383,12 +390,8 @@ impl Lowerer<'_> {
             Make::Func(Func::StringToArray) => {
                 Bound::apply(Func::StringToArray, bound, Type::Array(Box::new(Text)), position)
             }
-            Make::Func(func) => {
-                super::templates::refuse_unsupported(*func, &bound)?;
-                Bound::apply(*func, bound, result, position)
-            }
+            Make::Func(func) => Bound::apply(*func, bound, result, position),
             With(func, extra) => {
-                super::templates::refuse_unsupported(*func, &bound)?;
                 bound.extend(extra.iter().map(|e| match e {
                     Extra::Int(n) => Bound::constant(Datum::Int(*n), Int4, position),
                     Extra::Text(t) => Bound::constant(Datum::Text((*t).to_owned()), Text, position),
@@ -623,7 +626,6 @@ impl Lowerer<'_> {
                 };
                 let args = [text.clone(), pattern.clone(), options];
                 let args = args.into_iter().map(|e| self.operand(e, &Text)).collect::<Result<Vec<_>>>()?;
-                super::templates::refuse_unsupported(func, &args)?;
                 apply(func, args, Type::Array(Box::new(Text)))
             }
             // With the place to begin at, which match, and options.
@@ -649,6 +651,36 @@ impl Lowerer<'_> {
                     texts.into_iter().map(|e| self.operand(e, &Text)).collect::<Result<Vec<_>>>()?;
                 args.push(self.operand(start.clone(), &Int4)?);
                 apply(Func::RegexCount, args, Int4)
+            }
+            ("regexp_substr" | "regexp_instr", [text, pattern, rest @ ..])
+                if rest.len() <= if name == "regexp_instr" { 5 } else { 4 } =>
+            {
+                let given = |at: usize, default: i64| match rest.get(at) {
+                    Some(given) => given.clone(),
+                    None => int(default),
+                };
+                let behind = usize::from(name == "regexp_instr");
+                let none = Bound::constant(Datum::Text(String::new()), Text, position);
+                let options = rest.get(2 + behind).cloned().unwrap_or(none);
+                let mut args = [text.clone(), pattern.clone(), options]
+                    .into_iter()
+                    .map(|e| self.operand(e, &Text))
+                    .collect::<Result<Vec<_>>>()?;
+                let mut numbers = vec![given(0, 1), given(1, 1)];
+                if behind == 1 {
+                    numbers.push(given(2, 0));
+                }
+                numbers.push(given(3 + behind, 0));
+                for number in numbers {
+                    args.push(self.operand(number, &Int4)?);
+                }
+                match behind {
+                    1 => apply(Func::RegexInstr, args, Int4),
+                    _ => apply(Func::RegexSubstr, args, Text),
+                }
+            }
+            ("overlaps", [_, _, _, _]) if args.iter().all(|e| e.ty == Type::Unknown) => {
+                Err(ambiguous("pg_catalog.overlaps", &vec![Type::Unknown; 4], position))
             }
             // The second of a pair may be how long it takes.
             ("overlaps", [a, b, c, d])

@@ -260,6 +260,7 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
         Matches => "@@",
         FollowedBy => "<->",
         Json(op) => op.symbol(),
+        Similar(op) => op.symbol(),
     }
 }
 
@@ -325,6 +326,9 @@ impl Lowerer<'_> {
         if let Some(bound) = self.search_operator(which, &left, &right, position)? {
             return Ok(bound);
         }
+        if let Some(bound) = self.trigram_operator(which, &left, &right, position)? {
+            return Ok(bound);
+        }
         if let Some(bound) = self.array_operator(which, &left, &right, position)? {
             return Ok(bound);
         }
@@ -342,7 +346,6 @@ impl Lowerer<'_> {
                 (_, true) => Func::IRegex,
             };
             let args = vec![left, right];
-            super::templates::refuse_unsupported(func, &args)?;
             let found = Bound::apply(func, args, Type::Bool, position);
             return Ok(if negated { found.negated() } else { found });
         }

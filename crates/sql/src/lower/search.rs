@@ -108,6 +108,7 @@ impl Lowerer<'_> {
         }
         let unmatched = |b: &Bound| b.ty == VECTOR || b.ty == Type::Unknown;
         match (name, args) {
+            ("get_current_ts_config", []) => self.default_configuration(position).map(Some),
             ("ts_rank" | "ts_rank_cd", [weights, vector, query, normal @ ..])
                 if normal.len() <= 1
                     && (is_list(weights) || weights.ty == Type::Unknown && unmatched(vector)) =>

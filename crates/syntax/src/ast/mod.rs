@@ -29,7 +29,7 @@ pub use alter::AlterTable;
 pub use comment::CommentTarget;
 pub use index::{CreateIndex, Exclude, ExcludeElement, IndexItem};
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
-pub use operator::{BinaryOp, JsonOp, UnaryOp};
+pub use operator::{BinaryOp, JsonOp, SimilarOp, UnaryOp};
 pub use partition::{PartitionBy, PartitionOf, PartitionSpec, PartitionSpecKind, RangeDatum};
 pub use policy::{CreatePolicy, PolicyChange};
 pub use rights::{

@@ -102,6 +102,57 @@ pub enum BinaryOp {
     FollowedBy,
     /// Those of JSON.
     Json(JsonOp),
+    /// Those of similar words.
+    Similar(SimilarOp),
+}
+
+/// Operators of words that are similar to a part of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum SimilarOp {
+    /// `<%`
+    Word,
+    /// `%>`
+    OfWord,
+    /// `<<%`
+    StrictWord,
+    /// `%>>`
+    OfStrictWord,
+    /// `<<->`
+    FromWord,
+    /// `<->>`
+    ToWord,
+    /// `<<<->`
+    FromStrictWord,
+    /// `<->>>`
+    ToStrictWord,
+}
+
+impl SimilarOp {
+    /// All of them.
+    pub const ALL: [SimilarOp; 8] = [
+        SimilarOp::Word,
+        SimilarOp::OfWord,
+        SimilarOp::StrictWord,
+        SimilarOp::OfStrictWord,
+        SimilarOp::FromWord,
+        SimilarOp::ToWord,
+        SimilarOp::FromStrictWord,
+        SimilarOp::ToStrictWord,
+    ];
+
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            SimilarOp::Word => "<%",
+            SimilarOp::OfWord => "%>",
+            SimilarOp::StrictWord => "<<%",
+            SimilarOp::OfStrictWord => "%>>",
+            SimilarOp::FromWord => "<<->",
+            SimilarOp::ToWord => "<->>",
+            SimilarOp::FromStrictWord => "<<<->",
+            SimilarOp::ToStrictWord => "<->>>",
+        }
+    }
 }
 
 /// Operators of JSON alone.

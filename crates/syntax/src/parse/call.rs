@@ -6,7 +6,7 @@ use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
     Argument, Expr, ExprKind, Frame, FrameEdge, FrameExclusion, FrameUnits, FunctionCall, Name, OrderItem,
-    Position, Window,
+    Position, UnaryOp, Window,
 };
 
 /// Functions with a syntax of their own; those of XML and JSON are refused.
@@ -254,6 +254,13 @@ impl Parser<'_> {
                     "position" => self.position_in(position)?,
                     "overlay" => self.overlay(position)?,
                     "trim" => self.trim(position)?,
+                    "normalize" => {
+                        let mut args = vec![self.expr()?];
+                        if self.eat(Kind::Comma) {
+                            args.push(self.normal_form()?);
+                        }
+                        make_call("normalize", args, position)
+                    }
                     _ => {
                         return self.unsupported(&format!("{}()", other.to_uppercase()), position);
                     }
@@ -263,6 +270,31 @@ impl Parser<'_> {
             }
         };
         Ok(Expr { position, kind })
+    }
+
+    /// `NFC` and its like, as a text.
+    fn normal_form(&mut self) -> Result<Expr> {
+        let position = self.position();
+        let word = self.word();
+        if !["nfc", "nfd", "nfkc", "nfkd"].contains(&word.as_str()) {
+            return self.fail();
+        }
+        self.bump();
+        Ok(Expr { position, kind: ExprKind::String(word.as_str().to_uppercase()) })
+    }
+
+    /// `[form] NORMALIZED`, behind `IS [NOT]`.
+    pub(crate) fn is_normalized(&mut self, text: Expr, negated: bool, position: Position) -> Result<Expr> {
+        let form = match self.at_word("normalized") {
+            true => Expr { position, kind: ExprKind::String("NFC".to_owned()) },
+            false => self.normal_form()?,
+        };
+        self.expect_word("normalized")?;
+        let call = Expr { position, kind: own_call("is_normalized", vec![text, form], position) };
+        Ok(match negated {
+            true => Expr { position, kind: ExprKind::Unary(UnaryOp::Not, Box::new(call)) },
+            false => call,
+        })
     }
 
     /// `extract(field FROM e)`
@@ -282,7 +314,12 @@ impl Parser<'_> {
     fn substring(&mut self, position: Position) -> Result<ExprKind> {
         let mut args = vec![self.expr()?];
         if self.at_word("similar") {
-            return self.unsupported("SUBSTRING with SIMILAR", self.position());
+            let at = self.bump().start;
+            let mut pattern = vec![self.expr()?];
+            self.expect_word("escape")?;
+            pattern.push(self.expr()?);
+            args.push(Expr { position: at, kind: own_call("similar_to_escape", pattern, at) });
+            return Ok(make_call("substring", args, position));
         }
         if self.eat_word("from") {
             args.push(self.expr()?);
@@ -373,6 +410,13 @@ fn new_call(name: Name, args: Vec<Argument>) -> FunctionCall {
         over: None,
         variadic: false,
     }
+}
+
+/// A call that means a function of `pg_catalog`, whatever else has its name.
+fn own_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
+    let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
+    let parts = vec!["pg_catalog".to_owned(), name.to_owned()];
+    ExprKind::Call(Box::new(new_call(Name { parts, position }, args)))
 }
 
 fn make_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {

@@ -23,7 +23,9 @@ use planaria_base::{Error, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, JsonOp, Name, Position, UnaryOp};
+use crate::ast::{
+    Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, JsonOp, Name, Position, SimilarOp, UnaryOp,
+};
 
 /// Precedences.
 mod level {
@@ -158,6 +160,8 @@ impl Parser<'_> {
                     "and" => (Infix::Logic(BinaryOp::And), level::AND),
                     "isnull" => (Infix::IsNull(false), level::IS),
                     "notnull" => (Infix::IsNull(true), level::IS),
+                    // SUBSTRING has one of its own.
+                    "similar" if self.word_at(1).as_str() != "to" => return None,
                     "between" | "in" | "like" | "ilike" | "similar" => {
                         (Infix::Match { negated: false }, level::MATCH)
                     }
@@ -388,6 +392,9 @@ impl Parser<'_> {
     fn is(&mut self, left: Expr, restricted: bool, closed: &mut Option<u8>) -> Result<Expr> {
         let position = self.bump().start;
         let negated = self.eat_word("not");
+        if ["normalized", "nfc", "nfd", "nfkc", "nfkd"].contains(&self.word().as_str()) && !restricted {
+            return self.is_normalized(left, negated, position);
+        }
         let expr = Box::new(left);
         if self.eat_words(&["distinct", "from"]) {
             let right = Box::new(self.climb(level::IS + 1, restricted)?);
@@ -396,7 +403,7 @@ impl Parser<'_> {
         }
         let word = self.word();
         let what = match word.as_str() {
-            "document" | "json" | "normalized" | "nfc" | "nfd" | "nfkc" | "nfkd" => {
+            "document" | "json" => {
                 return self.unsupported(&format!("IS {}", word.as_str().to_uppercase()), position);
             }
             _ if restricted => return self.fail(),
@@ -511,7 +518,11 @@ fn binary_operator(text: &str) -> Option<BinaryOp> {
         ">>=" => BinaryOp::HoldsOrSame,
         "@@" => BinaryOp::Matches,
         "<->" => BinaryOp::FollowedBy,
-        _ => return JsonOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Json),
+        _ => {
+            let similar = SimilarOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Similar);
+            return similar
+                .or_else(|| JsonOp::ALL.into_iter().find(|op| op.symbol() == text).map(BinaryOp::Json));
+        }
     })
 }
 

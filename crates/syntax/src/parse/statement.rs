@@ -253,7 +253,7 @@ impl Parser<'_> {
     fn create_extension(&mut self) -> Result<StatementKind> {
         self.bump();
         self.eat_words(&["if", "not", "exists"]);
-        if ["plpgsql", "uuid-ossp", "pgcrypto", "btree_gist"].contains(&self.name()?.as_str()) {
+        if ["plpgsql", "uuid-ossp", "pgcrypto", "btree_gist", "pg_trgm"].contains(&self.name()?.as_str()) {
             return self.skip("CREATE EXTENSION");
         }
         self.unsupported_statement("CREATE EXTENSION")

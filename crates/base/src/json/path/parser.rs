@@ -222,7 +222,7 @@ impl Parser<'_> {
             }
         }
         let pattern = Pattern { text, flags };
-        crate::pattern::translate(&pattern.regular_expression()?)?;
+        crate::pattern::parse(&pattern.text, pattern.regular_expression()?)?;
         Ok(truth(Step::LikeRegex(boxed(left), pattern)))
     }
 

@@ -1,0 +1,100 @@
+-- Regular expressions with back references, lookaround, options and everything that brackets and escapes can be.
+select 'abab' ~ '^(ab)\1$', 'abac' ~ '^(ab)\1$', 'aa bb' ~ '(\w)\1 (\w)\2', 'hello' ~ '(.)\1', 'helo' ~ '(.)\1', 'abcabc' ~ '(a)(b)(c)\1\2\3', 'Aa' ~* '^(a)\1$', 'Aa' ~ '^(a)\1$';
+select regexp_match('say hello hello twice', '(\m\w+\M) \1'), regexp_match('aaaa', '(a*)\1'), regexp_match('aaaaa', '^(a+)\1{2}a$'), regexp_match('abcabcabc', '(abc)\1*'), regexp_match('xyzxyz', '(x)(y)(z)\1\2\3'), regexp_match('aab', '(a*?)(a*)\1b');
+select regexp_replace('the the cat sat sat down', '\m(\w+)( \1)+\M', '<\1>', 'g'), regexp_replace('<b>bold</b><i>it</i>', '<(\w+)>(.*?)</\1>', '[\1:\2]', 'g');
+select regexp_count('a1b2c3', '[a-z](?=\d)'), regexp_match('price: 100 EUR', '\d+(?= EUR)'), regexp_match('100 USD 200 EUR', '\d+(?! USD)'), regexp_match('$100 €200', '(?<=€)\d+'), regexp_match('$100 €200', '(?<!€|\d)\d+');
+select 'foobar' ~ 'foo(?=bar)', 'foobaz' ~ 'foo(?=bar)', 'foobaz' ~ 'foo(?!bar)', 'foobar' ~ 'foo(?!bar)', 'barfoo' ~ '(?<=bar)foo', 'bazfoo' ~ '(?<=bar)foo', 'bazfoo' ~ '(?<!bar)foo', 'barfoo' ~ '(?<!bar)foo';
+select regexp_replace('1234567.89', '(\d)(?=(\d{3})+\.)', '\1,', 'g'), regexp_replace('1234567', '(?<=\d)(?=(\d\d\d)+$)', ',', 'g'), regexp_split_to_array('camelCaseStringHTML', '(?<=[a-z])(?=[A-Z])'), regexp_split_to_array('a1b22c', '(?<=\d)(?!\d)');
+select 'Passw0rd' ~ '^(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8,}$', 'password' ~ '^(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8,}$', 'Pw0' ~ '^(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8,}$';
+select regexp_match('abc', '(?=(b))b'), regexp_match('abc', '(?<=a(?=b))bc'), regexp_match('abc', '(?!.*d)abc'), 'a' ~ '(?=a|b)[^b]', 'aXb' ~ '(?<=a.)b', 'ab' ~ '(?<=a.)b';
+select 'abc' ~ '(?=(a)\1)';
+select 'abc' ~ '\1(a)', 'x';
+select 'abc' ~ '(a)\2';
+select 'abc' ~ '(a\1)';
+-- Which alternative, which division.
+select regexp_match('abcd', '(a|ab)(c|bcd)'), regexp_match('abcd', '(a|ab)(c|bcd)?'), regexp_match('xabcabcy', '(abc|abcabc)(.*)'), regexp_match('foobar', '(foo|foobar)(bar)?'), regexp_match('aaa', '(a|aa)(a|aa)'), regexp_match('aaaa', '(a|aa)*'), regexp_match('abab', '(a|ab|b)+');
+select regexp_match('XY1234Z', '(Y*)([0-9]{1,3})'), regexp_match('XY1234Z', '(Y*?)([0-9]{1,3})'), regexp_match('abc01234xyz', '(.*)(\d+)(.*)'), regexp_match('abc01234xyz', '(.*?)(\d+)(.*)'), regexp_match('abc01234xyz', '(?:(.*?)(\d+)(.*)){1,1}'), regexp_match('abc01234xyz', '(?:(.*?)(\d+)(.*)){1}');
+select regexp_match('', '(a*)*'), regexp_match('b', '(a*)+'), regexp_match('b', '(a|)*b'), regexp_match('b', '((a*)|c)?b'), regexp_match('aba', '(a|b)*'), regexp_match('abc', '(?:(a)|(b)|(c))*'), regexp_match('abcbc', '(a)?((b)(c))*'), regexp_match('aaa', '((a)(a)?)*');
+select regexp_match('aaab', 'a+?b'), regexp_match('aaab', '(a+?)(a*)b'), regexp_match('abab', '(?:ab)+?'), regexp_match('<a><b>', '<.*?>'), regexp_match('<a><b>', '(<.*?>)*'), regexp_match('aXbX', '(.*?X)+'), regexp_match('ab12', '(\w*?)(\d*)');
+select regexp_match('foo.bar.baz', '^(.*)\.(.*)$'), regexp_match('foo.bar.baz', '^(.*?)\.(.*)$'), regexp_match('key = value # c', '^\s*(\w+)\s*=\s*(.*?)\s*(#.*)?$'), regexp_match('2024-03-05T10:11', '(\d{4})-(\d\d)-(\d\d)(T(\d\d):(\d\d))?');
+-- Options.
+select 'a b' ~ '(?x) a \s b # a comment', 'ab' ~ '(?x)a b', 'a#b' ~ '(?x)a\#b', 'a b' ~ '(?x)a[ ]b', 'aab' ~ '(?x)a {2} b', 'ab' ~ 'a(?#nothing)b';
+select regexp_replace('Line 1' || chr(10) || 'Line 2', '^L', 'l', 'g'), regexp_replace('Line 1' || chr(10) || 'Line 2', '^L', 'l', 'gn'), regexp_replace('Line 1' || chr(10) || 'Line 2', '(?w)^L.*', 'l', 'g'), regexp_replace('Line 1' || chr(10) || 'Line 2', '(?p)L.*', 'l'), regexp_replace('a' || chr(10) || 'b', '[^x]+', '-', 'p');
+select 'a.b' ~ '(?q)a.b', 'axb' ~ '(?q)a.b', 'a.b' ~ '***=a.b', 'axb' ~ '***=a.b', 'axb' ~ '***:a.b', 'AXB' ~ '***:(?i)a.b', 'a(?i)' ~ '***=(?i)', regexp_match('1+1=2', '1+1', 'q'), regexp_match('A+', 'a+', 'qi');
+select 'a+' ~ '(?b)a+', 'aa' ~ '(?b)^a*$', 'ab' ~ '(?b)\(a\)b', 'aa' ~ '(?b)\(a\)\1', 'aaa' ~ '(?b)^a\{3\}$', 'a|b' ~ '(?b)a|b', '*a' ~ '(?b)^*a', 'a$b' ~ '(?b)a$b', 'ab' ~ '(?e)a(b)', 'a)' ~ '(?e)^a)$', 'a*?' ~ '(?e)a\*\?';
+select regexp_match('a+', 'a+', 'b'), regexp_match('a+', 'a+', 'e'), regexp_match('AB', 'a b', 'xi'), regexp_match('AB', 'ab', 'ic'), regexp_match('Ab', 'ab', 'ci'), regexp_match('a b', 'a b', 'xt'), regexp_count('aXaxa', 'x', 1, 'i'), regexp_like('AB', '^a b$', 'xi'), regexp_like('a' || chr(10) || 'b', '^b$', 'n'), regexp_like('a' || chr(10) || 'b', '^b$');
+select regexp_split_to_array('a, b ,c', '\s* , \s*', 'x'), regexp_split_to_array('aXbxc', 'x', 'i');
+select * from regexp_split_to_table('one  TWO three', '\s {1,2} (?= \w )', 'x');
+select regexp_matches('aAbB', '([a-z])(?=\1)', 'gi');
+select regexp_match('a', 'a', 'qn');
+select regexp_match('a', 'a', 'qx');
+select regexp_match('a', 'a', 'z');
+select regexp_match('a', 'a', 'ig');
+select 'a' ~ '(?z)a';
+select 'a' ~ '(?i';
+select 'a' ~ '***a';
+select 'a' ~ '***?a';
+-- Brackets and escapes.
+select 'a-b' ~ '^[\w-]+$', 'a b' ~ '^[\w\s]+$', 'a1' ~ '^[\D\d]+$', '1' ~ '[\D]', 'a' ~ '[\W]', ' ' ~ '[^\S]', 'x' ~ '[[.x.]]', '-' ~ '[[.hyphen.]]', '-' ~ '[a[.-.]z]', 'b' ~ '[[.a.]-[.c.]]', 'x' ~ '[[=x=]]', ']' ~ '[]]', 'a' ~ '[^]]', '\' ~ '[\\]', '^' ~ '[a^]', '&' ~ '[a&&b]', '~' ~ '[~~]', '[' ~ '[[]', 'b' ~ '[a-c-]', '-' ~ '[a-c-]';
+select 'foo bar' ~ '[[:<:]]bar[[:>:]]', 'foobar' ~ '[[:<:]]bar', 'foo bar' ~ '\mbar\M', 'foobar' ~ '\ybar', 'foobar' ~ '\Ybar', 'é a' ~ 'é\y', 'a' || chr(10) || 'b' ~ '(?n)\Ab', 'b' || chr(10) ~ 'b\Z', 'abc' ~ '\Aabc\Z';
+select 'A' ~ '\u0041', 'A' ~ '\U00000041', 'A' ~ '\x41', 'A' ~ '\x0000041', 'A' ~ '\101', chr(9) ~ '\t', chr(7) ~ '\a', chr(27) ~ '\e', chr(1) ~ '\cA', chr(8) ~ '\b', '\' ~ '\B', chr(10) ~ '[\n]', 'é' ~ '\u00e9', '😀' ~ '\U0001F600', '😀' ~ '[\U0001F600-\U0001F64F]', 'S' ~ '\123', '(a' ~ '\(a';
+select 'ab' ~ '[[:alpha:]]{2}', '12' ~ '^[[:digit:]]+$', 'aB' ~ '(?i)^[[:upper:]]+$', 'x!' ~ '[[:punct:]]', 'f0' ~ '^[[:xdigit:]]+$', ' ' ~ '[[:blank:]]', 'a_1' ~ '^[[:word:]]+$', chr(1) ~ '[[:cntrl:]]', 'a' ~ '[[:graph:]]', ' ' ~ '[[:print:]]', 'é' ~ '[[:alpha:]]';
+select 'a' ~ '[[:nope:]]';
+select 'a' ~ '[[.nope.]]';
+select 'a' ~ '[b-a]';
+select 'a' ~ '[a-\d]';
+select 'a' ~ '[a-b-c]';
+select 'a' ~ '[a';
+select 'a' ~ '[\m]';
+select 'a' ~ '\q';
+select 'a' ~ 'a\';
+select 'a' ~ '\u004';
+select 'a' ~ '(a';
+select 'a' ~ 'a)';
+select 'a' ~ 'a{1';
+select 'a' ~ 'a{2,1}';
+select 'a' ~ 'a{1,256}';
+select 'a' ~ 'a{1x}';
+select 'a' ~ '*a';
+select 'a' ~ 'a**';
+select 'a' ~ 'a|*b';
+select 'a' ~ '(?<a)';
+select 'a' ~ '(?>a)';
+select 'a{' ~ '^a{$', 'a{,2}' ~ 'a{,2}', 'a' ~ '^a|$', '' ~ '', 'abc' ~ '', '|' ~ '^(|a)$', 'b' ~ '(a{0})b';
+-- Where.
+select regexp_instr('ABCDEFGHI', 'D..'), regexp_instr('ABCDEFGHI', '.', 3), regexp_instr('ABCDEFGHI', '.', 3, 2), regexp_instr('ABCDEFGHI', '..', 1, 2, 1), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 0, 'i', 0), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 0, 'i', 1), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 1, 'i', 4), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 0, 'i', 5), regexp_instr('abc', 'x'), regexp_instr('éàüb', 'b');
+select regexp_instr('number of your street, town zip, FR', '[^,]+', 1, 2), regexp_instr('a', null), regexp_instr('aXbxc', 'X', 1, 2, 0, 'i'), regexp_instr('ab', '(x)?b', 1, 1, 0, '', 1);
+select regexp_substr('1234567890', '(123)(4(56)(78))', 1, 1, 'i', 4), regexp_substr('1234567890', '(123)(4(56)(78))', 1, 1, 'i', 5), regexp_substr('a1b2c3', '\w\d', 2, 2), regexp_substr('aXbX', 'x', 1, 1, 'i'), regexp_substr('aXbX', 'x', 3), regexp_substr('abc', '', 2), regexp_substr('ab', '(x)?b', 1, 1, '', 1);
+select regexp_instr('abc', 'b', 0);
+select regexp_instr('abc', 'b', 1, 0);
+select regexp_instr('abc', 'b', 1, 1, 2);
+select regexp_instr('abc', 'b', 1, 1, 0, '', -1);
+select regexp_instr('abc', 'b', 1, 1, 0, 'g');
+select regexp_substr('abc', 'b', 0);
+select regexp_substr('abc', 'b', 1, 0);
+select regexp_substr('abc', 'b', 1, 1, '', -1);
+select regexp_substr('abc', 'b', 1, 1, 'g');
+select substring('foobar' from '(?<=o)(b.)'), substring('aab' from '(a)\1');
+select 'ab' similar to '(a|b)+', 'x' similar to '[[:alpha:]]';
+-- Rows, indexes, checks, procedures.
+create table words (id int primary key, w text, doubled text generated always as (regexp_substr(w, '(.)\1')) stored, constraint no_triple check (w !~ '(.)\1\1'));
+insert into words (id, w) values (1, 'hello'), (2, 'world'), (3, 'bookkeeper'), (4, 'committee'), (5, null);
+insert into words (id, w) values (6, 'brrr');
+create index on words (regexp_replace(w, '(.)\1', '\1', 'g'));
+select id, w, doubled, regexp_replace(w, '(.)\1', '<\1>', 'g') from words order by id;
+select id from words where regexp_replace(w, '(.)\1', '\1', 'g') = 'comite';
+select w from words where w ~ '(.)\1.*(.)\2' order by 1;
+select p, 'aab' ~ p from (values ('(a)\1'), ('(?=b)b'), ('(?!a)a'), (null)) v(p);
+create procedure squeeze(pattern text) language plpgsql as $$
+begin
+    update words set w = regexp_replace(w, pattern, '\1', 'g') where w ~ pattern;
+exception when invalid_regular_expression then
+    insert into words (id, w) values (99, sqlerrm);
+end $$;
+call squeeze('(.)\1');
+call squeeze('(.)\2');
+select id, w, doubled from words order by id;
+update words set w = w || '!' where w ~ '(?<!r)$' and id < 10;
+select id, w from words order by id;
+select string_agg(w, ',' order by id) filter (where w ~ '(?<=[aeiou])!') from words;
+select jsonb_path_query_array('["aab", "ab", "AAB"]', '$[*] ? (@ like_regex "^(a)\\1" flag "i")'), jsonb_path_exists('"foobar"', '$ ? (@ like_regex "foo(?=bar)")');
