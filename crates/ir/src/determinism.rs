@@ -325,7 +325,8 @@ impl OpKind {
             }
             OpKind::Claim { if_claimed: IfClaimed::Refuse | IfClaimed::Skip, .. } => Others,
             OpKind::Claim { if_claimed: IfClaimed::Wait, .. } => Deterministic,
-            // A cast asks nothing of the session: the forms of dates, times, floats and bytea are fixed.
+            // A cast asks nothing of the session, in UTC and in the default styles of dates: where it has others, that is
+            // noted while it runs. The forms of floats and bytea are fixed.
             OpKind::Const { .. }
             | OpKind::Copy { .. }
             | OpKind::Cast { .. }

@@ -35,6 +35,7 @@ pub(crate) mod server_settings;
 pub(crate) mod several;
 pub(crate) mod statement;
 pub(crate) mod steps;
+pub(crate) mod styled;
 pub(crate) mod temporary;
 pub(crate) mod truncate;
 pub(crate) mod user;

@@ -111,7 +111,7 @@ impl Settings {
         let begins = self.running.undo.len();
         let mut taken = Vec::new();
         for (name, value) in own {
-            taken.push((name, value_of(name, std::slice::from_ref(value))?));
+            taken.push((name, value_of(name, std::slice::from_ref(value), self)?));
         }
         // What it sets is told apart from what was set before it.
         self.running.floor = begins;

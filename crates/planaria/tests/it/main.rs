@@ -87,6 +87,7 @@ mod sequences;
 mod session_state;
 mod simulated_disk;
 mod snapshots;
+mod styles;
 mod system;
 mod table_locks;
 mod text_search;

@@ -8,6 +8,7 @@
 use crate::engine::memory::Kept;
 use crate::row::{Column, Row};
 use crate::system::{CursorInfo, OpenCursors};
+use planaria_base::datetime::Styles;
 use planaria_base::shape::Shape;
 use planaria_base::{Datum, Error, Result, SqlState};
 use planaria_syntax::ast::cursor::Direction;
@@ -227,8 +228,14 @@ mod tests {
 
     fn cursor(rows: usize) -> Cursor {
         let columns: Arc<[Column]> = Arc::from([]);
-        let rows =
-            (0..rows).map(|_| Row { columns: columns.clone(), values: Vec::new(), zone: None }).collect();
+        let rows = (0..rows)
+            .map(|_| Row {
+                columns: columns.clone(),
+                values: Vec::new(),
+                zone: None,
+                styles: Styles::DEFAULT,
+            })
+            .collect();
         Cursor {
             statement: "".into(),
             created: 0,

@@ -459,8 +459,8 @@ impl Host for SessionHost<'_> {
         }
     }
 
-    fn settle_zone(&self, heap: &mut Heap) {
-        heap.set_zone(self.settings.zone());
+    fn settle_forms(&self, heap: &mut Heap) {
+        self.settings.settle_forms(heap);
     }
 
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
@@ -562,7 +562,7 @@ impl Host for SessionHost<'_> {
                     values[at] = Datum::Reg(oid, name);
                 }
             }
-            let row = Row { columns: columns.clone(), values, zone: heap.shared_zone() };
+            let row = Row::of(columns, values, heap);
             self.share.answers(crate::engine::program::cursor::row_bytes(&row));
             rows.push(row);
             return if self.share.is_due(self.meter) {
@@ -586,7 +586,7 @@ impl Host for SessionHost<'_> {
             }
             let texts: usize = row.iter().map(|s| heap.bytes_of(*s)).sum();
             self.share.answers(size_of::<Row>() + values.len() * size_of::<Datum>() + texts);
-            self.rows.push(Row { columns: self.columns.clone(), values, zone: heap.shared_zone() });
+            self.rows.push(Row::of(self.columns, values, heap));
             if self.share.is_due(self.meter) {
                 return self.meter.weigh(self.share, &self.schema);
             }
@@ -633,7 +633,7 @@ impl Host for SessionHost<'_> {
         }
         let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
         if question == Question::SetSetting {
-            self.settle_zone(heap);
+            self.settle_forms(heap);
         }
         if let (Question::CancelClient | Question::TerminateClient, Slot::Bool(false)) = (question, answer) {
             self.notices.push(Notice {
@@ -667,7 +667,7 @@ impl Host for SessionHost<'_> {
 
     fn back_to(&mut self, beside: Beside, heap: &mut Heap) {
         if self.settings.back(beside.set) {
-            self.settle_zone(heap);
+            self.settle_forms(heap);
         }
         self.keys.unlock_to(beside.locked);
         self.said.back_to(beside.said);
