@@ -205,8 +205,8 @@ impl Question {
             | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
             | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
-            | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | Sleep | SessionId
-            | User | StartTime => Determinism::Session,
+            | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | ExportSnapshot | Sleep
+            | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // As it always answers the same in a call.
@@ -234,6 +234,7 @@ impl Question {
                     | Question::ReloadSettings
                     | Question::ForgetStatements
                     | Question::Sleep
+                    | Question::ExportSnapshot
                     | Question::Notify
                     | Question::DeferTrigger
                     | Question::DeferTriggerInBlock

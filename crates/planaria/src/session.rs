@@ -16,6 +16,7 @@ pub(crate) mod explain_recovery;
 pub(crate) mod fetch;
 pub(crate) mod given;
 pub(crate) mod healing;
+pub(crate) mod importing;
 pub(crate) mod in_time;
 pub(crate) mod locking;
 pub(crate) mod named;

@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::engine::advisory::own::OwnLocks;
 use crate::engine::channels::{Ears, Said};
 use crate::engine::counters::Pause;
+use crate::engine::exported::Exporter;
 use crate::engine::memory::Share;
 use crate::engine::nap::{Nap, Sleeper};
 use crate::engine::program::at::At;
@@ -623,6 +624,7 @@ impl SessionCore {
             savepoints: self.savepoints.len(),
             cursors: &mut self.cursors,
             session: process,
+            exporter: Exporter { all: &engine.exported, exports: None },
             clients: &self.engine.clients,
             host: &self.engine.host,
             started: self.engine.started,
@@ -650,7 +652,10 @@ impl SessionCore {
         let run = Run { machine: &mut self.machine, code, args: &self.args, at: schema, from };
         let ended = match self.reading.as_deref_mut() {
             None => self.txn.run(run, &mut host),
-            Some(Reading { reader, .. }) => reader.run(run, &mut host),
+            Some(Reading { reader, exports, .. }) => {
+                host.exporter.exports = Some((exports, self.isolation));
+                reader.run(run, &mut host)
+            }
         };
         if let Err(Interrupt::Conflict(_)) = &ended {
             self.settings.wait();

@@ -85,6 +85,7 @@ mod schema_blocks;
 mod schemas;
 mod sequences;
 mod session_state;
+mod shared_snapshots;
 mod simulated_disk;
 mod snapshots;
 mod styles;

@@ -8,7 +8,6 @@
 use crate::engine::memory::Kept;
 use crate::row::{Column, Row};
 use crate::system::{CursorInfo, OpenCursors};
-use planaria_base::datetime::Styles;
 use planaria_base::shape::Shape;
 use planaria_base::{Datum, Error, Result, SqlState};
 use planaria_syntax::ast::cursor::Direction;
@@ -228,14 +227,8 @@ mod tests {
 
     fn cursor(rows: usize) -> Cursor {
         let columns: Arc<[Column]> = Arc::from([]);
-        let rows = (0..rows)
-            .map(|_| Row {
-                columns: columns.clone(),
-                values: Vec::new(),
-                zone: None,
-                styles: Styles::DEFAULT,
-            })
-            .collect();
+        let heap = planaria_exec::Heap::new();
+        let rows = (0..rows).map(|_| Row::of(&columns, Vec::new(), &heap)).collect();
         Cursor {
             statement: "".into(),
             created: 0,

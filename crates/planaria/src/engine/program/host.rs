@@ -4,6 +4,7 @@
 //! same order, to the same program.
 
 use crate::engine::channels::{Channels, Ears, Said, Saying};
+use crate::engine::exported::Exporter;
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::at::At;
 use crate::engine::program::cancel::Cancel;
@@ -272,6 +273,7 @@ pub(crate) struct SessionHost<'a> {
     /// Where the callers of routines with paths of their own look for names.
     pub(crate) outer: Vec<At<'a>>,
     pub(crate) channels: &'a Channels,
+    pub(crate) exporter: Exporter<'a>,
     /// What the transaction has to tell others.
     pub(crate) said: &'a mut Said,
     pub(crate) ears: &'a Ears,
@@ -615,6 +617,10 @@ impl Host for SessionHost<'_> {
                 let channels = self.ears.channels().iter().map(|name| heap.text(name));
                 let channels = channels.collect::<Result<Vec<Slot>>>()?;
                 return Ok(heap.array_of(channels.into_iter())?);
+            }
+            Question::ExportSnapshot => {
+                let (in_block, savepoints) = (self.inputs.block.is_some(), self.savepoints);
+                return Ok(heap.text(&self.exporter.export(self.session, in_block, savepoints)?)?);
             }
             Question::NotificationUsage => return Ok(Slot::Float(self.channels.usage())),
             Question::DeferCheckInBlock => {
