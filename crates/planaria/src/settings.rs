@@ -11,6 +11,7 @@ use planaria_base::{Error, Result, SqlState, datetime};
 use running::Running;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a setting can be set to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -269,12 +270,19 @@ pub(crate) struct Settings {
     after: Option<BTreeMap<String, String>>,
     /// The transaction is a statement that set something itself.
     of_statement: bool,
-    /// Counts changes.
+    /// Which state they are in: another number after each change, that no other session's have.
     changes: u64,
     /// Settings of applications that have been set: they are there, and empty, when that is over.
     known: BTreeSet<String>,
     /// Of the program that runs.
     running: Running,
+}
+
+/// The number of a state that there was not before. What is kept for the settings of one session is not that of another
+/// that is lent the same slot.
+fn moved() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 fn find(lower: &str) -> Option<&'static Setting> {
@@ -520,8 +528,8 @@ impl Settings {
     }
 
     /// The same, in place of others.
-    pub(crate) fn after(self, last: &Settings) -> Settings {
-        Settings { changes: last.changes + 1, ..self }
+    pub(crate) fn in_place(self) -> Settings {
+        Settings { changes: moved(), ..self }
     }
 
     /// The client has said so as it connected: RESET goes back to it.
@@ -552,7 +560,7 @@ impl Settings {
             if let Some(after) = &mut self.after {
                 after.clone_from(&self.initial);
             }
-            self.changes += 1;
+            self.changes = moved();
             return Ok(());
         }
         let taken = match (find(&lower), value) {
@@ -572,7 +580,7 @@ impl Settings {
         if !local && let Some(after) = &mut self.after {
             put(after, &lower, taken);
         }
-        self.changes += 1;
+        self.changes = moved();
         Ok(())
     }
 
@@ -684,7 +692,7 @@ impl Settings {
         for values in [Some(&mut self.values), self.after.as_mut()].into_iter().flatten() {
             values.insert(name.to_owned(), value.clone());
         }
-        self.changes += 1;
+        self.changes = moved();
     }
 
     /// `set_config()`: in a statement that is a transaction of its own it holds until the end of that, if `local`, and
@@ -728,7 +736,7 @@ impl Settings {
 
     /// What they were at a savepoint, whose settings are given.
     pub(crate) fn back_to(&self, savepoint: &Settings) -> Settings {
-        let (changes, known) = (self.changes + 1, self.known.clone());
+        let (changes, known) = (moved(), self.known.clone());
         Settings { changes, known, running: Running::default(), ..savepoint.clone() }
     }
 
@@ -747,7 +755,7 @@ impl Settings {
             && values != self.values
         {
             self.values = values;
-            self.changes += 1;
+            self.changes = moved();
         }
     }
 }

@@ -174,8 +174,8 @@ fn read(text: &str, ty: &str, order: DateOrder) -> Result<Parsed> {
         days: None,
         month: None,
         numbers: Vec::new(),
-        // Stands at the end of the text, but decides the leap day and how short years are read.
-        before_christ: trimmed.to_ascii_lowercase().ends_with("bc"),
+        // Most often at the end of the text, but it decides the leap day and how short years are read.
+        before_christ: is_before_christ(trimmed),
         time: None,
         afternoon: None,
         at: None,
@@ -191,6 +191,13 @@ fn read(text: &str, ty: &str, order: DateOrder) -> Result<Parsed> {
         }
     }
     fields.finish()
+}
+
+/// Whether there is a `BC` in the text.
+fn is_before_christ(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = |text: &[u8]| text.last_chunk::<2>().is_some_and(|end| end.eq_ignore_ascii_case(b"bc"));
+    ends(bytes) || bytes.windows(3).any(|w| ends(&w[..2]) && text_io::is_space(w[2]))
 }
 
 /// Whether digits of a time have nothing but a zone behind them, as in `040506-08`.

@@ -77,7 +77,7 @@ SELECT i FROM t WHERE id = 3;
 COMMIT;
 SELECT i FROM t WHERE id = 3;
 SELECT interval '2 days ago', interval '1' day, interval '-1' hour;
-SELECT time '10:00' AT TIME ZONE interval '1 day';
+SELECT timetz '10:00+00' AT TIME ZONE interval '1 day';
 SET intervalstyle = 'iso_8601';
 SELECT timetz '10:00+00' AT TIME ZONE interval '1 day';
 RESET ALL;

@@ -99,11 +99,11 @@ pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> 
     let scope = row_scope(&mut lowerer, row);
     for e in exprs {
         lowerer.at(e.expr.position);
-        let value = match e.kept {
-            true => lowerer.at_home(|l| l.expr(&scope, &e.expr))?,
-            false => lowerer.expr(&scope, &e.expr)?,
+        let computed = |l: &mut Lowerer<'_>| {
+            let value = l.expr(&scope, &e.expr)?;
+            l.cast(value, &e.ty, e.context)
         };
-        let reg = lowerer.cast(value, &e.ty, e.context)?;
+        let reg = if e.kept { lowerer.at_home(computed)? } else { computed(&mut lowerer)? };
         if let Some(domain) = e.domain {
             lowerer.check_domain(reg, domain)?;
         }

@@ -809,6 +809,7 @@ impl Lowerer<'_> {
         let e = planaria_syntax::parse::expression(text).map_err(foreign)?;
         let mut bound = self.at_home(|l| l.bind(names, &e)).map_err(foreign)?;
         self.reposition(&mut bound, position);
+        bound.kept = bound.ty == Type::Unknown;
         Ok(bound)
     }
 

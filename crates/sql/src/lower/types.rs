@@ -269,7 +269,7 @@ fn styled_literal(text: &str, ty: &Type, kept: bool) -> Result<Option<Datum>> {
     for styles in others {
         match (&by_default, read_literal(text, ty, *styles)) {
             (Ok(one), Ok(other)) if *one == other => {}
-            (Err(_), Err(_)) => {}
+            (Err(one), Err(other)) if one.fields().hint == other.fields().hint => {}
             _ => return Ok(None),
         }
     }
@@ -346,7 +346,9 @@ impl Lowerer<'_> {
                 BoundKind::Param(n) => return self.infer_param(*n, ty, position),
                 BoundKind::Const(Datum::Null) => return Ok(Bound::null(ty.clone(), position)),
                 BoundKind::Const(Datum::Text(text)) => {
-                    if let Some(value) = literal(text, ty, self.kept_text).map_err(|e| e.at(position))? {
+                    if let Some(value) =
+                        literal(text, ty, self.kept_text || e.kept).map_err(|e| e.at(position))?
+                    {
                         return Ok(Bound::constant(value, ty.clone(), position));
                     }
                     let text = Bound::new(e.kind, Type::Text, position);
