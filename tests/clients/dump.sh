@@ -41,6 +41,25 @@ load "$2" "$here/app.out"
 check "a dump of its own, loaded and dumped" "$2"
 "$bin/pg_dump" -p "$1" -d app -Fc -f "$work/archive" && "$bin/pg_restore" -p "$3" -d app "$work/archive" || failed=1
 check "an archive, restored and dumped" "$3"
+# Two workers read the state of whoever began them; and a snapshot that somebody else exports is what it was.
+"$bin/pg_dump" -p "$1" -d app -Fd -j 2 -f "$work/folder" && "$bin/pg_restore" -f - "$work/folder" | bare >"$work/out" &&
+    diff "$here/app.out" "$work/out" || {
+    echo "a dump by two workers differs"
+    failed=1
+}
+change="psql -p $1 -d app -XAtqc" dump="$bin/pg_dump -p $1 -d app" out="$work/snapshot" psql -p "$1" -d app -Xq <<'END'
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SELECT pg_export_snapshot() AS name \gset
+\setenv snapshot :name
+\! $change "CREATE TABLE later (id int); DELETE FROM \"Order\" WHERE id = 2"
+\! $dump --snapshot="$snapshot" >"$out.sql" && $dump --snapshot="$snapshot" -Fd -j 2 -f "$out"
+COMMIT;
+END
+{ bare <"$work/snapshot.sql" && "$bin/pg_restore" -f - "$work/snapshot" | bare; } >"$work/out"
+diff <(cat "$here/app.out" "$here/app.out") "$work/out" || {
+    echo "dumps of an exported snapshot differ"
+    failed=1
+}
 # What was loaded works.
 answer=$(psql -p "$3" -d app -XAtq -c "SELECT total_of(1), count(*) FROM names()" -c "INSERT INTO \"Order\" (customer_id) VALUES (1) RETURNING id" -c "DELETE FROM \"Order\" WHERE id = 2" -c "SELECT count(*) FROM \"Order\"")
 [ "$answer" = $'12.50|2\n4\n3' ] || {

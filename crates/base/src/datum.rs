@@ -1,7 +1,7 @@
 //! An owned SQL value: constants, arguments, results, logged inputs. The executor has its own,
 //! register-sized form (`exec::Slot`).
 
-use crate::datetime::{self, Interval, Zone};
+use crate::datetime::{self, DateOrder, Forms, Interval, IntervalForm};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
 use crate::numeric::Numeric;
@@ -50,7 +50,7 @@ impl Datum {
     }
 
     /// Reads a value of a type from its text form, as a literal or a parameter in text format is
-    /// read. Modifiers are applied as an explicit cast does: `varchar(n)` is cut.
+    /// read where nobody has set a style of dates or intervals, or a time zone. Modifiers are applied as an explicit cast does: `varchar(n)` is cut.
     pub fn parse(ty: &Type, text: &str) -> Result<Datum> {
         Ok(match ty {
             Type::Bool => Datum::Bool(text_io::parse_bool(text)?),
@@ -71,15 +71,17 @@ impl Datum {
                 Datum::Text(text_io::first_chars(text, *n as usize).trim_end_matches(' ').to_owned())
             }
             Type::Bytea => Datum::Bytea(text_io::parse_bytea(text.as_bytes())?),
-            Type::Date => Datum::Int(datetime::parse_date(text)?),
-            Type::Time => Datum::Int(datetime::parse_time(text)?),
+            Type::Date => Datum::Int(datetime::parse_date(text, DateOrder::Mdy)?),
+            Type::Time => Datum::Int(datetime::parse_time(text, DateOrder::Mdy)?),
             Type::Rounded(clock, digits) => Datum::parse(clock.ty(), text)?.rounded(*clock, *digits)?,
-            Type::Timestamp => Datum::Int(datetime::parse_timestamp(text, false)?),
-            Type::TimestampTz => Datum::Int(datetime::parse_timestamp(text, true)?),
-            Type::Interval | Type::OldInterval => Datum::Interval(datetime::parse_interval(text)?),
+            Type::Timestamp => Datum::Int(datetime::parse_timestamp(text, DateOrder::Mdy)?),
+            Type::TimestampTz => Datum::Int(datetime::parse_timestamptz(text, Forms::default())?),
+            Type::Interval | Type::OldInterval => {
+                Datum::Interval(datetime::parse_interval(text, IntervalForm::Postgres)?)
+            }
             Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
             Type::Jsonb => Datum::Jsonb(crate::json::canonical(text)?),
-            Type::Range(of) => Datum::Bytea(Range::parse(*of, text, None)?.encode()),
+            Type::Range(of) => Datum::Bytea(Range::parse(*of, text, Forms::default())?.encode()),
             Type::Packed(of) => Datum::Bytea(of.parse(text)?),
             Type::Enum(of) => Datum::Int(of.parse(text)?),
             Type::Array(element) => {
@@ -148,20 +150,20 @@ impl Datum {
     /// Appends the text form of a value of a type. NULL appends nothing, as `psql` shows it; within
     /// an array it is `NULL`.
     pub fn write(&self, ty: &Type, out: &mut Vec<u8>) {
-        self.write_in_zone(ty, None, out);
+        self.write_in(ty, Forms::default(), out);
     }
 
-    /// The same, with timestamps with time zone as clocks of a zone show them; without one in UTC.
-    pub fn write_in_zone(&self, ty: &Type, zone: Option<&Zone>, out: &mut Vec<u8>) {
+    /// The same in the forms of a session.
+    pub fn write_in(&self, ty: &Type, forms: Forms<'_>, out: &mut Vec<u8>) {
         match (self, ty.plain()) {
             (Datum::Null, _) => {}
             (Datum::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
-            (Datum::Int(n), Type::Date) => datetime::write_date(out, *n),
+            (Datum::Int(n), Type::Date) => datetime::write_date(out, *n, forms.styles),
             (Datum::Int(n), Type::Time) => datetime::write_time(out, *n),
-            (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, false),
-            (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, *n, zone),
+            (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, forms.styles),
+            (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, *n, forms),
             (Datum::Int(n), Type::Enum(of)) => of.write(out, *n),
-            (Datum::Interval(i), _) => datetime::write_interval(out, *i),
+            (Datum::Interval(i), _) => datetime::write_interval(out, *i, forms.styles),
             (Datum::Int(n), _) => text_io::write_int(out, *n),
             (Datum::Float(x), Type::Float4) => text_io::write_real(out, *x),
             (Datum::Float(x), _) => text_io::write_float(out, *x),
@@ -171,7 +173,7 @@ impl Datum {
                 watch::count(s.len());
                 out.extend_from_slice(s.as_bytes());
             }
-            (Datum::Bytea(b), Type::Range(_)) => range::write(b, zone, out),
+            (Datum::Bytea(b), Type::Range(_)) => range::write(b, forms, out),
             (Datum::Bytea(b), Type::Packed(of)) => of.write(b, out),
             (Datum::Bytea(b), _) => text_io::write_bytea(out, b),
             (Datum::Uuid(u), _) => text_io::write_uuid(out, u),
@@ -182,7 +184,7 @@ impl Datum {
                     if i > 0 {
                         out.push(b' ');
                     }
-                    item.write_in_zone(&element, zone, out);
+                    item.write_in(&element, forms, out);
                 }
             }
             (Datum::Array(items), Type::Record(fields)) => {
@@ -194,14 +196,14 @@ impl Datum {
                     }
                     if !item.is_null() {
                         text.clear();
-                        item.write_in_zone(ty, zone, &mut text);
+                        item.write_in(ty, forms, &mut text);
                         text_io::write_record_field(out, &text);
                     }
                 }
                 out.push(b')');
             }
-            (Datum::Array(items), ty) => write_array(None, items, ty, zone, out),
-            (Datum::Shaped(of), ty) => write_array(Some(of.shape()), of.elements(), ty, zone, out),
+            (Datum::Array(items), ty) => write_array(None, items, ty, forms, out),
+            (Datum::Shaped(of), ty) => write_array(Some(of.shape()), of.elements(), ty, forms, out),
         }
     }
 
@@ -214,7 +216,7 @@ impl Datum {
     }
 }
 
-fn write_array(shape: Option<&Shape>, items: &[Datum], ty: &Type, zone: Option<&Zone>, out: &mut Vec<u8>) {
+fn write_array(shape: Option<&Shape>, items: &[Datum], ty: &Type, forms: Forms<'_>, out: &mut Vec<u8>) {
     let element = if let Type::Array(element) = ty { element } else { &Type::Unknown };
     let mut text = Vec::new();
     text_io::write_array(out, shape, items.len(), |out, i| {
@@ -223,7 +225,7 @@ fn write_array(shape: Option<&Shape>, items: &[Datum], ty: &Type, zone: Option<&
             return;
         }
         text.clear();
-        items[i].write_in_zone(element, zone, &mut text);
+        items[i].write_in(element, forms, &mut text);
         text_io::write_array_element(out, &text);
     });
 }

@@ -24,6 +24,7 @@ pub mod tsquery;
 pub mod tsvector;
 pub mod words;
 
+use crate::datetime::Forms;
 use crate::error::{Error, Result, SqlState};
 use crate::json::path::Path;
 use crate::types::Type;
@@ -214,7 +215,9 @@ impl PackedType {
             PackedType::MacAddr => mac::parse(text).map(|mac| mac.to_vec()),
             PackedType::MacAddr8 => mac::parse_long(text).map(|mac| mac.to_vec()),
             PackedType::JsonPath => Path::parse(text).map(|path| path.to_stored()),
-            PackedType::TimeTz(digits) => Ok(TimeTz::parse(text, None)?.rounded(digits).encode().to_vec()),
+            PackedType::TimeTz(digits) => {
+                Ok(TimeTz::parse(text, Forms::default())?.rounded(digits).encode().to_vec())
+            }
             PackedType::TsVector => Ok(TsVector::parse(text)?.encode()),
             PackedType::TsQuery => Ok(TsQuery::parse(text)?.encode()),
         }

@@ -15,7 +15,7 @@
 //!
 //! The discrete ones (of integers and dates) are kept as PostgreSQL's canonical form, `[)`.
 
-use crate::datetime::{self, Zone};
+use crate::datetime::{self, Forms};
 use crate::error::{Error, Result, SqlState};
 use crate::numeric::Numeric;
 use crate::text_io;
@@ -440,16 +440,18 @@ impl Range {
     }
 
     /// Reads the text form; a timestamp with time zone is one of the zone where it names none.
-    pub fn parse(of: RangeType, text: &str, zone: Option<&Zone>) -> Result<Range> {
+    pub fn parse(of: RangeType, text: &str, forms: Forms<'_>) -> Result<Range> {
         let value = |text: Option<String>| -> Result<Option<RangeValue>> {
             let Some(text) = text else { return Ok(None) };
             Ok(Some(match of {
                 RangeType::Int4 => RangeValue::Int(text_io::parse_int(&text, &Type::Int4)?),
                 RangeType::Int8 => RangeValue::Int(text_io::parse_int(&text, &Type::Int8)?),
                 RangeType::Num => RangeValue::Numeric(Numeric::parse(&text)?),
-                RangeType::Date => RangeValue::Int(datetime::parse_date(&text)?),
-                RangeType::Timestamp => RangeValue::Int(datetime::parse_timestamp(&text, false)?),
-                RangeType::TimestampTz => RangeValue::Int(datetime::parse_timestamptz(&text, zone)?),
+                RangeType::Date => RangeValue::Int(datetime::parse_date(&text, forms.styles.order)?),
+                RangeType::Timestamp => {
+                    RangeValue::Int(datetime::parse_timestamp(&text, forms.styles.order)?)
+                }
+                RangeType::TimestampTz => RangeValue::Int(datetime::parse_timestamptz(&text, forms)?),
             }))
         };
         let Some(read) = split(text)? else { return Ok(Range::empty(of)) };
@@ -459,27 +461,29 @@ impl Range {
     }
 
     /// Appends the text form.
-    pub fn write(&self, zone: Option<&Zone>, out: &mut Vec<u8>) {
+    pub fn write(&self, forms: Forms<'_>, out: &mut Vec<u8>) {
         let Some((lower, upper)) = self.bounds else {
             out.extend_from_slice(b"empty");
             return;
         };
         out.push(if lower.inclusive { b'[' } else { b'(' });
-        self.write_value(lower, zone, out);
+        self.write_value(lower, forms, out);
         out.push(b',');
-        self.write_value(upper, zone, out);
+        self.write_value(upper, forms, out);
         out.push(if upper.inclusive { b']' } else { b')' });
     }
 
-    fn write_value(&self, bound: RangeBound, zone: Option<&Zone>, out: &mut Vec<u8>) {
+    fn write_value(&self, bound: RangeBound, forms: Forms<'_>, out: &mut Vec<u8>) {
         let start = out.len();
         match (bound.value, self.of) {
             (None, _) => return,
             (Some(RangeValue::Numeric(n)), _) => n.write(out),
-            (Some(RangeValue::Int(n)), RangeType::Date) => datetime::write_date(out, n),
-            (Some(RangeValue::Int(n)), RangeType::Timestamp) => datetime::write_timestamp(out, n, false),
+            (Some(RangeValue::Int(n)), RangeType::Date) => datetime::write_date(out, n, forms.styles),
+            (Some(RangeValue::Int(n)), RangeType::Timestamp) => {
+                datetime::write_timestamp(out, n, forms.styles)
+            }
             (Some(RangeValue::Int(n)), RangeType::TimestampTz) => {
-                datetime::write_timestamptz(out, n, zone);
+                datetime::write_timestamptz(out, n, forms);
             }
             (Some(RangeValue::Int(n)), _) => text_io::write_int(out, n),
         }
@@ -501,9 +505,9 @@ impl Range {
 }
 
 /// Appends the text form of a range that is kept in bytes.
-pub fn write(bytes: &[u8], zone: Option<&Zone>, out: &mut Vec<u8>) {
+pub fn write(bytes: &[u8], forms: Forms<'_>, out: &mut Vec<u8>) {
     if let Some(range) = Range::decode(bytes) {
-        range.write(zone, out);
+        range.write(forms, out);
     }
 }
 

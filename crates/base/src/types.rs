@@ -401,6 +401,19 @@ impl Type {
         }
     }
 
+    /// Whether its text form, and what a text is as a value of it, depends on the styles of dates and intervals.
+    pub fn has_style(&self) -> bool {
+        match self {
+            Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz => true,
+            Type::Interval | Type::OldInterval | Type::Rounded(..) => true,
+            Type::Range(RangeType::Date | RangeType::Timestamp | RangeType::TimestampTz) => true,
+            Type::Packed(PackedType::TimeTz(_)) => true,
+            Type::Array(of) => of.has_style(),
+            Type::Record(fields) => fields.iter().any(|(_, ty)| ty.has_style()),
+            _ => false,
+        }
+    }
+
     /// Whose row type it is, or is an array of.
     pub fn row_of(&self) -> Option<&RowOf> {
         match self {

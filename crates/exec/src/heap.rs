@@ -10,9 +10,9 @@
 //! old one. Sharing is not kept by that; a text reached from two registers becomes two.
 
 use crate::slot::{ArrayRef, Slot};
-use planaria_base::datetime::Zone;
+use planaria_base::datetime::{Forms, Styles, Zone};
 use planaria_base::shape::{Dimension, Shape, too_many_elements};
-use planaria_base::{Datum, Error, Result, SqlState, limits, watch};
+use planaria_base::{Datum, Error, Result, SqlState, Type, limits, watch};
 use planaria_storage::Field;
 use planaria_storage::arena::growing::{Growing, room_for};
 use planaria_storage::arena::{Arena, ArenaFull, Bytes};
@@ -34,8 +34,10 @@ pub struct Heap {
     small: bool,
     /// The time zone of the session, if it is not UTC.
     zone: Option<Arc<Zone>>,
-    /// Whether anything was computed with that zone since it was last asked.
-    zone_used: bool,
+    /// Its styles of dates and intervals.
+    styles: Styles,
+    /// Whether anything was computed with that zone, or with styles that are not the default, since it was last asked.
+    forms_used: bool,
 }
 
 impl Heap {
@@ -49,21 +51,31 @@ impl Heap {
         Heap { small: true, ..Heap::default() }
     }
 
-    /// The time zone of whoever computes here; `None` is UTC. A log of calls does not have it, so it is UTC in replay: who
-    /// logs a call asks [`Heap::used_zone`] before.
-    pub fn set_zone(&mut self, zone: Option<Arc<Zone>>) {
+    /// The time zone of whoever computes here, where `None` is UTC, and the styles. A log of calls does not have them, so
+    /// they are UTC and the default in replay: who logs a call asks [`Heap::used_forms`] before.
+    pub fn set_forms(&mut self, zone: Option<Arc<Zone>>, styles: Styles) {
         self.zone = zone;
+        self.styles = styles;
     }
 
-    /// Takes the zone over from another heap, in whose place this one comes.
-    pub(crate) fn take_zone_of(&mut self, other: &mut Heap) {
+    /// Takes zone and styles over from another heap, in whose place this one comes.
+    pub(crate) fn take_forms_of(&mut self, other: &mut Heap) {
         self.zone = other.zone.take();
-        self.zone_used |= other.used_zone();
+        self.styles = other.styles;
+        self.forms_used |= other.used_forms();
     }
 
-    /// Whether something depended on a zone that is not UTC; then it starts anew.
-    pub fn used_zone(&mut self) -> bool {
-        std::mem::take(&mut self.zone_used)
+    /// Whether something depended on a zone that is not UTC, or on styles that are not the default; then it starts anew.
+    pub fn used_forms(&mut self) -> bool {
+        std::mem::take(&mut self.forms_used)
+    }
+
+    /// What is done here is an input of what runs, whatever it depends on: it is not noted.
+    pub fn unnoticed<R>(&mut self, f: impl FnOnce(&mut Heap) -> R) -> R {
+        let used = self.forms_used;
+        let result = f(self);
+        self.forms_used = used;
+        result
     }
 
     /// The same, for whoever keeps what it shows.
@@ -76,10 +88,38 @@ impl Heap {
         self.zone.as_deref()
     }
 
+    /// The styles, for whoever shows something, or has noted that it depends on them.
+    #[inline]
+    pub fn styles(&self) -> Styles {
+        self.styles
+    }
+
+    /// Both, for the same.
+    #[inline]
+    pub fn forms(&self) -> Forms<'_> {
+        Forms { zone: self.zone.as_deref(), styles: self.styles }
+    }
+
     /// For whoever depends on it.
     pub(crate) fn zone(&mut self) -> Option<Arc<Zone>> {
-        self.zone_used |= self.zone.is_some();
+        self.forms_used |= self.zone.is_some();
         self.zone.clone()
+    }
+
+    /// The styles, for whoever reads a text by them.
+    pub(crate) fn read_styles(&mut self) -> Styles {
+        self.forms_used |= self.styles.reads_otherwise();
+        self.styles
+    }
+
+    /// A value of the type is going to be written for good.
+    pub(crate) fn writes(&mut self, ty: &Type) {
+        if ty.has_zone() {
+            self.forms_used |= self.zone.is_some();
+        }
+        if self.styles.writes_otherwise() && ty.has_style() {
+            self.forms_used = true;
+        }
     }
 
     /// To be asked before so many bytes are made: 53200 where there is no memory for them, 57014 where the

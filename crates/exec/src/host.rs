@@ -98,8 +98,8 @@ pub trait Host {
     fn leave(&mut self, routine: ProcedureId, waits: bool) {
         let _ = (routine, waits);
     }
-    /// Has the heap compute in the time zone that is set now.
-    fn settle_zone(&self, heap: &mut Heap) {
+    /// Has the heap compute in the time zone and the styles that are set now.
+    fn settle_forms(&self, heap: &mut Heap) {
         let _ = heap;
     }
     /// The next value of a sequence.

@@ -206,8 +206,8 @@ impl Question {
             | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
             | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
-            | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | Sleep | SessionId
-            | User | StartTime => Determinism::Session,
+            | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | ExportSnapshot | Sleep
+            | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // As it always answers the same in a call.
@@ -235,6 +235,7 @@ impl Question {
                     | Question::ReloadSettings
                     | Question::ForgetStatements
                     | Question::Sleep
+                    | Question::ExportSnapshot
                     | Question::Notify
                     | Question::DeferTrigger
                     | Question::DeferTriggerInBlock
@@ -326,7 +327,8 @@ impl OpKind {
             }
             OpKind::Claim { if_claimed: IfClaimed::Refuse | IfClaimed::Skip, .. } => Others,
             OpKind::Claim { if_claimed: IfClaimed::Wait, .. } => Deterministic,
-            // A cast asks nothing of the session: the forms of dates, times, floats and bytea are fixed.
+            // A cast asks nothing of the session, in UTC and in the default styles of dates: where it has others, that is
+            // noted while it runs. The forms of floats and bytea are fixed.
             OpKind::Const { .. }
             | OpKind::Copy { .. }
             | OpKind::Cast { .. }

@@ -120,6 +120,8 @@ questions! {
     ForgetStatements "statements.forget" () -> X;
     /// When the server's settings were read last.
     SettingsTime "settings.time" () -> S;
+    /// Gives the snapshot that the transaction reads a name, for others to read it.
+    ExportSnapshot "snapshot.export" () -> T;
     /// Sleeps so many seconds.
     Sleep "sleep" (F) -> X;
     /// Takes an advisory lock: the key or its first part, the second part or 0, and how: a sum of `ADVISORY_*`.

@@ -1,8 +1,9 @@
 //! Answers: rows, columns, and how values become Rust types.
 
-use planaria_base::datetime::{Interval, Zone};
+use planaria_base::datetime::{Forms, Interval, Styles, Zone};
 use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
+use planaria_exec::Heap;
 use std::sync::Arc;
 
 /// A column of an answer.
@@ -32,6 +33,8 @@ pub struct Row {
     pub(crate) values: Vec<Datum>,
     /// The session's time zone, if it is not UTC.
     pub(crate) zone: Option<Arc<Zone>>,
+    /// Its styles of dates and intervals.
+    pub(crate) styles: Styles,
 }
 
 /// The rows of an answer, in order.
@@ -102,6 +105,11 @@ impl ColumnIndex for &str {
 }
 
 impl Row {
+    /// Values that were computed in a heap, whose zone and styles show them.
+    pub(crate) fn of(columns: &Arc<[Column]>, values: Vec<Datum>, heap: &Heap) -> Row {
+        Row { columns: columns.clone(), values, zone: heap.shared_zone(), styles: heap.styles() }
+    }
+
     /// The columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns
@@ -118,15 +126,20 @@ impl Row {
         })?;
         T::from_datum(&self.values[i], &self.columns[i].ty)
     }
-    /// A value as PostgreSQL prints it, timestamps with time zone in that of the session; `None` for NULL.
+    /// A value as PostgreSQL prints it, in the time zone and the styles of the session; `None` for NULL.
     pub fn text(&self, column: usize) -> Option<String> {
         let (value, ty) = (&self.values[column], &self.columns[column].ty);
         if value.is_null() {
             return None;
         }
         let mut text = Vec::new();
-        value.write_in_zone(ty, self.zone.as_deref(), &mut text);
+        value.write_in(ty, self.forms(), &mut text);
         Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The forms in which [`Row::text`] shows dates, times and intervals.
+    pub fn forms(&self) -> Forms<'_> {
+        Forms { zone: self.zone.as_deref(), styles: self.styles }
     }
 
     /// The time zone in which [`Row::text`] shows timestamps with time zone; `None` is UTC.

@@ -5,11 +5,13 @@
 //! transaction.
 
 mod running;
+mod styles;
 
 use planaria_base::{Error, Result, SqlState, datetime};
 use running::Running;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a setting can be set to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,7 +24,7 @@ enum Takes {
     Bool,
     /// Milliseconds: a number, with a unit or without.
     Milliseconds,
-    /// `ISO`, in any order of days and months that is understood.
+    /// A form of dates, or an order, or both.
     DateStyle,
     /// Memory: kilobytes, at least so many, with a unit or without.
     Memory(u64),
@@ -99,7 +101,7 @@ const SETTINGS: &[Setting] = &[
     setting("cpu_operator_cost", "0.0025", Number, "Plans follow rules: changes nothing."),
     setting("cpu_tuple_cost", "0.01", Number, "Plans follow rules: changes nothing."),
     setting("cursor_tuple_fraction", "0.1", Number, "Plans follow rules: changes nothing."),
-    setting("DateStyle", "ISO, MDY", DateStyle, "Form of dates."),
+    setting("DateStyle", "ISO, MDY", DateStyle, "Form of dates, and which number of one is what."),
     setting("deadlock_timeout", "1s", Milliseconds, "Rings of waiting sessions are found at once."),
     setting("default_statistics_target", "100", Integer(0, 10_000), "Plans follow rules: changes nothing."),
     setting(
@@ -167,7 +169,12 @@ const SETTINGS: &[Setting] = &[
     setting("idle_session_timeout", "0", Milliseconds, "Changes nothing: idle sessions stay."),
     setting("in_hot_standby", "off", Fixed, "This is no standby."),
     setting("integer_datetimes", "on", Fixed, "Dates and times are integers."),
-    setting("IntervalStyle", "postgres", Fixed, "Form of intervals."),
+    setting(
+        "IntervalStyle",
+        "postgres",
+        OneOf(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"], &[]),
+        "Form of intervals.",
+    ),
     setting("is_superuser", "on", Fixed, "Whether the current role may do everything."),
     setting("jit", "off", Bool, "There is no JIT."),
     setting("jit_above_cost", "100000", Number, "Plans follow rules: changes nothing."),
@@ -268,12 +275,19 @@ pub(crate) struct Settings {
     after: Option<BTreeMap<String, String>>,
     /// The transaction is a statement that set something itself.
     of_statement: bool,
-    /// Counts changes.
+    /// Which state they are in: another number after each change, that no other session's have.
     changes: u64,
     /// Settings of applications that have been set: they are there, and empty, when that is over.
     known: BTreeSet<String>,
     /// Of the program that runs.
     running: Running,
+}
+
+/// The number of a state that there was not before. What is kept for the settings of one session is not that of another
+/// that is lent the same slot.
+fn moved() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 fn find(lower: &str) -> Option<&'static Setting> {
@@ -286,8 +300,9 @@ fn unknown(name: &str) -> Error {
 }
 
 /// What a setting becomes that is set to a value: 42704 for an unknown name, 22023 for a value that cannot be.
-fn value_of(name: &str, value: &[String]) -> Result<String> {
+fn value_of(name: &str, value: &[String], now: &Settings) -> Result<String> {
     match find(name) {
+        Some(setting) if setting.takes == DateStyle => styles::take_dates(now, &value.join(", ")),
         Some(setting) => setting.take(value),
         // A setting of an application's own.
         None if name.contains('.') => Ok(value.join(", ")),
@@ -316,7 +331,7 @@ pub(crate) fn check_own(name: &str, value: Option<&[String]>) -> Result<()> {
         return Err(Error::unsupported(what, "Set it before the routine is called."));
     }
     match value {
-        Some(value) => value_of(name, value).map(|_| ()),
+        Some(value) => value_of(name, value, &Settings::default()).map(|_| ()),
         None if lower == "all" || lower.contains('.') || find(&lower).is_some() => Ok(()),
         None => Err(unknown(name)),
     }
@@ -338,7 +353,8 @@ impl Setting {
             return Ok((*word).to_owned());
         }
         let all: Vec<&str> = words.iter().chain(others).copied().collect();
-        Err(invalid(self.name, text).with_hint(format!("Available values: {}.", all.join(", "))))
+        Err(invalid(&self.name.to_ascii_lowercase(), text)
+            .with_hint(format!("Available values: {}.", all.join(", "))))
     }
 
     /// A size of memory, in the largest unit that fits.
@@ -416,19 +432,7 @@ impl Setting {
             Milliseconds => {
                 milliseconds(&text).map(shown_milliseconds).ok_or_else(|| invalid(self.name, &text))
             }
-            DateStyle => {
-                let mut order = "MDY";
-                for word in text.split([',', ' ']).map(str::trim).filter(|w| !w.is_empty()) {
-                    match word.to_ascii_uppercase().as_str() {
-                        "ISO" => {}
-                        "MDY" | "US" | "NONEURO" | "NONEUROPEAN" => order = "MDY",
-                        _ => {
-                            return Err(invalid(self.name, &text).with_hint("It is always \"ISO, MDY\"."));
-                        }
-                    }
-                }
-                Ok(format!("ISO, {order}"))
-            }
+            DateStyle => styles::take_dates(&Settings::default(), &text),
             Zone => match datetime::Zone::of_setting(&text) {
                 Ok(zone) => Ok(zone.name().to_owned()),
                 Err(_) => Err(invalid(self.name, &text)),
@@ -534,8 +538,8 @@ impl Settings {
     }
 
     /// The same, in place of others.
-    pub(crate) fn after(self, last: &Settings) -> Settings {
-        Settings { changes: last.changes + 1, ..self }
+    pub(crate) fn in_place(self) -> Settings {
+        Settings { changes: moved(), ..self }
     }
 
     /// The client has said so as it connected: RESET goes back to it.
@@ -566,11 +570,11 @@ impl Settings {
             if let Some(after) = &mut self.after {
                 after.clone_from(&self.initial);
             }
-            self.changes += 1;
+            self.changes = moved();
             return Ok(());
         }
         let taken = match (find(&lower), value) {
-            (_, Some(value)) => Some(value_of(name, value)?),
+            (_, Some(value)) => Some(value_of(name, value, self)?),
             (Some(_), None) => self.initial.get(&lower).cloned(),
             // A setting of an application's own.
             (None, None) if lower.contains('.') => {
@@ -586,7 +590,7 @@ impl Settings {
         if !local && let Some(after) = &mut self.after {
             put(after, &lower, taken);
         }
-        self.changes += 1;
+        self.changes = moved();
         Ok(())
     }
 
@@ -660,8 +664,13 @@ impl Settings {
 
     /// The time zone, if it is not UTC.
     pub(crate) fn zone(&self) -> Option<Arc<datetime::Zone>> {
+        self.named_zone().filter(|zone| !zone.is_utc())
+    }
+
+    /// The time zone, if it is not called UTC.
+    fn named_zone(&self) -> Option<Arc<datetime::Zone>> {
         let zone = datetime::Zone::of_setting(self.values.get("timezone")?).ok()?;
-        (!zone.is_utc()).then_some(zone)
+        (!zone.is_utc() || zone.name() != "UTC").then_some(zone)
     }
 
     /// Moves whenever a value may have changed.
@@ -693,7 +702,7 @@ impl Settings {
         for values in [Some(&mut self.values), self.after.as_mut()].into_iter().flatten() {
             values.insert(name.to_owned(), value.clone());
         }
-        self.changes += 1;
+        self.changes = moved();
     }
 
     /// `set_config()`: in a statement that is a transaction of its own it holds until the end of that, if `local`, and
@@ -737,7 +746,7 @@ impl Settings {
 
     /// What they were at a savepoint, whose settings are given.
     pub(crate) fn back_to(&self, savepoint: &Settings) -> Settings {
-        let (changes, known) = (self.changes + 1, self.known.clone());
+        let (changes, known) = (moved(), self.known.clone());
         Settings { changes, known, running: Running::default(), ..savepoint.clone() }
     }
 
@@ -756,7 +765,7 @@ impl Settings {
             && values != self.values
         {
             self.values = values;
-            self.changes += 1;
+            self.changes = moved();
         }
     }
 }

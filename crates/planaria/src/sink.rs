@@ -2,7 +2,7 @@
 
 use crate::from_row::FromRow;
 use crate::row::{Column, Row};
-use planaria_base::datetime::{Interval, Zone};
+use planaria_base::datetime::{Forms, Interval, Zone};
 use planaria_base::shape::Shaped;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState};
 use planaria_exec::heap::Heap;
@@ -87,13 +87,18 @@ impl<'a> RowRef<'a> {
         self.heap.shown_zone()
     }
 
+    /// The forms in which dates, times and intervals are shown.
+    pub fn forms(&self) -> Forms<'a> {
+        self.heap.forms()
+    }
+
     /// The same as a row of an answer.
     pub(crate) fn to_row(self, columns: &Arc<[Column]>) -> Row {
         let mut values = self.to_datums();
         for (at, oid, name) in self.names {
             values[*at] = Datum::Reg(*oid, name.clone());
         }
-        Row { columns: columns.clone(), values, zone: self.heap.shared_zone() }
+        Row::of(columns, values, self.heap)
     }
 
     /// Its values, to keep.

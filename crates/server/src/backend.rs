@@ -39,7 +39,8 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// Settings whose value is reported when it changes, as far as it can.
-const REPORTED: [&str; 4] = ["application_name", "DateStyle", "default_transaction_read_only", "TimeZone"];
+const REPORTED: [&str; 5] =
+    ["application_name", "DateStyle", "default_transaction_read_only", "IntervalStyle", "TimeZone"];
 
 /// Statements prepared or portals open, of one connection.
 const NAMES_MAX: usize = 100_000;
@@ -708,11 +709,10 @@ impl Backend {
 
     /// The settings that a client hears of when it connects.
     pub(crate) fn report_all_settings(&mut self) -> Result<()> {
-        const FIXED: [&str; 9] = [
+        const FIXED: [&str; 8] = [
             "client_encoding",
             "in_hot_standby",
             "integer_datetimes",
-            "IntervalStyle",
             "is_superuser",
             "server_encoding",
             "server_version",

@@ -2,7 +2,7 @@
 
 use planaria::serving::{RowRef, ValueRef};
 use planaria::{Column, Datum, Numeric, Row, Type};
-use planaria_base::datetime::Zone;
+use planaria_base::datetime::Forms;
 use planaria_base::range::{self, Range, RangeValue};
 use planaria_base::shape::{Dimension, Shape};
 use planaria_base::types::SystemType;
@@ -31,7 +31,7 @@ pub(crate) fn format_of(formats: &[Format], i: usize) -> Format {
 pub(crate) fn data_row(out: &mut Vec<u8>, row: RowRef<'_>, columns: &[Column], formats: &[Format]) {
     let at = begin_row(out, row.len());
     for (i, (value, column)) in row.values().zip(columns).enumerate() {
-        field(out, &value, &column.ty, format_of(formats, i), row.zone());
+        field(out, &value, &column.ty, format_of(formats, i), row.forms());
     }
     end_row(out, at);
 }
@@ -41,7 +41,7 @@ pub(crate) fn data_row_of(out: &mut Vec<u8>, row: &Row, columns: &[Column], form
     let values = row.values();
     let at = begin_row(out, values.len());
     for (i, (value, column)) in values.iter().zip(columns).enumerate() {
-        field(out, &ValueRef::from(value), &column.ty, format_of(formats, i), row.zone());
+        field(out, &ValueRef::from(value), &column.ty, format_of(formats, i), row.forms());
     }
     end_row(out, at);
 }
@@ -60,7 +60,7 @@ fn end_row(out: &mut [u8], at: usize) {
 }
 
 /// Length, then the value; NULL is the length -1. What a function gives that returns nothing is no NULL, but empty.
-pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: Format, zone: Option<&Zone>) {
+pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: Format, forms: Forms<'_>) {
     if matches!(value, ValueRef::Null) && *ty != Type::Void {
         out.extend_from_slice(&(-1i32).to_be_bytes());
         return;
@@ -68,33 +68,33 @@ pub(crate) fn field(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, format: 
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     match format {
-        Format::Text => text(out, value, ty, zone),
+        Format::Text => text(out, value, ty, forms),
         Format::Binary => binary(out, value, ty),
     }
     let len = (out.len() - at - 4) as i32;
     out[at..at + 4].copy_from_slice(&len.to_be_bytes());
 }
 
-/// The text form; timestamps with time zone as clocks of a zone show them, without one in UTC.
-pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, zone: Option<&Zone>) {
+/// The text form, in the forms of the session.
+pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, forms: Forms<'_>) {
     match (value, ty) {
         (ValueRef::Null, _) => {}
         (ValueRef::Bool(b), _) => out.push(if *b { b't' } else { b'f' }),
         (ValueRef::Int(n), Type::Int2 | Type::Int4 | Type::Int8) => text_io::write_int(out, *n),
-        (ValueRef::Int(n), ty) => Datum::Int(*n).write_in_zone(ty, zone, out),
+        (ValueRef::Int(n), ty) => Datum::Int(*n).write_in(ty, forms, out),
         (ValueRef::Float(x), Type::Float4) => text_io::write_real(out, *x),
         (ValueRef::Float(x), _) => text_io::write_float(out, *x),
         (ValueRef::Numeric(n), _) => n.write(out),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
-        (ValueRef::Bytes(b), Type::Range(_)) => range::write(b, zone, out),
+        (ValueRef::Bytes(b), Type::Range(_)) => range::write(b, forms, out),
         (ValueRef::Bytes(b), Type::Packed(of)) => of.write(b, out),
         (ValueRef::Bytes(b), _) => text_io::write_bytea(out, b),
         (ValueRef::Uuid(u), _) => text_io::write_uuid(out, u),
-        (ValueRef::Interval(i), _) => datetime::write_interval(out, *i),
+        (ValueRef::Interval(i), _) => datetime::write_interval(out, *i, forms.styles),
         (ValueRef::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),
-        (ValueRef::Array(items), ty) => Datum::Array(items.clone()).write_in_zone(ty, zone, out),
-        (ValueRef::Shaped(of), ty) => Datum::Shaped(of.clone()).write_in_zone(ty, zone, out),
+        (ValueRef::Array(items), ty) => Datum::Array(items.clone()).write_in(ty, forms, out),
+        (ValueRef::Shaped(of), ty) => Datum::Shaped(of.clone()).write_in(ty, forms, out),
     }
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
             out.extend_from_slice(&(items.len() as i32).to_be_bytes());
             for (item, (_, ty)) in items.iter().zip(fields.iter()) {
                 out.extend_from_slice(&oid::of(ty).to_be_bytes());
-                field(out, &ValueRef::from(item), ty, Format::Binary, None);
+                field(out, &ValueRef::from(item), ty, Format::Binary, Forms::default());
             }
         }
         (ValueRef::Array(items), Type::Array(element)) => array(out, None, items, element, 1),
@@ -178,7 +178,7 @@ fn range(out: &mut Vec<u8>, bytes: &[u8]) {
             RangeValue::Int(n) => ValueRef::Int(n),
             RangeValue::Numeric(n) => ValueRef::Numeric(n),
         };
-        field(out, &value, &range.of.element(), Format::Binary, None);
+        field(out, &value, &range.of.element(), Format::Binary, Forms::default());
     }
 }
 
@@ -199,7 +199,7 @@ fn array(out: &mut Vec<u8>, shape: Option<&Shape>, items: &[Datum], element: &Ty
         out.extend_from_slice(&dimension.lower.to_be_bytes());
     }
     for item in items {
-        field(out, &ValueRef::from(item), element, Format::Binary, None);
+        field(out, &ValueRef::from(item), element, Format::Binary, Forms::default());
     }
 }
 

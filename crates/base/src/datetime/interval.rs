@@ -1,9 +1,10 @@
 //! Intervals: months, days and microseconds, which nothing mixes but what is asked to.
 //!
 //! Read: quantities with units (`1 year 2 months`, `1d2h`, `90 sec`), `Y-M`, `HH:MM[:SS[.f]]`, a bare number of
-//! seconds at the end or of days before a time, `ago`, and ISO 8601 durations (`P1Y2M3DT4H`). Printed in PostgreSQL's
-//! style.
+//! seconds at the end or of days before a time, `ago`, and ISO 8601 durations (`P1Y2M3DT4H`). Printed in each
+//! [`IntervalForm`].
 
+use super::style::{IntervalForm, Styles};
 use super::{
     MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, format, interval_out_of_range,
 };
@@ -192,8 +193,121 @@ pub fn make_interval(
     whole().ok_or_else(interval_out_of_range)
 }
 
-/// Appends an interval: years, months, days, then the time, each with its sign.
-pub fn write_interval(out: &mut Vec<u8>, interval: Interval) {
+/// Appends an interval.
+#[inline]
+pub fn write_interval(out: &mut Vec<u8>, interval: Interval, styles: Styles) {
+    match styles.intervals {
+        IntervalForm::Postgres => write_postgres(out, interval),
+        IntervalForm::PostgresVerbose => write_verbose(out, interval),
+        IntervalForm::SqlStandard => write_sql(out, interval),
+        IntervalForm::Iso8601 => write_iso(out, interval),
+    }
+}
+
+/// Years, months, days, hours, minutes, seconds and microseconds, each with its sign.
+fn parts(interval: Interval) -> [i64; 7] {
+    let (hour, minute, second, fraction) = super::time_of_day(interval.micros);
+    let [years, months] = [interval.months / 12, interval.months % 12].map(i64::from);
+    [years, months, i64::from(interval.days), hour, minute, second, fraction]
+}
+
+/// `@ 1 year 2 mons`: the first part says whether it is `ago`.
+#[cold]
+fn write_verbose(out: &mut Vec<u8>, interval: Interval) {
+    let [years, months, days, hours, minutes, second, fraction] = parts(interval);
+    out.push(b'@');
+    let mut ago = None;
+    let named = [(years, "year"), (months, "mon"), (days, "day"), (hours, "hour"), (minutes, "min")];
+    for (value, unit) in named.into_iter().filter(|(value, _)| *value != 0) {
+        let shown = if *ago.get_or_insert(value < 0) { -value } else { value };
+        let _ = write!(out, " {shown} {unit}{}", if shown == 1 { "" } else { "s" });
+    }
+    if second != 0 || fraction != 0 {
+        let negative = second < 0 || fraction < 0;
+        out.push(b' ');
+        if *ago.get_or_insert(negative) != negative {
+            out.push(b'-');
+        }
+        text_io::write_int(out, second.abs());
+        format::write_fraction(out, fraction.abs());
+        out.extend_from_slice(if second.abs() != 1 || fraction != 0 { b" secs" } else { b" sec" });
+    }
+    match ago {
+        None => out.extend_from_slice(b" 0"),
+        Some(true) => out.extend_from_slice(b" ago"),
+        Some(false) => {}
+    }
+}
+
+/// `1-2`, `3 4:05:06`; what is neither has all of it, with signs.
+#[cold]
+fn write_sql(out: &mut Vec<u8>, interval: Interval) {
+    let all = parts(interval);
+    let (negative, positive) = (all.iter().any(|n| *n < 0), all.iter().any(|n| *n > 0));
+    let of_months = all[0] != 0 || all[1] != 0;
+    let of_days = all[2..].iter().any(|n| *n != 0);
+    let standard = !(negative && positive || of_months && of_days);
+    let [years, months, days, hours, minutes, second, fraction] = all.map(i64::abs);
+    let clock = |out: &mut Vec<u8>| {
+        let _ = write!(out, "{hours}:{minutes:02}:{second:02}");
+        format::write_fraction(out, fraction);
+    };
+    if !negative && !positive {
+        out.push(b'0');
+    } else if !standard {
+        let sign = |negative| if negative { '-' } else { '+' };
+        let [of_months, of_days] = [all[0] < 0 || all[1] < 0, all[2] < 0].map(sign);
+        let of_clock = sign(all[3..].iter().any(|n| *n < 0));
+        let _ = write!(out, "{of_months}{years}-{months} {of_days}{days} {of_clock}");
+        clock(out);
+    } else {
+        if negative {
+            out.push(b'-');
+        }
+        if of_months {
+            let _ = write!(out, "{years}-{months}");
+            return;
+        }
+        if days != 0 {
+            let _ = write!(out, "{days} ");
+        }
+        clock(out);
+    }
+}
+
+/// `P1Y2M3DT4H5M6S`
+#[cold]
+fn write_iso(out: &mut Vec<u8>, interval: Interval) {
+    if interval == Interval::ZERO {
+        return out.extend_from_slice(b"PT0S");
+    }
+    let [years, months, days, hours, minutes, second, fraction] = parts(interval);
+    out.push(b'P');
+    let part = |out: &mut Vec<u8>, value: i64, unit: char| {
+        if value != 0 {
+            let _ = write!(out, "{value}{unit}");
+        }
+    };
+    part(out, years, 'Y');
+    part(out, months, 'M');
+    part(out, days, 'D');
+    if interval.micros != 0 {
+        out.push(b'T');
+    }
+    part(out, hours, 'H');
+    part(out, minutes, 'M');
+    if second != 0 || fraction != 0 {
+        if interval.micros < 0 {
+            out.push(b'-');
+        }
+        text_io::write_int(out, second.abs());
+        format::write_fraction(out, fraction.abs());
+        out.push(b'S');
+    }
+}
+
+/// Years, months, days, then the time, each with its sign.
+fn write_postgres(out: &mut Vec<u8>, interval: Interval) {
     let (mut first, mut before) = (true, false);
     let dates = [(interval.months / 12, "year"), (interval.months % 12, "mon"), (interval.days, "day")];
     for (value, unit) in dates.into_iter().filter(|(value, _)| *value != 0) {
@@ -223,18 +337,43 @@ struct Reader<'a> {
     micros: i64,
     /// Units already given; PostgreSQL refuses one twice.
     seen: u32,
+    /// Signs that stand in the text, and whether one stands in front of it all.
+    signs: u32,
+    starts_negative: bool,
+    /// One sign in front is that of all parts.
+    all_negative: bool,
 }
 
-/// Reads an interval.
-pub fn parse_interval(text: &str) -> Result<Interval> {
+/// Reads an interval. In the form of the SQL standard a sign that stands in front, and is the only one, is that of all
+/// parts.
+pub fn parse_interval(text: &str, form: IntervalForm) -> Result<Interval> {
+    let (interval, one_sign) = read(text, false)?;
+    if form == IntervalForm::SqlStandard && one_sign {
+        return read(text, true).map(|(interval, _)| interval);
+    }
+    Ok(interval)
+}
+
+/// The interval, and whether the only sign of its parts is a minus in front.
+fn read(text: &str, all_negative: bool) -> Result<(Interval, bool)> {
     let trimmed = text_io::trim(text);
-    let mut reader = Reader { text, rest: trimmed.as_bytes(), months: 0, days: 0, micros: 0, seen: 0 };
+    let mut reader = Reader {
+        text,
+        rest: trimmed.as_bytes(),
+        months: 0,
+        days: 0,
+        micros: 0,
+        seen: 0,
+        signs: 0,
+        starts_negative: false,
+        all_negative,
+    };
     match reader.rest {
         [] => return Err(reader.invalid()),
         [b'P', rest @ ..] => {
             reader.rest = rest;
             reader.iso()?;
-            return reader.whole(false);
+            return Ok((reader.whole(false)?, false));
         }
         _ => {}
     }
@@ -257,11 +396,16 @@ pub fn parse_interval(text: &str) -> Result<Interval> {
                 return Err(reader.invalid());
             }
             Some(_) if ago => return Err(reader.invalid()),
-            Some(_) => reader.quantity()?,
+            Some(first) => {
+                reader.starts_negative |= !anything && *first == b'-';
+                reader.signs += u32::from(matches!(first, b'-' | b'+'));
+                reader.quantity()?;
+            }
         }
         anything = true;
     }
-    if anything { reader.whole(ago) } else { Err(reader.invalid()) }
+    let one_sign = reader.starts_negative && reader.signs == 1;
+    if anything { Ok((reader.whole(ago)?, one_sign)) } else { Err(reader.invalid()) }
 }
 
 impl Reader<'_> {
@@ -390,15 +534,10 @@ impl Reader<'_> {
     }
 
     fn quantity(&mut self) -> Result<()> {
-        let negative = self.sign();
+        let negative = self.sign() || self.all_negative;
         let (whole, nanos) = self.number()?;
         if self.rest.first() == Some(&b':') {
             return self.time(negative, whole, nanos);
-        }
-        self.skip_blanks();
-        if self.rest.is_empty() {
-            self.once(if nanos != 0 { UNIT_SECONDS } else { UNIT_SECOND })?;
-            return self.add(negative, whole, nanos, SECOND);
         }
         if self.rest.first() == Some(&b'-') && nanos == 0 {
             // `1-2`: years and months.
@@ -413,6 +552,11 @@ impl Reader<'_> {
             self.once(UNIT_MONTH)?;
             self.add(negative, whole, 0, Unit::Years(1))?;
             return self.add(negative, months, 0, Unit::Month);
+        }
+        self.skip_blanks();
+        if self.rest.is_empty() {
+            self.once(if nanos != 0 { UNIT_SECONDS } else { UNIT_SECOND })?;
+            return self.add(negative, whole, nanos, SECOND);
         }
         if self.time_follows() {
             self.once(UNIT_DAY)?;

@@ -1,11 +1,12 @@
 //! Reading dates, times and timestamps.
 //!
-//! Accepted, as PostgreSQL with `DateStyle = ISO, MDY`: `2024-01-31`, `2024/1/31`, `20240131`,
-//! `1/31/2024`, `Jan 31 2024`, `31-Jan-2024`, a weekday in front, `BC` behind; a time `10:11[:12[.5]]`
+//! Accepted, as PostgreSQL does: `2024-01-31`, `2024/1/31`, `20240131`, `1/31/2024` in the order that [`DateOrder`] says,
+//! `Jan 31 2024`, `31-Jan-2024`, a weekday in front, `BC` behind; a time `10:11[:12[.5]]`
 //! with AM or PM, after a blank or `T`; a zone `Z`, `UTC`, `+02`, `+02:30`, `-0330`, `CET`, `Europe/Zurich`; `infinity`,
 //! `epoch`. Words that depend on the clock (`now`, `today`) are 0A000: a literal must mean the same in every run of a
 //! procedure.
 
+use super::style::{DateOrder, Forms};
 use super::zone::Zone;
 use super::{
     DATE_END, DATE_INFINITY, DATE_MIN, DATE_MINUS_INFINITY, JULIAN_OFFSET_DAYS, MICROS_PER_DAY,
@@ -17,8 +18,8 @@ use crate::{text_io, watch};
 use std::sync::Arc;
 
 /// Reads a date; a time behind it is checked and dropped.
-pub fn parse_date(text: &str) -> Result<i64> {
-    match read(text, "date")? {
+pub fn parse_date(text: &str, order: DateOrder) -> Result<i64> {
+    match read(text, "date", order)? {
         Parsed::Infinity => Ok(DATE_INFINITY),
         Parsed::MinusInfinity => Ok(DATE_MINUS_INFINITY),
         Parsed::Instant { days, .. } if (DATE_MIN..DATE_END).contains(&days) => Ok(days),
@@ -27,8 +28,8 @@ pub fn parse_date(text: &str) -> Result<i64> {
 }
 
 /// Reads a time of day; a date before it and a zone behind it are checked and dropped.
-pub fn parse_time(text: &str) -> Result<i64> {
-    match read(text, TIME)? {
+pub fn parse_time(text: &str, order: DateOrder) -> Result<i64> {
+    match read(text, TIME, order)? {
         Parsed::Instant { time, .. } if time <= MICROS_PER_DAY => Ok(time),
         Parsed::Instant { .. } => {
             Err(super::out_of_range(format!("date/time field value out of range: \"{text}\"")))
@@ -42,12 +43,16 @@ pub fn parse_time(text: &str) -> Result<i64> {
 
 /// Reads a time of day with how far its clock is ahead of UTC in microseconds. A date before it says that of a zone that has
 /// summers. Where the text has no zone it is `local`'s business, which is told the local timestamp if there is a date.
-pub fn parse_timetz(text: &str, local: impl FnOnce(Option<i64>) -> Result<i64>) -> Result<(i64, i64)> {
+pub fn parse_timetz(
+    text: &str,
+    order: DateOrder,
+    local: impl FnOnce(Option<i64>) -> Result<i64>,
+) -> Result<(i64, i64)> {
     let invalid = || {
         let message = format!("invalid input syntax for type {TIMETZ}: \"{text}\"");
         Error::new(SqlState::INVALID_DATETIME_FORMAT, message)
     };
-    let Parsed::Instant { days, time, at, dated } = read(text, TIMETZ)? else { return Err(invalid()) };
+    let Parsed::Instant { days, time, at, dated } = read(text, TIMETZ, order)? else { return Err(invalid()) };
     if time > MICROS_PER_DAY {
         return Err(super::out_of_range(format!("date/time field value out of range: \"{text}\"")));
     }
@@ -64,20 +69,19 @@ pub fn parse_timetz(text: &str, local: impl FnOnce(Option<i64>) -> Result<i64>) 
     Ok((time, offset))
 }
 
-/// Reads a timestamp. The zone counts for `timestamptz` only; without one it is UTC.
-pub fn parse_timestamp(text: &str, with_zone: bool) -> Result<i64> {
-    let parsed = read(text, if with_zone { "timestamp with time zone" } else { "timestamp" })?;
-    instant(text, parsed, with_zone, None)
+/// Reads a timestamp without time zone: one in the text does not count.
+pub fn parse_timestamp(text: &str, order: DateOrder) -> Result<i64> {
+    instant(text, read(text, "timestamp", order)?, false, None)
 }
 
-/// Reads a `timestamptz`; where no zone stands in the text, clocks are those of `zone`.
-pub fn parse_timestamptz(text: &str, zone: Option<&Zone>) -> Result<i64> {
-    instant(text, read(text, "timestamp with time zone")?, true, zone)
+/// Reads a `timestamptz`; where no zone stands in the text, clocks are those of whoever reads.
+pub fn parse_timestamptz(text: &str, forms: Forms<'_>) -> Result<i64> {
+    instant(text, read(text, "timestamp with time zone", forms.styles.order)?, true, forms.zone)
 }
 
 /// The same where the text says all: its zone, or that there is no end. `None` where the zone of the session counts.
-pub fn parse_whole_timestamptz(text: &str) -> Result<Option<i64>> {
-    match read(text, "timestamp with time zone")? {
+pub fn parse_whole_timestamptz(text: &str, order: DateOrder) -> Result<Option<i64>> {
+    match read(text, "timestamp with time zone", order)? {
         Parsed::Instant { at: None, .. } => Ok(None),
         parsed => instant(text, parsed, true, None).map(Some),
     }
@@ -130,6 +134,7 @@ enum Parsed {
 struct Fields<'a> {
     text: &'a str,
     ty: &'a str,
+    order: DateOrder,
     /// Day number, once known.
     days: Option<i64>,
     /// Parts of a date given by separate words: `Jan 5 2024`.
@@ -142,7 +147,7 @@ struct Fields<'a> {
     at: Option<Place>,
 }
 
-fn read(text: &str, ty: &str) -> Result<Parsed> {
+fn read(text: &str, ty: &str, order: DateOrder) -> Result<Parsed> {
     let trimmed = text_io::trim(text);
     match trimmed.to_ascii_lowercase().as_str() {
         "infinity" | "+infinity" => return Ok(Parsed::Infinity),
@@ -165,11 +170,12 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
     let mut fields = Fields {
         text,
         ty,
+        order,
         days: None,
         month: None,
         numbers: Vec::new(),
-        // Stands at the end of the text, but decides the leap day and how short years are read.
-        before_christ: trimmed.to_ascii_lowercase().ends_with("bc"),
+        // Most often at the end of the text, but it decides the leap day and how short years are read.
+        before_christ: is_before_christ(trimmed),
         time: None,
         afternoon: None,
         at: None,
@@ -185,6 +191,13 @@ fn read(text: &str, ty: &str) -> Result<Parsed> {
         }
     }
     fields.finish()
+}
+
+/// Whether there is a `BC` in the text.
+fn is_before_christ(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = |text: &[u8]| text.last_chunk::<2>().is_some_and(|end| end.eq_ignore_ascii_case(b"bc"));
+    ends(bytes) || bytes.windows(3).any(|w| ends(&w[..2]) && text_io::is_space(w[2]))
 }
 
 /// Whether digits of a time have nothing but a zone behind them, as in `040506-08`.
@@ -343,19 +356,26 @@ impl<'a> Fields<'a> {
             Ok(if text.len() <= 2 { self.short_year(year) } else { year })
         };
         let (year, month, day) = if let Some(month) = name(second) {
-            if first.len() >= 3 {
-                (number(first)?, i64::from(month), number(third)?)
-            } else {
-                (year(third)?, i64::from(month), number(first)?)
-            }
+            let (of_year, day) = self.year_and_day(first, third);
+            (year(of_year)?, i64::from(month), number(day)?)
         } else if let Some(month) = name(first) {
-            (year(third)?, i64::from(month), number(second)?)
-        } else if first.len() >= 3 {
-            (number(first)?, number(second)?, number(third)?)
+            let (of_year, day) = self.year_and_day(second, third);
+            (year(of_year)?, i64::from(month), number(day)?)
+        } else if first.len() >= 3 || self.order == DateOrder::Ymd {
+            (year(first)?, number(second)?, number(third)?)
+        } else if self.order == DateOrder::Dmy {
+            (year(third)?, number(second)?, number(first)?)
         } else {
             (year(third)?, number(first)?, number(second)?)
         };
         self.set_day(year, month, day)
+    }
+
+    /// Which of the numbers beside a month with a name is the year, and which the day.
+    fn year_and_day<'t>(&self, first: &'t str, second: &'t str) -> (&'t str, &'t str) {
+        // 31-Jan-2024 is one in any order.
+        let year_first = self.order == DateOrder::Ymd && second.len() < 3;
+        if first.len() >= 3 || year_first { (first, second) } else { (second, first) }
     }
 
     /// `2024.005`, `2024-005`: the day of the year.
@@ -563,7 +583,7 @@ impl<'a> Fields<'a> {
         let (Some(month), [a, b]) = (self.month, &self.numbers[..]) else {
             return Err(self.invalid());
         };
-        let (year, day) = if a.len() > 2 { (*a, *b) } else { (*b, *a) };
+        let (year, day) = self.year_and_day(a, b);
         let number = |text: &str| text.parse::<i64>().unwrap_or(i64::MAX);
         let full = if year.len() <= 2 { self.short_year(number(year)) } else { number(year) };
         self.set_day(full, i64::from(month), number(day))

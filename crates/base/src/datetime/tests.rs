@@ -30,15 +30,15 @@ fn the_calendar_has_no_gaps() {
 proptest! {
     #[test]
     fn what_is_printed_reads_back(days in DATE_MIN..DATE_END, micros in TIMESTAMP_MIN..TIMESTAMP_END, interval in any::<(i32, i32, i64)>()) {
-        prop_assert_eq!(parse_date(&text(|o| write_date(o, days))).unwrap(), days);
-        for with_zone in [false, true] {
-            let shown = text(|o| write_timestamp(o, micros, with_zone));
-            prop_assert_eq!(parse_timestamp(&shown, with_zone).unwrap(), micros);
-        }
+        prop_assert_eq!(parse_date(&text(|o| write_date(o, days, Styles::DEFAULT)), DateOrder::Mdy).unwrap(), days);
+        let shown = text(|o| write_timestamp(o, micros, Styles::DEFAULT));
+        prop_assert_eq!(parse_timestamp(&shown, DateOrder::Mdy).unwrap(), micros);
+        let shown = text(|o| write_timestamptz(o, micros, Forms::default()));
+        prop_assert_eq!(parse_timestamptz(&shown, Forms::default()).unwrap(), micros);
         let (months, days, micros) = interval;
         // Hours are read up to 2^31 by a million.
         let interval = Interval { months, days, micros: micros / 2 };
-        prop_assert_eq!(parse_interval(&text(|o| write_interval(o, interval))).unwrap(), interval);
+        prop_assert_eq!(parse_interval(&text(|o| write_interval(o, interval, Styles::DEFAULT)), IntervalForm::Postgres).unwrap(), interval);
     }
 
     #[test]
@@ -52,9 +52,9 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(text in "[-+:./ 0-9TZapmJanBC]{0,24}") {
-        let _ = parse_date(&text);
-        let _ = parse_timestamp(&text, true);
-        let _ = parse_interval(&text);
+        let _ = parse_date(&text, DateOrder::Dmy);
+        let _ = parse_timestamptz(&text, Forms::default());
+        let _ = parse_interval(&text, IntervalForm::SqlStandard);
     }
 }
 
@@ -97,14 +97,14 @@ fn no_timestamp_is_truncated_to_what_is_none() {
 #[test]
 fn what_depends_on_the_clock_is_refused() {
     for word in ["now", "today", "yesterday"] {
-        assert_eq!(parse_date(word).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+        assert_eq!(parse_date(word, DateOrder::Mdy).unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
     }
 }
 
 #[test]
 fn clocks_and_instants_are_each_others() {
     let zone = |name| Zone::find(name).unwrap();
-    let at = |text| parse_timestamp(text, true).unwrap();
+    let at = |text| parse_timestamptz(text, Forms::default()).unwrap();
     assert_eq!(at("2024-01-01 10:00 Europe/Berlin"), at("2024-01-01 09:00+00"));
     let berlin = zone("europe/berlin");
     assert_eq!(berlin.name(), "Europe/Berlin");
@@ -119,8 +119,8 @@ fn clocks_and_instants_are_each_others() {
             {
                 let local = zone.to_local(utc).unwrap();
                 assert_eq!(zone.to_utc(local).unwrap(), utc, "{} {year}-{month}", zone.name());
-                let shown = text(|o| write_timestamptz(o, utc, Some(zone)));
-                assert_eq!(parse_timestamp(&shown, true).unwrap(), utc, "{shown}");
+                let shown = text(|o| write_timestamptz(o, utc, Forms::of_zone(Some(zone))));
+                assert_eq!(parse_timestamptz(&shown, Forms::default()).unwrap(), utc, "{shown}");
             }
         }
     }
@@ -158,6 +158,71 @@ fn templates_may_be_long_and_texts_anything() {
             let _either = to_date(text, template);
             let _either = to_timestamp(text, template, None);
             let _either = crate::Numeric::by_template(text, "S9,9.9th");
+        }
+    }
+}
+
+#[test]
+fn date_styles_are_read_as_postgresql_reads_them() {
+    let shown = |from: Styles, text: &str| from.with_dates(text, Styles::DEFAULT).map(Styles::shown_dates);
+    let german = Styles { dates: DateForm::German, order: DateOrder::Dmy, ..Styles::DEFAULT };
+    for (from, text, to) in [
+        (Styles::DEFAULT, "", "ISO, MDY"),
+        (Styles::DEFAULT, "German", "German, DMY"),
+        (Styles::DEFAULT, "mdy, german", "German, MDY"),
+        (german, "SQL", "SQL, DMY"),
+        (german, "postgresql , US", "Postgres, MDY"),
+        (german, "European", "German, DMY"),
+        (german, "\"ISO\", 'nope'", ""),
+        (german, "default", "ISO, MDY"),
+        (german, "YMD", "German, YMD"),
+    ] {
+        assert_eq!(shown(from, text).unwrap_or_default(), to, "{text}");
+    }
+    for (text, why) in [
+        ("ISO MDY", "List syntax is invalid."),
+        ("sql,", "List syntax is invalid."),
+        ("iso, sql", "Conflicting \"datestyle\" specifications."),
+        ("dmy, mdy", "Conflicting \"datestyle\" specifications."),
+        ("foo", "Unrecognized key word: \"foo\"."),
+    ] {
+        assert_eq!(shown(german, text).unwrap_err(), why, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_style_writes_it_reads(
+        days in DATE_MIN..DATE_END,
+        micros in TIMESTAMP_MIN..TIMESTAMP_END,
+        months in -120_000..120_000i32,
+        day in -1_000_000..1_000_000i32,
+        time in -1_000_000_000_000..1_000_000_000_000i64,
+    ) {
+        use DateForm::{German, Iso, Postgres, Sql};
+        use IntervalForm::{Iso8601, PostgresVerbose, SqlStandard};
+        let interval = Interval { months, days: day, micros: time };
+        for order in DateOrder::ALL {
+            for dates in [Iso, Sql, Postgres, German] {
+                let styles = Styles { dates, order, ..Styles::DEFAULT };
+                // Written with the day in front, or the month, and read so alone.
+                let order = match (dates, order) {
+                    (Iso, _) => order,
+                    (German, _) => DateOrder::Dmy,
+                    (_, DateOrder::Ymd) => DateOrder::Mdy,
+                    _ => order,
+                };
+                prop_assert_eq!(parse_date(&text(|o| write_date(o, days, styles)), order).unwrap(), days);
+                let shown = text(|o| write_timestamp(o, micros, styles));
+                prop_assert_eq!(parse_timestamp(&shown, order).unwrap(), micros, "{}", shown);
+                let shown = text(|o| write_timestamptz(o, micros, styles.into()));
+                let forms = Forms { zone: None, styles: Styles { order, ..styles } };
+                prop_assert_eq!(parse_timestamptz(&shown, forms).unwrap(), micros, "{}", shown);
+            }
+        }
+        for intervals in [IntervalForm::Postgres, PostgresVerbose, SqlStandard, Iso8601] {
+            let shown = text(|o| write_interval(o, interval, Styles { intervals, ..Styles::DEFAULT }));
+            prop_assert_eq!(parse_interval(&shown, intervals).unwrap(), interval, "{}", shown);
         }
     }
 }

@@ -101,7 +101,7 @@ impl Zone {
     pub fn of_setting(text: &str) -> Result<Arc<Zone>> {
         let seconds = match text.strip_prefix("INTERVAL ") {
             Some(offset) => {
-                let offset = super::parse_interval(offset)?;
+                let offset = super::parse_interval(offset, super::IntervalForm::Postgres)?;
                 if offset.months != 0 || offset.days != 0 {
                     let message = "cannot specify months or days in a time zone";
                     return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));

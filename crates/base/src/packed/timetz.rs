@@ -5,8 +5,9 @@
 //! one further east is less, as in PostgreSQL.
 
 use crate::datetime::{
-    Interval, MICROS_PER_DAY, MICROS_PER_SECOND, Zone, date_to_timestamp, is_finite_timestamp, parse_timetz,
-    round_seconds, time_add, time_sub, timestamp_from_micros, write_interval, write_offset, write_time,
+    DateOrder, Forms, Interval, MICROS_PER_DAY, MICROS_PER_SECOND, Styles, Zone, date_to_timestamp,
+    is_finite_timestamp, parse_timetz, round_seconds, time_add, time_sub, timestamp_from_micros,
+    write_interval, write_offset, write_time,
 };
 use crate::error::{Error, Result, SqlState};
 use crate::wall;
@@ -18,10 +19,10 @@ pub const LEN: usize = 12;
 const OFFSET_SECONDS_MAX: i64 = 16 * 3600 - 1;
 
 /// How far from UTC an interval says that a clock is, in seconds; 22023 of months and days.
-pub fn offset_of(interval: Interval) -> Result<i64> {
+pub fn offset_of(interval: Interval, styles: Styles) -> Result<i64> {
     if interval.months != 0 || interval.days != 0 {
         let mut shown = Vec::new();
-        write_interval(&mut shown, interval);
+        write_interval(&mut shown, interval, styles);
         let shown = String::from_utf8_lossy(&shown);
         let message = format!("interval time zone \"{shown}\" must not include months or days");
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -119,9 +120,9 @@ impl TimeTz {
         write_offset(out, self.offset * MICROS_PER_SECOND);
     }
 
-    /// Reads a text; where it names no zone, clocks are those of `zone` on the day that it names, or today.
-    pub fn parse(text: &str, zone: Option<&Zone>) -> Result<TimeTz> {
-        let (time, offset) = parse_timetz(text, |clock| match (zone, clock) {
+    /// Reads a text; where it names no zone, clocks are those of whoever reads on the day that it names, or today.
+    pub fn parse(text: &str, forms: Forms<'_>) -> Result<TimeTz> {
+        let (time, offset) = parse_timetz(text, forms.styles.order, |clock| match (forms.zone, clock) {
             (None, _) => Ok(0),
             (Some(zone), Some(clock)) => Ok(clock.saturating_sub(zone.to_utc(clock)?)),
             (Some(zone), None) => Ok(zone.offset_at(wall::system_micros())),
@@ -130,9 +131,9 @@ impl TimeTz {
     }
 
     /// The same where the text says all; `None` where the zone of the session counts.
-    pub fn parse_whole(text: &str) -> Result<Option<TimeTz>> {
+    pub fn parse_whole(text: &str, order: DateOrder) -> Result<Option<TimeTz>> {
         let mut whole = true;
-        let (time, offset) = parse_timetz(text, |_| {
+        let (time, offset) = parse_timetz(text, order, |_| {
             whole = false;
             Ok(0)
         })?;

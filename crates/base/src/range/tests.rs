@@ -2,12 +2,12 @@ use super::*;
 use proptest::prelude::*;
 
 fn read(of: RangeType, text: &str) -> Range {
-    Range::parse(of, text, None).unwrap_or_else(|e| panic!("{text}: {e}"))
+    Range::parse(of, text, Forms::default()).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
 fn shown(range: &Range) -> String {
     let mut out = Vec::new();
-    range.write(None, &mut out);
+    range.write(Forms::default(), &mut out);
     String::from_utf8(out).unwrap()
 }
 
@@ -56,7 +56,7 @@ fn what_is_no_range_is_refused_in_postgresqls_words() {
         ("[1,x)", "22P02", ""),
         ("[\"\",2)", "22P02", ""),
     ] {
-        let error = Range::parse(RangeType::Int4, text, None).unwrap_err();
+        let error = Range::parse(RangeType::Int4, text, Forms::default()).unwrap_err();
         assert_eq!(error.sqlstate().as_str(), state, "{text}");
         if !words.is_empty() {
             assert_eq!(error.detail(), Some(words), "{text}");
@@ -156,7 +156,7 @@ proptest! {
     #[test]
     fn any_text_is_a_range_or_an_error(text in "[\\[(]?[ -~]{0,12}[\\])]?") {
         for of in RangeType::ALL {
-            if let Ok(range) = Range::parse(of, &text, None) {
+            if let Ok(range) = Range::parse(of, &text, Forms::default()) {
                 prop_assert_eq!(Range::decode(&range.encode()), Some(range));
             }
         }

@@ -120,7 +120,7 @@ fn fold_constants(program: &mut Program) {
                 return;
             }
             OpKind::Copy { dst, src } if once(*dst) => known[src.index()].clone().map(|v| (*dst, v)),
-            // Which time zone counts is known when it runs.
+            // Which time zone and styles count is known when it runs.
             OpKind::Apply { func, .. } if func.reads_zone() => None,
             OpKind::Apply { dst, func, args } if once(*dst) => {
                 let args: Option<Vec<Datum>> = args.iter().map(|a| known[a.index()].clone()).collect();
@@ -129,7 +129,8 @@ fn fold_constants(program: &mut Program) {
             OpKind::Cast { dst, src, explicit } if once(*dst) => {
                 match (&known[src.index()], program.type_of(*src), program.type_of(*dst)) {
                     (_, Some(from), Some(to))
-                        if from.base() != to.base() && (from.has_zone() || to.has_zone()) =>
+                        if from.base() != to.base()
+                            && (from.has_zone() || to.has_zone() || from.has_style() != to.has_style()) =>
                     {
                         None
                     }

@@ -10,7 +10,7 @@ use super::json;
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
-use planaria_base::datetime::Interval;
+use planaria_base::datetime::{Forms, Interval, Styles};
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::packed::bits::Bits;
 use planaria_base::packed::money;
@@ -233,17 +233,13 @@ fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
             of.write_cast(heap.bytes(at), out);
             Ok(())
         }),
-        _ if from.has_zone() => {
-            heap.zone();
+        _ => {
+            heap.writes(from);
             heap.build(|heap, out| {
                 write(heap, slot, from, out);
                 Ok(())
             })
         }
-        _ => heap.build(|heap, out| {
-            write(heap, slot, from, out);
-            Ok(())
-        }),
     }
 }
 
@@ -287,23 +283,27 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         return rounded(parse(at, clock.ty(), heap)?, *clock, *digits);
     }
     if *to == Type::TimestampTz {
-        let zone = heap.zone();
-        return Ok(Slot::Int(datetime::parse_timestamptz(heap.str(at), zone.as_deref())?));
+        let (zone, styles) = (heap.zone(), heap.read_styles());
+        let forms = Forms { zone: zone.as_deref(), styles };
+        return Ok(Slot::Int(datetime::parse_timestamptz(heap.str(at), forms)?));
     }
     if let Type::Range(of) = to {
         let zone = if to.has_zone() { heap.zone() } else { None };
-        let range = Range::parse(*of, heap.str(at), zone.as_deref())?.encode();
+        let styles = if to.has_style() { heap.read_styles() } else { Styles::DEFAULT };
+        let forms = Forms { zone: zone.as_deref(), styles };
+        let range = Range::parse(*of, heap.str(at), forms)?.encode();
         return heap.bytea(&range);
     }
     if let Type::Packed(PackedType::TimeTz(digits)) = to {
-        let zone = heap.zone();
-        let time = TimeTz::parse(heap.str(at), zone.as_deref())?;
+        let (zone, styles) = (heap.zone(), heap.read_styles());
+        let time = TimeTz::parse(heap.str(at), Forms { zone: zone.as_deref(), styles })?;
         return heap.bytea(&time.rounded(*digits).encode());
     }
     if let Type::Packed(of) = to {
         let value = of.read(heap.str(at), explicit)?;
         return heap.bytea(&value);
     }
+    let styles = if to.has_style() { heap.read_styles() } else { Styles::DEFAULT };
     let text = heap.str(at);
     Ok(match to {
         Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, explicit, heap)?,
@@ -316,11 +316,12 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
             let bytes = text_io::parse_bytea(text.as_bytes())?;
             heap.bytea(&bytes)?
         }
-        Type::Date => Slot::Int(datetime::parse_date(text)?),
-        Type::Time => Slot::Int(datetime::parse_time(text)?),
-        Type::Timestamp => Slot::Int(datetime::parse_timestamp(text, false)?),
-        Type::TimestampTz => Slot::Int(datetime::parse_timestamp(text, true)?),
-        Type::Interval | Type::OldInterval => Slot::Interval(datetime::parse_interval(text)?),
+        Type::Date => Slot::Int(datetime::parse_date(text, styles.order)?),
+        Type::Time => Slot::Int(datetime::parse_time(text, styles.order)?),
+        Type::Timestamp => Slot::Int(datetime::parse_timestamp(text, styles.order)?),
+        Type::Interval | Type::OldInterval => {
+            Slot::Interval(datetime::parse_interval(text, styles.intervals)?)
+        }
         Type::Uuid => Slot::Uuid(text_io::parse_uuid(text)?),
         Type::Enum(of) => Slot::Int(of.parse(text)?),
         Type::Jsonb => {
@@ -371,7 +372,7 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
             let datum = Datum::parse(to, text)?;
             heap.push_datum(&datum)?
         }
-        Type::Void | Type::Rounded(..) | Type::Range(_) | Type::Packed(_) => {
+        Type::Void | Type::Rounded(..) | Type::Range(_) | Type::Packed(_) | Type::TimestampTz => {
             return Err(cannot_cast(&Type::Text, to));
         }
     })
@@ -382,12 +383,12 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
     match (slot, ty.plain()) {
         (Slot::Null, _) => {}
         (Slot::Bool(b), _) => out.push(if b { b't' } else { b'f' }),
-        (Slot::Int(n), Type::Date) => datetime::write_date(out, n),
+        (Slot::Int(n), Type::Date) => datetime::write_date(out, n, heap.styles()),
         (Slot::Int(n), Type::Time) => datetime::write_time(out, n),
         (Slot::Int(n), Type::Enum(of)) => of.write(out, n),
-        (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, false),
-        (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, n, heap.shown_zone()),
-        (Slot::Interval(i), _) => datetime::write_interval(out, i),
+        (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, heap.styles()),
+        (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, n, heap.forms()),
+        (Slot::Interval(i), _) => datetime::write_interval(out, i, heap.styles()),
         (Slot::Int(n), _) => text_io::write_int(out, n),
         (Slot::Float(x), Type::Float4) => text_io::write_real(out, x),
         (Slot::Float(x), _) => text_io::write_float(out, x),
@@ -397,7 +398,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             watch::count(at.len as usize);
             out.extend_from_slice(heap.bytes(at));
         }
-        (Slot::Bytea(at), Type::Range(_)) => range::write(heap.bytes(at), heap.shown_zone(), out),
+        (Slot::Bytea(at), Type::Range(_)) => range::write(heap.bytes(at), heap.forms(), out),
         (Slot::Bytea(at), Type::Packed(of)) => of.write(heap.bytes(at), out),
         (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at)),
         (Slot::Uuid(u), _) => text_io::write_uuid(out, &u),
@@ -445,9 +446,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
 /// A value as JSON: `to_json`.
 #[inline(never)]
 fn made_json(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Slot> {
-    if from.has_zone() {
-        heap.zone();
-    }
+    heap.writes(from);
     let text = heap.build(|heap, out| {
         write_json(heap, slot, from, out);
         Ok(())
@@ -486,7 +485,7 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         }
         (slot, ty) => {
             let mut text = Vec::new();
-            write(heap, slot, ty, &mut text);
+            write_in_json(heap, slot, ty, &mut text);
             let mut text = String::from_utf8_lossy(&text).into_owned();
             // As ISO 8601 has a moment: with a T, and its zone with minutes.
             if matches!(ty.plain(), Type::Timestamp | Type::TimestampTz)
@@ -498,6 +497,18 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             }
             planaria_base::json::quote(out, &text);
         }
+    }
+}
+
+/// Dates are as ISO has them whatever the style; intervals are not.
+fn write_in_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
+    match (slot, ty.plain()) {
+        (Slot::Int(n), Type::Date) => datetime::write_date(out, n, Styles::DEFAULT),
+        (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, Styles::DEFAULT),
+        (Slot::Int(n), Type::TimestampTz) => {
+            datetime::write_timestamptz(out, n, Forms::of_zone(heap.shown_zone()));
+        }
+        _ => write(heap, slot, ty, out),
     }
 }
 

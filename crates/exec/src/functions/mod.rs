@@ -538,7 +538,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             int(time.on(a[0].int()))
         }
         TimeTzShift => {
-            let offset = timetz::offset_of(a[0].interval())?;
+            let offset = timetz::offset_of(a[0].interval(), heap.styles())?;
             packed::timed(heap, a[1], |time| time.shifted(offset))
         }
         TimeTzInZone => {

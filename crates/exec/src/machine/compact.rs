@@ -69,7 +69,7 @@ impl Machine {
             relocation.slots(coll.slots_mut())?;
         }
         std::mem::swap(&mut self.heap, &mut self.spare);
-        self.heap.take_zone_of(&mut self.spare);
+        self.heap.take_forms_of(&mut self.spare);
         self.spare.clear();
         // As much again as this had to look through.
         let looked_through = self.heap.used() + self.collected_bytes();

@@ -204,8 +204,9 @@ fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64], heap: &mut Heap) -
 /// A value as the session shows it; `around`: the heap of whoever computes.
 fn print(field: Field<'_>, ty: &planaria_base::Type, around: &mut Heap) -> String {
     let mut heap = Heap::new();
-    if matches!(ty.base(), planaria_base::Type::TimestampTz) {
-        heap.set_zone(around.zone());
+    if ty.has_zone() || ty.has_style() {
+        around.writes(ty);
+        heap.set_forms(around.shared_zone(), around.styles());
     }
     match heap.push_datum(&field_datum(field, ty)) {
         Ok(Slot::Null) | Err(_) => "null".to_owned(),

@@ -365,7 +365,7 @@ impl Machine {
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
         ctx.host.enter(routine)?;
-        ctx.host.settle_zone(&mut self.heap);
+        ctx.host.settle_forms(&mut self.heap);
         let ended = match ctx.link.within(routine) {
             None => self.steps(code, frame, sink, base, ctx),
             Some(link) => {
@@ -380,7 +380,7 @@ impl Machine {
             }
         };
         ctx.host.leave(routine, matches!(ended, Err(Interrupt::Conflict(_))));
-        ctx.host.settle_zone(&mut self.heap);
+        ctx.host.settle_forms(&mut self.heap);
         ended
     }
 

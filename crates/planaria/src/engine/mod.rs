@@ -6,7 +6,7 @@
 //!   statements take; [`waits`]: who waits for whom; [`nap`]: waiting in the midst of a program;
 //! * [`channels`]: LISTEN and NOTIFY;
 //! * [`program`]: what a running program may ask;
-//! * [`snapshot`]: the state at the end of an epoch; [`sweeper`], [`collector`]: old versions that nobody needs any more;
+//! * [`snapshot`]: the state as of a moment; [`exported`]: what sessions share of them; [`sweeper`], [`collector`]: old versions that nobody needs any more;
 //! * [`memory`]: what may be taken of the machine's;
 //! * [`checkpoint`]: what goes into one, and comes out; [`checkpointer`]: when they are written; [`budget`]: what a restart
 //!   would take.
@@ -27,6 +27,7 @@ pub(crate) mod checkpointer;
 pub(crate) mod collector;
 pub(crate) mod copy;
 pub(crate) mod counters;
+pub(crate) mod exported;
 pub(crate) mod gate;
 pub(crate) mod graph;
 pub(crate) mod memory;
@@ -110,6 +111,8 @@ pub(crate) struct Engine {
     /// The server itself.
     pub(crate) host: crate::serving::clients::Lent<dyn crate::serving::Host>,
     pub(crate) open_snapshots: open_snapshots::SnapshotList,
+    /// What sessions share of them.
+    pub(crate) exported: exported::ExportedSnapshots,
     /// What transaction blocks read.
     pub(crate) block_moments: open_snapshots::BlockMoments,
     /// Held by who writes a checkpoint.
@@ -188,6 +191,7 @@ impl Engine {
             clients: Default::default(),
             host: Default::default(),
             open_snapshots: Default::default(),
+            exported: Default::default(),
             block_moments: Default::default(),
             checkpoints: Mutex::new(Checkpoints::new(options)),
             checkpoints_awaited: AtomicUsize::new(0),

@@ -262,10 +262,11 @@ impl SchemaVersion {
             }
             Some(inside.logging_of(callee, inside.program(callee).ok()?, seen))
         });
-        // The zone that replay computes in is none that a routine sets.
-        match self.catalog.behind(id).setting("timezone") {
-            Some(_) => logging.in_settings_of_its_own(),
-            None => logging,
+        // The zone and the styles that replay computes in are none that a routine sets.
+        let routine = self.catalog.behind(id);
+        match ["timezone", "datestyle", "intervalstyle"].iter().any(|name| routine.setting(name).is_some()) {
+            true => logging.in_settings_of_its_own(),
+            false => logging,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Open snapshots of the data: the state as of a moment, under the schema of then.
 
 use crate::engine::Engine;
+use crate::engine::exported::Exports;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::worker::Reader;
 use crate::system::SnapshotInfo;
@@ -102,7 +103,10 @@ impl Drop for OpenSnapshot {
 /// What a session reads a snapshot with.
 pub(crate) struct Reading {
     pub(crate) reader: Box<dyn Reader>,
-    pub(crate) open: OpenSnapshot,
+    /// Others may read it, too.
+    pub(crate) open: Arc<OpenSnapshot>,
+    /// Under which names.
+    pub(crate) exports: Exports,
     /// A query has been run.
     pub(crate) used: bool,
 }

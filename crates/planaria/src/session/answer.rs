@@ -2,6 +2,7 @@
 
 use crate::row::{Column, Row, Rows};
 use crate::session::StatementResult;
+use planaria_base::datetime::Styles;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Type};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>)
             columns: columns.clone(),
             values: line.into_iter().map(Datum::Text).collect(),
             zone: None,
+            styles: Styles::DEFAULT,
         })
         .collect();
     let count = rows.len() as u64;
@@ -32,7 +34,12 @@ pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>)
 pub(crate) fn json_result(plan: String) -> StatementResult {
     let ty = Type::System(SystemType::Json);
     let columns: Arc<[Column]> = Arc::from([Column { name: "QUERY PLAN".to_owned(), ty, origin: None }]);
-    let row = Row { columns: columns.clone(), values: vec![Datum::Text(plan)], zone: None };
+    let row = Row {
+        columns: columns.clone(),
+        values: vec![Datum::Text(plan)],
+        zone: None,
+        styles: Styles::DEFAULT,
+    };
     let rows = Some(Rows { columns, rows: vec![row] });
     StatementResult { tag: "EXPLAIN".to_owned(), rows, count: 0, notices: Vec::new(), position: 0 }
 }

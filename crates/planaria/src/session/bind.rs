@@ -59,12 +59,17 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
         (ParamRef::Stored(_), Type::Rounded(..)) => bind(param, ty.plain(), position, heap),
         // As clocks of the session's time zone show it.
         (ParamRef::Text(t), Type::TimestampTz) => {
-            let micros = parse_timestamptz(t, heap.shown_zone()).map_err(|e| at(e, position))?;
+            let micros = parse_timestamptz(t, heap.forms()).map_err(|e| at(e, position))?;
             Ok(Slot::Int(micros))
         }
-        (ParamRef::Text(t), ty) if ty.has_zone() || ty.row_of().is_some() => {
+        // What it comes to is an argument, and logged as one.
+        (ParamRef::Text(t), ty)
+            if ty.has_zone()
+                || ty.row_of().is_some()
+                || heap.styles().reads_otherwise() && ty.has_style() =>
+        {
             let text = heap.text(t)?;
-            cast(text, &Type::Text, ty, true, heap).map_err(|e| at(e, position))
+            heap.unnoticed(|heap| cast(text, &Type::Text, ty, true, heap)).map_err(|e| at(e, position))
         }
         (ParamRef::Text(t), ty) => heap.push_datum(&Datum::parse(ty, t).map_err(|e| at(e, position))?),
         (param, ty) => convert(param, ty, position, heap),

@@ -335,6 +335,9 @@ impl SessionCore {
         self.block = Block::Failed;
         self.doomed |= doomed;
         if self.doomed || self.savepoints.is_empty() {
+            if let Some(reading) = &mut self.reading {
+                reading.exports.end();
+            }
             let schema = self.schema.clone();
             self.abandon(&schema);
             self.show_moment();

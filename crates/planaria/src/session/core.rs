@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::engine::advisory::own::OwnLocks;
 use crate::engine::channels::{Ears, Said};
 use crate::engine::counters::Pause;
+use crate::engine::exported::Exporter;
 use crate::engine::memory::Share;
 use crate::engine::nap::{Nap, Sleeper};
 use crate::engine::program::at::At;
@@ -140,8 +141,8 @@ pub(crate) struct SessionCore {
     pub(crate) internal: bool,
     /// The schema along the session's path, and what it was found for.
     pub(crate) scoped: Option<(crate::session::path::Seen, Arc<Arc<SchemaVersion>>)>,
-    /// The state of the settings whose time zone the machine computes in.
-    pub(crate) zone_seen: u64,
+    /// The state of the settings whose time zone and styles the machine computes in.
+    pub(crate) forms_seen: u64,
     pub(crate) cursors: crate::engine::program::cursor::Cursors,
     pub(crate) user: User,
     /// What `pg_backend_pid` answers, where it is not the number of the slot.
@@ -167,7 +168,7 @@ impl SessionCore {
             let pace = self.machine.pace;
             (self.machine, self.kept_heap) = (Machine::looking_ahead(self.engine.look_ahead), Heap::new());
             self.machine.pace = pace;
-            self.zone_seen = u64::MAX;
+            self.forms_seen = u64::MAX;
             (self.rows, self.args, self.kept_args) = (Vec::new(), Vec::new(), Vec::new());
             self.effects = Vec::new();
         }
@@ -223,7 +224,7 @@ impl SessionCore {
             temporary: Default::default(),
             internal: false,
             scoped: None,
-            zone_seen: u64::MAX,
+            forms_seen: u64::MAX,
             cursors: Default::default(),
             user: User::default(),
             number: None,
@@ -450,13 +451,13 @@ impl SessionCore {
         self.begin_results();
     }
 
-    /// What runs next computes in the session's time zone.
+    /// What runs next computes in the session's time zone, and in its styles of dates and intervals.
     #[inline]
-    fn settle_zone(&mut self) {
+    fn settle_forms(&mut self) {
         let changes = self.settings.changes();
-        if self.zone_seen != changes {
-            self.zone_seen = changes;
-            self.machine.heap_mut().set_zone(self.settings.zone());
+        if self.forms_seen != changes {
+            self.forms_seen = changes;
+            self.settings.settle_forms(self.machine.heap_mut());
         }
     }
 
@@ -469,7 +470,7 @@ impl SessionCore {
         self.share.begin_transaction();
         self.kept_heap.clear();
         self.machine.reset();
-        self.machine.heap_mut().used_zone();
+        self.machine.heap_mut().used_forms();
         self.own_locks.begin();
         self.said.begin();
         self.deferred.begin();
@@ -532,7 +533,7 @@ impl SessionCore {
         encode: bool,
         sink: Option<&mut dyn RowSink>,
     ) -> Result<(), Interrupt> {
-        self.settle_zone();
+        self.settle_forms();
         if self.several.goes_on() {
             return self.machine_run(schema, code, columns, false, sink, true);
         }
@@ -623,6 +624,7 @@ impl SessionCore {
             savepoints: self.savepoints.len(),
             cursors: &mut self.cursors,
             session: process,
+            exporter: Exporter { all: &engine.exported, exports: None },
             clients: &self.engine.clients,
             host: &self.engine.host,
             started: self.engine.started,
@@ -650,7 +652,10 @@ impl SessionCore {
         let run = Run { machine: &mut self.machine, code, args: &self.args, at: schema, from };
         let ended = match self.reading.as_deref_mut() {
             None => self.txn.run(run, &mut host),
-            Some(Reading { reader, .. }) => reader.run(run, &mut host),
+            Some(Reading { reader, exports, .. }) => {
+                host.exporter.exports = Some((exports, self.isolation));
+                reader.run(run, &mut host)
+            }
         };
         if let Err(Interrupt::Conflict(_)) = &ended {
             self.settings.wait();
@@ -665,8 +670,7 @@ impl SessionCore {
             sink.row(RowRef::new(outs, self.machine.heap()))?;
         } else {
             let values = outs.iter().map(|s| self.machine.heap().to_datum(*s)).collect();
-            let zone = self.machine.heap().shared_zone();
-            self.rows.push(Row { columns: columns.clone(), values, zone });
+            self.rows.push(Row::of(columns, values, self.machine.heap()));
         }
         Ok(())
     }
@@ -696,8 +700,8 @@ impl SessionCore {
         let read_only = self.txn.is_read_only();
         self.met =
             if read_only && !self.inputs.unlogged { self.txn.newest_met(&schema.tables) } else { None };
-        // A log of calls does not say in which time zone they ran.
-        self.inputs.unlogged |= self.machine.heap_mut().used_zone();
+        // A log of calls does not say in which time zone they ran, nor in which styles.
+        self.inputs.unlogged |= self.machine.heap_mut().used_forms();
         let speaks = !self.said.is_empty();
         let began = speaks.then(|| engine.channels.begin_commit(engine.clock.now()));
         let process = self.process();

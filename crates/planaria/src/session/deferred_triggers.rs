@@ -60,13 +60,13 @@ impl SessionCore {
         // What the statement has answered with stays as it is.
         let machine = std::mem::replace(&mut self.machine, Machine::new());
         let rows = std::mem::take(&mut self.rows);
-        self.machine.heap_mut().set_zone(self.settings.zone());
+        self.settings.settle_forms(self.machine.heap_mut());
         self.pure = false;
         let outcome = self.fire_each(schema, wanted);
         self.machine = machine;
         self.rows = rows;
-        // A trigger may have set another zone.
-        self.zone_seen = u64::MAX;
+        // A trigger may have set others.
+        self.forms_seen = u64::MAX;
         outcome
     }
 

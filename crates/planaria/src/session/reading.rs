@@ -20,6 +20,7 @@
 //!
 //! Writes in a snapshot fail with 25006, where they are tried; so do `nextval` and `setval`.
 
+use crate::engine::exported::Exports;
 use crate::engine::program::refusal::read_only;
 use crate::engine::schema_version::LogAs;
 use crate::engine::schema_version::SchemaVersion;
@@ -42,8 +43,9 @@ impl SessionCore {
         let goes_on = || self.check_cancelled();
         let (open, ()) =
             OpenSnapshot::new(&self.engine, self.worker, session, Moment::Now, &goes_on, |_| ())?;
-        let reader = open.reader(self.worker);
-        Ok(Box::new(Reading { reader, open, used: false }))
+        let (reader, open) = (open.reader(self.worker), Arc::new(open));
+        let exports = Exports::new(&self.engine, &open);
+        Ok(Box::new(Reading { reader, open, exports, used: false }))
     }
 
     /// The schema of the transaction that is open, or the newest.
@@ -66,7 +68,11 @@ impl SessionCore {
             && self.isolation == Isolation::ReadCommitted
             && self.reading.as_ref().is_some_and(|reading| reading.used)
         {
-            self.reading = Some(self.open_reading()?);
+            let mut reading = self.open_reading()?;
+            if let Some(before) = &mut self.reading {
+                reading.exports.take_over(&mut before.exports);
+            }
+            self.reading = Some(reading);
         }
         let idle = !self.used && self.savepoints.is_empty() && self.changing.is_none();
         if !matches!(self.block, Block::Open)

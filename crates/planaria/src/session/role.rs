@@ -53,7 +53,7 @@ impl SessionCore {
         let catalog = self.newest_catalog();
         let of_server = self.engine.defaults.load();
         let defaults = of_server.iter().chain(catalog.session_defaults(self.user.session()));
-        self.settings = Settings::beginning_with(defaults).after(&self.settings);
+        self.settings = Settings::beginning_with(defaults).in_place();
         self.mirror_user();
     }
 

@@ -59,6 +59,7 @@ impl SessionCore {
         {
             check_default(name, value)?;
         }
+        self.refuse_styled(statement, own_text)?;
         let spelled_out = self.own_settings(statement, own_text)?;
         let own_text = spelled_out.as_deref().unwrap_or(own_text);
         self.settle_temporary()?;

@@ -261,6 +261,10 @@ impl SessionCore {
                 self.set_modes(*default, *read_only, *isolation)?;
                 done("SET")
             }
+            StatementKind::SetSnapshot(name) => {
+                self.set_snapshot(name)?;
+                done("SET")
+            }
             StatementKind::Transaction(t) => self.transaction_control(t)?,
             StatementKind::Do { body, body_position, language } => {
                 lower::check_language(language.as_deref())?;

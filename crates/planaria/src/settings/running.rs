@@ -6,7 +6,7 @@
 //!    where it began, and so does a program that ends because it has to wait: it begins anew.
 //! 3. How long it waits is what `lock_timeout` was where it had to.
 
-use super::{Settings, put, value_of};
+use super::{Settings, moved, put, value_of};
 use planaria_base::Result;
 
 /// What a running program has set.
@@ -111,7 +111,7 @@ impl Settings {
         let begins = self.running.undo.len();
         let mut taken = Vec::new();
         for (name, value) in own {
-            taken.push((name, value_of(name, std::slice::from_ref(value))?));
+            taken.push((name, value_of(name, std::slice::from_ref(value), self)?));
         }
         // What it sets is told apart from what was set before it.
         self.running.floor = begins;
@@ -170,7 +170,7 @@ impl Settings {
             }
         }
         self.running.floor = mark;
-        self.changes += 1;
+        self.changes = moved();
         true
     }
 }

@@ -265,6 +265,7 @@ pub(crate) fn answer(
         Question::DeferTrigger | Question::DeferTriggerInBlock | Question::DeferCheckInBlock => {
             Err(Error::internal("what is deferred is the session's"))
         }
+        Question::ExportSnapshot => Err(Error::internal("its snapshot is the session's")),
         Question::Sleep => Err(Error::internal("sleeping is the session's")),
         Question::Notify | Question::ListeningChannels | Question::NotificationUsage => {
             Err(Error::internal("channels are the session's"))

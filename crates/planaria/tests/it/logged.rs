@@ -7,7 +7,7 @@ use planaria_log::{Effect, Keeping, LogReader, RecordBody};
 use planaria_sim::disk::SimDisk;
 
 /// The records of a log, schema changes aside, one word each.
-fn records(disk: &SimDisk) -> Vec<&'static str> {
+pub(crate) fn records(disk: &SimDisk) -> Vec<&'static str> {
     let reader = LogReader::open(disk.device()).expect("opens");
     let mut all = Vec::new();
     for batch in reader.batches(Epoch(0)) {

@@ -84,6 +84,6 @@ pub(super) fn write_header(out: &mut Vec<u8>) {
 pub(super) fn write(out: &mut Vec<u8>, row: RowRef<'_>, columns: &[Column]) {
     out.extend_from_slice(&(row.len() as i16).to_be_bytes());
     for (value, column) in row.values().zip(columns) {
-        encode::field(out, &value, &column.ty, Format::Binary, None);
+        encode::field(out, &value, &column.ty, Format::Binary, Default::default());
     }
 }

@@ -120,7 +120,7 @@ pub(super) fn write(
             continue;
         }
         scratch.clear();
-        encode::text(scratch, &value, &column.ty, row.zone());
+        encode::text(scratch, &value, &column.ty, row.forms());
         value_out(out, scratch, options, force_quote.get(i).copied().unwrap_or(false), single);
     }
     out.push(b'\n');

@@ -139,7 +139,7 @@ pub(super) fn write(
             continue;
         }
         scratch.clear();
-        encode::text(scratch, &value, &column.ty, row.zone());
+        encode::text(scratch, &value, &column.ty, row.forms());
         escape(out, scratch, options.delimiter);
     }
     out.push(b'\n');

@@ -58,6 +58,22 @@ fn timestamps_are_shown_and_read_in_the_time_zone_of_the_client() {
     let shown = ["T", "D:2024-07-01 03:00:00+00", "C:SELECT 1", "Z:I"];
     assert_eq!(client.query("SELECT t FROM z"), shown);
 
+    // So are its styles of dates and intervals, and it hears of them.
+    let mut client = Client::connect(running.address);
+    client.startup(&[("user", "postgres"), ("options", "-c datestyle=German -c intervalstyle=iso_8601")]);
+    let parameters: Vec<String> =
+        client.until_ready().iter().filter(|m| m.tag == 'S').map(|m| m.text().replace('\0', "=")).collect();
+    for wanted in ["DateStyle=German, DMY", "IntervalStyle=iso_8601"] {
+        assert!(parameters.iter().any(|p| p == wanted), "{wanted}: {parameters:?}");
+    }
+    let shown = ["T", "D:01.02.2024,P1D,{01.02.2024}", "C:SELECT 1", "Z:I"];
+    assert_eq!(client.query("SELECT date '2024-02-01', interval '1 day', array['1.2.2024'::date]"), shown);
+    assert_eq!(client.query("SET intervalstyle = sql_standard"), ["C:SET", "S", "Z:I"]);
+    assert_eq!(client.query("RESET datestyle"), ["C:RESET", "Z:I"]);
+    assert_eq!(client.query("SET datestyle = ISO"), ["C:SET", "S", "Z:I"]);
+    let shown = ["T", "D:2024-02-01,-1 2:00:00", "C:SELECT 1", "Z:I"];
+    assert_eq!(client.query("SELECT '1/2/2024'::date, interval '-1 2:00'"), shown);
+
     // A name that nobody knows is no reason to refuse a client.
     let mut client = Client::connect(running.address);
     client.startup(&[("user", "postgres"), ("TimeZone", "Nowhere")]);

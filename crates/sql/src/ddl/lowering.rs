@@ -99,11 +99,11 @@ pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> 
     let scope = row_scope(&mut lowerer, row);
     for e in exprs {
         lowerer.at(e.expr.position);
-        let value = match e.kept {
-            true => lowerer.at_home(|l| l.expr(&scope, &e.expr))?,
-            false => lowerer.expr(&scope, &e.expr)?,
+        let computed = |l: &mut Lowerer<'_>| {
+            let value = l.expr(&scope, &e.expr)?;
+            l.cast(value, &e.ty, e.context)
         };
-        let reg = lowerer.cast(value, &e.ty, e.context)?;
+        let reg = if e.kept { lowerer.at_home(computed)? } else { computed(&mut lowerer)? };
         if let Some(domain) = e.domain {
             lowerer.check_domain(reg, domain)?;
         }
@@ -132,7 +132,7 @@ fn row_scope(lowerer: &mut Lowerer<'_>, row: &Table) -> Scope {
 /// The type of an expression over a row, found by lowering it.
 fn type_over_row(catalog: &Catalog, row: &Table, expr: &Expr) -> Result<Type> {
     let catalog = &*catalog.ready();
-    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function).of_kept_text();
     let scope = row_scope(&mut lowerer, row);
     lowerer.expr(&scope, expr).map(|v| v.ty)
 }
@@ -153,7 +153,7 @@ pub(super) fn check_condition(catalog: &Catalog, table: &Table, expr: &Expr) -> 
 pub(super) fn check_domain_condition(catalog: &Catalog, base: &Type, expr: &Expr) -> Result<()> {
     restrict(expr, Place::Check)?;
     let catalog = &*catalog.ready();
-    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function).of_kept_text();
     let mut scope = Scope::new();
     let reg = lowerer.program.reg(RegKind::Value(base.clone()), Some("value".to_owned()));
     scope.declare("value", Variable::Scalar(Typed { reg, ty: base.clone() }));
@@ -170,7 +170,7 @@ pub(super) fn check_domain_condition(catalog: &Catalog, base: &Type, expr: &Expr
 pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &Expr) -> Result<()> {
     restrict(expr, Place::Default)?;
     let catalog = &*catalog.ready();
-    let mut lowerer = Lowerer::new(catalog, "default", ProgramKind::Function);
+    let mut lowerer = Lowerer::new(catalog, "default", ProgramKind::Function).of_kept_text();
     let value = lowerer.expr(&Scope::new(), expr)?;
     let from = value.ty.clone();
     lowerer.cast(value, ty, CastContext::Assignment).map(|_| ()).map_err(|error| {
@@ -204,7 +204,7 @@ impl Made {
 pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr, made: Made) -> Result<Type> {
     restrict(expr, Place::IndexExpression)?;
     let catalog = &*catalog.ready();
-    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function).of_kept_text();
     let scope = row_scope(&mut lowerer, table);
     let ty = match lowerer.expr(&scope, expr)?.ty {
         Type::Unknown => Type::Text,
@@ -218,7 +218,7 @@ pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr, ma
 pub(super) fn check_predicate(catalog: &Catalog, table: &Table, expr: &Expr, made: Made) -> Result<()> {
     restrict(expr, Place::IndexPredicate)?;
     let catalog = &*catalog.ready();
-    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function).of_kept_text();
     let scope = row_scope(&mut lowerer, table);
     match lowerer.expr(&scope, expr)?.ty {
         Type::Bool | Type::Unknown => {}
@@ -261,7 +261,7 @@ pub(super) fn check_generated(
             .at(expr.position));
     }
     let catalog = &*catalog.ready();
-    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function);
+    let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function).of_kept_text();
     let scope = row_scope(&mut lowerer, table);
     let value = lowerer.expr(&scope, expr)?;
     let from = value.ty.clone();

@@ -404,7 +404,7 @@ fn set_option(role: &mut Role, option: &RoleOption) -> Result<()> {
         RoleOption::BypassRls(on) => role.bypass_rls = *on,
         RoleOption::ConnectionLimit(limit) => role.connection_limit = *limit,
         RoleOption::ValidUntil(text, _) => {
-            role.valid_until = Some(datetime::parse_timestamp(text, true)?);
+            role.valid_until = Some(datetime::parse_timestamptz(text, datetime::Forms::default())?);
         }
         RoleOption::Password(None, _) => role.verifier = None,
         RoleOption::Password(Some(text), _) if is_verifier(text) => role.verifier = Some(text.clone()),

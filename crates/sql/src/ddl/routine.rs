@@ -320,7 +320,7 @@ impl Change {
             if column { Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(expr.position) } else { e }
         })?;
         let catalog = self.catalog.ready();
-        let mut lowerer = Lowerer::new(&catalog, "default", ProgramKind::Function);
+        let mut lowerer = Lowerer::new(&catalog, "default", ProgramKind::Function).of_kept_text();
         let value = lowerer.expr(&Scope::new(), expr)?;
         if !ty.is_polymorphic() {
             lowerer.cast(value, ty, CastContext::Assignment)?;

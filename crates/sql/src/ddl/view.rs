@@ -15,12 +15,16 @@ fn invalid(message: String) -> Error {
 impl Change {
     /// The columns of a query.
     pub(super) fn describe(&self, query: &Query) -> Result<Vec<Output>> {
-        Lowerer::new(&self.catalog.ready(), "view", ProgramKind::Statement).describe(&Scope::new(), query)
+        Lowerer::new(&self.catalog.ready(), "view", ProgramKind::Statement)
+            .of_kept_text()
+            .describe(&Scope::new(), query)
     }
 
     /// The columns of a query that is kept as text.
     pub(super) fn describe_kept(&self, query: &Query) -> Result<Vec<Output>> {
-        Lowerer::new(&self.catalog.at_home(), "view", ProgramKind::Statement).describe(&Scope::new(), query)
+        Lowerer::new(&self.catalog.at_home(), "view", ProgramKind::Statement)
+            .of_kept_text()
+            .describe(&Scope::new(), query)
     }
 
     /// Whether a query names a temporary relation.

@@ -793,9 +793,10 @@ impl Lowerer<'_> {
     /// Looks at the catalog from where what is kept as text does.
     pub(crate) fn at_home<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let outer = self.catalog;
+        let kept = std::mem::replace(&mut self.kept_text, true);
         self.catalog = outer.home();
         let result = f(self);
-        self.catalog = outer;
+        (self.catalog, self.kept_text) = (outer, kept);
         result
     }
 
@@ -808,6 +809,7 @@ impl Lowerer<'_> {
         let e = planaria_syntax::parse::expression(text).map_err(foreign)?;
         let mut bound = self.at_home(|l| l.bind(names, &e)).map_err(foreign)?;
         self.reposition(&mut bound, position);
+        bound.kept = bound.ty == Type::Unknown;
         Ok(bound)
     }
 

@@ -19,6 +19,8 @@ pub(super) struct Bound {
     pub ty: Type,
     pub position: u32,
     pub kind: BoundKind,
+    /// A literal of what is kept as text, which nobody has given a type yet.
+    pub kept: bool,
 }
 
 impl PartialEq for Bound {
@@ -366,7 +368,7 @@ pub(super) enum RelKind {
 
 impl Bound {
     pub fn new(kind: BoundKind, ty: Type, position: u32) -> Bound {
-        Bound { ty, position, kind }
+        Bound { ty, position, kind, kept: false }
     }
     pub fn constant(value: Datum, ty: Type, position: u32) -> Bound {
         Bound::new(BoundKind::Const(value), ty, position)

@@ -9,7 +9,8 @@ use planaria_ir::{Determinism, Func, OpKind, Program};
 /// Whether the program reads and draws nothing, asks nothing of the session, and calls only functions that say so of
 /// themselves.
 ///
-/// `texts`: also that it makes no text of values whose texts may change ([`is_shown_by_settings`]). What was made before
+/// `texts`: also that it makes no text of values whose texts may change ([`is_shown_by_settings`]), and no date of a text.
+/// What was made before
 /// that was asked stays as it is.
 pub(crate) fn is_immutable(catalog: &Catalog, program: &Program, texts: bool) -> bool {
     let zoned = |reg| program.type_of(reg).is_some_and(Type::has_zone);
@@ -21,13 +22,16 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program, texts: bool) ->
             // By the clocks of the session, unless both are instants.
             OpKind::Cast { dst, src, .. } => {
                 let (to, from) = (program.type_of(*dst), program.type_of(*src));
-                let is_text = to.is_some_and(|ty| innermost(ty).class() == TypeClass::Text);
+                let [is_text, was_text] =
+                    [to, from].map(|ty| ty.is_some_and(|ty| innermost(ty).class() == TypeClass::Text));
+                // Which number is the day, the style of dates says.
+                let read = was_text && to.is_some_and(Type::has_style);
                 // An array of texts of a list of labels is made of their texts, an array's text is one as well.
                 let shown = |ty: &Type| {
                     is_shown_by_settings(innermost(ty))
                         || matches!(ty, Type::Array(_)) && !to.is_some_and(|to| matches!(to, Type::Array(_)))
                 };
-                zoned(*dst) == zoned(*src) && !(texts && is_text && from.is_some_and(shown))
+                zoned(*dst) == zoned(*src) && !(texts && (is_text && from.is_some_and(shown) || read))
             }
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 catalog.procedure(*procedure).volatility == Volatility::Immutable

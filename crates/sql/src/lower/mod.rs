@@ -168,6 +168,8 @@ pub struct Lowerer<'c> {
     working: Vec<usize>,
     /// Registers of values that are evaluated once.
     lets: Vec<Option<Reg>>,
+    /// What is bound now is kept as text: its dates and intervals are read by the default styles, whatever the session's are.
+    kept_text: bool,
     /// What is collected while a SELECT is bound, outer before inner.
     collectors: Vec<Collector>,
     /// Aggregates whose arguments are being bound, outer before inner.
@@ -254,6 +256,7 @@ impl<'c> Lowerer<'c> {
             views: None,
             working: Vec::new(),
             lets: Vec::new(),
+            kept_text: false,
             conflict: VariableConflict::default(),
             domains: Vec::new(),
             emitted_domains: Vec::new(),
@@ -279,6 +282,12 @@ impl<'c> Lowerer<'c> {
             called_last: Vec::new(),
             within: None,
         }
+    }
+
+    /// For what is kept as text: its dates and intervals are read by the default styles.
+    #[must_use]
+    pub(crate) fn of_kept_text(self) -> Lowerer<'c> {
+        Lowerer { kept_text: true, ..self }
     }
 
     /// The program, its body put together and numbered.

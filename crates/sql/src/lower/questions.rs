@@ -120,6 +120,7 @@ static TABLE: &[Line] = &[
     line("pg_notification_queue_usage", &[], &[], Question::NotificationUsage, Type::Float8),
     line("pg_sleep", &[Type::Float8], &[], Question::Sleep, Type::Void),
     line("pg_postmaster_start_time", &[], &[], Question::StartTime, Type::TimestampTz),
+    line("pg_export_snapshot", &[], &[], Question::ExportSnapshot, Type::Text),
     line("pg_conf_load_time", &[], &[], Question::SettingsTime, Type::TimestampTz),
     line("pg_reload_conf", &[], &[], Question::ReloadSettings, Bool),
     line("pg_stat_statements_reset", &[], &[], Question::ForgetStatements, Type::Void),

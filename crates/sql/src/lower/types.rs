@@ -5,9 +5,10 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind};
-use planaria_base::datetime;
+use planaria_base::datetime::{self, DateOrder, IntervalForm, Styles};
 use planaria_base::limits::NAME_BYTES_MAX;
 use planaria_base::packed::timetz::TimeTz;
+use planaria_base::range::Range;
 use planaria_base::types::{PackedType, RangeType, SystemType};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, text_io};
 use planaria_catalog::{Catalog, Table};
@@ -190,8 +191,13 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
 }
 
 /// A literal's value as that type, where that can be told now; errors as the input function gives
-/// them.
-pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
+/// them. What is `kept` as text is read by the default styles of dates and intervals.
+pub(super) fn literal(text: &str, ty: &Type, kept: bool) -> Result<Option<Datum>> {
+    match ty {
+        Type::Array(_) | Type::Record(_) | Type::Rounded(..) => {}
+        _ if ty.has_style() => return styled_literal(text, ty, kept),
+        _ => {}
+    }
     Ok(Some(match ty {
         Type::Bool => Datum::Bool(text_io::parse_bool(text)?),
         Type::Int2 | Type::Int4 | Type::Int8 => Datum::Int(text_io::parse_int(text, ty)?),
@@ -210,13 +216,7 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Text(text.trim_end_matches(' ').to_owned())
         }
         Type::Uuid => Datum::Uuid(text_io::parse_uuid(text)?),
-        // Of which day a bound is, the session's time zone says.
-        Type::Range(of) if *of != RangeType::TimestampTz => Datum::parse(ty, text)?,
-        // By which clock it is where it names none, the session's time zone says.
-        Type::Packed(PackedType::TimeTz(digits)) => match TimeTz::parse_whole(text)? {
-            Some(time) => Datum::Bytea(time.rounded(*digits).encode().to_vec()),
-            None => return Ok(None),
-        },
+        Type::Range(_) => Datum::parse(ty, text)?,
         // One that does not have the length is cut or refused by who stores it.
         Type::Packed(of) => {
             let value = of.plain().parse(text)?;
@@ -226,24 +226,18 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
             Datum::Bytea(value)
         }
         Type::Enum(of) => Datum::Int(of.parse(text)?),
-        Type::System(_) | Type::Date | Type::Time | Type::Timestamp => Datum::parse(ty, text)?,
-        Type::Rounded(clock, digits) => match literal(text, clock.ty())? {
+        Type::System(_) => Datum::parse(ty, text)?,
+        Type::Rounded(clock, digits) => match literal(text, clock.ty(), kept)? {
             Some(value) => value.rounded(*clock, *digits)?,
             None => return Ok(None),
         },
-        Type::TimestampTz => match datetime::parse_whole_timestamptz(text)? {
-            Some(micros) => Datum::Int(micros),
-            // The session's time zone says.
-            None => return Ok(None),
-        },
-        Type::Interval | Type::OldInterval => Datum::parse(ty, text)?,
         Type::Array(of) => {
             let mut elements = Vec::new();
             let (shape, texts) = text_io::parse_array(text)?;
             for element in texts {
                 let value = match element {
                     None => Some(Datum::Null),
-                    Some(text) => literal(&text, of)?,
+                    Some(text) => literal(&text, of, kept)?,
                 };
                 match value {
                     Some(value) => elements.push(value),
@@ -251,6 +245,57 @@ pub(super) fn literal(text: &str, ty: &Type) -> Result<Option<Datum>> {
                 }
             }
             Datum::array(shape, elements)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// The same of a date, a time or an interval: where it depends on the styles of the session what the text means, or
+/// whether it means something, that is known when it runs.
+fn styled_literal(text: &str, ty: &Type, kept: bool) -> Result<Option<Datum>> {
+    let by_default = read_literal(text, ty, Styles::DEFAULT);
+    if kept {
+        return by_default;
+    }
+    let others: &[Styles] = match ty {
+        Type::Interval | Type::OldInterval => {
+            &[Styles { intervals: IntervalForm::SqlStandard, ..Styles::DEFAULT }]
+        }
+        _ => &[
+            Styles { order: DateOrder::Dmy, ..Styles::DEFAULT },
+            Styles { order: DateOrder::Ymd, ..Styles::DEFAULT },
+        ],
+    };
+    for styles in others {
+        match (&by_default, read_literal(text, ty, *styles)) {
+            (Ok(one), Ok(other)) if *one == other => {}
+            (Err(one), Err(other)) if one.fields().hint == other.fields().hint => {}
+            _ => return Ok(None),
+        }
+    }
+    by_default
+}
+
+/// `None` where the session's time zone says what it is.
+fn read_literal(text: &str, ty: &Type, styles: Styles) -> Result<Option<Datum>> {
+    Ok(Some(match ty {
+        Type::Date => Datum::Int(datetime::parse_date(text, styles.order)?),
+        Type::Time => Datum::Int(datetime::parse_time(text, styles.order)?),
+        Type::Timestamp => Datum::Int(datetime::parse_timestamp(text, styles.order)?),
+        Type::TimestampTz => match datetime::parse_whole_timestamptz(text, styles.order)? {
+            Some(micros) => Datum::Int(micros),
+            None => return Ok(None),
+        },
+        Type::Packed(PackedType::TimeTz(digits)) => match TimeTz::parse_whole(text, styles.order)? {
+            Some(time) => Datum::Bytea(time.rounded(*digits).encode().to_vec()),
+            None => return Ok(None),
+        },
+        Type::Interval | Type::OldInterval => {
+            Datum::Interval(datetime::parse_interval(text, styles.intervals)?)
+        }
+        // Of which moment a bound is, the zone says.
+        Type::Range(of) if *of != RangeType::TimestampTz => {
+            Datum::Bytea(Range::parse(*of, text, styles.into())?.encode())
         }
         _ => return Ok(None),
     }))
@@ -301,7 +346,9 @@ impl Lowerer<'_> {
                 BoundKind::Param(n) => return self.infer_param(*n, ty, position),
                 BoundKind::Const(Datum::Null) => return Ok(Bound::null(ty.clone(), position)),
                 BoundKind::Const(Datum::Text(text)) => {
-                    if let Some(value) = literal(text, ty).map_err(|e| e.at(position))? {
+                    if let Some(value) =
+                        literal(text, ty, self.kept_text || e.kept).map_err(|e| e.at(position))?
+                    {
                         return Ok(Bound::constant(value, ty.clone(), position));
                     }
                     let text = Bound::new(e.kind, Type::Text, position);

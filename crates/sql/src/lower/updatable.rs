@@ -131,7 +131,7 @@ fn single(query: &Query) -> std::result::Result<(&Select, &Name, Option<&TableAl
 
 /// Why what a view's select list computes is not one of a row.
 fn computed(catalog: &Catalog, query: &Query) -> Result<Option<&'static str>> {
-    let mut l = Lowerer::new(catalog.home(), "view", ProgramKind::Statement);
+    let mut l = Lowerer::new(catalog.home(), "view", ProgramKind::Statement).of_kept_text();
     let scope = Scope::new();
     let bound = l.bind_level(Names::of(&scope), query, false)?;
     let (Body::Select(select), QueryBody::Select(said)) = (&bound.body, &query.body) else { return Ok(None) };
@@ -209,7 +209,7 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
 
 /// Finds the columns of views over a table.
 fn through_all(catalog: &Catalog, all: &mut [Layer<'_>], table: &Table) -> Result<()> {
-    let mut l = Lowerer::new(catalog, "view", ProgramKind::Statement);
+    let mut l = Lowerer::new(catalog, "view", ProgramKind::Statement).of_kept_text();
     let rel = l.table_rel(table.id, &table.name);
     l.through(all, table, rel).map(|_| ())
 }

@@ -123,7 +123,7 @@ pub(crate) fn renamed(catalog: &Catalog, text: &str, what: &Renamed<'_>, to: &st
 
 fn mentions(catalog: &Catalog, text: &str) -> Result<(Vec<Output>, Box<Mentions>)> {
     let query = planaria_syntax::parse::query(text)?;
-    let mut lowerer = Lowerer::new(catalog, "view", ProgramKind::Statement);
+    let mut lowerer = Lowerer::new(catalog, "view", ProgramKind::Statement).of_kept_text();
     lowerer.text = Some(Box::new(Mentions { written: text.to_owned(), ..Mentions::default() }));
     let columns = lowerer.describe(&Scope::new(), &query)?;
     Ok((columns, lowerer.text.take().unwrap_or_default()))

@@ -628,6 +628,8 @@ pub enum StatementKind {
     Set { name: String, value: Option<Vec<String>>, local: bool },
     /// SET TRANSACTION, or SET SESSION CHARACTERISTICS AS TRANSACTION, which says what is the `default`
     SetModes { default: bool, read_only: Option<bool>, isolation: Option<Isolation> },
+    /// SET TRANSACTION SNAPSHOT
+    SetSnapshot(String),
     /// SHOW name | ALL
     Show(String),
     /// PREPARE name [(types)] AS statement

@@ -113,6 +113,16 @@ pub fn plpgsql(body: &str) -> Result<ast::plpgsql::PlBlock> {
     whole(body, |p| p.pl_body())
 }
 
+/// The string literals of a text, whatever they stand for, and where each begins.
+pub fn strings(text: &str) -> Vec<(ast::Position, String)> {
+    let all = tokens(text, 0..text.len()).into_iter();
+    let is_string = |token: &Token| {
+        matches!(token.kind, Kind::String | Kind::EscapeString | Kind::UnicodeString | Kind::DollarString)
+    };
+    let strings = all.filter(is_string);
+    strings.filter_map(|token| Some((token.start, literal::string(token, text, '\\').ok()?))).collect()
+}
+
 fn whole<T>(text: &str, parse: impl FnOnce(&mut Parser<'_>) -> Result<T>) -> Result<T> {
     check_length(text)?;
     let tokens = tokens(text, 0..text.len());

@@ -134,7 +134,11 @@ impl Parser<'_> {
         if self.at_word("transaction") && !self.setting_follows(1) {
             self.bump();
             if self.at_word("snapshot") {
-                return self.unsupported("SET TRANSACTION SNAPSHOT", position);
+                if local {
+                    return self.unsupported("SET LOCAL TRANSACTION SNAPSHOT", position);
+                }
+                self.bump();
+                return Ok(StatementKind::SetSnapshot(self.string()?));
             }
             return self.set_modes(false);
         }

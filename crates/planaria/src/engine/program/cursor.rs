@@ -227,8 +227,8 @@ mod tests {
 
     fn cursor(rows: usize) -> Cursor {
         let columns: Arc<[Column]> = Arc::from([]);
-        let rows =
-            (0..rows).map(|_| Row { columns: columns.clone(), values: Vec::new(), zone: None }).collect();
+        let heap = planaria_exec::Heap::new();
+        let rows = (0..rows).map(|_| Row::of(&columns, Vec::new(), &heap)).collect();
         Cursor {
             statement: "".into(),
             created: 0,

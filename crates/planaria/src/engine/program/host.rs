@@ -4,6 +4,7 @@
 //! same order, to the same program.
 
 use crate::engine::channels::{Channels, Ears, Said, Saying};
+use crate::engine::exported::Exporter;
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::at::At;
 use crate::engine::program::cancel::Cancel;
@@ -272,6 +273,7 @@ pub(crate) struct SessionHost<'a> {
     /// Where the callers of routines with paths of their own look for names.
     pub(crate) outer: Vec<At<'a>>,
     pub(crate) channels: &'a Channels,
+    pub(crate) exporter: Exporter<'a>,
     /// What the transaction has to tell others.
     pub(crate) said: &'a mut Said,
     pub(crate) ears: &'a Ears,
@@ -459,8 +461,8 @@ impl Host for SessionHost<'_> {
         }
     }
 
-    fn settle_zone(&self, heap: &mut Heap) {
-        heap.set_zone(self.settings.zone());
+    fn settle_forms(&self, heap: &mut Heap) {
+        self.settings.settle_forms(heap);
     }
 
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
@@ -562,7 +564,7 @@ impl Host for SessionHost<'_> {
                     values[at] = Datum::Reg(oid, name);
                 }
             }
-            let row = Row { columns: columns.clone(), values, zone: heap.shared_zone() };
+            let row = Row::of(columns, values, heap);
             self.share.answers(crate::engine::program::cursor::row_bytes(&row));
             rows.push(row);
             return if self.share.is_due(self.meter) {
@@ -586,7 +588,7 @@ impl Host for SessionHost<'_> {
             }
             let texts: usize = row.iter().map(|s| heap.bytes_of(*s)).sum();
             self.share.answers(size_of::<Row>() + values.len() * size_of::<Datum>() + texts);
-            self.rows.push(Row { columns: self.columns.clone(), values, zone: heap.shared_zone() });
+            self.rows.push(Row::of(self.columns, values, heap));
             if self.share.is_due(self.meter) {
                 return self.meter.weigh(self.share, &self.schema);
             }
@@ -616,6 +618,10 @@ impl Host for SessionHost<'_> {
                 let channels = channels.collect::<Result<Vec<Slot>>>()?;
                 return Ok(heap.array_of(channels.into_iter())?);
             }
+            Question::ExportSnapshot => {
+                let (in_block, savepoints) = (self.inputs.block.is_some(), self.savepoints);
+                return Ok(heap.text(&self.exporter.export(self.session, in_block, savepoints)?)?);
+            }
             Question::NotificationUsage => return Ok(Slot::Float(self.channels.usage())),
             Question::DeferCheckInBlock => {
                 let table = u32::try_from(args[0].int()).map_err(|_| Error::internal("a table's number"))?;
@@ -633,7 +639,7 @@ impl Host for SessionHost<'_> {
         }
         let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
         if question == Question::SetSetting {
-            self.settle_zone(heap);
+            self.settle_forms(heap);
         }
         if let (Question::CancelClient | Question::TerminateClient, Slot::Bool(false)) = (question, answer) {
             self.notices.push(Notice {
@@ -667,7 +673,7 @@ impl Host for SessionHost<'_> {
 
     fn back_to(&mut self, beside: Beside, heap: &mut Heap) {
         if self.settings.back(beside.set) {
-            self.settle_zone(heap);
+            self.settle_forms(heap);
         }
         self.keys.unlock_to(beside.locked);
         self.said.back_to(beside.said);

@@ -1,0 +1,45 @@
+//! `DateStyle` and `IntervalStyle`. What a text does not say of `DateStyle` stays as it is, so what it is set to depends on
+//! what it was.
+
+use super::{Settings, invalid};
+use planaria_base::Result;
+use planaria_base::datetime::Styles;
+use planaria_exec::Heap;
+use std::collections::BTreeMap;
+
+fn of_values(values: &BTreeMap<String, String>) -> Styles {
+    let mut styles = Styles::DEFAULT;
+    if values.is_empty() {
+        return styles;
+    }
+    if let Some(dates) = values.get("datestyle") {
+        styles = styles.with_dates(dates, Styles::DEFAULT).unwrap_or(styles);
+    }
+    if let Some(intervals) = values.get("intervalstyle") {
+        styles = styles.with_intervals(intervals).unwrap_or(styles);
+    }
+    styles
+}
+
+/// What `DateStyle` becomes that is set to a text.
+pub(super) fn take_dates(settings: &Settings, text: &str) -> Result<String> {
+    match settings.styles().with_dates(text, of_values(&settings.initial)) {
+        Ok(styles) => Ok(styles.shown_dates().to_owned()),
+        Err(why) => Err(invalid("DateStyle", text).with_detail(why)),
+    }
+}
+
+impl Settings {
+    /// The styles of dates and intervals.
+    pub(crate) fn styles(&self) -> Styles {
+        of_values(&self.values)
+    }
+
+    /// Has a heap compute in the time zone and the styles that are set now.
+    pub(crate) fn settle_forms(&self, heap: &mut Heap) {
+        let styles = self.styles();
+        // UTC by another name is shown by it.
+        let named = styles.writes_otherwise();
+        heap.set_forms(if named { self.named_zone() } else { self.zone() }, styles);
+    }
+}
