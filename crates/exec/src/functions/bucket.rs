@@ -3,6 +3,7 @@
 use super::order::compare;
 use crate::heap::Heap;
 use crate::slot::{ArrayRef, Slot};
+use planaria_base::numeric::Long;
 use planaria_base::{Error, Numeric, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -47,6 +48,29 @@ pub fn of_float(value: f64, low: f64, high: f64, count: i64) -> Result<i64> {
             };
             Ok(((count as f64 * share) as i64).min(count - 1) + 1)
         }
+    }
+}
+
+/// The same of numerics of any length.
+#[cold]
+pub fn of_long(value: &Long, low: &Long, high: &Long, count: i64) -> Result<i64> {
+    checked_count(count)?;
+    if value.is_nan() || low.is_nan() || high.is_nan() {
+        return Err(wrong("operand, lower bound, and upper bound cannot be NaN"));
+    }
+    if low.finite().is_none() || high.finite().is_none() {
+        return Err(wrong("lower and upper bounds must be finite"));
+    }
+    let (rises, from_low) = (low.compare(high), value.compare(low));
+    let (before, after) = match rises {
+        Ordering::Equal => return Err(wrong("lower bound cannot equal upper bound")),
+        Ordering::Less => (from_low == Ordering::Less, value.compare(high) != Ordering::Less),
+        Ordering::Greater => (from_low == Ordering::Greater, value.compare(high) != Ordering::Greater),
+    };
+    match (before, after) {
+        (true, _) => Ok(0),
+        (_, true) => beyond(count),
+        _ => value.between(low, high, count),
     }
 }
 

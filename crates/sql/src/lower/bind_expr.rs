@@ -10,7 +10,8 @@ use super::types::{CastContext, unmodified};
 use planaria_base::datetime::Interval;
 use planaria_base::limits::CHAIN_NESTING_MAX;
 use planaria_base::types::{Clock, PackedType, TypeClass};
-use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
+use planaria_base::numeric::Number;
+use planaria_base::{Datum, Error, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
 
@@ -92,8 +93,8 @@ impl Lowerer<'_> {
             ExprKind::Bool(b) => Ok(Bound::bool(*b, position)),
             ExprKind::Integer(text) => integer_literal(text, position),
             ExprKind::Decimal(text) => {
-                let n = Numeric::parse(text)?;
-                Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
+                let n = Number::parse(text)?;
+                Ok(Bound::constant(n.into(), Type::Numeric(None), position))
             }
             ExprKind::String(text) => Ok(Bound::constant(Datum::Text(text.clone()), Type::Unknown, position)),
             ExprKind::BitString(text) => {
@@ -674,8 +675,8 @@ fn integer_literal(text: &str, position: u32) -> Result<Bound> {
             Ok(Bound::constant(Datum::Int(n), ty, position))
         }
         Err(_) => {
-            let n = Numeric::parse(&clean)?;
-            Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
+            let n = Number::parse(&clean)?;
+            Ok(Bound::constant(n.into(), Type::Numeric(None), position))
         }
     }
 }

@@ -37,6 +37,7 @@ mod emit_frame;
 mod emit_group;
 mod emit_hash;
 mod emit_join;
+mod emit_series;
 mod emit_query;
 mod emit_subquery;
 mod emit_turns;
