@@ -107,8 +107,11 @@ fn fixed(n: PackedNumeric) -> (i128, bool) {
             Err(_) => (mantissa.saturating_mul(unit.into()), true),
         };
     }
-    let unit = 10i128.pow(scale - RANK_DIGITS);
-    (mantissa.div_euclid(unit), mantissa.rem_euclid(unit) == 0)
+    match 10i128.checked_pow(scale - RANK_DIGITS) {
+        Some(unit) => (mantissa.div_euclid(unit), mantissa.rem_euclid(unit) == 0),
+        // Far below a unit.
+        None => (if mantissa < 0 { -1 } else { 0 }, mantissa == 0),
+    }
 }
 
 /// The same of a long numeric, which has no exact rank: NaN beside infinity, and that beside the greatest numbers.

@@ -47,7 +47,7 @@ SELECT sum(x), avg(x), min(x), max(x) FROM (VALUES ('Infinity'::numeric), (1), (
 SELECT sum(x), avg(x), min(x), max(x) FROM (VALUES ('Infinity'::numeric), ('-Infinity'), (2)) v(x);
 SELECT variance(x), stddev(x), var_pop(x), stddev_pop(x) FROM (VALUES ('Infinity'::numeric), (1), (2)) v(x);
 SELECT variance(x), stddev(x), var_pop(x), stddev_pop(x) FROM (VALUES ('NaN'::numeric)) v(x);
-SELECT x, count(*) FROM (VALUES ('NaN'::numeric), ('nan'), ('Infinity'), ('inf'), (1), (1.0), ('-Infinity')) v(x) GROUP BY x ORDER BY x;
+SELECT x, count(*) FROM (VALUES ('NaN'::numeric), ('nan'), ('Infinity'), ('inf'), (1.0), (1.0), ('-Infinity')) v(x) GROUP BY x ORDER BY x;
 SELECT DISTINCT x FROM (VALUES ('NaN'::numeric), ('nan'), ('Infinity'), (0), (NULL), ('-Infinity')) v(x) ORDER BY x DESC;
 SELECT x, rank() OVER (ORDER BY x), sum(x) OVER (ORDER BY x) FROM (VALUES ('NaN'::numeric), ('Infinity'), (0), (7.5), ('-Infinity')) v(x) ORDER BY x;
 SELECT greatest(1, 'NaN'::numeric, 'Infinity'), least(1, 'NaN'::numeric, '-Infinity'), coalesce(NULL, 'NaN'::numeric), nullif('NaN'::numeric, 'NaN');

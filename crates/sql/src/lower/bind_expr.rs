@@ -536,13 +536,7 @@ impl Lowerer<'_> {
             let array = self.bind_array(names, list, Some(&ty), position)?;
             return Ok(self.in_domain(array, domain));
         }
-        let inner = match &inner.kind {
-            // A float holds what a numeric does not, such as 1e300.
-            ExprKind::Decimal(text) if ty == Type::Float8 => {
-                Bound::constant(Datum::Text(text.clone()), Type::Unknown, inner.position)
-            }
-            _ => self.bind(names, inner)?,
-        };
+        let inner = self.bind(names, inner)?;
         let mut bound = self.coerce(inner, &ty, CastContext::Explicit)?;
         bound.position = position;
         Ok(self.in_domain(bound, domain))
