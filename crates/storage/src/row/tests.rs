@@ -69,6 +69,7 @@ fn a_record_s_words_are_read_and_changed_where_they_are() {
             Field::Bool(b) => assert_eq!(column.bool(record), b),
             Field::Float(x) => assert_eq!(column.float(record), x),
             Field::Numeric(n) => assert_eq!(column.numeric(record), n),
+            Field::Long(_) => unreachable!("none is among them"),
             Field::Uuid(u) => assert_eq!(column.uuid(record), u),
             Field::Interval(i) => assert_eq!(column.interval(record), i),
             Field::Null => {}
