@@ -259,7 +259,8 @@ impl Numeric {
             return self.rescale_whole(precision, scale);
         } else {
             let certain = u32::from(precision) <= NUMERIC_DIGITS_MAX && scale as u32 <= NUMERIC_SCALE_MAX;
-            self.round(scale.into()).map_err(|e| if certain { field_overflow(precision, scale) } else { e })?
+            self.round(scale.into())
+                .map_err(|e| if certain { field_overflow(precision, scale) } else { e })?
         };
         let fits = match POW10.get(precision as usize) {
             Some(bound) => rounded.mantissa.unsigned_abs() < *bound,

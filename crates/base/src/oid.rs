@@ -143,7 +143,9 @@ pub fn modifier(ty: &Type) -> i32 {
     match ty {
         Type::Char(0) => -1,
         Type::Varchar(Some(n)) | Type::Char(n) => *n as i32 + 4,
-        Type::Numeric(Some((precision, scale))) => (i32::from(*precision) << 16 | i32::from(*scale) & 0x7FF) + 4,
+        Type::Numeric(Some((precision, scale))) => {
+            (i32::from(*precision) << 16 | i32::from(*scale) & 0x7FF) + 4
+        }
         // An interval's has a mask of fields above it: all of them.
         Type::Rounded(Clock::Interval, digits) => 0x7FFF << 16 | i32::from(*digits),
         Type::Rounded(_, digits) => i32::from(*digits),

@@ -7,9 +7,9 @@
 
 use crate::datetime::Interval;
 use crate::limits::{ARRAY_DIMENSIONS_MAX, NESTING_MAX};
+use crate::numeric::Long;
 use crate::shape::{Dimension, Shape};
 use crate::varint;
-use crate::numeric::Long;
 use crate::{Datum, Numeric};
 
 const NULL: u8 = 0x00;

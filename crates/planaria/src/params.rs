@@ -13,8 +13,8 @@
 //! writes it straight into the call's registers, converted to the declared type.
 
 use planaria_base::datetime::Interval;
-use planaria_base::shape::Shaped;
 use planaria_base::numeric::Long;
+use planaria_base::shape::Shaped;
 use planaria_base::{Datum, Numeric, SqlState};
 use std::fmt;
 

@@ -3,8 +3,8 @@
 use crate::from_row::FromRow;
 use crate::row::{Column, Row};
 use planaria_base::datetime::{Interval, Zone};
-use planaria_base::shape::Shaped;
 use planaria_base::numeric::Long;
+use planaria_base::shape::Shaped;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;

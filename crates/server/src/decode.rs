@@ -3,11 +3,11 @@
 use crate::encode::Format;
 use crate::read::{Reader, text, violation};
 use planaria::serving::ServedSession;
-use planaria_base::numeric::Long;
 use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlState, Type};
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
 use planaria_base::limits::ARRAY_DIMENSIONS_MAX;
+use planaria_base::numeric::Long;
 use planaria_base::range::{self, RangeBound, RangeType, RangeValue};
 use planaria_base::shape::{Dimension, Shape, Shaped, too_many_dimensions, too_many_elements};
 use planaria_base::types::{RowType, TypeClass};

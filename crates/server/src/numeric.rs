@@ -45,7 +45,10 @@ pub(crate) fn put(out: &mut Vec<u8>, n: &Long) {
 }
 
 fn invalid(what: &str) -> Error {
-    Error::new(SqlState::INVALID_BINARY_REPRESENTATION, format!("invalid {what} in external \"numeric\" value"))
+    Error::new(
+        SqlState::INVALID_BINARY_REPRESENTATION,
+        format!("invalid {what} in external \"numeric\" value"),
+    )
 }
 
 /// Reads the binary form; 22P03 of bytes that are none.
@@ -98,9 +101,7 @@ fn long(bytes: &[u8]) -> Result<Number> {
         [a, b] => Some(u16::from_be_bytes([*a, *b])),
         _ => None,
     });
-    let short = || {
-        Error::new(SqlState::INVALID_BINARY_REPRESENTATION, "incorrect binary data format")
-    };
+    let short = || Error::new(SqlState::INVALID_BINARY_REPRESENTATION, "incorrect binary data format");
     let mut next = || words.next().flatten().ok_or_else(short);
     let (count, weight, sign, scale) = (next()?, next()? as i16, next()?, next()?);
     let number = match sign {

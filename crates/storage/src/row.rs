@@ -31,8 +31,8 @@ use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 use std::ops::Range;
 
 mod long;
-pub use long::{Stored, copy_range};
 use long::{MARK_LONG, MARK_SPECIAL, NAN_MANTISSA, marked};
+pub use long::{Stored, copy_range};
 
 /// A column as storage sees it.
 #[derive(Clone, PartialEq, Debug)]
@@ -754,13 +754,7 @@ impl RowLayout {
     /// Appends the bytes of a long numeric from byte `begin` on; returns where they end. They go in column order behind all
     /// else; what else the column has was put into its place ([`Column::put`]).
     #[cold]
-    pub fn put_long(
-        &self,
-        column: &Column,
-        value: &[u8],
-        begin: usize,
-        out: &mut Vec<u64>,
-    ) -> Result<usize> {
+    pub fn put_long(&self, column: &Column, value: &[u8], begin: usize, out: &mut Vec<u64>) -> Result<usize> {
         let end = begin + value.len();
         if end > ROW_BYTES_MAX {
             return Err(row_too_large());

@@ -319,7 +319,8 @@ impl Long {
         watch::count(body.len());
         let digits: Vec<u8> = whole.iter().chain(fraction).copied().skip_while(|d| *d == b'0').collect();
         let scale = fraction.len() as i64 - exponent;
-        if digits.len() as i64 - scale > DIGITS_BEFORE_MAX as i64 && !digits.is_empty() || scale > i64::from(SCALE_MAX)
+        if digits.len() as i64 - scale > DIGITS_BEFORE_MAX as i64 && !digits.is_empty()
+            || scale > i64::from(SCALE_MAX)
         {
             return Err(overflow());
         }

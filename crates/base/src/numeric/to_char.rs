@@ -1,7 +1,7 @@
 //! `to_char` of numbers.
 
-use super::{Long, Numeric};
 use super::template::{Anchor, Node, Pattern, Template};
+use super::{Long, Numeric};
 use crate::error::{Error, Result, SqlState};
 use crate::{text_io, watch};
 

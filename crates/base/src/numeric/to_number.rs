@@ -1,7 +1,7 @@
 //! `to_number(text, template)`.
 
-use super::{Long, Number};
 use super::template::{Anchor, Node, Pattern, Template};
+use super::{Long, Number};
 use crate::error::{Error, Result, SqlState};
 use crate::watch;
 

@@ -76,9 +76,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Int(n), Type::Float4) if from.class() == TypeClass::Integer => {
             Ok(Slot::Float(f64::from(n as f32)))
         }
-        (Slot::Numeric(n), Type::Float4) => {
-            real(Slot::Numeric(n), from, heap)
-        }
+        (Slot::Numeric(n), Type::Float4) => real(Slot::Numeric(n), from, heap),
         (Slot::Numeric(n), Type::Float8) => Ok(Slot::Float(n.unpack().to_f64())),
         (Slot::Int(n), Type::Packed(PackedType::Bit(len))) if matches!(from, Type::Int4 | Type::Int8) => {
             let bits = Bits::of_integer(n, len.unwrap_or(1) as usize).encode();

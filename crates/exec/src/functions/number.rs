@@ -99,7 +99,9 @@ fn long(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         NumScale => return Ok(scale(x)),
         NumEq | NumNe | NumLt | NumLe | NumGt | NumGe => return is(x.compare(&other(1)?), func),
         NumWidthBucket => return bucket::of_long(&x, &other(1)?, &other(2)?, a[3].int()).map(Slot::Int),
-        ToCharNumeric => return heap.build(|heap, out| x.to_char(out, template(heap, a[1])?)).map(Slot::Text),
+        ToCharNumeric => {
+            return heap.build(|heap, out| x.to_char(out, template(heap, a[1])?)).map(Slot::Text);
+        }
         _ => return Err(Error::internal("a function that is none of numerics")),
     };
     heap.number(result.narrow())

@@ -253,12 +253,24 @@ impl Machine {
                             if i16::from(n.scale()) == desc.scale && n.mantissa().abs() < desc.bound {
                                 Slot::Numeric(packed)
                             } else {
-                                attempt!(functions::cast(reg!(src), &desc.from, &desc.to, desc.explicit, &mut self.heap))
+                                attempt!(functions::cast(
+                                    reg!(src),
+                                    &desc.from,
+                                    &desc.to,
+                                    desc.explicit,
+                                    &mut self.heap
+                                ))
                             }
                         }
                         Slot::Null => Slot::Null,
                         other => {
-                            attempt!(functions::cast(other, &desc.from, &desc.to, desc.explicit, &mut self.heap))
+                            attempt!(functions::cast(
+                                other,
+                                &desc.from,
+                                &desc.to,
+                                desc.explicit,
+                                &mut self.heap
+                            ))
                         }
                     }
                 }

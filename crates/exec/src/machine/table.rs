@@ -12,7 +12,8 @@ use planaria_base::{Error, SqlState, Strength, TableId};
 use planaria_ir::ReadMode;
 use planaria_protocol::{Conflict, IfClaimed, Row, RowHandle, RowLocks};
 use planaria_storage::{
-    Arena, Bytes, ColumnKind, Field, GROUP_MAX, Image, IndexSet, KeyBound, KeyBuf, KeyCodec, LookAhead, Stored,
+    Arena, Bytes, ColumnKind, Field, GROUP_MAX, Image, IndexSet, KeyBound, KeyBuf, KeyCodec, LookAhead,
+    Stored,
 };
 
 /// A register as a column's value.
@@ -89,12 +90,11 @@ impl Reads {
         frame: &mut [Slot],
     ) -> Result<(), Interrupt> {
         let words = row.image.words(images);
-        let offset =
-            if self.keeps_image || self.has_long(words) {
-                heap.arena.push_words(words).map_err(Conflict::from)?
-            } else {
-                0
-            };
+        let offset = if self.keeps_image || self.has_long(words) {
+            heap.arena.push_words(words).map_err(Conflict::from)?
+        } else {
+            0
+        };
         self.decode_words(words, offset, frame);
         Ok(())
     }

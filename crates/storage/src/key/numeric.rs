@@ -32,7 +32,11 @@ const EXPONENT_WIDE: i64 = 1 << 20;
 
 /// Bytes of keys of `numeric(precision, scale)`.
 pub(super) fn bytes_max(precision: u16, scale: i16) -> usize {
-    if u32::from(precision) < DIGITS && i64::from(scale) <= -EXPONENTS.start() { 17 } else { 26 + usize::from(precision) / 2 }
+    if u32::from(precision) < DIGITS && i64::from(scale) <= -EXPONENTS.start() {
+        17
+    } else {
+        26 + usize::from(precision) / 2
+    }
 }
 
 /// A mantissa in a column of 8 bytes in the order of what it says: NaN is above all.
@@ -102,7 +106,8 @@ pub(super) fn push_long(v: &Long, key: &mut KeyBuf) {
         key.push(head((exponent + EXPONENT) as u64), 2);
         let kept = DIGITS as usize - 1;
         let (first, rest) = digits.split_at(digits.len().min(kept));
-        let mut aligned = (0..kept).fold(0u128, |n, i| n * 10 + u128::from(first.get(i).copied().unwrap_or(0)));
+        let mut aligned =
+            (0..kept).fold(0u128, |n, i| n * 10 + u128::from(first.get(i).copied().unwrap_or(0)));
         aligned = aligned * 10 + if rest.is_empty() { 0 } else { 5 };
         for byte in &aligned.to_be_bytes()[1..] {
             key.push(u64::from(byte ^ flip), 1);

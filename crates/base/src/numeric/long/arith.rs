@@ -176,7 +176,11 @@ impl Long {
         match (self, other) {
             (Long::Finite(a), Long::Finite(b)) => {
                 let product = Decimal::new(&a.digits * &b.digits, a.scale + b.scale);
-                if product.scale <= SCALE_MAX { product.checked() } else { product.rounded(SCALE_MAX as i32).checked() }
+                if product.scale <= SCALE_MAX {
+                    product.checked()
+                } else {
+                    product.rounded(SCALE_MAX as i32).checked()
+                }
             }
             (Long::Nan, _) | (_, Long::Nan) => Ok(Long::Nan),
             (a, b) => Ok(Long::infinite(a.signum() * b.signum())),

@@ -40,7 +40,8 @@ fn decimal(n: &BigInt, bits: u64, scale: u32) -> Decimal {
     let scaled = n * BigInt::from(pow10(scale));
     let half = if bits > 0 { BigInt::from(1) << (bits - 1) } else { BigInt::default() };
     // Half away from zero: shifts round down.
-    let digits = if scaled.sign() == Sign::Minus { -((-scaled + half) >> bits) } else { (scaled + half) >> bits };
+    let digits =
+        if scaled.sign() == Sign::Minus { -((-scaled + half) >> bits) } else { (scaled + half) >> bits };
     Decimal::new(digits, scale)
 }
 
@@ -73,7 +74,11 @@ fn ln(n: &Decimal, bits: u64) -> BigInt {
     let mut twos = n.digits.bits() as i64 - pow10(n.scale).bits() as i64;
     let rest_of = |twos: i64| {
         let (above, below) = (n.digits.clone(), BigInt::from(pow10(n.scale)));
-        if twos >= 0 { (above << bits) / (below << twos as u64) } else { ((above << twos.unsigned_abs()) << bits) / below }
+        if twos >= 0 {
+            (above << bits) / (below << twos as u64)
+        } else {
+            ((above << twos.unsigned_abs()) << bits) / below
+        }
     };
     let mut rest = rest_of(twos);
     let upper = &one + (&one >> 1u32);
@@ -157,8 +162,11 @@ impl Decimal {
         let (first, rest) = (&two / 10_000u32, &two % 10_000u32);
         let about = |n: &BigUint| u32::try_from(n).map_or(0.0, f64::from);
         // Two groups of four digits where there are two.
-        let (digits, exponent) =
-            if rest.bits() == 0 && self.ends_at(weight) { (about(&first), weight) } else { (about(&two), weight - 1) };
+        let (digits, exponent) = if rest.bits() == 0 && self.ends_at(weight) {
+            (about(&first), weight)
+        } else {
+            (about(&two), weight - 1)
+        };
         (digits.ln() + f64::from(exponent * 4) * std::f64::consts::LN_10).abs().log10() as i32
     }
 
@@ -190,7 +198,11 @@ impl Long {
         let weight = (about * LOG10_E).clamp(-EXPONENT_MAX, EXPONENT_MAX);
         let scale = display_scale(MIN_SIGNIFICANT_DIGITS - weight as i32, &[n]);
         if about.abs() >= EXPONENT_MAX * 3.0 {
-            return if about > 0.0 { Err(overflow()) } else { Decimal::new(BigInt::default(), scale).checked() };
+            return if about > 0.0 {
+                Err(overflow())
+            } else {
+                Decimal::new(BigInt::default(), scale).checked()
+            };
         }
         let bits = bits_for(f64::from(scale) + (about * LOG10_E).max(0.0) + 8.0);
         exp_at(&fixed(n, bits), bits, scale).checked()
@@ -289,7 +301,9 @@ fn check_power(base: &Long, exponent: &Long) -> Result<()> {
     }
     // An infinite exponent counts as whole.
     if base.signum() < 0 && exponent.finite().is_some_and(|n| !n.is_whole()) {
-        return Err(power_argument("a negative number raised to a non-integer power yields a complex result"));
+        return Err(power_argument(
+            "a negative number raised to a non-integer power yields a complex result",
+        ));
     }
     Ok(())
 }
@@ -347,7 +361,11 @@ impl Decimal {
             1 => return self.rounded(scale as i32).checked(),
             -1 if self.is_zero() => return Err(super::super::arith::division_by_zero()),
             -1 => return Decimal::one().div_at(self, scale).checked(),
-            2 => return Decimal::new(&self.digits * &self.digits, 2 * self.scale).rounded(scale as i32).checked(),
+            2 => {
+                return Decimal::new(&self.digits * &self.digits, 2 * self.scale)
+                    .rounded(scale as i32)
+                    .checked();
+            }
             _ if self.is_zero() => return Decimal::new(BigInt::default(), scale).checked(),
             _ => {}
         }

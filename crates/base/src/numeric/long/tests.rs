@@ -9,7 +9,9 @@ fn texts_and_bytes_come_back() {
     let nines = "9".repeat(131_072);
     let tiny = format!("-0.{}1", "0".repeat(16_382));
     let zero = format!("0.{}", "0".repeat(300));
-    for text in ["NaN", "Infinity", "-Infinity", &nines, &tiny, &zero, "123456789012345678901234567890123456789.5"] {
+    for text in
+        ["NaN", "Infinity", "-Infinity", &nines, &tiny, &zero, "123456789012345678901234567890123456789.5"]
+    {
         let n = Long::parse(text).unwrap();
         assert_eq!(n.to_string(), text);
         let mut bytes = Vec::new();
@@ -27,7 +29,8 @@ fn texts_and_bytes_come_back() {
 #[test]
 fn functions_are_those_of_short_numbers() {
     // What two words have room for both ways agree on.
-    let numbers = ["0", "1", "-1", "2.50", "0.000123", "-17.3", "99999.99999", "1234567890.12345", "1.00001", "3"];
+    let numbers =
+        ["0", "1", "-1", "2.50", "0.000123", "-17.3", "99999.99999", "1234567890.12345", "1.00001", "3"];
     for a in numbers {
         let (x, wide) = (Numeric::parse(a).unwrap(), long(a));
         let same = |what: &str, short: Result<Numeric>, wide: Result<Long>| match (short, wide) {

@@ -1,8 +1,8 @@
 //! What a path finds: parts of the value it is asked of, or what was computed of them.
 
+use planaria_base::Result;
 use planaria_base::datetime::{self, Moment};
 use planaria_base::json::{self, Json};
-use planaria_base::Result;
 use planaria_base::numeric::Long;
 use std::rc::Rc;
 
