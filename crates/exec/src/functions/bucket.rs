@@ -70,7 +70,11 @@ pub fn of_long(value: &Long, low: &Long, high: &Long, count: i64) -> Result<i64>
     match (before, after) {
         (true, _) => Ok(0),
         (_, true) => beyond(count),
-        _ => value.between(low, high, count),
+        _ => {
+            // A quotient as PostgreSQL rounds it, which may make it whole.
+            let share = value.sub(low)?.mul(&Long::whole(count))?.div(&high.sub(low)?)?;
+            Ok(share.floor()?.to_i64("integer")?.unwrap_or(count - 1).min(count - 1) + 1)
+        }
     }
 }
 
@@ -89,8 +93,9 @@ pub fn of_numeric(value: Numeric, low: Numeric, high: Numeric, count: i64) -> Re
     if after {
         return beyond(count);
     }
-    let share = value.sub(low)?.mul(Numeric::from_i128(count.into())?)?.div_trunc(high.sub(low)?)?;
-    Ok(share.to_i64().unwrap_or(count - 1).min(count - 1) + 1)
+    // A quotient as PostgreSQL rounds it, which may make it whole.
+    let share = value.sub(low)?.mul(Numeric::from_i64(count))?.div(high.sub(low)?)?;
+    Ok(share.floor().to_i64().unwrap_or(count - 1).min(count - 1) + 1)
 }
 
 /// How many of some thresholds, which rise, are no greater than a value.

@@ -375,15 +375,6 @@ impl Long {
         let spread = if root { variance.sqrt_at(scale) } else { variance };
         spread.checked().map(Some)
     }
-
-    /// The bucket of `width_bucket`: `None` of those in order (see the caller).
-    pub fn between(&self, low: &Long, high: &Long, count: i64) -> Result<i64> {
-        let (Long::Finite(v), Long::Finite(a), Long::Finite(b)) = (self, low, high) else { return Ok(0) };
-        let scale = v.scale.max(a.scale).max(b.scale);
-        let [v, a, b] = [v, a, b].map(|n| n.at_scale(scale));
-        let share = (v - &a) * count / (b - a);
-        Ok(i64::try_from(share).unwrap_or(count - 1).min(count - 1) + 1)
-    }
 }
 
 /// Halves at a time, so that factors are about as long as each other.
