@@ -4,7 +4,7 @@
 use crate::datetime::{self, DateOrder, Forms, Interval, IntervalForm};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::NAME_BYTES_MAX as NAME_BYTES;
-use crate::numeric::Numeric;
+use crate::numeric::{Long, Number, Numeric};
 use crate::range::{self, Range};
 use crate::shape::{Shape, Shaped};
 use crate::types::{Clock, SystemType, Type};
@@ -41,6 +41,8 @@ pub enum Datum {
     Shaped(Box<Shaped>),
     /// a `regclass` and the like, in an answer: the oid with the name it is shown as
     Reg(u32, String),
+    /// a numeric that `Numeric` has no room for
+    Long(Box<Long>),
 }
 
 impl Datum {
@@ -56,11 +58,11 @@ impl Datum {
             Type::Bool => Datum::Bool(text_io::parse_bool(text)?),
             Type::Int2 | Type::Int4 | Type::Int8 => Datum::Int(text_io::parse_int(text, ty)?),
             Type::Numeric(modifier) => {
-                let n = Numeric::parse(text)?;
-                Datum::Numeric(match modifier {
-                    Some((precision, scale)) => n.rescale(*precision, *scale)?,
-                    None => n,
-                })
+                let n = Number::parse(text)?;
+                match modifier {
+                    Some((precision, scale)) => n.rescale(*precision, *scale)?.into(),
+                    None => n.into(),
+                }
             }
             Type::Float8 => Datum::Float(text_io::parse_float(text)?),
             Type::Float4 => Datum::Float(text_io::parse_real(text)?),
@@ -168,6 +170,7 @@ impl Datum {
             (Datum::Float(x), Type::Float4) => text_io::write_real(out, *x),
             (Datum::Float(x), _) => text_io::write_float(out, *x),
             (Datum::Numeric(n), _) => n.write(out),
+            (Datum::Long(n), _) => n.write(out),
             (Datum::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
             (Datum::Text(s) | Datum::Jsonb(s), _) => {
                 watch::count(s.len());
@@ -213,6 +216,15 @@ impl Datum {
         self.write(ty, &mut out);
         // Every writer appends UTF-8.
         String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    }
+}
+
+impl From<Number> for Datum {
+    fn from(n: Number) -> Datum {
+        match n {
+            Number::Short(n) => Datum::Numeric(n),
+            Number::Long(n) => Datum::Long(Box::new(n)),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A value is `mantissa / 10^scale`; the scale is the *display* scale PostgreSQL keeps with every
 //! numeric, so `1.50` prints `1.50`. |mantissa| < 2^119 always (35 digits: a named limit), so that
-//! a value packs into 16 bytes. What would not fit is SQLSTATE 22003, never a rounded answer.
+//! a value packs into 16 bytes. What would not fit is SQLSTATE 22003, never a rounded answer; whoever has a place for longer
+//! numbers then computes with [`Long`].
 //!
 //! Where PostgreSQL's result scale depends on the *weight* of a value (division, square root, power), it
 //! counts in groups of four digits aligned at the point; `Numeric::weight` gives the same count.
@@ -14,10 +15,10 @@
 //! | `numeric/power.rs` | power, exp, ln, log by arbitrary precision |
 //! | `numeric/text.rs` | parsing, printing, conversion from and to integers and doubles |
 //! | `numeric/wide.rs` | 256-bit intermediates |
-//!
-//! Absent: NaN and infinities of `numeric` (0A000).
+//! | `numeric/long.rs` | numbers of any length, NaN and the infinities |
 
 mod arith;
+pub mod long;
 mod power;
 mod template;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod to_char;
 mod to_number;
 mod wide;
 
+pub use long::{Long, Number};
 pub use to_char::{float_to_char, int_to_char};
 
 use crate::error::{Error, Result, SqlState};
@@ -67,12 +69,12 @@ fn pow10(n: u32) -> Option<i128> {
     POW10.get(n as usize).map(|p| *p as i128)
 }
 
+const OVERFLOW: &str = "value overflows numeric format";
+
 #[cold]
 #[inline(never)]
 pub(crate) fn overflow() -> Error {
-    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format").with_detail(format!(
-        "A numeric keeps at most {NUMERIC_DIGITS_MAX} significant digits, {NUMERIC_SCALE_MAX} of them after the point."
-    ))
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, OVERFLOW)
 }
 
 impl Numeric {
@@ -247,19 +249,30 @@ impl Numeric {
         Numeric::checked(grown.ok_or_else(overflow)?, scale)
     }
 
-    /// Coerces to `numeric(precision, scale)`: rounds, then 22003 if too large.
+    /// Coerces to `numeric(precision, scale)`: rounds, then 22003 if too large. What is not, but has no room here, is the
+    /// error of all that overflows ([`long::is_overflow`]).
     #[inline]
-    pub fn rescale(self, precision: u8, scale: u8) -> Result<Numeric> {
-        let rounded = if self.scale == scale {
+    pub fn rescale(self, precision: u16, scale: i16) -> Result<Numeric> {
+        let rounded = if i16::from(self.scale) == scale {
             self
+        } else if scale < 0 {
+            return self.rescale_whole(precision, scale);
         } else {
-            self.round(scale as i32).map_err(|_| field_overflow(precision, scale))?
+            let certain = u32::from(precision) <= NUMERIC_DIGITS_MAX && scale as u32 <= NUMERIC_SCALE_MAX;
+            self.round(scale.into())
+                .map_err(|e| if certain { field_overflow(precision, scale) } else { e })?
         };
         let fits = match POW10.get(precision as usize) {
             Some(bound) => rounded.mantissa.unsigned_abs() < *bound,
             None => true,
         };
         if fits { Ok(rounded) } else { Err(field_overflow(precision, scale)) }
+    }
+
+    /// The same to a scale below zero: digits before the point that are zeros.
+    #[cold]
+    fn rescale_whole(self, precision: u16, scale: i16) -> Result<Numeric> {
+        long::Number::Short(self).rescale_long(precision, scale)?.short().ok_or_else(overflow)
     }
 
     /// The weight (exponent) and value of the first non-zero digit in base 10000, groups aligned
@@ -284,7 +297,7 @@ impl Numeric {
 
 #[cold]
 #[inline(never)]
-fn field_overflow(precision: u8, scale: u8) -> Error {
+fn field_overflow(precision: u16, scale: i16) -> Error {
     let whole = i32::from(precision) - i32::from(scale);
     let bound = if whole == 0 { "1".to_owned() } else { format!("10^{whole}") };
     Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").with_detail(format!(

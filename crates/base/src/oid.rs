@@ -143,7 +143,9 @@ pub fn modifier(ty: &Type) -> i32 {
     match ty {
         Type::Char(0) => -1,
         Type::Varchar(Some(n)) | Type::Char(n) => *n as i32 + 4,
-        Type::Numeric(Some((precision, scale))) => (i32::from(*precision) << 16 | i32::from(*scale)) + 4,
+        Type::Numeric(Some((precision, scale))) => {
+            (i32::from(*precision) << 16 | i32::from(*scale) & 0x7FF) + 4
+        }
         // An interval's has a mask of fields above it: all of them.
         Type::Rounded(Clock::Interval, digits) => 0x7FFF << 16 | i32::from(*digits),
         Type::Rounded(_, digits) => i32::from(*digits),
@@ -220,7 +222,11 @@ fn modified(ty: Type, modifier: i32) -> Type {
     match (ty, u32::try_from(modifier.saturating_sub(4))) {
         (Type::Varchar(_), Ok(n)) if n > 0 => Type::Varchar(Some(n)),
         (Type::Char(_), Ok(n)) if n > 0 => Type::Char(n),
-        (Type::Numeric(_), Ok(n)) if n > 0 => Type::Numeric(Some(((n >> 16) as u8, n as u8))),
+        // The scale has eleven bits and a sign.
+        (Type::Numeric(_), Ok(n)) if n > 0 => {
+            let scale = ((n & 0x7FF) ^ 0x400) as i16 - 0x400;
+            Type::Numeric(Some(((n >> 16) as u16, scale)))
+        }
         (ty, _) => ty,
     }
 }

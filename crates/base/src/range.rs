@@ -446,7 +446,7 @@ impl Range {
             Ok(Some(match of {
                 RangeType::Int4 => RangeValue::Int(text_io::parse_int(&text, &Type::Int4)?),
                 RangeType::Int8 => RangeValue::Int(text_io::parse_int(&text, &Type::Int8)?),
-                RangeType::Num => RangeValue::Numeric(Numeric::parse(&text)?),
+                RangeType::Num => RangeValue::Numeric(Numeric::parse(&text).map_err(no_room)?),
                 RangeType::Date => RangeValue::Int(datetime::parse_date(&text, forms.styles.order)?),
                 RangeType::Timestamp => {
                     RangeValue::Int(datetime::parse_timestamp(&text, forms.styles.order)?)
@@ -525,6 +525,18 @@ fn take_value(of: RangeType, rest: &mut &[u8]) -> Option<RangeValue> {
         RangeType::Num => RangeValue::Numeric(take_numeric(rest)?),
         _ => RangeValue::Int((u64::from_be_bytes(take(rest)?) ^ 1 << 63) as i64),
     })
+}
+
+/// 0A000 instead of the error that a number has no room in two words.
+#[cold]
+pub fn no_room(e: Error) -> Error {
+    if !crate::numeric::long::is_overflow(&e) {
+        return e;
+    }
+    Error::unsupported(
+        "bounds of numrange with more than 35 digits, or that are not finite, are not supported",
+        "Leave out a bound that is infinite.",
+    )
 }
 
 const NUMERIC_DIGITS: u32 = 36;

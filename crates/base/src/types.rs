@@ -19,7 +19,7 @@ pub enum Type {
     /// `bigint`
     Int8,
     /// `numeric`, or `numeric(precision, scale)`
-    Numeric(Option<(u8, u8)>),
+    Numeric(Option<(u16, i16)>),
     /// `double precision`
     Float8,
     /// `real`: a double that is one of 32 bits, too

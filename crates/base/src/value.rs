@@ -7,6 +7,7 @@
 
 use crate::datetime::Interval;
 use crate::limits::{ARRAY_DIMENSIONS_MAX, NESTING_MAX};
+use crate::numeric::Long;
 use crate::shape::{Dimension, Shape};
 use crate::varint;
 use crate::{Datum, Numeric};
@@ -26,6 +27,8 @@ const INTERVAL: u8 = 0x0b;
 const JSONB: u8 = 0x0c;
 /// Of an array that is no list from 1 on: its dimensions, then the elements as those of a list.
 const SHAPE: u8 = 0x0d;
+/// A numeric that has no room in the form above: see [`crate::numeric::long`].
+const NUMERIC_LONG: u8 = 0x0e;
 /// Tags from here on are whole numbers; `SMALL_ZERO` is 0.
 const SMALL: u8 = 0x40;
 const SMALL_ZERO: u8 = 0x48;
@@ -93,6 +96,11 @@ impl<'a> ValueWriter<'a> {
         self.buf.push(NUMERIC);
         self.buf.push(value.scale());
         varint::put_wide(self.buf, varint::zigzag_wide(value.mantissa()));
+    }
+
+    /// The bytes of a numeric of any length ([`Long::encode`]).
+    pub fn long(&mut self, value: &[u8]) {
+        self.tagged(NUMERIC_LONG, value);
     }
 
     /// Text.
@@ -172,6 +180,11 @@ impl<'a> ValueWriter<'a> {
             Datum::Int(n) => self.int(*n),
             Datum::Float(x) => self.float(*x),
             Datum::Numeric(n) => self.numeric(*n),
+            Datum::Long(n) => {
+                let mut bytes = Vec::new();
+                n.encode(&mut bytes);
+                self.long(&bytes);
+            }
             Datum::Text(s) => self.text(s),
             Datum::Bytea(b) => self.bytes(b),
             Datum::Jsonb(s) => self.jsonb(s),
@@ -213,6 +226,8 @@ pub enum Value<'a> {
     Float(f64),
     /// A numeric.
     Numeric(Numeric),
+    /// The bytes of a numeric of any length.
+    Long(&'a [u8]),
     /// Text.
     Text(&'a str),
     /// A bytea.
@@ -265,6 +280,11 @@ impl<'a> ValueReader<'a> {
                 let mantissa = varint::unzigzag_wide(varint::take_wide(&mut self.bytes)?);
                 Value::Numeric(Numeric::from_parts(mantissa, scale)?)
             }
+            NUMERIC_LONG => {
+                let bytes = self.run()?;
+                Long::decode(bytes)?;
+                Value::Long(bytes)
+            }
             TEXT => Value::Text(std::str::from_utf8(self.run()?).ok()?),
             BYTEA => Value::Bytea(self.run()?),
             JSONB => Value::Jsonb(std::str::from_utf8(self.run()?).ok()?),
@@ -311,6 +331,7 @@ impl<'a> ValueReader<'a> {
             Value::Int(n) => Datum::Int(n),
             Value::Float(x) => Datum::Float(x),
             Value::Numeric(n) => Datum::Numeric(n),
+            Value::Long(bytes) => Datum::Long(Box::new(Long::from_bytes(bytes))),
             Value::Text(text) => Datum::Text(text.to_owned()),
             Value::Bytea(bytes) => Datum::Bytea(bytes.to_vec()),
             Value::Jsonb(text) => Datum::Jsonb(text.to_owned()),

@@ -4,9 +4,10 @@ use planaria_base::{Epoch, Error, Result, SqlState};
 use planaria_log::Device;
 
 /// Version of the format this code writes. Format 2 added the generations of sequences, format 3 intervals with months (in
-/// the catalog and in rows), formats 4 to 10 what a catalog can hold (see `docs/formats/checkpoint.md`); files in an older one, from
+/// the catalog and in rows), formats 4 to 10 what a catalog can hold (see `docs/formats/checkpoint.md`), format 11
+/// numerics of any length in rows; files in an older one, from
 /// [`FORMAT_MIN`] on, are read.
-pub(crate) const FORMAT: u32 = 10;
+pub(crate) const FORMAT: u32 = 11;
 /// The oldest format this code reads.
 pub(crate) const FORMAT_MIN: u32 = 1;
 /// Bytes of a file's header.

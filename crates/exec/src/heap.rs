@@ -11,6 +11,7 @@
 
 use crate::slot::{ArrayRef, Slot};
 use planaria_base::datetime::{Forms, Styles, Zone};
+use planaria_base::numeric::{Long, Number};
 use planaria_base::shape::{Dimension, Shape, too_many_elements};
 use planaria_base::{Datum, Error, Result, SqlState, Type, limits, watch};
 use planaria_storage::Field;
@@ -176,7 +177,7 @@ impl Heap {
     /// Bytes that a slot points to, elements of arrays included.
     pub fn bytes_of(&self, slot: Slot) -> usize {
         match slot {
-            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => b.len as usize,
+            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Long(b) => b.len as usize,
             Slot::Array(a) => {
                 let of = |e: &Slot| size_of::<Datum>() + self.bytes_of(*e);
                 self.elements(a).iter().map(of).sum()
@@ -215,6 +216,44 @@ impl Heap {
         check_length(s.len())?;
         self.admit(s.len())?;
         Ok(Slot::Jsonb(self.arena.push_bytes(s.as_bytes())?))
+    }
+
+    /// Copies the bytes of a numeric in that has no room in two words ([`Long::encode`]).
+    #[cold]
+    pub fn long_bytes(&mut self, bytes: &[u8]) -> Result<Slot> {
+        if let [special] = bytes {
+            return Ok(Slot::Long(Bytes { offset: u32::from(*special), len: 0 }));
+        }
+        self.admit(bytes.len())?;
+        Ok(Slot::Long(self.arena.push_bytes(bytes)?))
+    }
+
+    /// A numeric, in two words if they have room for it.
+    pub fn number(&mut self, n: Number) -> Result<Slot> {
+        match n {
+            Number::Short(n) => Ok(Slot::numeric(n)),
+            Number::Long(n) => {
+                let mut bytes = Vec::new();
+                n.encode(&mut bytes);
+                self.long_bytes(&bytes)
+            }
+        }
+    }
+
+    /// The bytes of a numeric that has no room in two words.
+    pub fn long(&self, at: Bytes) -> &[u8] {
+        if at.len == 0 { Long::special_bytes(at.offset as u8) } else { self.bytes(at) }
+    }
+
+    /// A numeric, or an integer as one, with room for everything; `None` of anything else.
+    #[cold]
+    pub fn to_long(&self, slot: Slot) -> Option<Long> {
+        Some(match slot {
+            Slot::Numeric(n) => n.unpack().into(),
+            Slot::Long(at) => Long::from_bytes(self.long(at)),
+            Slot::Int(n) => Long::whole(n),
+            _ => return None,
+        })
     }
 
     /// Builds bytes out of others of this heap: `fill` reads the heap and appends to the buffer.
@@ -280,6 +319,7 @@ impl Heap {
             Slot::Float(x) => Field::Float(x),
             Slot::Numeric(n) => Field::Numeric(n.unpack()),
             Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => Field::Bytes(self.bytes(b)),
+            Slot::Long(b) => Field::Long(self.long(b)),
             Slot::Uuid(u) => Field::Uuid(u),
             Slot::Interval(i) => Field::Interval(i),
             Slot::Array(_) => unreachable!("no column is an array"),
@@ -507,6 +547,7 @@ impl Heap {
             Slot::Text(b) => Slot::Text(to.arena.push_from(&from.arena, b)?),
             Slot::Bytea(b) => Slot::Bytea(to.arena.push_from(&from.arena, b)?),
             Slot::Jsonb(b) => Slot::Jsonb(to.arena.push_from(&from.arena, b)?),
+            Slot::Long(b) if b.len > 0 => Slot::Long(to.arena.push_from(&from.arena, b)?),
             Slot::Array(a) => {
                 // The room is taken first: elements that are arrays themselves push behind it.
                 let len = a.len as usize;
@@ -530,6 +571,7 @@ impl Heap {
             Datum::Int(n) => Slot::Int(*n),
             Datum::Float(x) => Slot::Float(*x),
             Datum::Numeric(n) => Slot::numeric(*n),
+            Datum::Long(n) => self.number((**n).clone().narrow())?,
             Datum::Text(s) => self.text(s)?,
             Datum::Bytea(b) => self.bytea(b)?,
             Datum::Jsonb(s) => self.jsonb(s)?,
@@ -561,6 +603,7 @@ impl Heap {
             Slot::Int(n) => Datum::Int(n),
             Slot::Float(x) => Datum::Float(x),
             Slot::Numeric(n) => Datum::Numeric(n.unpack()),
+            Slot::Long(b) => Datum::Long(Box::new(Long::from_bytes(self.long(b)))),
             Slot::Text(b) => Datum::Text(self.str(b).to_owned()),
             Slot::Bytea(b) => Datum::Bytea(self.bytes(b).to_vec()),
             Slot::Jsonb(b) => Datum::Jsonb(self.str(b).to_owned()),

@@ -39,6 +39,9 @@ pub enum Slot {
     Jsonb(Bytes),
     /// array
     Array(ArrayRef),
+    /// numeric that two words have no room for: its bytes ([`planaria_base::numeric::Long`]). NaN and the infinities have none:
+    /// their byte is the place
+    Long(Bytes),
 }
 
 /// What the bytes of a row are as a value.

@@ -112,8 +112,10 @@ impl Func {
             }
             NumAdd | NumSub | NumMul | NumDiv | NumMod | NumNeg | NumAbs | NumSign | NumCeil | NumFloor
             | NumRound | NumTrunc | NumSqrt | NumScale | NumDivTrunc | NumMinScale | NumTrimScale | NumEq
-            | NumFactorial | NumWidthBucket | FltWidthBucket | SetByte | GetBit | SetBit | BitCount
-            | NumNe | NumLt | NumLe | NumGt | NumGe | NumAvg => Determinism::Deterministic,
+            | NumFactorial | NumGcd | NumLcm | NumWidthBucket | FltWidthBucket | SetByte | GetBit
+            | SetBit | BitCount | NumNe | NumLt | NumLe | NumGt | NumGe | NumAvg => {
+                Determinism::Deterministic
+            }
             RealAdd | RealSub | RealMul | RealDiv => Determinism::Deterministic,
             FltAdd | FltSub | FltMul | FltDiv | FltNeg | FltAbs | FltSign | FltCeil | FltFloor | FltRound
             | FltTrunc | FltSqrt | FltDegrees | FltRadians | FltEq | FltNe | FltLt | FltLe | FltGt

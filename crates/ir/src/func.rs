@@ -150,6 +150,7 @@ funcs! {
     /// Half away from zero; digits may be negative.
     NumRound "num.round" (N, I) -> N; NumTrunc "num.trunc" (N, I) -> N;
     NumSqrt "num.sqrt" (N) -> N; NumPower "num.power" (N, N) -> N; NumScale "num.scale" (N) -> I total; NumFactorial "num.factorial" (I) -> N;
+    NumGcd "num.gcd" (N, N) -> N; NumLcm "num.lcm" (N, N) -> N;
     NumExp "num.exp" (N) -> N; NumLn "num.ln" (N) -> N; NumLog10 "num.log10" (N) -> N;
     /// Base, then the number.
     NumLog "num.log" (N, N) -> N;

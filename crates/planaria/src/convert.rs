@@ -32,7 +32,7 @@ use std::time::Duration;
 #[cold]
 pub(crate) fn out_of_range(value: &Datum, ty: &Type, wanted: &str) -> Error {
     let state = match value {
-        Datum::Numeric(_) | Datum::Float(_) => SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+        Datum::Numeric(_) | Datum::Long(_) | Datum::Float(_) => SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
         _ => SqlState::DATETIME_FIELD_OVERFLOW,
     };
     Error::new(state, format!("{} is out of range for {wanted}", value.display(ty)))

@@ -82,6 +82,7 @@ pub use options::{
 };
 pub use params::{Bytes, Param, ParamRef, Params};
 pub use planaria_base::datetime::Interval;
+pub use planaria_base::numeric::Long;
 pub use planaria_base::shape::{Dimension, Shape, Shaped};
 pub use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type};
 /// Reads a struct from a row, each field from the column of its name: see [`FromRow`](trait@FromRow).

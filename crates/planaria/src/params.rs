@@ -13,6 +13,7 @@
 //! writes it straight into the call's registers, converted to the declared type.
 
 use planaria_base::datetime::Interval;
+use planaria_base::numeric::Long;
 use planaria_base::shape::Shaped;
 use planaria_base::{Datum, Numeric, SqlState};
 use std::fmt;
@@ -32,6 +33,8 @@ pub enum ParamRef<'a> {
     Float(f64),
     /// numeric
     Numeric(Numeric),
+    /// numeric of more than 35 digits, NaN or an infinity
+    Long(&'a Long),
     /// text; also the text form of any other type
     Text(&'a str),
     /// bytea
@@ -170,6 +173,7 @@ impl Param for Datum {
             Datum::Int(i) => ParamRef::Stored(*i),
             Datum::Float(f) => ParamRef::Float(*f),
             Datum::Numeric(n) => ParamRef::Numeric(*n),
+            Datum::Long(n) => ParamRef::Long(n),
             Datum::Text(t) | Datum::Jsonb(t) => ParamRef::Text(t),
             Datum::Bytea(b) => ParamRef::Bytes(b),
             Datum::Uuid(u) => ParamRef::Uuid(*u),

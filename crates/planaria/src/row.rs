@@ -196,6 +196,7 @@ impl FromDatum for f64 {
             Datum::Float(f) => Ok(*f),
             Datum::Int(i) if ty.class() == planaria_base::types::TypeClass::Integer => Ok(*i as f64),
             Datum::Numeric(n) => Ok(n.to_f64()),
+            Datum::Long(n) => Ok(n.to_f64()),
             other => mismatch(other, ty, "f64"),
         }
     }
@@ -208,6 +209,7 @@ impl FromDatum for Numeric {
             Datum::Int(i) if ty.class() == planaria_base::types::TypeClass::Integer => {
                 Ok(Numeric::from_i64(*i))
             }
+            Datum::Long(_) => Err(crate::convert::out_of_range(value, ty, "Numeric")),
             other => mismatch(other, ty, "Numeric"),
         }
     }

@@ -3,6 +3,7 @@
 use crate::from_row::FromRow;
 use crate::row::{Column, Row};
 use planaria_base::datetime::{Forms, Interval, Zone};
+use planaria_base::numeric::Long;
 use planaria_base::shape::Shaped;
 use planaria_base::{Datum, Error, Numeric, Result, SqlState};
 use planaria_exec::heap::Heap;
@@ -41,8 +42,10 @@ pub enum ValueRef<'a> {
     Int(i64),
     /// double precision
     Float(f64),
-    /// numeric
+    /// numeric of up to 35 digits
     Numeric(Numeric),
+    /// any other numeric
+    Long(Box<Long>),
     /// text, varchar, json, jsonb; char without its trailing blanks
     Text(&'a str),
     /// bytea
@@ -119,6 +122,7 @@ impl<'a> RowRef<'a> {
             Slot::Int(n) => ValueRef::Int(n),
             Slot::Float(x) => ValueRef::Float(x),
             Slot::Numeric(n) => ValueRef::Numeric(n.unpack()),
+            Slot::Long(at) => ValueRef::Long(Box::new(Long::from_bytes(heap.long(at)))),
             Slot::Text(at) | Slot::Jsonb(at) => ValueRef::Text(heap.str(at)),
             Slot::Bytea(at) => ValueRef::Bytes(heap.bytes(at)),
             Slot::Uuid(u) => ValueRef::Uuid(u),
@@ -140,6 +144,7 @@ impl<'a> From<&'a Datum> for ValueRef<'a> {
             Datum::Int(n) => ValueRef::Int(*n),
             Datum::Float(x) => ValueRef::Float(*x),
             Datum::Numeric(n) => ValueRef::Numeric(*n),
+            Datum::Long(n) => ValueRef::Long(n.clone()),
             Datum::Text(t) | Datum::Jsonb(t) => ValueRef::Text(t),
             Datum::Bytea(b) => ValueRef::Bytes(b),
             Datum::Uuid(u) => ValueRef::Uuid(*u),

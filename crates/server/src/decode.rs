@@ -7,6 +7,7 @@ use planaria::{Datum, Error, Numeric, ParamRef, Params, Result, Session, SqlStat
 use planaria_base::datetime::Interval;
 use planaria_base::datetime::{date_from_days, time_from_micros, timestamp_from_micros};
 use planaria_base::limits::ARRAY_DIMENSIONS_MAX;
+use planaria_base::numeric::Long;
 use planaria_base::range::{self, RangeBound, RangeType, RangeValue};
 use planaria_base::shape::{Dimension, Shape, Shaped, too_many_dimensions, too_many_elements};
 use planaria_base::types::{RowType, TypeClass};
@@ -39,6 +40,7 @@ enum Value {
     Int(i64),
     Float(f64),
     Numeric(Numeric),
+    Long(Box<Long>),
     Uuid([u8; 16]),
     Interval(Interval),
     Text(Range<usize>),
@@ -73,6 +75,7 @@ impl Params for Parameters {
             Value::Int(n) => ParamRef::Stored(*n),
             Value::Float(x) => ParamRef::Float(*x),
             Value::Numeric(n) => ParamRef::Numeric(*n),
+            Value::Long(n) => ParamRef::Long(n),
             Value::Uuid(u) => ParamRef::Uuid(*u),
             Value::Interval(i) => ParamRef::Interval(*i),
             // Checked when it came in.
@@ -165,6 +168,7 @@ impl Parameters {
                 Datum::Int(n) => Value::Int(n),
                 Datum::Float(x) => Value::Float(x),
                 Datum::Numeric(n) => Value::Numeric(n),
+                Datum::Long(n) => Value::Long(n),
                 Datum::Uuid(u) => Value::Uuid(u),
                 Datum::Interval(i) => Value::Interval(i),
                 other => {
@@ -221,7 +225,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
             }
             None => return Err(incorrect()),
         },
-        Type::Numeric(_) => Datum::Numeric(numeric(bytes)?),
+        Type::Numeric(_) => crate::numeric::take(bytes)?.into(),
         Type::Interval => {
             let mut r = Reader::new(bytes);
             let (micros, days, months) = (r.i64()?, r.i32()?, r.i32()?);
@@ -265,6 +269,7 @@ fn range(bytes: &[u8], of: RangeType) -> Result<Datum> {
         let value = match binary_datum(r.bytes(len)?, &of.element())? {
             Datum::Int(n) => RangeValue::Int(n),
             Datum::Numeric(n) => RangeValue::Numeric(n),
+            Datum::Long(_) => return Err(range::no_room(planaria_base::numeric::long::no_room())),
             _ => return Err(incorrect()),
         };
         Ok(RangeBound { value: Some(value), inclusive: is(inclusive) })
@@ -273,45 +278,6 @@ fn range(bytes: &[u8], of: RangeType) -> Result<Datum> {
     let upper = bound(UPPER_INFINITE, UPPER_INCLUSIVE)?;
     r.end()?;
     Ok(Datum::Bytea(range::Range::new(of, lower, upper)?.encode()))
-}
-
-/// See [`crate::encode`] for the form.
-fn numeric(bytes: &[u8]) -> Result<Numeric> {
-    let mut r = Reader::new(bytes);
-    let (count, weight, sign, scale) = (r.i16()?, i32::from(r.i16()?), r.i16()? as u16, r.i16()?);
-    let (Ok(count), Ok(scale)) = (usize::try_from(count), u8::try_from(scale)) else {
-        return Err(incorrect());
-    };
-    if !matches!(sign, 0 | 0x4000) {
-        return Err(Error::unsupported("NaN and infinities of numeric are not supported", "Use NULL."));
-    }
-    let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
-    let mut mantissa = 0i128;
-    for _ in 0..count {
-        let digit = r.i16()?;
-        if !(0..10_000).contains(&digit) {
-            return Err(incorrect());
-        }
-        mantissa =
-            mantissa.checked_mul(10_000).and_then(|m| m.checked_add(digit.into())).ok_or_else(overflow)?;
-    }
-    r.end()?;
-    // The mantissa counts groups up to here behind the point; the display scale cuts or fills up.
-    let mut behind = 4 * (count as i32 - 1 - weight);
-    let wanted = i32::from(scale);
-    if mantissa == 0 {
-        behind = wanted;
-    }
-    while behind < wanted {
-        mantissa = mantissa.checked_mul(10).ok_or_else(overflow)?;
-        behind += 1;
-    }
-    while behind > wanted {
-        mantissa /= 10;
-        behind -= 1;
-    }
-    let signed = if sign == 0 { mantissa } else { -mantissa };
-    Numeric::from_parts(signed, scale).ok_or_else(overflow)
 }
 
 /// Their number; for each field its type, and the field.
@@ -437,7 +403,7 @@ mod tests {
             let n = Numeric::parse(text).expect("a number");
             let mut out = Vec::new();
             encode::binary(&mut out, &ValueRef::Numeric(n), &Type::Numeric(None));
-            assert_eq!(numeric(&out), Ok(n), "{text}");
+            assert_eq!(crate::numeric::take(&out), Ok(planaria_base::numeric::Number::Short(n)), "{text}");
         }
     }
 

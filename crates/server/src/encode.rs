@@ -85,6 +85,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, forms: Fo
         (ValueRef::Float(x), Type::Float4) => text_io::write_real(out, *x),
         (ValueRef::Float(x), _) => text_io::write_float(out, *x),
         (ValueRef::Numeric(n), _) => n.write(out),
+        (ValueRef::Long(n), _) => n.write(out),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
         (ValueRef::Bytes(b), Type::Range(_)) => range::write(b, forms, out),
@@ -116,6 +117,7 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         (ValueRef::Float(x), Type::Float4) => out.extend_from_slice(&(*x as f32).to_be_bytes()),
         (ValueRef::Float(x), _) => out.extend_from_slice(&x.to_be_bytes()),
         (ValueRef::Numeric(n), _) => numeric(out, *n),
+        (ValueRef::Long(n), _) => crate::numeric::put(out, n),
         (ValueRef::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
         (ValueRef::Text(s), Type::Jsonb) => {
             // The version of the form.

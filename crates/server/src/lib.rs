@@ -55,6 +55,7 @@ mod lobby;
 mod login;
 mod metrics;
 mod monitor;
+mod numeric;
 mod overflow;
 mod page;
 mod pool;

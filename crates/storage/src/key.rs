@@ -7,7 +7,7 @@
 //! |---|---|
 //! | nullable | a marker first: `01` value follows, `02` NULL (NULLs last, nothing follows) |
 //! | integers, date, timestamps, boolean, `numeric(p <= 18, s)` | column width, biased to unsigned |
-//! | other numerics | 17: sign and decimal exponent, then the digits left-aligned |
+//! | other numerics | 17: sign and decimal exponent, then the digits left-aligned; more of those with more than 35 digits (`key/numeric.rs`) |
 //! | double precision | 8: sign-magnitude turned; -0 is 0, NaN above all, as in PostgreSQL |
 //! | uuid | 16 |
 //! | interval | 16: its span in microseconds ([`Interval::span`]), biased; 8 where it is kept without months |
@@ -26,12 +26,15 @@ use crate::row::{Column, ColumnKind, Field, RowLayout, at_scale};
 use crate::table::IndexSpec;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
+use planaria_base::numeric::Long;
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 
 mod buf;
 mod decode;
+mod numeric;
 mod range;
 pub use buf::KeyBuf;
+use numeric::{numeric_len, push_long, push_numeric};
 pub use range::{KeyBound, KeyRange};
 
 /// A key over [`INDEX_KEY_BYTES_MAX`] bytes.
@@ -153,7 +156,7 @@ impl KeyCodec {
                 | ColumnKind::Decimal
                 | ColumnKind::OldInterval => 8,
                 ColumnKind::Uuid | ColumnKind::Interval => 16,
-                ColumnKind::Numeric => 17,
+                ColumnKind::Numeric => numeric_len(key.get(at..).unwrap_or_default()),
                 // Escaped bytes have no zero before the terminator.
                 ColumnKind::Bytes => {
                     let rest = key.get(at..).unwrap_or_default();
@@ -230,12 +233,12 @@ fn column_bytes_max(column: &Column, ty: &Type) -> usize {
         (ColumnKind::Int8 | ColumnKind::Decimal | ColumnKind::OldInterval, _) => 8,
         (ColumnKind::Float8 | ColumnKind::Float4, _) => 8,
         (ColumnKind::Uuid | ColumnKind::Interval, _) => 16,
-        (ColumnKind::Numeric, _) => 17,
+        (ColumnKind::Numeric, Type::Numeric(Some((p, s)))) => numeric::bytes_max(*p, *s),
         // Up to 4 bytes a character; only characters of one byte are escaped.
         (_, Type::Varchar(Some(n)) | Type::Char(n @ 1..)) => {
             (*n as usize).saturating_mul(4).saturating_add(1)
         }
-        (ColumnKind::Bytes, _) => INDEX_KEY_BYTES_MAX,
+        (ColumnKind::Numeric | ColumnKind::Bytes, _) => INDEX_KEY_BYTES_MAX,
     };
     usize::from(column.nullable()) + value.min(INDEX_KEY_BYTES_MAX)
 }
@@ -251,12 +254,13 @@ fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
         key.push(VALUE, 1);
     }
     match c.kind() {
-        ColumnKind::Int8 | ColumnKind::Decimal => key.push(biased(c.int(image), 8), 8),
+        ColumnKind::Int8 => key.push(biased(c.int(image), 8), 8),
+        ColumnKind::Decimal => key.push(biased(numeric::mantissa_order(c.int(image)), 8), 8),
         ColumnKind::Int4 => key.push(biased(c.int(image), 4), 4),
         ColumnKind::Int2 => key.push(biased(c.int(image), 2), 2),
         ColumnKind::Bool => key.push(c.int(image) as u64, 1),
         ColumnKind::Float8 | ColumnKind::Float4 => key.push(float_order(c.float(image)), 8),
-        ColumnKind::Numeric => push_numeric(c.numeric(image), key),
+        ColumnKind::Numeric => numeric::push_stored(c, image, key),
         ColumnKind::Uuid => push_uuid(c.uuid(image), key),
         ColumnKind::Interval => push_span(c.interval(image), key),
         // Without months its span is what it keeps.
@@ -291,6 +295,8 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
         (ColumnKind::Float8 | ColumnKind::Float4, Field::Float(v)) => key.push(float_order(v), 8),
         (ColumnKind::Float8 | ColumnKind::Float4, Field::Int(v)) => key.push(float_order(v as f64), 8),
         (ColumnKind::Numeric, Field::Numeric(v)) => push_numeric(v, key),
+        (ColumnKind::Numeric, Field::Long(v)) => push_long(&Long::from_bytes(v), key),
+        (ColumnKind::Decimal, Field::Long(v)) if v == Long::NAN_BYTES => key.push(biased(i64::MAX, 8), 8),
         (ColumnKind::Numeric, Field::Int(v)) => push_numeric(Numeric::from_i64(v), key),
         (ColumnKind::Uuid, Field::Uuid(v)) => push_uuid(v, key),
         (ColumnKind::Interval, Field::Interval(v)) => push_span(v, key),
@@ -299,10 +305,15 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
             Err(_) => return false,
         },
         (ColumnKind::Bytes, Field::Bytes(v)) => push_escaped(v, key),
-        (_, Field::Int(_) | Field::Numeric(_)) if width != 0 => {
+        (_, Field::Int(_) | Field::Numeric(_) | Field::Long(_)) if width != 0 => {
             let value = match field {
                 Field::Int(v) => Numeric::from_i64(v),
                 Field::Numeric(v) => v,
+                // Perhaps it has nothing but zeros too many.
+                Field::Long(v) => match Long::from_bytes(v).normalized().short() {
+                    Some(v) => v,
+                    None => return false,
+                },
                 _ => unreachable!("matched above"),
             };
             match at_scale(value, c.scale()) {
@@ -362,32 +373,6 @@ fn push_span(v: Interval, key: &mut KeyBuf) {
     let v = v.span() as u128 ^ 1 << 127;
     key.push((v >> 64) as u64, 8);
     key.push(v as u64, 8);
-}
-
-/// 2 bytes `sign and exponent`, 15 bytes of digits. A value is `0.d1d2d3.. * 10^exponent` with d1 > 0;
-/// its digits are scaled up to the most a mantissa can have, so that they compare as an integer.
-/// Negative values complement both.
-fn push_numeric(v: Numeric, key: &mut KeyBuf) {
-    const DIGITS: u32 = 36;
-    const ZERO: u64 = 1 << 15;
-    // 2^119 has 36 digits; scaled to 36 a mantissa is below 10^36 < 2^120: 15 bytes.
-    let magnitude = v.mantissa().unsigned_abs();
-    if magnitude == 0 {
-        key.push(ZERO, 2);
-        key.push(0, 8);
-        key.push(0, 7);
-        return;
-    }
-    let digits = magnitude.ilog10() + 1;
-    let aligned = magnitude * 10u128.pow(DIGITS - digits);
-    // -255..=36, so positive exponents of the encoding lie in 1..512.
-    let exponent = i64::from(digits) - i64::from(v.scale());
-    let head = (exponent + 300) as u64;
-    let (head, aligned) =
-        if v.mantissa() > 0 { (ZERO + head, aligned) } else { (ZERO - head, !aligned & ((1 << 120) - 1)) };
-    key.push(head, 2);
-    key.push((aligned >> 56) as u64, 8);
-    key.push(aligned as u64 & ((1 << 56) - 1), 7);
 }
 
 /// Appends bytes escaped and terminated.

@@ -41,6 +41,8 @@ pub use look_ahead::{Found, GROUP_MAX, LookAhead};
 pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken};
 pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
-pub use row::{Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Words, WordsMut};
+pub use row::{
+    Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Stored, Words, WordsMut, copy_range,
+};
 pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Shape, Table, TableDigest, TableSet, TableSpec};
 pub use versions::{Append, Single, VersionStorage};

@@ -13,19 +13,26 @@
 //! 2. The bitmap has a bit per *nullable* column: a row without nullable columns pays nothing.
 //! 3. A variable-length column (text, bytea) is its end, an offset from the start of the image; it
 //!    begins where the one before ends. NULL is an empty one.
-//! 4. Bytes are little-endian; everything unused (NULL columns, the pad of the last word) is zero.
+//! 4. A numeric that 16 bytes have no room for ([`planaria_base::numeric::Long`]) has its bytes behind all others, in column order; its place of 16 bytes is a
+//!    mark, which no packed numeric is, with where they begin and how many they are. NaN and the infinities are marks
+//!    alone; NaN in 8 bytes is the least mantissa.
+//! 5. Bytes are little-endian; everything unused (NULL columns, the pad of the last word) is zero.
 //!    So equal rows have equal images: images are compared, hashed and logged as they are.
 //!
 //! A [`Column`] holds what reading one column takes (offset, width, null bit); the executor keeps them
 //! in its code, and reading is a load.
 
 use planaria_base::datetime::Interval;
-use planaria_base::limits::{NUMERIC_DIGITS_WORD, ROW_BYTES_MAX};
-use planaria_base::numeric::PackedNumeric;
+use planaria_base::limits::{NUMERIC_DIGITS_WORD, NUMERIC_SCALE_MAX, ROW_BYTES_MAX};
+use planaria_base::numeric::{Long, PackedNumeric};
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::types::SystemType;
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 use std::ops::Range;
+
+mod long;
+use long::{MARK_LONG, MARK_SPECIAL, NAN_MANTISSA, marked};
+pub use long::{Stored, copy_range};
 
 /// A column as storage sees it.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,6 +56,8 @@ pub enum Field<'a> {
     Float(f64),
     /// numeric
     Numeric(Numeric),
+    /// the bytes of a numeric of any length ([`planaria_base::numeric::Long::encode`])
+    Long(&'a [u8]),
     /// text (char without trailing blanks), bytea
     Bytes(&'a [u8]),
     /// uuid
@@ -100,7 +109,11 @@ impl ColumnKind {
             Type::OldInterval => ColumnKind::OldInterval,
             Type::Float8 => ColumnKind::Float8,
             Type::Float4 => ColumnKind::Float4,
-            Type::Numeric(Some((p, _))) if u32::from(*p) <= NUMERIC_DIGITS_WORD => ColumnKind::Decimal,
+            Type::Numeric(Some((p, s)))
+                if u32::from(*p) <= NUMERIC_DIGITS_WORD && (0..=NUMERIC_SCALE_MAX as i16).contains(s) =>
+            {
+                ColumnKind::Decimal
+            }
             Type::Numeric(_) => ColumnKind::Numeric,
             Type::Uuid => ColumnKind::Uuid,
             Type::Text
@@ -291,17 +304,34 @@ impl Column {
         debug_assert_eq!(self.kind, ColumnKind::Float8);
         f64::from_le_bytes(image.load(self.offset))
     }
-    /// A numeric of either form.
+    /// A numeric of either kind of column.
     #[inline]
-    pub fn numeric<W: Words + ?Sized>(&self, image: &W) -> Numeric {
+    pub fn stored<W: Words + ?Sized>(&self, image: &W) -> Stored {
         if self.kind == ColumnKind::Decimal {
-            let mantissa = i128::from(i64::from_le_bytes(image.load(self.offset)));
-            return Numeric::from_parts(mantissa, self.scale).expect("64 bits fit a mantissa");
+            let mantissa = i64::from_le_bytes(image.load(self.offset));
+            if mantissa == NAN_MANTISSA {
+                return Stored::Special(Long::NAN_BYTES);
+            }
+            let number = Numeric::from_parts(i128::from(mantissa), self.scale);
+            return Stored::Packed(number.expect("64 bits fit a mantissa").pack());
         }
         debug_assert_eq!(self.kind, ColumnKind::Numeric);
         let low = u64::from_le_bytes(image.load(self.offset));
         let high = u64::from_le_bytes(image.load(self.offset + 8));
-        PackedNumeric([low, high]).unpack()
+        if (low as u8) < MARK_LONG { Stored::Packed(PackedNumeric([low, high])) } else { marked(low, high) }
+    }
+    /// Whether it is a numeric whose bytes stand behind the others of the image.
+    #[inline]
+    pub fn is_long<W: Words + ?Sized>(&self, image: &W) -> bool {
+        self.kind == ColumnKind::Numeric && image.load::<1>(self.offset)[0] == MARK_LONG
+    }
+    /// A numeric that is known to have room in two words; zero where it has not.
+    #[inline]
+    pub fn numeric<W: Words + ?Sized>(&self, image: &W) -> Numeric {
+        match self.stored(image) {
+            Stored::Packed(packed) => packed.unpack(),
+            Stored::Special(_) | Stored::Long(_) => Numeric::ZERO,
+        }
     }
     /// A uuid.
     #[inline]
@@ -336,15 +366,7 @@ impl Column {
     }
     /// Appends a text or bytea to a buffer, from an image that nobody changes meanwhile.
     pub fn copy_bytes<W: Words + ?Sized>(&self, image: &W, out: &mut Vec<u8>) {
-        let Range { mut start, end } = self.bytes_range(image);
-        while end - start >= 8 {
-            out.extend_from_slice(&image.load::<8>(start as u32));
-            start += 8;
-        }
-        while start < end {
-            out.extend_from_slice(&image.load::<1>(start as u32));
-            start += 1;
-        }
+        copy_range(image, self.bytes_range(image), out);
     }
     /// Puts a value into an image in the making, or into a record that nobody else is at: of a column of
     /// fixed width. The value is of its column's type (22003 if it does not fit nevertheless); a NULL in a
@@ -378,6 +400,18 @@ impl Column {
                 let [low, high] = v.pack().0;
                 out.store(at, low.to_le_bytes());
                 out.store(at + 8, high.to_le_bytes());
+            }
+            (ColumnKind::Decimal, Field::Long(v)) => {
+                if v != Long::NAN_BYTES {
+                    return Err(out_of_range());
+                }
+                out.store(at, NAN_MANTISSA.to_le_bytes());
+            }
+            // Of any other the bytes follow: `RowLayout::put_long`.
+            (ColumnKind::Numeric, Field::Long(v)) => {
+                let kind = if let [kind] = v { *kind } else { 0 };
+                out.store(at, (u64::from(MARK_SPECIAL) | u64::from(kind) << 8).to_le_bytes());
+                out.store(at + 8, [0; 8]);
             }
             (ColumnKind::Uuid, Field::Uuid(v)) => out.store(at, v),
             (ColumnKind::Interval, Field::Interval(v)) => {
@@ -428,7 +462,12 @@ impl Column {
             ColumnKind::Bool => Field::Bool(self.bool(image)),
             ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Field::Int(self.int(image)),
             ColumnKind::Float8 | ColumnKind::Float4 => Field::Float(self.float(image)),
-            ColumnKind::Decimal | ColumnKind::Numeric => Field::Numeric(self.numeric(image)),
+            ColumnKind::Decimal | ColumnKind::Numeric => match self.stored(image) {
+                Stored::Packed(packed) => Field::Numeric(packed.unpack()),
+                Stored::Special(bytes) => Field::Long(bytes),
+                // Bytes that no image has are NaN.
+                Stored::Long(range) => Field::Long(view(image).get(range).unwrap_or(Long::NAN_BYTES)),
+            },
             ColumnKind::Uuid => Field::Uuid(self.uuid(image)),
             ColumnKind::Interval | ColumnKind::OldInterval => Field::Interval(self.interval(image)),
             ColumnKind::Bytes => Field::Bytes(self.bytes(image)),
@@ -447,6 +486,8 @@ pub struct RowLayout {
     variable: Box<[ColumnId]>,
     /// Those of them that are UTF-8.
     texts: Box<[ColumnId]>,
+    /// Numerics of 16 bytes, which may be longer.
+    numerics: Box<[ColumnId]>,
     /// Bytes of the fixed part; variable-length data begin here.
     fixed_bytes: u32,
 }
@@ -475,7 +516,7 @@ impl RowLayout {
         for width in [16, 8, 4, 2, 1] {
             for (i, kind) in kinds.iter().enumerate().filter(|(_, k)| k.width() == width) {
                 let scale = match specs[i].ty {
-                    Type::Numeric(Some((_, scale))) => scale,
+                    Type::Numeric(Some((_, scale))) if *kind == ColumnKind::Decimal => scale as u8,
                     _ => 0,
                 };
                 columns[i] = Column { offset: end, kind: *kind, scale, ..columns[i] };
@@ -498,6 +539,8 @@ impl RowLayout {
             )
         };
         let texts = variable.iter().copied().filter(is_text).collect();
+        let is_numeric = |i: &usize| kinds[*i] == ColumnKind::Numeric;
+        let numerics = (0..specs.len()).filter(is_numeric).map(ColumnId::from).collect();
         let fixed_bytes = end + 4 * variable.len() as u32;
         for (nth, id) in variable.iter().enumerate() {
             let column = &mut columns[id.index()];
@@ -511,6 +554,7 @@ impl RowLayout {
             fixed: fixed.into(),
             variable: variable.into(),
             texts,
+            numerics,
             fixed_bytes,
         })
     }
@@ -531,7 +575,12 @@ impl RowLayout {
     }
     /// Whether images all have one length.
     pub fn is_fixed_length(&self) -> bool {
-        self.variable.is_empty()
+        self.variable.is_empty() && self.numerics.is_empty()
+    }
+    /// Whether a numeric of a row has its bytes behind the others.
+    #[inline]
+    pub fn has_long<W: Words + ?Sized>(&self, image: &W) -> bool {
+        self.numerics.iter().any(|id| self.column(*id).is_long(image))
     }
 
     /// Bytes of the part with offsets known.
@@ -558,6 +607,13 @@ impl RowLayout {
                 begin <= end && end <= words.len() * 8
             })
             && self.texts.iter().all(|id| std::str::from_utf8(self.bytes(words, *id)).is_ok())
+            && self.numerics.iter().all(|id| match self.column(*id).stored(words) {
+                Stored::Long(range) => {
+                    let bytes = view(words).get(range.clone()).filter(|_| range.start >= end);
+                    bytes.is_some_and(|bytes| Long::decode(bytes).is_some())
+                }
+                Stored::Packed(_) | Stored::Special(_) => true,
+            })
     }
 
     /// Whether a column is NULL.
@@ -613,12 +669,20 @@ impl RowLayout {
     ) -> Result<()> {
         out.clear();
         out.resize((self.fixed_bytes as usize).div_ceil(8), 0);
+        let mut longs = Vec::new();
         for id in &self.fixed {
-            self.put_fixed(self.column(*id), value(*id), &mut out[..])?;
+            let field = value(*id);
+            if let Field::Long(bytes @ [_, _, ..]) = field {
+                longs.push((*id, bytes));
+            }
+            self.put_fixed(self.column(*id), field, &mut out[..])?;
         }
         let mut end = self.fixed_bytes as usize;
         for id in &self.variable {
             end = self.put_variable(self.column(*id), value(*id), end, out)?;
+        }
+        for (id, bytes) in longs {
+            end = self.put_long(self.column(id), bytes, end, out)?;
         }
         Ok(())
     }
@@ -644,6 +708,10 @@ impl RowLayout {
         value: impl Fn(usize) -> Field<'a>,
         out: &mut Vec<u64>,
     ) -> Result<()> {
+        if !self.numerics.is_empty() && self.moves_long(old, count, &value) {
+            let change = |id| (0..count).find(|i| changed(*i) == id);
+            return self.encode_with(|id| change(id).map_or_else(|| self.field(old, id), &value), out);
+        }
         let moves = (0..count).any(|i| self.column(changed(i)).kind == ColumnKind::Bytes);
         out.clear();
         if !moves {
@@ -671,6 +739,38 @@ impl RowLayout {
             }
         }
         Ok(())
+    }
+
+    /// Whether a row has a long numeric, or gets one.
+    fn moves_long<'a>(
+        &self,
+        old: &[u64],
+        count: usize,
+        value: &impl Fn(usize) -> Field<'a>,
+    ) -> bool {
+        self.has_long(old) || (0..count).any(|i| matches!(value(i), Field::Long([_, _, ..])))
+    }
+
+    /// Appends the bytes of a long numeric from byte `begin` on; returns where they end. They go in column order behind all
+    /// else; what else the column has was put into its place ([`Column::put`]).
+    #[cold]
+    pub fn put_long(&self, column: &Column, value: &[u8], begin: usize, out: &mut Vec<u64>) -> Result<usize> {
+        let end = begin + value.len();
+        if end > ROW_BYTES_MAX {
+            return Err(row_too_large());
+        }
+        if end > out.len() * 8 {
+            out.resize(end.div_ceil(8), 0);
+        }
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+        bytes[begin..end].copy_from_slice(value);
+        if column.kind != ColumnKind::Numeric {
+            return Err(out_of_range());
+        }
+        let low = u64::from(MARK_LONG) | (begin as u64) << 32;
+        put(bytes, column.offset as usize, low.to_le_bytes());
+        put(bytes, column.offset as usize + 8, (value.len() as u64).to_le_bytes());
+        Ok(end)
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use super::{
     is_finite_timestamp, time_of_day,
 };
 use crate::error::{Error, Result, SqlState};
-use crate::numeric::Numeric;
+use crate::numeric::{Long, Number, Numeric};
 
 /// A field of a date or time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +75,7 @@ fn not_supported(name: &str, ty: &str) -> Error {
 }
 
 /// A field of infinity: NULL for those that come round, infinity for those that only rise.
-fn of_infinity(field: Field) -> Result<Option<Numeric>> {
+fn of_infinity(field: Field, negative: bool) -> Option<Number> {
     match field {
         Field::Year
         | Field::Decade
@@ -83,11 +83,8 @@ fn of_infinity(field: Field) -> Result<Option<Numeric>> {
         | Field::Millennium
         | Field::IsoYear
         | Field::Julian
-        | Field::Epoch => Err(Error::unsupported(
-            "numeric infinity is not supported",
-            "Test for infinity before extracting the field.",
-        )),
-        _ => Ok(None),
+        | Field::Epoch => Some(Number::Long(if negative { Long::NegInfinity } else { Long::Infinity })),
+        _ => None,
     }
 }
 
@@ -104,15 +101,16 @@ fn counted(year: i64) -> i64 {
 }
 
 /// `extract(.. from date)`.
-pub fn extract_date(name: &str, date: i64) -> Result<Option<Numeric>> {
+pub fn extract_date(name: &str, date: i64) -> Result<Option<Number>> {
     let field = field(name, "date")?;
     if !is_finite_date(date) {
-        return of_infinity(field);
+        return Ok(of_infinity(field, date < 0));
     }
-    match field {
-        Field::Epoch => Ok(Some(whole(date * 86_400 + UNIX_EPOCH_OFFSET_SECONDS))),
-        _ => day_field(field, date).map(|n| Some(whole(n))).ok_or_else(|| not_supported(name, "date")),
-    }
+    let value = match field {
+        Field::Epoch => date * 86_400 + UNIX_EPOCH_OFFSET_SECONDS,
+        _ => day_field(field, date).ok_or_else(|| not_supported(name, "date"))?,
+    };
+    Ok(Some(Number::Short(whole(value))))
 }
 
 /// `extract(.. from time)`.
@@ -141,26 +139,27 @@ pub fn extract_timetz(name: &str, time: i64, offset: i64) -> Result<Numeric> {
 }
 
 /// `extract(.. from timestamptz)`, as clocks of a zone show it; without one that is UTC.
-pub fn extract_timestamptz(name: &str, timestamp: i64, zone: Option<&Zone>) -> Result<Option<Numeric>> {
+pub fn extract_timestamptz(name: &str, timestamp: i64, zone: Option<&Zone>) -> Result<Option<Number>> {
     let what = field(name, "timestamp with time zone")?;
     if !is_finite_timestamp(timestamp) {
-        return of_infinity(what);
+        return Ok(of_infinity(what, timestamp < 0));
     }
     let offset = zone.map_or(0, |zone| zone.offset_at(timestamp));
-    Ok(match (what, name.to_ascii_lowercase().as_str()) {
+    let value = Ok(match (what, name.to_ascii_lowercase().as_str()) {
         (Field::Epoch, _) => return extract_timestamp(name, timestamp),
-        (Field::Zone, "timezone_h" | "timezone_hour") => Some(whole(offset / MICROS_PER_HOUR)),
-        (Field::Zone, "timezone_m" | "timezone_minute") => Some(whole(offset / MICROS_PER_MINUTE % 60)),
-        (Field::Zone, _) => Some(whole(offset / MICROS_PER_SECOND)),
+        (Field::Zone, "timezone_h" | "timezone_hour") => whole(offset / MICROS_PER_HOUR),
+        (Field::Zone, "timezone_m" | "timezone_minute") => whole(offset / MICROS_PER_MINUTE % 60),
+        (Field::Zone, _) => whole(offset / MICROS_PER_SECOND),
         _ => return extract_timestamp(name, zone.map_or(Ok(timestamp), |zone| zone.to_local(timestamp))?),
-    })
+    });
+    value.map(|n| Some(Number::Short(n)))
 }
 
 /// `extract(.. from timestamp)`; NULL for some fields of infinity.
-pub fn extract_timestamp(name: &str, timestamp: i64) -> Result<Option<Numeric>> {
+pub fn extract_timestamp(name: &str, timestamp: i64) -> Result<Option<Number>> {
     let field = field(name, "timestamp without time zone")?;
     if !is_finite_timestamp(timestamp) {
-        return of_infinity(field);
+        return Ok(of_infinity(field, timestamp < 0));
     }
     let (day, time) = (timestamp.div_euclid(MICROS_PER_DAY), timestamp.rem_euclid(MICROS_PER_DAY));
     let value = match field {
@@ -175,7 +174,7 @@ pub fn extract_timestamp(name: &str, timestamp: i64) -> Result<Option<Numeric>> 
             None => whole(day_field(field, day).ok_or_else(|| Error::internal("a field without value"))?),
         },
     };
-    Ok(Some(value))
+    Ok(Some(Number::Short(value)))
 }
 
 fn time_field(field: Field, time: i64) -> Result<Option<Numeric>> {

@@ -157,7 +157,7 @@ fn templates_may_be_long_and_texts_anything() {
         for template in templates {
             let _either = to_date(text, template);
             let _either = to_timestamp(text, template, None);
-            let _either = crate::Numeric::by_template(text, "S9,9.9th");
+            let _either = crate::numeric::Number::by_template(text, "S9,9.9th");
         }
     }
 }

@@ -9,7 +9,7 @@ pub(super) const MIN_SIGNIFICANT_DIGITS: i32 = 16;
 
 #[cold]
 #[inline(never)]
-fn division_by_zero() -> Error {
+pub(super) fn division_by_zero() -> Error {
     Error::new(SqlState::DIVISION_BY_ZERO, "division by zero")
 }
 

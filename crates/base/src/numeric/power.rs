@@ -21,10 +21,10 @@ const PRECISION: u32 = 80;
 const EXPONENT_MAX: f64 = 2_000.0;
 /// As many digits of log10(e) as PostgreSQL estimates weights with.
 #[allow(clippy::approx_constant, reason = "the estimates must agree to the last bit")]
-const LOG10_E: f64 = 0.434294481903252;
+pub(super) const LOG10_E: f64 = 0.434294481903252;
 
 #[cold]
-fn power_argument(message: &str) -> Error {
+pub(super) fn power_argument(message: &str) -> Error {
     Error::new(SqlState::new("2201F"), message)
 }
 

@@ -32,9 +32,10 @@ impl Numeric {
             rest = &fraction[fraction_digits.len()..];
         }
         if seen == 0 {
-            let word = trimmed.trim_start_matches(['+', '-']).to_ascii_lowercase();
-            return Err(match word.as_str() {
-                "nan" | "infinity" | "inf" => not_finite(),
+            // They have room elsewhere.
+            return Err(match body.to_ascii_lowercase().as_slice() {
+                b"nan" if body.len() == trimmed.len() => overflow(),
+                b"infinity" | b"inf" => overflow(),
                 _ => invalid(),
             });
         }
@@ -135,7 +136,7 @@ impl Numeric {
     /// Rounded to so many digits behind the first.
     fn from_digits(x: f64, further: i32) -> Result<Numeric> {
         if !x.is_finite() {
-            return Err(not_finite());
+            return Err(overflow());
         }
         if x == 0.0 {
             return Ok(Numeric::ZERO);
@@ -166,14 +167,6 @@ impl std::fmt::Display for Numeric {
         self.write(&mut text);
         f.pad(std::str::from_utf8(&text).unwrap_or(""))
     }
-}
-
-#[cold]
-fn not_finite() -> Error {
-    Error::unsupported(
-        "numeric NaN and infinity are not supported",
-        "Use double precision for values that are not finite.",
-    )
 }
 
 fn leading_digits(bytes: &[u8]) -> &[u8] {

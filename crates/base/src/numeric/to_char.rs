@@ -1,7 +1,7 @@
 //! `to_char` of numbers.
 
-use super::Numeric;
 use super::template::{Anchor, Node, Pattern, Template};
+use super::{Long, Numeric};
 use crate::error::{Error, Result, SqlState};
 use crate::{text_io, watch};
 
@@ -32,9 +32,56 @@ impl Digits {
 impl Numeric {
     /// Appends the number by a template.
     pub fn to_char(self, out: &mut Vec<u8>, template: &str) -> Result<()> {
+        let template = parsed(template)?;
+        let small = || Ok(self.round(0)?.to_i64());
+        Plain::from(self).to_char(out, template, small)
+    }
+}
+
+impl Long {
+    /// Appends the number by a template.
+    pub fn to_char(&self, out: &mut Vec<u8>, template: &str) -> Result<()> {
         let mut template = parsed(template)?;
+        let small = || self.to_i64("integer");
+        if let Long::Finite(n) = self {
+            let plain = Plain { negative: n.signum() < 0, digits: n.digits(), scale: n.scale() as usize };
+            return plain.to_char(out, template, small);
+        }
         if template.roman {
-            let number = self.round(0)?.to_i64().and_then(|n| i32::try_from(n).ok());
+            small()?;
+        }
+        if template.exponent {
+            return no_exponent(out, &template);
+        }
+        template.before += template.shift;
+        write(out, &template, &Digits::new(&template, self.to_string().into_bytes()))
+    }
+}
+
+/// A number by its digits.
+struct Plain {
+    negative: bool,
+    digits: String,
+    scale: usize,
+}
+
+impl From<Numeric> for Plain {
+    fn from(n: Numeric) -> Plain {
+        let digits = n.mantissa().unsigned_abs().to_string();
+        Plain { negative: n.signum() < 0, digits, scale: usize::from(n.scale()) }
+    }
+}
+
+impl Plain {
+    /// `small`: the number rounded to a whole one, where 64 bits have room.
+    fn to_char(
+        &self,
+        out: &mut Vec<u8>,
+        mut template: Template,
+        small: impl Fn() -> Result<Option<i64>>,
+    ) -> Result<()> {
+        if template.roman {
+            let number = small()?.and_then(|n| i32::try_from(n).ok());
             return roman(out, &template, i64::from(number.ok_or_else(integer_out_of_range)?));
         }
         if template.exponent {
@@ -47,9 +94,9 @@ impl Numeric {
     }
 
     /// Its text times a power of ten, rounded to so many digits.
-    fn shifted(self, shift: usize, digits: usize) -> Vec<u8> {
-        let mut all = self.mantissa().unsigned_abs().to_string();
-        let scale = usize::from(self.scale());
+    fn shifted(&self, shift: usize, digits: usize) -> Vec<u8> {
+        let mut all = self.digits.clone();
+        let scale = self.scale;
         all.extend(std::iter::repeat_n('0', (shift + digits).saturating_sub(scale)));
         // As many digits too many, which are rounded away.
         let extra = scale.saturating_sub(shift + digits);
@@ -58,19 +105,19 @@ impl Numeric {
         let all = all.trim_start_matches('0');
         let all = "0".repeat((digits + 1).saturating_sub(all.len())) + all;
         let (whole, fraction) = all.split_at(all.len() - digits);
-        let negative = self.signum() < 0 && all.bytes().any(|b| b != b'0');
+        let negative = self.negative && all.bytes().any(|b| b != b'0');
         let (sign, point) = (if negative { "-" } else { "" }, if digits > 0 { "." } else { "" });
         format!("{sign}{whole}{point}{fraction}").into_bytes()
     }
 
     /// As a digit, a point, so many digits, and the exponent of ten.
-    fn scientific(self, digits: usize) -> String {
-        let all = self.mantissa().unsigned_abs().to_string();
-        let sign = if self.signum() < 0 { "-" } else { "" };
-        let power = if self.is_zero() { 0 } else { all.len() as i64 - 1 - i64::from(self.scale()) };
+    fn scientific(&self, digits: usize) -> String {
+        let (all, is_zero) = (&self.digits, self.digits == "0");
+        let sign = if self.negative { "-" } else { "" };
+        let power = if is_zero { 0 } else { all.len() as i64 - 1 - self.scale as i64 };
         let extra = all.len().saturating_sub(digits + 1);
-        let mut shown = rounded(&all, extra);
-        if self.is_zero() {
+        let mut shown = rounded(all, extra);
+        if is_zero {
             shown = "0".to_owned();
         }
         // Of 9.96 with a digit that is 10.0: what is rounded has its power already.
@@ -114,7 +161,7 @@ pub fn int_to_char(out: &mut Vec<u8>, number: i64, bits: i64, template: &str) ->
         return exponent(out, scientific(number as f64, template.after));
     }
     if template.exponent {
-        return exponent(out, Numeric::from_i64(number).scientific(template.after));
+        return exponent(out, Plain::from(Numeric::from_i64(number)).scientific(template.after));
     }
     let power = || 10i64.checked_pow(template.shift as u32).and_then(|power| number.checked_mul(power));
     let number = match template.shift {
@@ -148,11 +195,7 @@ pub fn float_to_char(out: &mut Vec<u8>, number: f64, real: bool, template: &str)
         if number.is_finite() {
             return exponent(out, scientific(number, template.after));
         }
-        let mut full = vec![b'#'; template.before + template.after + 6];
-        full[0] = b' ';
-        full[template.before + 1] = b'.';
-        out.extend_from_slice(&full);
-        return Ok(());
+        return no_exponent(out, &template);
     }
     let mut number = number;
     if template.shift > 0 {
@@ -169,6 +212,15 @@ pub fn float_to_char(out: &mut Vec<u8>, number: f64, real: bool, template: &str)
     template.after = template.after.min(most.max(whole) - whole);
     let text = shown(number, template.after).into_bytes();
     write(out, &template, &Digits::new(&template, text))
+}
+
+/// NaN and infinity have no exponent.
+fn no_exponent(out: &mut Vec<u8>, template: &Template) -> Result<()> {
+    let mut full = vec![b'#'; template.before + template.after + 6];
+    full[0] = b' ';
+    full[template.before + 1] = b'.';
+    out.extend_from_slice(&full);
+    Ok(())
 }
 
 fn parsed(template: &str) -> Result<Template> {

@@ -1,13 +1,13 @@
 //! `to_number(text, template)`.
 
-use super::Numeric;
 use super::template::{Anchor, Node, Pattern, Template};
+use super::{Long, Number};
 use crate::error::{Error, Result, SqlState};
 use crate::watch;
 
-impl Numeric {
+impl Number {
     /// Reads a number by a template; `None` by an empty one.
-    pub fn by_template(text: &str, template: &str) -> Result<Option<Numeric>> {
+    pub fn by_template(text: &str, template: &str) -> Result<Option<Number>> {
         if template.is_empty() {
             return Ok(None);
         }
@@ -31,16 +31,17 @@ impl Numeric {
         };
         reader.all();
         let (scale, sign) = (reader.after, reader.sign);
-        let number = Numeric::parse(&format!("{sign}{}", reader.number.trim_end_matches('.')))?;
+        let number = Number::parse(&format!("{sign}{}", reader.number.trim_end_matches('.')))?;
         let precision = template.before + template.shift + scale;
-        let number = match (u8::try_from(precision), u8::try_from(scale)) {
+        let number = match (u16::try_from(precision), i16::try_from(scale)) {
             (Ok(precision), Ok(scale)) => number.rescale(precision, scale)?,
             _ => number,
         };
         if !template.shifted {
             return Ok(Some(number));
         }
-        number.mul(Numeric::from_i64(10).power(Numeric::from_i64(-(template.shift as i64)))?).map(Some)
+        let power = Long::whole(10).power(&Long::whole(-(template.shift as i64)))?;
+        Ok(Some(Long::from(number).mul(&power)?.narrow()))
     }
 }
 

@@ -3,7 +3,7 @@
 //! As kept: the number of cents in 8 bytes, from the highest, its sign turned, so that bytes compare as amounts.
 
 use crate::error::{Error, Result, SqlState};
-use crate::numeric::Numeric;
+use crate::numeric::{Long, Numeric};
 use crate::text_io::{invalid_syntax, is_space};
 use crate::watch;
 use std::io::Write as _;
@@ -123,6 +123,11 @@ pub fn of_integer(n: i64) -> Result<i64> {
 
 /// A number of the currency, rounded to cents.
 pub fn of_numeric(n: Numeric) -> Result<i64> {
-    let cents = n.mul(Numeric::from_i64(100)).map_err(|_| bigint_out_of_range())?;
-    cents.to_i64().ok_or_else(bigint_out_of_range)
+    of_long(&n.into())
+}
+
+/// The same of a numeric of any length.
+pub fn of_long(n: &Long) -> Result<i64> {
+    let cents = n.mul(&Long::whole(100)).map_err(|_| bigint_out_of_range())?;
+    cents.to_i64("bigint")?.ok_or_else(bigint_out_of_range)
 }

@@ -48,6 +48,8 @@ pub(crate) struct Reads {
     pub columns: Box<[Read]>,
     /// Whether any points into the image. If none does, the image is dropped at once.
     pub keeps_image: bool,
+    /// Whether any may be a numeric that does.
+    pub numerics: bool,
 }
 
 #[derive(Debug)]
@@ -244,10 +246,9 @@ pub(crate) struct CastDesc {
     pub from: Type,
     pub to: Type,
     pub explicit: bool,
-    /// For numeric(p, s): `10^p`, p and s.
+    /// For numeric(p, s): `10^p`, and s.
     pub bound: i128,
-    pub precision: u8,
-    pub scale: u8,
+    pub scale: i16,
 }
 
 /// A question to the engine. `dst` is [`super::NONE`] where nobody wants the answer.

@@ -16,7 +16,7 @@ use crate::functions;
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::Result;
-use planaria_base::numeric::PackedNumeric;
+use planaria_base::numeric::{Long, PackedNumeric};
 use planaria_ir::SortKey;
 use std::cmp::Ordering;
 
@@ -68,6 +68,7 @@ fn rank(value: Slot, key: &SortKey, heap: &Heap) -> (u64, bool) {
         Slot::Bool(b) => (1 + u64::from(b), true),
         Slot::Uuid(u) => (u64::from_be_bytes([u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7]]), false),
         Slot::Interval(i) => narrowed(i.span()),
+        Slot::Long(at) => (rank_of_long(&Long::from_bytes(heap.long(at))), false),
         Slot::Jsonb(_) | Slot::Array(_) => (1 << 63, false),
     };
     let rank = if key.descending { !rank } else { rank };
@@ -106,8 +107,18 @@ fn fixed(n: PackedNumeric) -> (i128, bool) {
             Err(_) => (mantissa.saturating_mul(unit.into()), true),
         };
     }
-    let unit = 10i128.pow(scale - RANK_DIGITS);
-    (mantissa.div_euclid(unit), mantissa.rem_euclid(unit) == 0)
+    match 10i128.checked_pow(scale - RANK_DIGITS) {
+        Some(unit) => (mantissa.div_euclid(unit), mantissa.rem_euclid(unit) == 0),
+        // Far below a unit.
+        None => (if mantissa < 0 { -1 } else { 0 }, mantissa == 0),
+    }
+}
+
+/// The same of a long numeric, which has no exact rank: NaN beside infinity, and that beside the greatest numbers.
+fn rank_of_long(n: &Long) -> u64 {
+    let (floor, _) = n.floor_at(RANK_DIGITS);
+    // The extremes are told from NULL by the caller.
+    floor.clamp(i64::MIN.into(), i64::MAX.into()) as i64 as u64 ^ 1 << 63
 }
 
 /// A list that is being sorted.

@@ -57,7 +57,13 @@ fn take(block: &mut Block, uses: &Uses, constants: &mut HashMap<Reg, Op>) {
     block.0.retain(|op| match &op.kind {
         OpKind::Const {
             dst,
-            value: Datum::Text(_) | Datum::Bytea(_) | Datum::Jsonb(_) | Datum::Array(_) | Datum::Shaped(_),
+            value:
+                Datum::Text(_)
+                | Datum::Bytea(_)
+                | Datum::Jsonb(_)
+                | Datum::Array(_)
+                | Datum::Shaped(_)
+                | Datum::Long(_),
         } if uses.settled[dst.index()] => {
             constants.insert(*dst, op.clone());
             false

@@ -616,7 +616,12 @@ fn plain(value: &Datum) -> Option<Slot> {
         Datum::Uuid(u) => Slot::Uuid(*u),
         Datum::Interval(i) => Slot::Interval(*i),
         Datum::Reg(oid, _) => Slot::Int(i64::from(*oid)),
-        Datum::Text(_) | Datum::Bytea(_) | Datum::Jsonb(_) | Datum::Array(_) | Datum::Shaped(_) => {
+        Datum::Text(_)
+        | Datum::Bytea(_)
+        | Datum::Jsonb(_)
+        | Datum::Array(_)
+        | Datum::Shaped(_)
+        | Datum::Long(_) => {
             return None;
         }
     })

@@ -156,6 +156,7 @@ fn size(value: &Datum) -> usize {
     match value {
         Datum::Text(s) | Datum::Jsonb(s) => s.len(),
         Datum::Bytea(b) => b.len(),
+        Datum::Long(n) => n.bytes_about(),
         Datum::Array(items) => items.iter().map(|i| size(i) + 24).sum(),
         Datum::Shaped(of) => of.elements().iter().map(|i| size(i) + 24).sum(),
         _ => 0,

@@ -22,7 +22,8 @@ impl Compiler<'_> {
             }
         }
         let keeps_image = reads.iter().any(|r| r.column.kind() == ColumnKind::Bytes);
-        Ok(Reads { columns: reads.into(), keeps_image })
+        let numerics = reads.iter().any(|r| r.column.kind() == ColumnKind::Numeric);
+        Ok(Reads { columns: reads.into(), keeps_image, numerics })
     }
 
     /// The first condition in a scan's body that what follows depends on as a whole, with the columns that are read

@@ -166,7 +166,7 @@ impl Compiler<'_> {
                     Some(at) => at as u16,
                     None => {
                         let (from, to) = (from.clone(), to.clone());
-                        let desc = CastDesc { from, to, explicit, bound, precision, scale };
+                        let desc = CastDesc { from, to, explicit, bound, scale };
                         number(&mut self.casts, desc)?
                     }
                 };

@@ -3,6 +3,7 @@
 use super::order::compare;
 use crate::heap::Heap;
 use crate::slot::{ArrayRef, Slot};
+use planaria_base::numeric::Long;
 use planaria_base::{Error, Numeric, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -50,6 +51,33 @@ pub fn of_float(value: f64, low: f64, high: f64, count: i64) -> Result<i64> {
     }
 }
 
+/// The same of numerics of any length.
+#[cold]
+pub fn of_long(value: &Long, low: &Long, high: &Long, count: i64) -> Result<i64> {
+    checked_count(count)?;
+    if value.is_nan() || low.is_nan() || high.is_nan() {
+        return Err(wrong("operand, lower bound, and upper bound cannot be NaN"));
+    }
+    if low.finite().is_none() || high.finite().is_none() {
+        return Err(wrong("lower and upper bounds must be finite"));
+    }
+    let (rises, from_low) = (low.compare(high), value.compare(low));
+    let (before, after) = match rises {
+        Ordering::Equal => return Err(wrong("lower bound cannot equal upper bound")),
+        Ordering::Less => (from_low == Ordering::Less, value.compare(high) != Ordering::Less),
+        Ordering::Greater => (from_low == Ordering::Greater, value.compare(high) != Ordering::Greater),
+    };
+    match (before, after) {
+        (true, _) => Ok(0),
+        (_, true) => beyond(count),
+        _ => {
+            // A quotient as PostgreSQL rounds it, which may make it whole.
+            let share = value.sub(low)?.mul(&Long::whole(count))?.div(&high.sub(low)?)?;
+            Ok(share.floor()?.to_i64("integer")?.unwrap_or(count - 1).min(count - 1) + 1)
+        }
+    }
+}
+
 /// The same of numerics, exact.
 pub fn of_numeric(value: Numeric, low: Numeric, high: Numeric, count: i64) -> Result<i64> {
     checked_count(count)?;
@@ -65,8 +93,9 @@ pub fn of_numeric(value: Numeric, low: Numeric, high: Numeric, count: i64) -> Re
     if after {
         return beyond(count);
     }
-    let share = value.sub(low)?.mul(Numeric::from_i128(count.into())?)?.div_trunc(high.sub(low)?)?;
-    Ok(share.to_i64().unwrap_or(count - 1).min(count - 1) + 1)
+    // A quotient as PostgreSQL rounds it, which may make it whole.
+    let share = value.sub(low)?.mul(Numeric::from_i64(count))?.div(high.sub(low)?)?;
+    Ok(share.floor().to_i64().unwrap_or(count - 1).min(count - 1) + 1)
 }
 
 /// How many of some thresholds, which rise, are no greater than a value.

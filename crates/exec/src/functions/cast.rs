@@ -6,12 +6,14 @@
 //! 22001 unless the excess is blanks.
 
 use super::fast::{int2, int4, int8};
-use super::json;
+use super::{json, number};
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::cast::needs_cast;
 use planaria_base::datetime::{Forms, Interval, Styles};
 use planaria_base::limits::NAME_BYTES_MAX;
+use planaria_base::numeric::long::is_overflow;
+use planaria_base::numeric::{Long, Number};
 use planaria_base::packed::bits::Bits;
 use planaria_base::packed::money;
 use planaria_base::packed::timetz::TimeTz;
@@ -39,14 +41,27 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Int(n), Type::Int8) if from.class() == TypeClass::Integer => Ok(Slot::Int(int8(Some(n))?)),
         (Slot::Int(n), Type::Int4) if from.class() == TypeClass::Integer => Ok(Slot::Int(int4(Some(n))?)),
         (Slot::Int(n), Type::Int2) if from.class() == TypeClass::Integer => Ok(Slot::Int(int2(Some(n))?)),
-        (Slot::Numeric(n), Type::Numeric(modifier)) => modified(n.unpack(), *modifier),
+        (Slot::Numeric(n), Type::Numeric(modifier)) => modified(n.unpack(), *modifier, heap),
+        (Slot::Long(_), Type::Numeric(modifier)) => number::rescale(slot, *modifier, heap),
+        (Slot::Long(at), Type::Int2 | Type::Int4 | Type::Int8) => {
+            to_int(Long::from_bytes(heap.long(at)).to_i64(&to.to_string())?, to)
+        }
+        (Slot::Long(_), Type::Float4) => real(slot, from, heap),
+        (Slot::Long(at), Type::Float8) => double(&Long::from_bytes(heap.long(at))),
+        (Slot::Long(at), Type::Packed(PackedType::Money)) => {
+            let cents = money::of_long(&Long::from_bytes(heap.long(at)))?;
+            heap.bytea(&money::encode(cents))
+        }
         (Slot::Int(n), Type::Numeric(modifier)) if from.class() == TypeClass::Integer => {
-            modified(Numeric::from_i64(n), *modifier)
+            modified(Numeric::from_i64(n), *modifier, heap)
         }
         (Slot::Float(x), Type::Numeric(modifier)) if *from == Type::Float4 => {
-            modified(Numeric::from_real(x)?, *modifier)
+            number::modified(Long::from_real(x)?.narrow(), *modifier, heap)
         }
-        (Slot::Float(x), Type::Numeric(modifier)) => modified(Numeric::from_f64(x)?, *modifier),
+        (Slot::Float(x), Type::Numeric(modifier)) => match Numeric::from_f64(x) {
+            Ok(n) => modified(n, *modifier, heap),
+            Err(_) => number::modified(Long::from_f64(x)?.narrow(), *modifier, heap),
+        },
         (Slot::Numeric(n), Type::Int2 | Type::Int4 | Type::Int8) => to_int(n.unpack().to_i64(), to),
         (Slot::Float(x), Type::Int2 | Type::Int4 | Type::Int8) => {
             let whole = x.round_ties_even();
@@ -61,11 +76,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Int(n), Type::Float4) if from.class() == TypeClass::Integer => {
             Ok(Slot::Float(f64::from(n as f32)))
         }
-        (Slot::Numeric(n), Type::Float4) => {
-            let mut text = Vec::new();
-            n.unpack().write(&mut text);
-            Ok(Slot::Float(text_io::parse_real(&String::from_utf8_lossy(&text))?))
-        }
+        (Slot::Numeric(n), Type::Float4) => real(Slot::Numeric(n), from, heap),
         (Slot::Numeric(n), Type::Float8) => Ok(Slot::Float(n.unpack().to_f64())),
         (Slot::Int(n), Type::Packed(PackedType::Bit(len))) if matches!(from, Type::Int4 | Type::Int8) => {
             let bits = Bits::of_integer(n, len.unwrap_or(1) as usize).encode();
@@ -84,7 +95,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         (Slot::Bytea(at), Type::Numeric(modifier)) if *from == PackedType::Money.ty() => {
             let cents = money::decode(heap.bytes(at)).ok_or_else(|| cannot_cast(from, to))?;
             let amount = Numeric::from_parts(cents.into(), 2).ok_or_else(|| cannot_cast(from, to))?;
-            modified(amount, *modifier)
+            modified(amount, *modifier, heap)
         }
         (Slot::Int(n), Type::Packed(PackedType::TimeTz(digits))) => {
             let time = match from {
@@ -115,7 +126,8 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         }
         (Slot::Jsonb(at), Type::Bool | Type::Int2 | Type::Int4 | Type::Int8)
         | (Slot::Jsonb(at), Type::Numeric(_) | Type::Float8 | Type::Float4) => {
-            json::to_scalar(heap.str(at), to)
+            let text = heap.str(at).to_owned();
+            json::to_scalar(&text, to, heap)
         }
         (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => {
             let text = to_text(slot, from, heap)?;
@@ -163,11 +175,23 @@ fn cannot_cast(from: &Type, to: &Type) -> Error {
 }
 
 #[inline]
-fn modified(n: Numeric, modifier: Option<(u8, u8)>) -> Result<Slot> {
-    Ok(Slot::numeric(match modifier {
-        Some((precision, scale)) => n.rescale(precision, scale)?,
-        None => n,
-    }))
+fn modified(n: Numeric, modifier: Option<(u16, i16)>, heap: &mut Heap) -> Result<Slot> {
+    let Some((precision, scale)) = modifier else { return Ok(Slot::numeric(n)) };
+    match n.rescale(precision, scale) {
+        Err(e) if is_overflow(&e) => number::rescale(Slot::numeric(n), modifier, heap),
+        done => done.map(Slot::numeric),
+    }
+}
+
+/// A numeric as a `real`, by its text.
+fn real(slot: Slot, from: &Type, heap: &Heap) -> Result<Slot> {
+    Ok(Slot::Float(text_io::parse_real(&display(heap, slot, from))?))
+}
+
+/// 22003 of what no double is near.
+#[cold]
+fn double(n: &Long) -> Result<Slot> {
+    Ok(Slot::Float(text_io::parse_float(&n.to_string())?))
 }
 
 fn to_int(n: Option<i64>, to: &Type) -> Result<Slot> {
@@ -309,7 +333,10 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
         Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, explicit, heap)?,
         Type::Bool => Slot::Bool(text_io::parse_bool(text)?),
         Type::Int2 | Type::Int4 | Type::Int8 => Slot::Int(text_io::parse_int(text, to)?),
-        Type::Numeric(modifier) => modified(Numeric::parse(text)?, *modifier)?,
+        Type::Numeric(modifier) => {
+            let n = Number::parse(text)?;
+            number::modified(n, *modifier, heap)?
+        }
         Type::Float8 => Slot::Float(text_io::parse_float(text)?),
         Type::Float4 => Slot::Float(text_io::parse_real(text)?),
         Type::Bytea => {
@@ -393,6 +420,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Float(x), Type::Float4) => text_io::write_real(out, x),
         (Slot::Float(x), _) => text_io::write_float(out, x),
         (Slot::Numeric(n), _) => n.unpack().write(out),
+        (Slot::Long(at), _) => Long::from_bytes(heap.long(at)).write(out),
         (Slot::Text(at), Type::Char(n)) => text_io::write_char(out, heap.bytes(at), *n as usize),
         (Slot::Text(at) | Slot::Jsonb(at), _) => {
             watch::count(at.len as usize);
@@ -462,6 +490,8 @@ fn write_json(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
             write(heap, slot, ty, out);
         }
         (Slot::Float(x), _) if x.is_finite() => write(heap, slot, ty, out),
+        // NaN and the infinities are no numbers of JSON.
+        (Slot::Long(at), _) if at.len > 0 => write(heap, slot, ty, out),
         (Slot::Text(at), Type::System(SystemType::Json)) | (Slot::Jsonb(at), _) => {
             out.extend_from_slice(heap.bytes(at))
         }

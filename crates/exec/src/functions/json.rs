@@ -170,16 +170,15 @@ fn no_parts(function: &str, kind: Kind) -> Error {
 }
 
 /// A scalar as a boolean or number.
-pub fn to_scalar(text: &str, to: &Type) -> Result<Slot> {
+pub fn to_scalar(text: &str, to: &Type, heap: &mut Heap) -> Result<Slot> {
     let kind = part::kind(text);
     let name = match kind {
         Kind::Bool if *to == Type::Bool => return Ok(Slot::Bool(text == "true")),
         Kind::Number if *to == Type::Float8 => return text_io::parse_float(text).map(Slot::Float),
         Kind::Number if *to == Type::Float4 => return text_io::parse_real(text).map(Slot::Float),
         Kind::Number if *to != Type::Bool => {
-            let n = planaria_base::Numeric::parse(text)?;
-            let mut none = Heap::new();
-            return cast::cast(Slot::numeric(n), &Type::Numeric(None), to, true, &mut none);
+            let n = heap.number(planaria_base::numeric::Number::parse(text)?)?;
+            return cast::cast(n, &Type::Numeric(None), to, true, heap);
         }
         Kind::Number => "numeric",
         kind => kind.name(),

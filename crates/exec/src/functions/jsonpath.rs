@@ -16,8 +16,9 @@ use item::{Item, number_of};
 use planaria_base::datetime::{Moment, Zone, by_standard_template};
 use planaria_base::json::Json;
 use planaria_base::json::path::{Arithmetic, Comparison, Item as Part, Method, Path, Pattern, Step};
+use planaria_base::numeric::Long;
 use planaria_base::watch::Pace;
-use planaria_base::{Error, Numeric, Result, SqlState, stack, text_io};
+use planaria_base::{Error, Result, SqlState, stack, text_io};
 use planaria_storage::arena::Bytes;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -428,7 +429,7 @@ impl<'j> Run<'j> {
     ) -> Done<bool> {
         let left = self.operand(operands[0], of, true)?;
         let right = self.operand(operands[1], of, true)?;
-        let mut numbers = [Numeric::from_i64(0); 2];
+        let mut numbers = [Long::whole(0), Long::whole(0)];
         for ((values, side), to) in [(left, "left"), (right, "right")].into_iter().zip(&mut numbers) {
             let single = match &values[..] {
                 [one] => one.number(),
@@ -442,7 +443,7 @@ impl<'j> Run<'j> {
             };
             *to = number_of(number)?;
         }
-        let [a, b] = numbers;
+        let [a, b] = &numbers;
         let result = match op {
             Arithmetic::Add => a.add(b),
             Arithmetic::Sub => a.sub(b),
@@ -458,7 +459,7 @@ impl<'j> Run<'j> {
         if part.next.is_none() && found.is_none() {
             return Ok(true);
         }
-        self.next(part, Item::of_numeric(result), found)
+        self.next(part, Item::of_numeric(&result), found)
     }
 
     fn sign(
@@ -531,8 +532,8 @@ impl<'j> Run<'j> {
                 }
                 match method {
                     Method::Abs => Item::Number(number.trim_start_matches('-').to_owned()),
-                    Method::Floor => Item::of_numeric(number_of(number)?.floor()),
-                    _ => Item::of_numeric(number_of(number)?.ceil()),
+                    Method::Floor => Item::of_numeric(&number_of(number)?.floor()?),
+                    _ => Item::of_numeric(&number_of(number)?.ceil()?),
                 }
             }
         };
@@ -680,7 +681,7 @@ fn double<'j>(of: &Item<'j>, name: &str) -> Done<Item<'j>> {
         return soft(NON_NUMERIC, format!("jsonpath item method .{name}() can only be applied to {to}"));
     };
     match text_io::parse_float(text) {
-        Ok(x) if x.is_finite() => Ok(Item::of_numeric(Numeric::from_f64(x).map_err(swallowed)?)),
+        Ok(x) if x.is_finite() => Ok(Item::of_numeric(&Long::from_f64(x).map_err(swallowed)?)),
         _ => {
             let what = "is not a valid representation of a double precision number";
             soft(NON_NUMERIC, format!("string argument of jsonpath item method .{name}() {what}"))

@@ -36,6 +36,7 @@ mod json;
 mod jsonpath;
 pub mod like;
 mod normalize;
+pub mod number;
 pub mod order;
 mod packed;
 mod range;
@@ -174,30 +175,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         IntEq | IntNe | IntLt | IntLe | IntGt | IntGe => is(a[0].int().cmp(&a[1].int()), func),
 
         // ---- numeric ----
-        NumAdd => num(a[0].num().add(a[1].num())),
-        NumSub => num(a[0].num().sub(a[1].num())),
-        NumMul => num(a[0].num().mul(a[1].num())),
-        NumDiv => num(a[0].num().div(a[1].num())),
-        NumMod => num(a[0].num().rem(a[1].num())),
-        NumNeg => Ok(Slot::numeric(a[0].num().neg())),
-        NumAbs => Ok(Slot::numeric(a[0].num().abs())),
-        NumSign => Ok(Slot::numeric(a[0].num().sign())),
-        NumCeil => Ok(Slot::numeric(a[0].num().ceil())),
-        NumFloor => Ok(Slot::numeric(a[0].num().floor())),
-        NumRound => num(a[0].num().round(digits(a[1]))),
-        NumTrunc => num(a[0].num().trunc(digits(a[1]))),
-        NumSqrt => num(a[0].num().sqrt()),
-        NumPower => num(a[0].num().power(a[1].num())),
-        NumExp => num(a[0].num().exp()),
-        NumLn => num(a[0].num().ln()),
-        NumLog10 => num(a[0].num().log(Numeric::from_i64(10))),
-        NumLog => num(a[1].num().log(a[0].num())),
-        NumDivTrunc => num(a[0].num().div_trunc(a[1].num())),
-        NumMinScale => Ok(Slot::Int(i64::from(a[0].num().normalized().scale()))),
-        NumTrimScale => Ok(Slot::numeric(a[0].num().normalized())),
-        NumScale => Ok(Slot::Int(i64::from(a[0].num().scale()))),
-        NumEq | NumNe | NumLt | NumLe | NumGt | NumGe => is(a[0].num().compare(a[1].num()), func),
-        NumAvg => num(Numeric::avg(a[0].num(), a[1].int())),
+        NumAdd | NumSub | NumMul | NumDiv | NumMod | NumNeg | NumAbs | NumSign | NumCeil | NumFloor | NumRound | NumTrunc
+        | NumSqrt | NumPower | NumExp | NumLn | NumLog10 | NumLog | NumDivTrunc | NumMinScale | NumTrimScale | NumScale
+        | NumEq | NumNe | NumLt | NumLe | NumGt | NumGe | NumAvg | NumWidthBucket | NumFactorial | NumGcd | NumLcm
+        | ToCharNumeric => number::apply(func, a, heap),
 
         // ---- double precision ----
         RealAdd => flt(float::add(a[0].float(), a[1].float()).and_then(to_real)),
@@ -246,8 +227,6 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         FltWidthBucket => {
             bucket::of_float(a[0].float(), a[1].float(), a[2].float(), a[3].int()).map(Slot::Int)
         }
-        NumWidthBucket => bucket::of_numeric(a[0].num(), a[1].num(), a[2].num(), a[3].int()).map(Slot::Int),
-        NumFactorial => num(factorial(a[0].int())),
         FltDegrees => flt(float::div(a[0].float(), float::RADIANS_PER_DEGREE)),
         FltRadians => flt(float::mul(a[0].float(), float::RADIANS_PER_DEGREE)),
         FltEq | FltNe | FltLt | FltLe | FltGt | FltGe => is(fast::float_cmp(a[0].float(), a[1].float()), func),
@@ -422,7 +401,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         JsonPathFirst | JsonPathFirstTz => jsonpath::call(Wanted::First, a, heap),
         JsonObject => json::object(heap, a[0].array(), None),
         JsonObjectOf => json::object(heap, a[0].array(), Some(a[1].array())),
-        SizePretty => format::size_pretty(heap, a[0].num()),
+        SizePretty => number::size_pretty(heap, a[0]),
         InDetail => text::in_detail(heap, a[0].bytes()),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),
@@ -586,7 +565,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         }
 
         // ---- statistics ----
-        NumSpread => statistics::numeric_spread(heap, a[0].array(), heap.str(a[1].bytes())),
+        NumSpread => {
+            let name = heap.str(a[1].bytes()).to_owned();
+            statistics::numeric_spread(heap, a[0].array(), &name)
+        }
         FltSpread => statistics::float_spread(heap, a[0].array(), heap.str(a[1].bytes())),
         Regression => {
             statistics::regression(heap, a[0].array(), a[1].array(), heap.str(a[2].bytes()))
@@ -650,11 +632,11 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         IntervalTrunc => ivl(datetime::trunc_interval(heap.str(a[0].bytes()), a[1].interval())),
         ExtractTimestamp => {
             let field = datetime::extract_timestamp(heap.str(a[0].bytes()), a[1].int())?;
-            Ok(field.map_or(Slot::Null, Slot::numeric))
+            field.map_or(Ok(Slot::Null), |n| heap.number(n))
         }
         ExtractDate => {
             let field = datetime::extract_date(heap.str(a[0].bytes()), a[1].int())?;
-            Ok(field.map_or(Slot::Null, Slot::numeric))
+            field.map_or(Ok(Slot::Null), |n| heap.number(n))
         }
         ExtractInterval => num(datetime::extract_interval(heap.str(a[0].bytes()), a[1].interval())),
         DateTrunc => int(datetime::trunc(heap.str(a[0].bytes()), a[1].int())),
@@ -676,14 +658,13 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             int(datetime::to_timestamp(heap.str(a[0].bytes()), template(heap, a[1])?, zone.as_deref()))
         }
         ToNumber => {
-            let number = Numeric::by_template(heap.str(a[0].bytes()), template(heap, a[1])?)?;
-            Ok(number.map_or(Slot::Null, Slot::numeric))
+            let number = numeric::Number::by_template(heap.str(a[0].bytes()), template(heap, a[1])?)?;
+            number.map_or(Ok(Slot::Null), |n| heap.number(n))
         }
-        ToCharNumeric => heap.build(|heap, out| a[0].num().to_char(out, template(heap, a[1])?)).map(Slot::Text),
         ExtractTz => {
             let zone = heap.zone();
             let field = datetime::extract_timestamptz(heap.str(a[0].bytes()), a[1].int(), zone.as_deref())?;
-            Ok(field.map_or(Slot::Null, Slot::numeric))
+            field.map_or(Ok(Slot::Null), |n| heap.number(n))
         }
         TruncTz => {
             let zone = heap.zone();
@@ -845,20 +826,7 @@ fn column_size(slot: Slot, heap: &Heap) -> i64 {
         Slot::Bool(_) => 1,
         Slot::Int(_) | Slot::Float(_) => 8,
         Slot::Numeric(_) | Slot::Uuid(_) | Slot::Interval(_) => 16,
-        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => 4 + i64::from(b.len),
+        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Long(b) => 4 + i64::from(b.len),
         Slot::Array(a) => 24 + heap.elements(a).iter().map(|e| column_size(*e, heap)).sum::<i64>(),
     }
-}
-
-/// 22003 of a negative number, and where the product has too many digits.
-fn factorial(n: i64) -> Result<Numeric> {
-    if n < 0 {
-        let message = "factorial of a negative number is undefined";
-        return Err(planaria_base::Error::new(planaria_base::SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
-    }
-    let mut product = Numeric::from_i128(1)?;
-    for factor in 2..=n {
-        product = product.mul(Numeric::from_i128(factor.into())?)?;
-    }
-    Ok(product)
 }

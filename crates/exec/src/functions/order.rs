@@ -6,6 +6,7 @@
 use super::fast::{float_cmp, num_cmp, text_cmp};
 use crate::heap::Heap;
 use crate::slot::{ArrayRef, Slot};
+use planaria_base::numeric::{Long, Number};
 use planaria_ir::Func;
 use std::cmp::Ordering;
 
@@ -35,6 +36,9 @@ pub fn compare(a: Slot, b: Slot, heap: &Heap) -> Ordering {
                 a.iter().zip(b).map(|(a, b)| compare(*a, *b, heap)).find(|order| order.is_ne());
             first_difference
                 .unwrap_or_else(|| a.len().cmp(&b.len()).then_with(|| shapes(whole_a, whole_b, heap)))
+        }
+        (Slot::Long(_), Slot::Long(_) | Slot::Numeric(_)) | (Slot::Numeric(_), Slot::Long(_)) => {
+            super::number::compare(a, b, heap)
         }
         (a, b) => panic!("values of two classes are compared: {a:?}, {b:?}"),
     }
@@ -140,6 +144,14 @@ pub fn hash_with(seed: u64, slot: Slot, heap: &Heap) -> u64 {
             let [low, high] = n.unpack().normalized().pack().0;
             mix(mix(seed, low), high)
         }
+        Slot::Long(b) => match Long::from_bytes(heap.long(b)).normalized().narrow() {
+            Number::Short(n) => hash_with(seed, Slot::numeric(n), heap),
+            Number::Long(n) => {
+                let mut bytes = Vec::new();
+                n.encode(&mut bytes);
+                mix_bytes(seed, &bytes)
+            }
+        },
         Slot::Text(b) | Slot::Bytea(b) => mix_bytes(seed, heap.bytes(b)),
         Slot::Uuid(u) => mix_bytes(seed, &u),
         Slot::Interval(i) => mix_bytes(seed, &i.span().to_le_bytes()),

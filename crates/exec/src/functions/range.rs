@@ -10,13 +10,14 @@ fn range(heap: &Heap, slot: Slot) -> Result<Range> {
     Range::decode(heap.bytes(slot.bytes())).ok_or_else(|| Error::internal("bytes that are no range"))
 }
 
-fn value(slot: Slot, of: RangeType) -> Option<RangeValue> {
-    match slot {
+fn value(slot: Slot, of: RangeType) -> Result<Option<RangeValue>> {
+    Ok(match slot {
         Slot::Int(n) if of == RangeType::Num => Some(RangeValue::Numeric(Numeric::from_i64(n))),
         Slot::Int(n) => Some(RangeValue::Int(n)),
         Slot::Numeric(n) => Some(RangeValue::Numeric(n.unpack())),
+        Slot::Long(_) => return Err(planaria_base::range::no_room(planaria_base::numeric::long::no_room())),
         _ => None,
-    }
+    })
 }
 
 fn kept(heap: &mut Heap, range: &Range) -> Result<Slot> {
@@ -31,8 +32,20 @@ pub fn make(heap: &mut Heap, a: &[Slot]) -> Result<Slot> {
         return Err(Error::new(SqlState::DATA_EXCEPTION, message));
     }
     let (lower, upper) = Range::flags(heap.str(a[2].bytes()))?;
-    let side = |slot, inclusive| RangeBound { value: value(slot, of), inclusive };
-    kept(heap, &Range::new(of, side(a[0], lower), side(a[1], upper))?)
+    let side = |slot, inclusive| Ok::<_, Error>(RangeBound { value: value(slot, of)?, inclusive });
+    kept(heap, &Range::new(of, side(a[0], lower)?, side(a[1], upper)?)?)
+}
+
+/// Whether a number with more digits than a bound may have lies within a range.
+#[cold]
+fn has_long(heap: &Heap, range: &Range, element: Slot) -> bool {
+    let (Some(n), Some((lower, upper))) = (heap.to_long(element), &range.bounds) else { return false };
+    let order = |bound: &RangeBound| match bound.value {
+        Some(RangeValue::Numeric(b)) => Some(n.compare(&b.into())),
+        _ => None,
+    };
+    // It equals no bound.
+    order(lower).is_none_or(|o| o.is_gt()) && order(upper).is_none_or(|o| o.is_lt())
 }
 
 /// The value of a bound; NULL where there is none.
@@ -58,7 +71,10 @@ pub fn two(heap: &Heap, a: &[Slot], ask: fn(&Range, &Range) -> bool) -> Result<S
 /// Whether a value is one of a range.
 pub fn has(heap: &Heap, slot: Slot, element: Slot) -> Result<Slot> {
     let range = range(heap, slot)?;
-    Ok(Slot::Bool(value(element, range.of).is_some_and(|value| range.contains_value(value))))
+    if let Slot::Long(_) = element {
+        return Ok(Slot::Bool(has_long(heap, &range, element)));
+    }
+    Ok(Slot::Bool(value(element, range.of)?.is_some_and(|value| range.contains_value(value))))
 }
 
 /// A range made of two.

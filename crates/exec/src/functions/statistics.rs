@@ -5,6 +5,7 @@ use super::order::eq;
 use crate::heap::Heap;
 use crate::slot::{ArrayRef, Slot};
 use planaria_base::datetime::Interval;
+use planaria_base::numeric::Long;
 use planaria_base::{Error, Numeric, Result, SqlState};
 
 /// Of `stddev_samp` and its like: of a sample, the root.
@@ -20,6 +21,7 @@ fn unexpected() -> Error {
 
 fn number(slot: Slot) -> Result<Numeric> {
     match slot {
+        Slot::Long(_) => Err(planaria_base::numeric::long::no_room()),
         Slot::Int(n) => Numeric::from_i128(n.into()),
         Slot::Numeric(n) => Ok(n.unpack()),
         _ => Err(unexpected()),
@@ -33,7 +35,32 @@ fn double(slot: Slot) -> Result<f64> {
     }
 }
 
-pub fn numeric_spread(heap: &Heap, array: ArrayRef, name: &str) -> Result<Slot> {
+pub fn numeric_spread(heap: &mut Heap, array: ArrayRef, name: &str) -> Result<Slot> {
+    match short_spread(heap, array, name) {
+        Err(e) if planaria_base::numeric::long::is_overflow(&e) => long_spread(heap, array, name),
+        done => done,
+    }
+}
+
+/// The same of numbers of any length.
+#[cold]
+fn long_spread(heap: &mut Heap, array: ArrayRef, name: &str) -> Result<Slot> {
+    let (mut count, mut sum, mut squares) = (0, Long::whole(0), Long::whole(0));
+    for slot in heap.elements(array).iter().filter(|slot| !slot.is_null()) {
+        let n = heap.to_long(*slot).ok_or_else(unexpected)?;
+        count += 1;
+        // Squares may be longer than any number that is kept.
+        squares = squares.plus_square(&n);
+        sum = sum.add(&n)?;
+    }
+    let (sample, root) = spread_of(name);
+    match Long::spread(count, &sum, &squares, sample, root)? {
+        Some(n) => heap.number(n.narrow()),
+        None => Ok(Slot::Null),
+    }
+}
+
+fn short_spread(heap: &Heap, array: ArrayRef, name: &str) -> Result<Slot> {
     let (mut count, mut sum, mut squares) = (0, Numeric::ZERO, Numeric::ZERO);
     for slot in heap.elements(array).iter().filter(|slot| !slot.is_null()) {
         let n = number(*slot)?;

@@ -222,6 +222,7 @@ fn field_datum(field: Field<'_>, ty: &planaria_base::Type) -> planaria_base::Dat
         Field::Int(n) => Datum::Int(n),
         Field::Float(x) => Datum::Float(x),
         Field::Numeric(n) => Datum::Numeric(n),
+        Field::Long(bytes) => Datum::Long(Box::new(planaria_base::numeric::Long::from_bytes(bytes))),
         Field::Uuid(u) => Datum::Uuid(u),
         Field::Interval(i) => Datum::Interval(i),
         Field::Bytes(b) if matches!(ty, Type::Bytea | Type::Range(_) | Type::Packed(_)) => {

@@ -479,7 +479,7 @@ fn fits(value: &Datum, ty: &Type) -> bool {
                 )
                 | (Datum::Interval(_), TypeClass::Interval)
                 | (Datum::Float(_), TypeClass::Float)
-                | (Datum::Numeric(_), TypeClass::Numeric)
+                | (Datum::Numeric(_) | Datum::Long(_), TypeClass::Numeric)
                 | (Datum::Text(_), TypeClass::Text | TypeClass::Other)
                 | (Datum::Bytea(_), TypeClass::Bytea | TypeClass::Range)
                 | (Datum::Jsonb(_), TypeClass::Json)

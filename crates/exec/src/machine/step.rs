@@ -117,10 +117,10 @@ impl Machine {
             };
         }
         macro_rules! nums {
-            ($dst:expr, $a:expr, $b:expr, $f:expr) => {
+            ($func:ident, $dst:expr, $a:expr, $b:expr, $f:expr) => {
                 reg!($dst) = match (reg!($a), reg!($b)) {
-                    (Slot::Numeric(a), Slot::Numeric(b)) => Slot::Numeric(attempt!($f(a, b))),
-                    _ => Slot::Null,
+                    (Slot::Numeric(a), Slot::Numeric(b)) if let Ok(n) = $f(a, b) => Slot::Numeric(n),
+                    (a, b) => attempt!(functions::number::apply_two(Func::$func, a, b, &mut self.heap)),
                 }
             };
         }
@@ -179,9 +179,9 @@ impl Machine {
                         _ => Slot::Null,
                     }
                 }
-                Inst::AddNum { dst, a, b } => nums!(dst, a, b, fast::num_add),
-                Inst::SubNum { dst, a, b } => nums!(dst, a, b, fast::num_sub),
-                Inst::MulNum { dst, a, b } => nums!(dst, a, b, mul_num),
+                Inst::AddNum { dst, a, b } => nums!(NumAdd, dst, a, b, fast::num_add),
+                Inst::SubNum { dst, a, b } => nums!(NumSub, dst, a, b, fast::num_sub),
+                Inst::MulNum { dst, a, b } => nums!(NumMul, dst, a, b, mul_num),
                 Inst::Concat { dst, a, b } => {
                     reg!(dst) = match (reg!(a), reg!(b)) {
                         (Slot::Text(a), Slot::Text(b)) => attempt!(fast::text_concat(&mut self.heap, a, b)),
@@ -192,7 +192,7 @@ impl Machine {
                     compare!(test, dst, order!(Int, a, b, |a: i64, b| a.cmp(&b)));
                 }
                 Inst::CompareNum { test, dst, a, b } => {
-                    compare!(test, dst, order!(Numeric, a, b, fast::num_cmp));
+                    compare!(test, dst, functions::number::order(reg!(a), reg!(b), &self.heap));
                 }
                 Inst::CompareText { test, dst, a, b } => {
                     compare!(test, dst, order!(Text, a, b, |a, b| fast::text_cmp(&self.heap, a, b)));
@@ -250,13 +250,28 @@ impl Machine {
                     reg!(dst) = match reg!(src) {
                         Slot::Numeric(packed) => {
                             let n = packed.unpack();
-                            if n.scale() == desc.scale && n.mantissa().abs() < desc.bound {
+                            if i16::from(n.scale()) == desc.scale && n.mantissa().abs() < desc.bound {
                                 Slot::Numeric(packed)
                             } else {
-                                Slot::numeric(attempt!(n.rescale(desc.precision, desc.scale)))
+                                attempt!(functions::cast(
+                                    reg!(src),
+                                    &desc.from,
+                                    &desc.to,
+                                    desc.explicit,
+                                    &mut self.heap
+                                ))
                             }
                         }
-                        other => other,
+                        Slot::Null => Slot::Null,
+                        other => {
+                            attempt!(functions::cast(
+                                other,
+                                &desc.from,
+                                &desc.to,
+                                desc.explicit,
+                                &mut self.heap
+                            ))
+                        }
                     }
                 }
                 Inst::Disown { owner } => reg!(owner) = Slot::Null,
@@ -347,7 +362,7 @@ impl Machine {
                     jump_if!(to, holds!(test, order!(Int, a, b, |a: i64, b| a.cmp(&b))));
                 }
                 Inst::JumpNum { test, a, b, to } => {
-                    jump_if!(to, holds!(test, order!(Numeric, a, b, fast::num_cmp)));
+                    jump_if!(to, holds!(test, functions::number::order(reg!(a), reg!(b), &self.heap)));
                 }
                 Inst::JumpText { test, a, b, to } => {
                     jump_if!(to, holds!(test, order!(Text, a, b, |a, b| fast::text_cmp(&self.heap, a, b))));

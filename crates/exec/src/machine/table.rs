@@ -13,6 +13,7 @@ use planaria_ir::ReadMode;
 use planaria_protocol::{Conflict, IfClaimed, Row, RowHandle, RowLocks};
 use planaria_storage::{
     Arena, Bytes, ColumnKind, Field, GROUP_MAX, Image, IndexSet, KeyBound, KeyBuf, KeyCodec, LookAhead,
+    Stored,
 };
 
 /// A register as a column's value.
@@ -26,6 +27,12 @@ fn row_handle(slot: Slot) -> Option<RowHandle> {
         Slot::Int(handle) => Some(RowHandle(handle as u32)),
         _ => None,
     }
+}
+
+/// NaN or an infinity.
+#[cold]
+fn special(bytes: &[u8]) -> Slot {
+    Slot::Long(Bytes { offset: bytes.first().copied().unwrap_or_default().into(), len: 0 })
 }
 
 /// Rows of a list for which it pays to look ahead: for two or three it costs as many instructions as it spares waiting.
@@ -48,7 +55,14 @@ impl Reads {
             } else {
                 match column.kind() {
                     ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Slot::Int(column.int(words)),
-                    ColumnKind::Decimal | ColumnKind::Numeric => Slot::numeric(column.numeric(words)),
+                    ColumnKind::Decimal | ColumnKind::Numeric => match column.stored(words) {
+                        Stored::Packed(packed) => Slot::Numeric(packed),
+                        Stored::Special(bytes) => special(bytes),
+                        Stored::Long(range) => Slot::Long(Bytes {
+                            offset: offset * 8 + range.start as u32,
+                            len: (range.end - range.start) as u32,
+                        }),
+                    },
                     ColumnKind::Bytes => {
                         let range = column.bytes_range(words);
                         let bytes = Bytes {
@@ -76,10 +90,26 @@ impl Reads {
         frame: &mut [Slot],
     ) -> Result<(), Interrupt> {
         let words = row.image.words(images);
-        let offset =
-            if self.keeps_image { heap.arena.push_words(words).map_err(Conflict::from)? } else { 0 };
+        let offset = if self.keeps_image || self.has_long(words) {
+            heap.arena.push_words(words).map_err(Conflict::from)?
+        } else {
+            0
+        };
         self.decode_words(words, offset, frame);
         Ok(())
+    }
+
+    /// Whether a numeric is read that has its bytes behind the others.
+    #[inline]
+    fn has_long(&self, words: &[u64]) -> bool {
+        self.numerics && self.columns.iter().any(|read| read.column.is_long(words))
+    }
+
+    /// Whether what was decoded points into the image.
+    #[inline]
+    fn keeps(&self, frame: &[Slot]) -> bool {
+        let long = |read: &Read| matches!(frame[usize::from(read.dst)], Slot::Long(at) if at.len > 0);
+        self.keeps_image || self.numerics && self.columns.iter().any(long)
     }
 
     fn clear(&self, frame: &mut [Slot]) {
@@ -166,7 +196,7 @@ impl Machine {
         match row {
             Some(row) => {
                 desc.reads.decode(row.image, &self.heap, frame);
-                if !desc.reads.keeps_image {
+                if !desc.reads.keeps(frame) {
                     self.heap.arena.truncate(mark);
                 }
                 let shared =
@@ -208,7 +238,7 @@ impl Machine {
         match image {
             Some(image) => {
                 desc.reads.decode(image, &self.heap, frame);
-                if !desc.reads.keeps_image {
+                if !desc.reads.keeps(frame) {
                     self.heap.arena.truncate(mark);
                 }
             }
@@ -292,7 +322,7 @@ impl Machine {
                     point("has read a row of a snapshot");
                 }
                 desc.reads.decode(row.image, &self.heap, frame);
-                if !desc.reads.keeps_image {
+                if !desc.reads.keeps(frame) {
                     self.heap.arena.truncate(mark);
                 }
                 if desc.row == NONE {

@@ -77,6 +77,7 @@ pub(crate) fn datum_text(datum: &Datum) -> String {
         Datum::Int(n) => n.to_string(),
         Datum::Float(x) => format!("float '{x:?}'"),
         Datum::Numeric(n) => numeric_text(*n),
+        Datum::Long(n) => format!("numeric '{n}'"),
         Datum::Text(t) => quote(t),
         Datum::Jsonb(s) => format!("jsonb {}", quote(s)),
         Datum::Bytea(b) => format!("bytes '{}'", hex(b)),

@@ -644,7 +644,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         },
         Datum::Reg(..) => false,
         Datum::Float(_) => ty.class() == TypeClass::Float,
-        Datum::Numeric(_) => ty.class() == TypeClass::Numeric,
+        Datum::Numeric(_) | Datum::Long(_) => ty.class() == TypeClass::Numeric,
         Datum::Text(_) => ty.class() == TypeClass::Text || *ty == Type::Unknown,
         Datum::Bytea(_) => matches!(*ty, Type::Bytea | Type::Range(_) | Type::Packed(_)),
         Datum::Uuid(_) => *ty == Type::Uuid,

@@ -29,6 +29,7 @@ impl FromDatum for Decimal {
                 fits.ok_or_else(|| out_of_range(value, ty, "Decimal"))
             }
             Datum::Int(n) if ty.class() == TypeClass::Integer => Ok(Decimal::from(*n)),
+            Datum::Long(_) => Err(out_of_range(value, ty, "Decimal")),
             other => mismatch(other, ty, "Decimal"),
         }
     }

@@ -112,6 +112,7 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
         ParamRef::Int(n) | ParamRef::Stored(n) => (Datum::Int(n), Type::Int8),
         ParamRef::Float(x) => (Datum::Float(x), Type::Float8),
         ParamRef::Numeric(n) => (Datum::Numeric(n), Type::Numeric(None)),
+        ParamRef::Long(n) => (n.clone().narrow().into(), Type::Numeric(None)),
         ParamRef::Uuid(u) => (Datum::Uuid(u), Type::Uuid),
         ParamRef::Interval(i) => (Datum::Interval(i), Type::Interval),
         ParamRef::Bytes(b) => (Datum::Bytea(b.to_vec()), Type::Bytea),

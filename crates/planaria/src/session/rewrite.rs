@@ -310,7 +310,7 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
             matches!(value, Datum::Int(_))
         }
         TypeClass::Interval => matches!(value, Datum::Interval(_)),
-        TypeClass::Numeric => matches!(value, Datum::Numeric(_)),
+        TypeClass::Numeric => matches!(value, Datum::Numeric(_) | Datum::Long(_)),
         TypeClass::Float => matches!(value, Datum::Float(_)),
         TypeClass::Text => matches!(value, Datum::Text(_)),
         TypeClass::Bytea | TypeClass::Range | TypeClass::Packed => matches!(value, Datum::Bytea(_)),
@@ -480,6 +480,7 @@ fn slot(field: Field<'_>, ty: &Type, heap: &mut Heap) -> Result<Slot> {
         Field::Int(n) => Slot::Int(n),
         Field::Float(x) => Slot::Float(x),
         Field::Numeric(n) => Slot::numeric(n),
+        Field::Long(bytes) => heap.long_bytes(bytes)?,
         Field::Uuid(u) => Slot::Uuid(u),
         Field::Interval(i) => Slot::Interval(i),
         Field::Bytes(b) => {
@@ -499,6 +500,7 @@ fn field(slot: Slot, heap: &Heap) -> Field<'_> {
         Slot::Int(n) => Field::Int(n),
         Slot::Float(x) => Field::Float(x),
         Slot::Numeric(n) => Field::Numeric(n.unpack()),
+        Slot::Long(at) => Field::Long(heap.long(at)),
         Slot::Uuid(u) => Field::Uuid(u),
         Slot::Interval(i) => Field::Interval(i),
         Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => Field::Bytes(heap.bytes(b)),

@@ -661,7 +661,7 @@ fn type_of(param: ParamRef<'_>) -> Option<Type> {
         ParamRef::Int(n) | ParamRef::Stored(n) if i32::try_from(n).is_ok() => Type::Int4,
         ParamRef::Int(_) | ParamRef::Stored(_) => Type::Int8,
         ParamRef::Float(_) => Type::Float8,
-        ParamRef::Numeric(_) => Type::Numeric(None),
+        ParamRef::Numeric(_) | ParamRef::Long(_) => Type::Numeric(None),
         ParamRef::Bytes(_) => Type::Bytea,
         ParamRef::Uuid(_) => Type::Uuid,
         ParamRef::Interval(_) => Type::Interval,

@@ -40,7 +40,9 @@ pub(super) fn hash_field(field: Field<'_>) -> Option<PartitionHash> {
         Field::Bool(value) => hash_int(i64::from(value)),
         Field::Bytes(bytes) => hash_bytes(bytes),
         Field::Uuid(bytes) => hash_bytes(&bytes),
-        Field::Null | Field::Float(_) | Field::Numeric(_) | Field::Interval(_) => return None,
+        Field::Null | Field::Float(_) | Field::Numeric(_) | Field::Long(_) | Field::Interval(_) => {
+            return None;
+        }
     })
 }
 

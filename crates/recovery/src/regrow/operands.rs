@@ -113,6 +113,12 @@ impl Packing {
                     out[at..at + 8].copy_from_slice(&n.0[0].to_le_bytes());
                     out[at + 8..at + 16].copy_from_slice(&n.0[1].to_le_bytes());
                 }
+                (Form::Numeric, Slot::Long(n)) => {
+                    out[at..at + 4].copy_from_slice(&[LONG, 0, 0, 0]);
+                    let bytes = heap.long(n);
+                    out[at + 4..at + 8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+                    out.extend_from_slice(bytes);
+                }
                 (Form::Text, Slot::Text(text))
                 | (Form::Bytea, Slot::Bytea(text))
                 | (Form::Jsonb, Slot::Jsonb(text)) => {
@@ -174,6 +180,12 @@ impl Packing {
             let slot = match form {
                 Form::Word4 => Slot::Int(i64::from(i32::from_le_bytes(*at.first_chunk().expect("a number")))),
                 Form::Word8 => Slot::Int(word() as i64),
+                Form::Numeric if at[0] == LONG => {
+                    let len = u32::from_le_bytes(*at[4..].first_chunk().expect("a length"));
+                    let (bytes, rest) = behind.split_at(len as usize);
+                    behind = rest;
+                    heap.long_bytes(bytes)?
+                }
                 Form::Numeric => {
                     let high = u64::from_le_bytes(*at[8..].first_chunk().expect("a word"));
                     Slot::Numeric(PackedNumeric([word(), high]))
@@ -224,6 +236,10 @@ const SHAPE: u8 = 12;
 const NUMERIC: u8 = 8;
 /// A scale byte and 16 bytes follow.
 const NUMERIC_WIDE: u8 = 9;
+/// The bytes of a numeric that has no room in two words.
+const NUMERIC_LONG: u8 = 13;
+/// In place of the scale of a packed numeric: the length of such bytes, which are behind, stands in bytes 4 to 8.
+const LONG: u8 = 0xFF;
 /// `INT + n`: n bytes follow, 0 to 8.
 const INT: u8 = 16;
 /// Tags from here on are numbers themselves.
@@ -253,6 +269,7 @@ fn put(out: &mut Vec<u8>, slot: Slot, heap: &Heap) {
                 }
             }
         }
+        Slot::Long(at) => put_run(out, NUMERIC_LONG, heap.long(at)),
         Slot::Text(at) => put_run(out, TEXT, heap.bytes(at)),
         Slot::Bytea(at) => put_run(out, BYTEA, heap.bytes(at)),
         Slot::Jsonb(at) => put_run(out, JSONB, heap.bytes(at)),
@@ -382,6 +399,7 @@ impl<'a> Reader<'a> {
                 let mantissa = i128::from_le_bytes(self.fixed());
                 Slot::numeric(Numeric::from_parts(mantissa, scale).ok_or_else(unreadable)?)
             }
+            NUMERIC_LONG => heap.long_bytes(self.run())?,
             TEXT => Slot::Text(heap.arena.push_bytes(self.run())?),
             BYTEA => Slot::Bytea(heap.arena.push_bytes(self.run())?),
             JSONB => Slot::Jsonb(heap.arena.push_bytes(self.run())?),

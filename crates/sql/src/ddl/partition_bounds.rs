@@ -161,6 +161,9 @@ impl KeyTypes<'_> {
                 a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
             }
             (Datum::Numeric(a), Datum::Numeric(b)) => a.compare(*b),
+            (Datum::Numeric(a), Datum::Long(b)) => a.compare_long(b),
+            (Datum::Long(a), Datum::Numeric(b)) => b.compare_long(a).reverse(),
+            (Datum::Long(a), Datum::Long(b)) => a.compare(b),
             (Datum::Text(a), Datum::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
             _ => return Err(Error::internal("values of a bound that have no order")),

@@ -9,8 +9,9 @@ use super::operators::comparison;
 use super::types::{CastContext, unmodified};
 use planaria_base::datetime::Interval;
 use planaria_base::limits::CHAIN_NESTING_MAX;
+use planaria_base::numeric::Number;
 use planaria_base::types::{Clock, PackedType, TypeClass};
-use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, stack, text_io};
+use planaria_base::{Datum, Error, Result, SqlState, Type, stack, text_io};
 use planaria_ir::{Draw, Func};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, IsWhat, Position};
 
@@ -92,8 +93,8 @@ impl Lowerer<'_> {
             ExprKind::Bool(b) => Ok(Bound::bool(*b, position)),
             ExprKind::Integer(text) => integer_literal(text, position),
             ExprKind::Decimal(text) => {
-                let n = Numeric::parse(text)?;
-                Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
+                let n = Number::parse(text)?;
+                Ok(Bound::constant(n.into(), Type::Numeric(None), position))
             }
             ExprKind::String(text) => Ok(Bound::constant(Datum::Text(text.clone()), Type::Unknown, position)),
             ExprKind::BitString(text) => {
@@ -535,13 +536,7 @@ impl Lowerer<'_> {
             let array = self.bind_array(names, list, Some(&ty), position)?;
             return Ok(self.in_domain(array, domain));
         }
-        let inner = match &inner.kind {
-            // A float holds what a numeric does not, such as 1e300.
-            ExprKind::Decimal(text) if ty == Type::Float8 => {
-                Bound::constant(Datum::Text(text.clone()), Type::Unknown, inner.position)
-            }
-            _ => self.bind(names, inner)?,
-        };
+        let inner = self.bind(names, inner)?;
         let mut bound = self.coerce(inner, &ty, CastContext::Explicit)?;
         bound.position = position;
         Ok(self.in_domain(bound, domain))
@@ -674,8 +669,8 @@ fn integer_literal(text: &str, position: u32) -> Result<Bound> {
             Ok(Bound::constant(Datum::Int(n), ty, position))
         }
         Err(_) => {
-            let n = Numeric::parse(&clean)?;
-            Ok(Bound::constant(Datum::Numeric(n), Type::Numeric(None), position))
+            let n = Number::parse(&clean)?;
+            Ok(Bound::constant(n.into(), Type::Numeric(None), position))
         }
     }
 }

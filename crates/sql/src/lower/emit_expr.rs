@@ -678,6 +678,8 @@ fn keeps_not_null(func: Func) -> bool {
                 | Func::BitFold
                 | Func::BitsFold
                 | Func::NumSpread
+                | Func::NumScale
+                | Func::NumMinScale
                 | Func::FltSpread
                 | Func::Regression
                 | Func::PercentileDisc

@@ -442,9 +442,17 @@ impl Lowerer<'_> {
             _ => (Func::TimestampAddInterval, Func::IntLe, Func::IntGe),
         };
         let first = self.exact(start)?;
+        let stop_bound = stop;
         let stop = self.value(stop)?;
         let by = self.value(step)?;
         let at = self.column_reg(rel, 0);
+        if ty.class() == TypeClass::Numeric {
+            for (bound, reg, what) in
+                [(start, first, "start value"), (stop_bound, stop, "stop value"), (step, by, "step size")]
+            {
+                self.must_be_finite(bound, reg, what)?;
+            }
+        }
         // Which way it goes: known, or asked at the start.
         let sign = match step.as_const() {
             Some(Datum::Int(n)) if *n != 0 => Some(*n > 0),

@@ -38,6 +38,7 @@ mod emit_group;
 mod emit_hash;
 mod emit_join;
 mod emit_query;
+mod emit_series;
 mod emit_subquery;
 mod emit_turns;
 mod emit_window;

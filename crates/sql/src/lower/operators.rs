@@ -650,6 +650,9 @@ impl Lowerer<'_> {
                             position,
                         ));
                     }
+                    BoundKind::Const(Datum::Long(n)) => {
+                        return Ok(Bound::constant(Datum::Long(Box::new(n.neg())), e.ty, position));
+                    }
                     _ => {}
                 }
                 let func = match ty {

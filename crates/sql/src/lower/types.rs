@@ -7,6 +7,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind};
 use planaria_base::datetime::{self, DateOrder, IntervalForm, Styles};
 use planaria_base::limits::NAME_BYTES_MAX;
+use planaria_base::numeric::Number;
 use planaria_base::packed::timetz::TimeTz;
 use planaria_base::range::Range;
 use planaria_base::types::{PackedType, RangeType, SystemType};
@@ -202,11 +203,11 @@ pub(super) fn literal(text: &str, ty: &Type, kept: bool) -> Result<Option<Datum>
         Type::Bool => Datum::Bool(text_io::parse_bool(text)?),
         Type::Int2 | Type::Int4 | Type::Int8 => Datum::Int(text_io::parse_int(text, ty)?),
         Type::Numeric(modifier) => {
-            let n = Numeric::parse(text)?;
-            Datum::Numeric(match modifier {
-                Some((p, s)) => n.rescale(*p, *s)?,
-                None => n,
-            })
+            let n = Number::parse(text)?;
+            match modifier {
+                Some((p, s)) => n.rescale(*p, *s)?.into(),
+                None => n.into(),
+            }
         }
         Type::Float8 => Datum::Float(text_io::parse_float(text)?),
         Type::Float4 => Datum::Float(text_io::parse_real(text)?),

@@ -30,6 +30,9 @@ fn take_column(c: &Column, rest: &mut &[u8]) -> Option<Datum> {
         ColumnKind::Int2 => Datum::Int(unbiased(u16::from_be_bytes(take(rest)?).into(), 2)),
         ColumnKind::Decimal => {
             let mantissa = unbiased(u64::from_be_bytes(take(rest)?), 8);
+            if mantissa == i64::MAX {
+                return Some(Datum::Long(Box::new(Long::Nan)));
+            }
             Datum::Numeric(Numeric::from_parts(mantissa.into(), c.scale())?)
         }
         ColumnKind::Bool => Datum::Bool(take::<1>(rest)?[0] != 0),
@@ -37,7 +40,7 @@ fn take_column(c: &Column, rest: &mut &[u8]) -> Option<Datum> {
             let bits = u64::from_be_bytes(take(rest)?);
             Datum::Float(f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits }))
         }
-        ColumnKind::Numeric => Datum::Numeric(take_numeric(rest)?),
+        ColumnKind::Numeric => numeric::take_numeric(rest)?.into(),
         ColumnKind::Uuid => Datum::Uuid(take(rest)?),
         ColumnKind::Interval => {
             let span = (u128::from_be_bytes(take(rest)?) ^ 1 << 127) as i128;
@@ -65,27 +68,6 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 fn unbiased(v: u64, width: u32) -> i64 {
     let unused = 64 - 8 * width;
     ((v << unused) ^ (1 << 63)) as i64 >> unused
-}
-
-/// Back from [`push_numeric`].
-fn take_numeric(rest: &mut &[u8]) -> Option<Numeric> {
-    let head = i64::from(u16::from_be_bytes(take(rest)?)) - (1 << 15);
-    let mut bytes = [0; 16];
-    bytes[1..].copy_from_slice(&take::<15>(rest)?);
-    let mut digits = u128::from_be_bytes(bytes);
-    if head < 0 {
-        digits = !digits & ((1 << 120) - 1);
-    }
-    // The value is 0.d1d2d3.. * 10^exponent with 36 digits.
-    let mut scale = 36 - (head.abs() - 300);
-    if digits == 0 {
-        scale = 0;
-    }
-    while digits != 0 && digits.is_multiple_of(10) && scale > 0 {
-        (digits, scale) = (digits / 10, scale - 1);
-    }
-    let mantissa = i128::try_from(digits).ok()?;
-    Numeric::from_parts(if head < 0 { -mantissa } else { mantissa }, u8::try_from(scale).ok()?)
 }
 
 /// Back from [`push_escaped`].

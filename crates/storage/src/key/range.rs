@@ -7,6 +7,7 @@ use crate::row::{Column, Field};
 use planaria_base::Numeric;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::INDEX_KEY_BYTES_MAX;
+use planaria_base::numeric::Long;
 
 /// One end of a range, as a value of the column after the prefix.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -117,7 +118,7 @@ fn column_bounds(
     if let Some(bound) = lower {
         let width = int_width(column.kind());
         if width != 0 {
-            let Some(first) = first_integer(bound, column.scale()) else { return false };
+            let Some(first) = first_integer(bound, column) else { return false };
             let (min, max) = domain(width);
             if first > max {
                 return false;
@@ -143,7 +144,7 @@ fn column_bounds(
             let width = int_width(column.kind());
             let mut inclusive = bound.inclusive;
             if width != 0 {
-                let Some(last) = last_integer(bound, column.scale()) else { return false };
+                let Some(last) = last_integer(bound, column) else { return false };
                 let (min, max) = domain(width);
                 if last < min {
                     return false;
@@ -181,9 +182,24 @@ fn domain(width: u32) -> (i128, i128) {
 
 /// An integer within the domain of the column as a value that encodes exactly.
 fn integer(v: i128, column: &Column) -> Field<'static> {
+    if column.kind() == ColumnKind::Decimal && v == i128::from(i64::MAX) {
+        return Field::Long(Long::NAN_BYTES);
+    }
     match Numeric::from_parts(v, column.scale()) {
         Some(v) => Field::Numeric(v),
         None => unreachable!("an integer of 64 bits fits a mantissa"),
+    }
+}
+
+/// [`floor_at`], where the greatest mantissa of a column of 8 bytes is that of NaN.
+fn floor_in(value: Field<'_>, column: &Column) -> (i128, bool) {
+    let most = if column.kind() == ColumnKind::Decimal { i128::from(i64::MAX) } else { i128::MAX / 2 };
+    match value {
+        Field::Long(v) if v == Long::NAN_BYTES => (most, true),
+        value => {
+            let (floor, exact) = floor_at(value, column.scale());
+            if floor < most { (floor, exact) } else { (most - 1, false) }
+        }
     }
 }
 
@@ -193,6 +209,7 @@ fn floor_at(value: Field<'_>, scale: u8) -> (i128, bool) {
     let v = match value {
         Field::Int(v) => Numeric::from_i64(v),
         Field::Numeric(v) => v,
+        Field::Long(v) => return Long::from_bytes(v).floor_at(scale.into()),
         other => unreachable!("{other:?} as a bound of an integer or decimal column"),
     };
     let power = 10i128.checked_pow(u32::from(v.scale().abs_diff(scale)));
@@ -209,13 +226,13 @@ fn floor_at(value: Field<'_>, scale: u8) -> (i128, bool) {
 }
 
 /// The least integer inside a lower bound.
-fn first_integer(bound: KeyBound<'_>, scale: u8) -> Option<i128> {
-    let (floor, exact) = floor_at(bound.value, scale);
+fn first_integer(bound: KeyBound<'_>, column: &Column) -> Option<i128> {
+    let (floor, exact) = floor_in(bound.value, column);
     if exact && bound.inclusive { Some(floor) } else { floor.checked_add(1) }
 }
 
 /// The greatest integer inside an upper bound.
-fn last_integer(bound: KeyBound<'_>, scale: u8) -> Option<i128> {
-    let (floor, exact) = floor_at(bound.value, scale);
+fn last_integer(bound: KeyBound<'_>, column: &Column) -> Option<i128> {
+    let (floor, exact) = floor_in(bound.value, column);
     if exact && !bound.inclusive { floor.checked_sub(1) } else { Some(floor) }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::row::ColumnSpec;
+use planaria_base::numeric::Number;
 use planaria_base::{Datum, Type};
 
 struct Fixture {
@@ -52,6 +53,7 @@ fn decodes(f: &Fixture, value: Field, key: &KeyBuf) {
         (Datum::Int(a), Field::Int(b)) => *a == b,
         (Datum::Float(a), Field::Float(b)) => *a == b || a.is_nan() && b.is_nan(),
         (Datum::Numeric(a), Field::Numeric(b)) => a.compare(b).is_eq(),
+        (Datum::Long(a), Field::Long(b)) => a.compare(&Long::from_bytes(b)).is_eq(),
         (Datum::Bytea(a), Field::Bytes(b)) => a == b,
         (Datum::Uuid(a), Field::Uuid(b)) => *a == b,
         (Datum::Interval(a), Field::Interval(b)) => a.compare(b).is_eq(),
@@ -97,6 +99,70 @@ fn ordered(ty: Type, values: &[Field]) {
                 assert!(!to.contains(null.words()));
             }
         }
+    }
+}
+
+#[test]
+fn numerics_of_any_length_are_in_order() {
+    let texts = [
+        "-Infinity",
+        "-1e40000",
+        "-1234567890123456789012345678901234567",
+        "-12345678901234567890123456789012345.01",
+        "-12345678901234567890123456789012345",
+        "-12345678901234567890123456789012344.99",
+        "-1e-250",
+        "-1e-5000",
+        "0",
+        "1e-5000",
+        "1.5e-5000",
+        "9.99e-251",
+        "1e-250",
+        "1e-100",
+        "1",
+        "12345678901234567890123456789012344.99",
+        "12345678901234567890123456789012345",
+        "12345678901234567890123456789012345.01",
+        "600000000000000000000000000000000001",
+        "600000000000000000000000000000000001.5",
+        "600000000000000000000000000000000002",
+        "1e100",
+        "1.0000000000000000000000000000000000000000000001e100",
+        "1e40000",
+        "Infinity",
+        "NaN",
+    ];
+    let numbers = texts.map(|text| Number::parse(text).unwrap());
+    let bytes = numbers.each_ref().map(|n| {
+        let mut bytes = Vec::new();
+        Long::from(n.clone()).encode(&mut bytes);
+        bytes
+    });
+    let fields: Vec<_> = numbers
+        .iter()
+        .zip(&bytes)
+        .map(|(n, bytes)| match n {
+            Number::Short(n) => Field::Numeric(*n),
+            Number::Long(_) => Field::Long(bytes),
+        })
+        .collect();
+    ordered(Type::Numeric(None), &fields);
+    let nan = Field::Long(Long::NAN_BYTES);
+    ordered(Type::Numeric(Some((8, 2))), &[num(-500, 2), num(0, 2), num(99_999_999, 2), nan]);
+    // What has nothing but zeros too many is the same key.
+    let f = fixture(&[(Type::Numeric(None), false)], &[0], true);
+    let mut zeros = Vec::new();
+    Long::parse(&format!("7.{}", "0".repeat(300))).unwrap().encode(&mut zeros);
+    assert_eq!(f.key(&[Field::Long(&zeros)]).words(), f.key(&[num(7, 0)]).words());
+    // A bound far out of a column of eight bytes is below NaN.
+    let f = fixture(&[(Type::Numeric(Some((8, 2))), false)], &[0], true);
+    let key = f.key(&[nan]);
+    let mut far = Vec::new();
+    Long::parse("1e60").unwrap().encode(&mut far);
+    let infinity = Field::Long(Long::special_bytes(3));
+    for bound in [num(10i128.pow(30), 0), Field::Long(&far), infinity] {
+        assert!(f.range(&[], Some((bound, true)), None).contains(key.words()));
+        assert!(!f.range(&[], None, Some((bound, true))).contains(key.words()));
     }
 }
 

@@ -69,6 +69,7 @@ fn a_record_s_words_are_read_and_changed_where_they_are() {
             Field::Bool(b) => assert_eq!(column.bool(record), b),
             Field::Float(x) => assert_eq!(column.float(record), x),
             Field::Numeric(n) => assert_eq!(column.numeric(record), n),
+            Field::Long(_) => unreachable!("none is among them"),
             Field::Uuid(u) => assert_eq!(column.uuid(record), u),
             Field::Interval(i) => assert_eq!(column.interval(record), i),
             Field::Null => {}
@@ -185,4 +186,40 @@ fn a_column_of_arrays_holds_any_bytes() {
     image.clear();
     layout.encode(&bytes(&[], &[0xc8]), &mut image).unwrap();
     assert!(!layout.is_image(&image), "jsonb is a text");
+}
+
+#[test]
+fn long_numerics_are_behind_all_else() {
+    let spec = |ty| ColumnSpec { ty, nullable: true };
+    let types = [Type::Numeric(None), Type::Text, Type::Numeric(Some((8, 2))), Type::Numeric(None)];
+    let l = RowLayout::new(&types.map(spec)).unwrap();
+    let [mut big, mut tiny] = [Vec::new(), Vec::new()];
+    Long::parse("-1e60").unwrap().encode(&mut big);
+    Long::parse("1e-300").unwrap().encode(&mut tiny);
+    let (mut image, mut other) = (Vec::new(), Vec::new());
+    let five = Field::Numeric(Numeric::from_i64(5));
+    let nan = Field::Long(Long::NAN_BYTES);
+    let row = [Field::Long(&big), Field::Bytes(b"text"), nan, Field::Long(&tiny)];
+    l.encode(&row, &mut image).unwrap();
+    assert!(l.is_image(&image) && l.has_long(&image[..]));
+    let fields = |image: &[u64]| -> Vec<String> {
+        (0..4u32).map(|i| format!("{:?}", l.field(image, ColumnId(i)))).collect()
+    };
+    assert_eq!(fields(&image), row.map(|f| format!("{f:?}")));
+    // However a row came about, its image is the same.
+    l.encode_update(&image, &[(ColumnId(0), five), (ColumnId(1), Field::Null)], &mut other).unwrap();
+    let (mut made, updated) = (Vec::new(), [five, Field::Null, nan, Field::Long(&tiny)]);
+    l.encode(&updated, &mut made).unwrap();
+    assert_eq!(other, made);
+    l.encode_update(&other.clone(), &[(ColumnId(3), nan)], &mut other).unwrap();
+    l.encode(&[five, Field::Null, nan, nan], &mut made).unwrap();
+    assert_eq!(other, made);
+    assert!(l.is_image(&made) && !l.has_long(&made[..]));
+    l.encode_update(&made, &[(ColumnId(0), Field::Long(&big))], &mut other).unwrap();
+    l.encode(&[Field::Long(&big), Field::Null, nan, nan], &mut made).unwrap();
+    assert_eq!(other, made);
+    // Bytes that are no image are refused.
+    let mut cut = image.clone();
+    cut.truncate(l.fixed_words());
+    assert!(!l.is_image(&cut));
 }

@@ -1,7 +1,7 @@
 //! Type names.
 
 use planaria_base::types::{Clock, PackedType, RangeType, SystemType};
-use planaria_base::{Error, Result, SqlState, Type, limits};
+use planaria_base::{Error, Result, SqlState, Type};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -358,14 +358,11 @@ impl Parser<'_> {
             let message = format!("NUMERIC precision {precision} must be between 1 and 1000");
             return Err(self.invalid_modifier(message, position));
         }
-        if precision > i64::from(limits::NUMERIC_DIGITS_MAX) {
-            let what = format!("a numeric precision above {}", limits::NUMERIC_DIGITS_MAX);
-            return self.unsupported(&what, position);
+        if !(-1000..=1000).contains(&scale) {
+            let message = format!("NUMERIC scale {scale} must be between -1000 and 1000");
+            return Err(self.invalid_modifier(message, position));
         }
-        if !(0..=precision).contains(&scale) {
-            return self.unsupported("a numeric scale that is negative or above the precision", position);
-        }
-        Ok(Type::Numeric(Some((precision as u8, scale as u8))))
+        Ok(Type::Numeric(Some((precision as u16, scale as i16))))
     }
 
     fn varchar(&self, modifiers: &[i64], position: Position) -> Result<Type> {

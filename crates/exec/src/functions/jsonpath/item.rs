@@ -1,8 +1,9 @@
 //! What a path finds: parts of the value it is asked of, or what was computed of them.
 
+use planaria_base::Result;
 use planaria_base::datetime::{self, Moment};
 use planaria_base::json::{self, Json};
-use planaria_base::{Numeric, Result};
+use planaria_base::numeric::Long;
 use std::rc::Rc;
 
 /// Something found.
@@ -75,7 +76,7 @@ impl<'j> Object<'_, 'j> {
 }
 
 impl<'j> Item<'j> {
-    pub fn of_numeric(number: Numeric) -> Item<'j> {
+    pub fn of_numeric(number: &Long) -> Item<'j> {
         let mut out = Vec::new();
         number.write(&mut out);
         Item::Number(String::from_utf8_lossy(&out).into_owned())
@@ -188,9 +189,9 @@ impl<'j> Item<'j> {
     }
 }
 
-/// A number of JSON to compute with; 22003 of more digits than there is room for.
-pub(super) fn number_of(number: &str) -> Result<Numeric> {
-    Numeric::parse(number)
+/// A number of JSON to compute with.
+pub(super) fn number_of(number: &str) -> Result<Long> {
+    Long::parse(number)
 }
 
 /// With the other sign.

@@ -3,6 +3,7 @@
 use super::Parser;
 use crate::text::token::Token;
 use planaria_base::datetime::Interval;
+use planaria_base::numeric::Long;
 use planaria_base::shape::{Dimension, Shape};
 use planaria_base::{Datum, Numeric, Result};
 
@@ -45,6 +46,10 @@ impl Parser {
                 "float" => match self.quoted()?.parse() {
                     Ok(x) => Ok(Datum::Float(x)),
                     Err(_) => self.fail("expected a float"),
+                },
+                "numeric" => match Long::parse(&self.quoted()?) {
+                    Ok(n) => Ok(n.narrow().into()),
+                    Err(_) => self.fail("expected a numeric"),
                 },
                 "shaped" => self.shaped(),
                 "bytes" => self.hex().map(Datum::Bytea),

@@ -3,18 +3,19 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 7, checkpoint 10 | `tests/formats/log-7-checkpoint-10`, as this program wrote it |
+//! | log 9, checkpoint 11 | `tests/formats/log-9-checkpoint-11`, as this program wrote it |
+//! | log 8, checkpoint 10 | `tests/formats/log-8-checkpoint-10`, as the program of then wrote it |
 //! | log 7, checkpoint 9 | `tests/formats/log-7-checkpoint-9`, as the program of then wrote it |
 //! | log 7, checkpoint 8 | `tests/formats/log-7-checkpoint-8`, as the program of then wrote it |
 //! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as the program of then wrote it |
 //! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
-//! | log 1 to 6 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
-//! | checkpoint 1 to 9 | the same, by [`checkpoint_as`] |
+//! | log 1 to 8 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
+//! | checkpoint 1 to 10 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
-//! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v7`,
-//! `crates/checkpoint/tests/formats/v1` to `v10` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
+//! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v9`,
+//! `crates/checkpoint/tests/formats/v1` to `v11` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
 //! A transcription has what every format can say; what only the newest can is in `rich`.
 //!
 //! Catalog changes in a transcription have the form of today (`before-intervals` has an older one).
@@ -31,12 +32,17 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Formats of the log that are read; the last is written.
-const LOG_FORMATS: RangeInclusive<u32> = 1..=8;
+const LOG_FORMATS: RangeInclusive<u32> = 1..=9;
 /// Those of checkpoints.
-const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=10;
+const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=11;
 /// Directories of former formats, as they were written.
-const FORMER: [&str; 4] =
-    ["log-7-checkpoint-6", "log-7-checkpoint-7", "log-7-checkpoint-8", "log-7-checkpoint-9"];
+const FORMER: [&str; 5] = [
+    "log-7-checkpoint-6",
+    "log-7-checkpoint-7",
+    "log-7-checkpoint-8",
+    "log-7-checkpoint-9",
+    "log-8-checkpoint-10",
+];
 
 /// What every format can say.
 const PLAIN: &str = "
@@ -53,7 +59,7 @@ const PLAIN: &str = "
     delete from t where k = 3;";
 
 /// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges, addresses, bits and money, exclusion
-/// constraints, partitioned tables, columns of row types, deferrable keys, polymorphic routines, types of full-text search, jsonpath, timetz, arrays of dimensions, generations of sequences, schema changes in blocks and those that compute.
+/// constraints, partitioned tables, columns of row types, deferrable keys, polymorphic routines, types of full-text search, jsonpath, timetz, arrays of dimensions, numerics of any length, generations of sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
     create type shop.mood as enum ('sad', 'glad');
@@ -87,6 +93,10 @@ const RICH: &str = "
     create table shop.found (at timetz primary key, path jsonpath, words tsvector, asked tsquery, by regconfig, grid int[]);
     insert into shop.found values ('12:30+02', '$.a[*] ? (@ > 1)', to_tsvector('english', 'The fat cats'), 'cat & !dog', 'simple', '{{1,2},{3,4}}'),
         ('12:30:00.5-01', null, 'a:1A', null, null, '[0:1]={5,6}');
+    create table shop.longs (k numeric primary key, few numeric(8,2), many numeric(60,30), list numeric[]);
+    create procedure shop.grow(by numeric) language sql as $$ update shop.longs set few = 'nan', many = many * by where k > 0 $$;
+    insert into shop.longs values (1e40, 1.5, 1e-25, '{1e50,NaN}'), ('-Infinity', null, 'NaN', null), (7, 7, 1e29, '{7}');
+    call shop.grow(1.00000000000000000000000000000000000000000000000001);
     create function shop.first(a anyarray) returns anyelement language sql as $$ select a[1] $$;
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
@@ -178,6 +188,13 @@ fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
             assert_eq!(rows(&db, "SELECT (ROW(1, 'sad')::shop.size).h"), ["sad"], "{what}");
             let refused = db.execute("INSERT INTO shop.taken VALUES (1, '[4,5)')", ()).expect_err(what);
             assert_eq!(refused.sqlstate(), SqlState::EXCLUSION_VIOLATION, "{what}");
+            let longs = "SELECT trunc(k), few, many = 'NaN', list[1] FROM shop.longs ORDER BY k";
+            let expected = [
+                "-Infinity||t|".to_owned(),
+                "7|NaN|f|7".to_owned(),
+                format!("1{}|NaN|f|1{}", "0".repeat(40), "0".repeat(50)),
+            ];
+            assert_eq!(rows(&db, longs), expected, "{what}");
             let parts = "SELECT k, v, tableoid::regclass FROM shop.part ORDER BY k";
             assert_eq!(rows(&db, parts), ["1|low|shop.part_low", "15|high|shop.part_high"], "{what}");
             let boxes = rows(

@@ -417,6 +417,7 @@ impl Compiler<'_> {
             | Datum::Jsonb(_)
             | Datum::Array(_)
             | Datum::Shaped(_)
+            | Datum::Long(_)
             | Datum::Reg(..) => {
                 if self.loops > 0 {
                     return None;
@@ -478,7 +479,7 @@ impl Compiler<'_> {
                 (Conversion::Rescale, Type::Numeric(Some((precision, scale)))) => {
                     // Every numeric is below 10^36; no bound needs more.
                     let bound = 10i128.pow(u32::from(*precision).min(36));
-                    let to = Box::new(Rescale { precision: *precision, scale: *scale, bound });
+                    let to = Box::new(Rescale { modifier: (*precision, *scale), bound });
                     Op::Rescale { dst, src, to }
                 }
                 // See `apply`.
@@ -583,7 +584,10 @@ impl Compiler<'_> {
         let set: Vec<(ColumnId, R)> = set.iter().map(|(c, r)| (*c, self.read(*r))).collect();
         self.ops.push(if in_place {
             let columns = set.iter().map(|(c, r)| (*storage.layout().column(*c), *r)).collect();
-            Op::Store(Box::new(Store { row, columns }))
+            // A numeric that grows long is no change in place.
+            let numerics = set.iter().any(|(c, _)| kind(c) == ColumnKind::Numeric);
+            let long = numerics.then(|| Update { table, row, set: set.into(), touched });
+            Op::Store(Box::new(Store { row, columns, long }))
         } else {
             Op::Update(Box::new(Update { table, row, set: set.into(), touched }))
         });

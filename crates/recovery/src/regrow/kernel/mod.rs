@@ -51,8 +51,7 @@ enum Arithmetic {
 /// To numeric(precision, scale).
 #[derive(Clone, Copy, Debug)]
 struct Rescale {
-    precision: u8,
-    scale: u8,
+    modifier: (u16, i16),
     /// 10^precision: what is below, at that scale, stays as it is.
     bound: i128,
 }
@@ -81,6 +80,8 @@ struct Find {
 struct Store {
     row: R,
     columns: Box<[(Column, R)]>,
+    /// The same where numerics of 16 bytes are among them, for those that are longer.
+    long: Option<Update>,
 }
 
 /// The same where texts or secondary keys are among them.

@@ -35,7 +35,7 @@ impl NewRow {
         let (insert, before) = program.body.0.split_last()?;
         for op in before {
             let OpKind::Const { dst, value } = &op.kind else { return None };
-            if matches!(value, Datum::Array(_) | Datum::Shaped(_) | Datum::Reg(..)) {
+            if matches!(value, Datum::Array(_) | Datum::Shaped(_) | Datum::Reg(..) | Datum::Long(_)) {
                 return None;
             }
             sources.insert(*dst, Source::Constant(value.clone()));
@@ -67,10 +67,15 @@ impl NewRow {
     ) -> Result<()> {
         image.clear();
         image.resize(self.words, 0);
+        let mut longs = 0;
         for (column, source) in &self.fixed {
             match source {
                 Source::Argument(i) => match value(*i) {
                     Slot::Int(n) => column.put_int(n, &mut image[..])?,
+                    Slot::Long(at) => {
+                        column.put(Field::Long(heap.long(at)), &mut image[..])?;
+                        longs += usize::from(at.len > 0);
+                    }
                     other => column.put(heap.field(other), &mut image[..])?,
                 },
                 Source::Constant(datum) => column.put(field(datum), &mut image[..])?,
@@ -83,6 +88,16 @@ impl NewRow {
                 Source::Constant(datum) => field(datum),
             };
             end = layout.put_variable(column, field, end, image)?;
+        }
+        if longs > 0 {
+            for (column, source) in &self.fixed {
+                if let Source::Argument(i) = source
+                    && let Slot::Long(at) = value(*i)
+                    && at.len > 0
+                {
+                    end = layout.put_long(column, heap.long(at), end, image)?;
+                }
+            }
         }
         out.reserve(4 + image.len() * 8);
         out.extend_from_slice(&(image.len() as u32).to_le_bytes());
@@ -111,6 +126,6 @@ fn field(datum: &Datum) -> Field<'_> {
         Datum::Jsonb(text) => Field::Bytes(text.as_bytes()),
         Datum::Uuid(u) => Field::Uuid(*u),
         Datum::Interval(i) => Field::Interval(*i),
-        Datum::Null | Datum::Array(_) | Datum::Shaped(_) | Datum::Reg(..) => Field::Null,
+        Datum::Null | Datum::Array(_) | Datum::Shaped(_) | Datum::Reg(..) | Datum::Long(_) => Field::Null,
     }
 }

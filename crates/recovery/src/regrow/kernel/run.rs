@@ -3,6 +3,7 @@
 use super::super::operands::Packing;
 use super::super::worker::Sweep;
 use super::*;
+use planaria_base::numeric::Number;
 use planaria_base::sync::atomic::AtomicU64;
 use planaria_base::{Error, Result, SqlState};
 use planaria_exec::functions::{self, fast};
@@ -11,7 +12,9 @@ use planaria_exec::{Heap, Host};
 use planaria_log::ValueReader;
 use planaria_protocol::serial::SerialTxn;
 use planaria_protocol::{Conflict, CursorId, Protocol, RowHandle};
-use planaria_storage::{ColumnKind, Header, InPlace, KeyBound, KeyBuf, KeyRange, TableSet, WordsMut};
+use planaria_storage::{
+    Column, ColumnKind, Header, InPlace, KeyBound, KeyBuf, KeyRange, Stored, TableSet, WordsMut, copy_range,
+};
 
 /// What a kernel runs in, beside its [`Bank`].
 pub(in super::super) struct Surroundings<'s, H: Header> {
@@ -153,7 +156,8 @@ impl Kernel {
                     }
                 }
                 Op::Calculate { how, dst, a, b } => {
-                    bank[at(*dst)] = calculate(*how, bank[at(*a)], bank[at(*b)])?;
+                    let heap = &mut around.scratch.heap;
+                    bank[at(*dst)] = calculate(*how, bank[at(*a)], bank[at(*b)], heap)?;
                 }
                 Op::CompareInt { test, dst, a, b } => {
                     bank[at(*dst)] = match (bank[at(*a)], bank[at(*b)]) {
@@ -162,10 +166,8 @@ impl Kernel {
                     }
                 }
                 Op::CompareNum { test, dst, a, b } => {
-                    bank[at(*dst)] = match (bank[at(*a)], bank[at(*b)]) {
-                        (Slot::Numeric(a), Slot::Numeric(b)) => Slot::Bool(test.holds(fast::num_cmp(a, b))),
-                        _ => Slot::Null,
-                    }
+                    let order = functions::number::order(bank[at(*a)], bank[at(*b)], &around.scratch.heap);
+                    bank[at(*dst)] = order.map_or(Slot::Null, |order| Slot::Bool(test.holds(order)));
                 }
                 Op::IsNull { dst, src, is } => bank[at(*dst)] = Slot::Bool(bank[at(*src)].is_null() == *is),
                 Op::Element { dst, array, index, nth } => {
@@ -193,13 +195,16 @@ impl Kernel {
                     bank[at(*dst)] = match bank[at(*src)] {
                         Slot::Numeric(packed) => {
                             let n = packed.unpack();
-                            if n.scale() == to.scale && n.mantissa().abs() < to.bound {
+                            if i16::from(n.scale()) == to.modifier.1 && n.mantissa().abs() < to.bound {
                                 Slot::Numeric(packed)
                             } else {
-                                Slot::numeric(n.rescale(to.precision, to.scale)?)
+                                let heap = &mut around.scratch.heap;
+                                functions::number::modified(Number::Short(n), Some(to.modifier), heap)?
                             }
                         }
-                        other => other,
+                        other => {
+                            functions::number::rescale(other, Some(to.modifier), &mut around.scratch.heap)?
+                        }
                     }
                 }
                 Op::Cast { dst, src, cast } => {
@@ -279,7 +284,7 @@ impl Kernel {
 }
 
 #[inline(always)]
-fn calculate(how: Arithmetic, a: Slot, b: Slot) -> Result<Slot> {
+fn calculate(how: Arithmetic, a: Slot, b: Slot, heap: &mut Heap) -> Result<Slot> {
     Ok(match (a, b) {
         (Slot::Int(a), Slot::Int(b)) => Slot::Int(match how {
             Arithmetic::MulInt4 => fast::int4_mul(a, b)?,
@@ -287,11 +292,25 @@ fn calculate(how: Arithmetic, a: Slot, b: Slot) -> Result<Slot> {
             Arithmetic::SubInt8 => fast::int8_sub(a, b)?,
             _ => fast::int8_mul(a, b)?,
         }),
-        (Slot::Numeric(a), Slot::Numeric(b)) => Slot::Numeric(match how {
-            Arithmetic::AddNum => fast::num_add(a, b)?,
-            Arithmetic::SubNum => fast::num_sub(a, b)?,
-            _ => fast::num_mul(a, b)?,
-        }),
+        (Slot::Numeric(x), Slot::Numeric(y)) => {
+            let (done, func) = match how {
+                Arithmetic::AddNum => (fast::num_add(x, y), Func::NumAdd),
+                Arithmetic::SubNum => (fast::num_sub(x, y), Func::NumSub),
+                _ => (fast::num_mul(x, y), Func::NumMul),
+            };
+            match done {
+                Ok(n) => Slot::Numeric(n),
+                Err(_) => functions::number::apply_two(func, a, b, heap)?,
+            }
+        }
+        (Slot::Long(_), _) | (_, Slot::Long(_)) => {
+            let func = match how {
+                Arithmetic::AddNum => Func::NumAdd,
+                Arithmetic::SubNum => Func::NumSub,
+                _ => Func::NumMul,
+            };
+            functions::number::apply_two(func, a, b, heap)?
+        }
         _ => Slot::Null,
     })
 }
@@ -312,7 +331,16 @@ fn value_of(read: &Read, words: &[AtomicU64], scratch: &mut Scratch) -> Result<S
     }
     Ok(match column.kind() {
         ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8 => Slot::Int(column.int(words)),
-        ColumnKind::Decimal | ColumnKind::Numeric => Slot::numeric(column.numeric(words)),
+        ColumnKind::Decimal | ColumnKind::Numeric => match column.stored(words) {
+            Stored::Packed(packed) => Slot::Numeric(packed),
+            Stored::Special(bytes) => scratch.heap.long_bytes(bytes)?,
+            Stored::Long(range) => {
+                let Scratch { bytes, heap, .. } = scratch;
+                bytes.clear();
+                copy_range(words, range, bytes);
+                heap.long_bytes(bytes)?
+            }
+        },
         ColumnKind::Bool => Slot::Bool(column.bool(words)),
         ColumnKind::Float8 | ColumnKind::Float4 => Slot::Float(column.float(words)),
         ColumnKind::Uuid => Slot::Uuid(column.uuid(words)),
@@ -363,6 +391,15 @@ impl<H: Header> Surroundings<'_, H> {
     #[inline]
     fn store(&mut self, store: &Store, bank: &Bank) -> Result<()> {
         let Some(row) = row(bank[at(store.row)]) else { return Ok(()) };
+        if let Some(update) = &store.long {
+            let old = self.txn.words(row);
+            let is_long = |(column, value): &(Column, R)| {
+                column.is_long(old) || matches!(bank[at(*value)], Slot::Long(at) if at.len > 0)
+            };
+            if store.columns.iter().any(is_long) {
+                return self.update(update, bank);
+            }
+        }
         let mut words = InPlace(self.txn.words(row));
         for (column, value) in &store.columns {
             put(column, bank[at(*value)], &self.scratch.heap, &mut words)?;
@@ -390,12 +427,23 @@ impl<H: Header> Surroundings<'_, H> {
         let Scratch { image, heap, .. } = &mut *self.scratch;
         image.clear();
         image.resize(table.layout().fixed_words(), 0);
+        let mut longs = false;
         for (column, value) in &insert.fixed {
             put(column, bank[at(*value)], heap, &mut image[..])?;
+            longs |= matches!(bank[at(*value)], Slot::Long(at) if at.len > 0);
         }
         let mut end = table.layout().fixed_bytes();
         for (column, value) in &insert.texts {
             end = table.layout().put_variable(column, heap.field(bank[at(*value)]), end, image)?;
+        }
+        if longs {
+            for (column, value) in &insert.fixed {
+                if let Slot::Long(place) = bank[at(*value)]
+                    && place.len > 0
+                {
+                    end = table.layout().put_long(column, heap.long(place), end, image)?;
+                }
+            }
         }
         let done = self.protocol.insert(self.txn, table, image).map_err(refused)?;
         done.map(|_| ()).map_err(|_| exists(insert.table))
