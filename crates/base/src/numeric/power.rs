@@ -17,6 +17,8 @@ use std::cmp::Ordering;
 
 /// Significant decimal digits of an intermediate.
 const PRECISION: u32 = 80;
+/// Digits behind the point up to which a logarithm is exact: its parts may cancel. Longer ones are computed as [`super::Long`].
+const SCALE_EXACT: u32 = PRECISION - 20;
 /// Beyond this decimal exponent nothing fits a numeric.
 const EXPONENT_MAX: f64 = 2_000.0;
 /// As many digits of log10(e) as PostgreSQL estimates weights with.
@@ -100,6 +102,7 @@ impl Numeric {
     pub fn ln(self) -> Result<Numeric> {
         self.check_logarithm()?;
         let scale = (MIN_SIGNIFICANT_DIGITS - self.ln_weight()).max(i32::from(self.scale)) as u32;
+        check_scale(scale)?;
         ln(&Real::from(self)).round(scale)
     }
 
@@ -113,6 +116,7 @@ impl Numeric {
         let weight = self.ln_weight() - base.ln_weight();
         let scale =
             (MIN_SIGNIFICANT_DIGITS - weight).max(i32::from(self.scale)).max(i32::from(base.scale)) as u32;
+        check_scale(scale)?;
         ln(&Real::from(self)).div(&ln(&Real::from(base))).round(scale)
     }
 
@@ -150,6 +154,10 @@ impl Numeric {
         let ln = (leading as f64).ln() + f64::from(exponent * 4) * std::f64::consts::LN_10;
         ln.abs().log10() as i32
     }
+}
+
+fn check_scale(scale: u32) -> Result<()> {
+    if scale > SCALE_EXACT { Err(overflow()) } else { Ok(()) }
 }
 
 /// At least 16 significant digits of a result of about this decimal weight, and the operands' scale.

@@ -51,6 +51,14 @@ pub fn of_float(value: f64, low: f64, high: f64, count: i64) -> Result<i64> {
     }
 }
 
+/// The bucket behind so many, which may be beyond the last where the quotient was rounded.
+fn within(share: Option<i64>, count: i64) -> Result<i64> {
+    match share {
+        Some(share) if share < count => Ok(share + 1),
+        _ => beyond(count),
+    }
+}
+
 /// The same of numerics of any length.
 #[cold]
 pub fn of_long(value: &Long, low: &Long, high: &Long, count: i64) -> Result<i64> {
@@ -73,7 +81,7 @@ pub fn of_long(value: &Long, low: &Long, high: &Long, count: i64) -> Result<i64>
         _ => {
             // A quotient as PostgreSQL rounds it, which may make it whole.
             let share = value.sub(low)?.mul(&Long::whole(count))?.div(&high.sub(low)?)?;
-            Ok(share.floor()?.to_i64("integer")?.unwrap_or(count - 1).min(count - 1) + 1)
+            within(share.floor()?.to_i64("integer")?, count)
         }
     }
 }
@@ -95,7 +103,7 @@ pub fn of_numeric(value: Numeric, low: Numeric, high: Numeric, count: i64) -> Re
     }
     // A quotient as PostgreSQL rounds it, which may make it whole.
     let share = value.sub(low)?.mul(Numeric::from_i64(count))?.div(high.sub(low)?)?;
-    Ok(share.floor().to_i64().unwrap_or(count - 1).min(count - 1) + 1)
+    within(share.floor().to_i64(), count)
 }
 
 /// How many of some thresholds, which rise, are no greater than a value.
