@@ -104,7 +104,7 @@ impl Choice {
             0 => Type::Bool,
             1 => Type::Int2,
             2 => Type::Int8,
-            3 => Type::Numeric(self.maybe(|c| (c.below(38) as u8, c.below(9) as u8))),
+            3 => Type::Numeric(self.maybe(|c| (c.below(38) as u16, c.below(9) as i16))),
             4 => Type::Varchar(self.maybe(|c| c.id())),
             5 => Type::Char(self.id()),
             6 => Type::Array(Box::new(self.ty())),
