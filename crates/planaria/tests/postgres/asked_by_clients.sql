@@ -129,3 +129,32 @@ CREATE VIEW of_low AS SELECT * FROM sold_low;
 DROP TABLE sold;
 DROP TABLE sold CASCADE;
 SELECT count(*) FROM pg_class WHERE relname LIKE 'sold%' OR relname LIKE 'of_%';
+
+-- A key that is there already is made again, under another name.
+CREATE TABLE keyed (id int PRIMARY KEY, e text UNIQUE, "authorId" int, title text);
+ALTER TABLE keyed ADD UNIQUE (e);
+ALTER TABLE keyed ADD CONSTRAINT keyed_id UNIQUE (id), ADD UNIQUE (title, "authorId");
+SELECT conname, contype, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'keyed'::regclass ORDER BY 1;
+ALTER TABLE keyed ADD CONSTRAINT keyed_e_key UNIQUE (e);
+INSERT INTO keyed VALUES (1, 'a', 1, 't');
+INSERT INTO keyed VALUES (2, 'b', 1, 't');
+ALTER TABLE keyed DROP CONSTRAINT keyed_e_key;
+INSERT INTO keyed VALUES (2, 'a', 2, 't');
+ALTER TABLE keyed DROP CONSTRAINT keyed_e_key1;
+INSERT INTO keyed VALUES (2, 'a', 2, 't');
+ALTER TABLE keyed ADD CONSTRAINT keyed_later UNIQUE ("authorId", title) DEFERRABLE;
+INSERT INTO keyed VALUES (3, 'a', 2, 't');
+ALTER TABLE keyed DROP CONSTRAINT "keyed_title_authorId_key";
+INSERT INTO keyed VALUES (3, 'a', 2, 't');
+
+-- RESTRICT is not NO ACTION.
+CREATE TABLE restricting (id int PRIMARY KEY, a int REFERENCES keyed ON DELETE RESTRICT, b int REFERENCES keyed ON DELETE CASCADE ON UPDATE RESTRICT,
+  c int REFERENCES keyed ON DELETE NO ACTION ON UPDATE NO ACTION, d int REFERENCES keyed ON DELETE RESTRICT ON UPDATE RESTRICT DEFERRABLE);
+SELECT conname, confdeltype, confupdtype, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'restricting'::regclass ORDER BY 1;
+SELECT constraint_name, delete_rule, update_rule FROM information_schema.referential_constraints WHERE constraint_name LIKE 'restricting%' ORDER BY 1;
+INSERT INTO restricting VALUES (1, 1, 2, 1, 2);
+DELETE FROM keyed WHERE id = 1;
+UPDATE keyed SET id = 5 WHERE id = 2;
+ALTER TABLE restricting DROP CONSTRAINT restricting_a_fkey, ALTER CONSTRAINT restricting_d_fkey DEFERRABLE INITIALLY DEFERRED;
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'restricting_d_fkey';
+DELETE FROM keyed WHERE id = 1;

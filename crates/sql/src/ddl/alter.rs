@@ -641,9 +641,8 @@ impl Change {
             }
             Pending::Key(key) if key.primary => self.make_primary(id, &key, rewrite)?,
             Pending::Key(key) => {
-                if let Some(index) = self.add_unique(id, &key)? {
-                    rewrite.indexes.push(Work::CreateIndex(id, index));
-                }
+                let index = self.add_unique(id, &key)?;
+                rewrite.indexes.push(Work::CreateIndex(id, index));
             }
         }
         Ok(())

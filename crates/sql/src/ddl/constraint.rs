@@ -195,26 +195,30 @@ impl Change {
     /// Adds the key of a new table.
     pub(super) fn add_key(&mut self, id: TableId, key: &Key) -> Result<()> {
         match key.check {
+            CheckTime::NotDeferrable if self.is_known(id, key)? => Ok(()),
             CheckTime::NotDeferrable => self.add_unique(id, key).map(|_| ()),
             _ => self.add_unique_later(id, key).map(|_| ()),
         }
     }
 
-    /// Adds a UNIQUE constraint; answers with its index, or `None` where the primary key or another
-    /// constraint says the same already.
-    pub(super) fn add_unique(&mut self, id: TableId, key: &Key) -> Result<Option<IndexId>> {
+    /// Whether the primary key or another constraint of a new table says the same already.
+    fn is_known(&self, id: TableId, key: &Key) -> Result<bool> {
         let table = self.catalog.table_by_id(id);
         let columns = self.key_columns(table, key)?;
         let same = table.indexes.iter().find(|i| {
             i.constraint && i.unique && i.columns == columns && (i.equal_nulls || !key.equal_nulls)
         });
-        if same.is_some_and(|i| key.name.as_ref().is_none_or(|n| *n == i.name)) {
-            return Ok(None);
-        }
+        Ok(same.is_some_and(|i| key.name.as_ref().is_none_or(|n| *n == i.name)))
+    }
+
+    /// Adds a UNIQUE constraint; answers with its index.
+    pub(super) fn add_unique(&mut self, id: TableId, key: &Key) -> Result<IndexId> {
+        let table = self.catalog.table_by_id(id);
+        let columns = self.key_columns(table, key)?;
         let name = self.key_name(table, key)?;
         let mut index = Index::new(name, columns, true, true);
         index.equal_nulls = key.equal_nulls;
-        Ok(Some(self.push_index(id, index)?))
+        self.push_index(id, index)
     }
 
     /// Appends an index to a table's.

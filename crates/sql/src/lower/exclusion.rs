@@ -15,6 +15,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind, Item, RelId};
 use super::constraint::Values;
 use super::referential::Waiting;
+use planaria_base::text_io::quote_ident;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, CheckTime, ExclusionOperator, Index, Table};
 use planaria_ir::{
@@ -169,7 +170,11 @@ impl Lowerer<'_> {
         }
         if self.tells_rows(table) {
             let named = index.columns.iter().map(|c| &table.columns[c.index()]);
-            let columns: Vec<(&str, &Type)> = named.map(|c| (c.name.as_str(), &c.ty)).collect();
+            // In quotes where need be; what is computed is shown as it is written.
+            let named: Vec<(String, &Type)> = named
+                .map(|c| (if c.hidden { c.name.clone() } else { quote_ident(&c.name) }, &c.ty))
+                .collect();
+            let columns: Vec<(&str, &Type)> = named.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
             fields.detail = Some(self.key_detail(&columns, keys, " already exists.")?);
         }
         let message = format!("duplicate key value violates unique constraint \"{}\"", index.name);
