@@ -69,7 +69,7 @@ fn timestamps_are_shown_and_read_in_the_time_zone_of_the_client() {
     let shown = ["T", "D:01.02.2024,P1D,{01.02.2024}", "C:SELECT 1", "Z:I"];
     assert_eq!(client.query("SELECT date '2024-02-01', interval '1 day', array['1.2.2024'::date]"), shown);
     assert_eq!(client.query("SET intervalstyle = sql_standard"), ["C:SET", "S", "Z:I"]);
-    assert_eq!(client.query("RESET datestyle"), ["C:RESET", "Z:I"]);
+    assert_eq!(client.query("RESET datestyle"), ["C:SET", "Z:I"]);
     assert_eq!(client.query("SET datestyle = ISO"), ["C:SET", "S", "Z:I"]);
     let shown = ["T", "D:2024-02-01,-1 2:00:00", "C:SELECT 1", "Z:I"];
     assert_eq!(client.query("SELECT '1/2/2024'::date, interval '-1 2:00'"), shown);
