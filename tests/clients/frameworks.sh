@@ -50,7 +50,7 @@ served() { # NAME: the server of this name has done its work
 
 node_client() { # NAME [ARGUMENT...]
     timeout 180 node agree.js "${@:2}" 2>&1 |
-        sed -E "s,$work,DIR,g"
+        sed -E "s,$work,DIR,g"'; s/"id":"[0-9a-f-]{36}"/"id":"UUID"/g'
 }
 
 fetched() { # NAME COMMAND...: in the client's directory; says what went wrong
@@ -78,7 +78,7 @@ fetch() { # NAME: its directory, with what it needs; names in `needs` what is no
     go) fetched $1 env GOFLAGS=-mod=readonly go build -o client . || needs="its modules" ;;
     "javac mvn")
         fetched $1 mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies -DoutputDirectory=lib &&
-            fetched $1 javac -nowarn -proc:none -cp "lib/*" -d classes ./*.java || needs="its artifacts"
+            fetched $1 bash -c 'javac -nowarn -proc:none -cp "lib/*" -d classes *.java' || needs="its artifacts"
         ;;
     "npm node")
         fetched $1 npm ci --silent --ignore-scripts --no-audit --no-fund || needs="its packages"

@@ -32,6 +32,13 @@ public class LiquibaseAgree {
         }
     }
 
+    /** The change sets in the order of their texts: they are made in the order of what depends on what, which leaves much open. */
+    static String sets(String yaml) {
+        var b = new TreeSet<String>();
+        for (var x : yaml.split("(?m)^- (?=changeSet:)")) b.add(x.replaceAll("id: '?[0-9]+-[0-9]+", "id: 'N"));
+        return String.join("", b);
+    }
+
     static void rows(String sql) throws Exception {
         try (var c = DriverManager.getConnection(url, "postgres", ""); var s = c.createStatement(); var r = s.executeQuery(sql)) {
             while (r.next()) { var b = new StringBuilder("  "); for (int i = 1; i <= r.getMetaData().getColumnCount(); i++) b.append(r.getString(i)).append(" | "); System.out.println(b); }
@@ -99,17 +106,20 @@ public class LiquibaseAgree {
         rows("select id, \"both\", score, remark, born from person order by id");
         step("snapshot", (l, d) -> {
             var s = SnapshotGeneratorFactory.getInstance().createSnapshot(d.getDefaultSchema(), d, new SnapshotControl(d));
-            var b = new TreeSet<String>();
-            for (var k : List.of(liquibase.structure.core.Table.class, liquibase.structure.core.View.class, liquibase.structure.core.Column.class, liquibase.structure.core.Index.class, liquibase.structure.core.PrimaryKey.class, liquibase.structure.core.ForeignKey.class, liquibase.structure.core.UniqueConstraint.class, liquibase.structure.core.Sequence.class))
-                for (var o : s.get(k)) b.add("\n  " + k.getSimpleName() + " " + o + " " + (o instanceof liquibase.structure.core.Column c ? c.getType() + " " + c.isNullable() + " " + c.getDefaultValue() + " " + c.getRemarks() + " " + (c.getAutoIncrementInformation() != null) : "") + (o instanceof liquibase.structure.core.Sequence q ? q.getStartValue() + " " + q.getIncrementBy() + " " + q.getMaxValue() : "") + (o instanceof liquibase.structure.core.View v ? " " + v.getDefinition() : ""));
-            return b;
+            var all = new StringBuilder();
+            for (var k : List.of(liquibase.structure.core.Table.class, liquibase.structure.core.View.class, liquibase.structure.core.Column.class, liquibase.structure.core.Index.class, liquibase.structure.core.PrimaryKey.class, liquibase.structure.core.ForeignKey.class, liquibase.structure.core.UniqueConstraint.class, liquibase.structure.core.Sequence.class)) {
+                var b = new TreeSet<String>();
+                for (var o : s.get(k)) b.add( k.getSimpleName() + " " + o + " " + (o instanceof liquibase.structure.core.Column c ? c.getType() + " " + c.isNullable() + " " + c.getDefaultValue() + " " + c.getRemarks() + " " + (c.getAutoIncrementInformation() != null) : "") + (o instanceof liquibase.structure.core.Sequence q ? q.getStartValue() + " " + q.getIncrementBy() + " " + q.getMaxValue() : "") + (o instanceof liquibase.structure.core.View v ? " " + v.getDefinition().replaceAll("\\s+", " ") : ""));
+                all.append("\n  ").append(String.join("; ", b));
+            }
+            return all;
         });
         step("generate", (l, d) -> {
             var out = new ByteArrayOutputStream();
             var w = new DiffToChangeLog(new DiffOutputControl(false, false, false, null));
             w.setChangeSetAuthor("gen"); w.setIdRoot("1");
             l.generateChangeLog(d.getDefaultSchema(), w, new PrintStream(out), new liquibase.serializer.core.yaml.YamlChangeLogSerializer());
-            var made = dir.resolve("made.yaml"); return "\n" + out + (Files.exists(made) ? Files.readString(made).replaceAll("id: '?[0-9]+-", "id: 'N-") : "");
+            var made = dir.resolve("made.yaml"); return "\n" + out + (Files.exists(made) ? sets(Files.readString(made)) : "");
         });
         step("diff", (l, d) -> {
             var r = l.diff(d, d, new CompareControl());

@@ -16,7 +16,7 @@ IMPORT FOREIGN SCHEMA fx FROM SERVER far INTO far OPTIONS (import_default 'true'
 \det+ far.*
 DROP SCHEMA far CASCADE;
 CREATE SCHEMA far;
-IMPORT FOREIGN SCHEMA fx LIMIT TO (customer, orders, "Mixed Case", part, totals, big_orders) FROM SERVER far INTO far;
+IMPORT FOREIGN SCHEMA fx LIMIT TO (customer, orders, "Mixed Case", part, totals, big_orders) FROM SERVER far INTO far OPTIONS (import_generated 'false');
 IMPORT FOREIGN SCHEMA fx EXCEPT (customer, orders, "Mixed Case", part, totals, big_orders) FROM SERVER far INTO far;
 IMPORT FOREIGN SCHEMA nowhere FROM SERVER far INTO far;
 SELECT relname FROM pg_class WHERE relnamespace = 'far'::regnamespace ORDER BY 1;
@@ -49,18 +49,16 @@ SELECT count(*) FROM customer c WHERE EXISTS (SELECT FROM orders o WHERE o.custo
 SELECT count(*) FROM customer c, LATERAL (SELECT * FROM orders o WHERE o.customer_id = c.id LIMIT 1) x;
 SELECT id, doc ->> 'n', tags[1] FROM customer WHERE doc @> '{"n": 5}' OR 't9' = ANY (tags) ORDER BY id;
 SELECT id FROM customer WHERE u = '00000000-0000-0000-0000-000000000011' OR b = '\x0002' ORDER BY id;
-SELECT ctid IS NOT NULL, tableoid::regclass FROM customer WHERE id = 1;
+SELECT tableoid::regclass FROM customer WHERE id = 1;
+SELECT count(ctid) FROM customer WHERE id = 1;
 -- estimates of the remote
 ALTER SERVER far OPTIONS (ADD use_remote_estimate 'true');
-EXPLAIN (VERBOSE, COSTS OFF) SELECT c.name, o.total FROM customer c JOIN orders o ON o.customer_id = c.id WHERE c.id = 42 ORDER BY o.total;
-SELECT c.name, o.total FROM customer c JOIN orders o ON o.customer_id = c.id WHERE c.id = 42 ORDER BY o.total;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT state, count(*) FROM orders GROUP BY state ORDER BY 1 LIMIT 10;
-SELECT state, count(*) FROM orders GROUP BY state ORDER BY 1 LIMIT 10;
+SELECT count(*) FROM orders;
+ALTER SERVER far OPTIONS (DROP use_remote_estimate);
 CREATE TEMP TABLE mine AS SELECT g::bigint AS id FROM generate_series(1, 5) g;
 ANALYZE mine;
 SELECT m.id, c.name FROM mine m JOIN customer c ON c.id = m.id ORDER BY 1;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT m.id, c.name FROM mine m JOIN customer c ON c.id = m.id;
-ALTER SERVER far OPTIONS (DROP use_remote_estimate);
 ANALYZE customer;
 ANALYZE orders;
 SELECT relname, reltuples FROM pg_class WHERE oid IN ('far.customer'::regclass, 'far.orders'::regclass) ORDER BY 1;
@@ -80,6 +78,7 @@ EXPLAIN (VERBOSE, COSTS OFF) UPDATE orders o SET total = c.score FROM customer c
 EXPLAIN (VERBOSE, COSTS OFF) DELETE FROM orders WHERE id = 1002 RETURNING *;
 DELETE FROM orders WHERE id = 1002 RETURNING id, net;
 DELETE FROM orders WHERE id = 1001 AND random() >= 0 RETURNING id;
+DELETE FROM orders WHERE id > 1000;
 INSERT INTO "Mixed Case" VALUES (3, 'again') ON CONFLICT DO NOTHING;
 INSERT INTO "Mixed Case" VALUES (3, 'again') ON CONFLICT ("Key") DO UPDATE SET "a b" = 'x';
 \set VERBOSITY default
