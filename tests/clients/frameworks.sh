@@ -138,7 +138,7 @@ for name in "${clients[@]}"; do
             grep -i panic "$work/$name.log"
             echo "$name: FAILED"
         fi
-        [ -z "${KEEP:-}" ] || cp "$work/diff" "$KEEP/$name.diff"
+        [ -z "${KEEP:-}" ] || cp "$work/out" "$KEEP/$name.out"
     fi
     rm -rf "${work:?}/$name"
 done

@@ -8,13 +8,13 @@ const plain = (r) => JSON.parse(JSON.stringify(r, (k, v) => (typeof v === "bigin
 const json = (v) => JSON.stringify(v);
 const show = (title, value) => {
   const v = plain(value === undefined ? null : value);
-  console.log(title, Array.isArray(v) && v.length > 1 ? v.map((x) => "\n  " + json(x)).join("") : json(v));
+  console.log(title, Array.isArray(v) && json(v).length > 100 ? v.map((x) => "\n  " + json(x)).join("") : json(v));
 };
 const attempt = async (title, work) => {
   try {
     show(title, await work());
   } catch (e) {
-    console.log(title, e.name, "|", e.message, "|", (e.errors || []).map((x) => [x.type, x.path, x.value, x.message]), e.fields, e.index, e.table, e.original && [e.original.code, e.original.detail, e.original.constraint, e.original.position]);
+    console.log(title, e.name, "|", e.message, "|", json([(e.errors || []).map((x) => [x.type, x.path, x.value, x.message]), e.fields, e.index, e.table]), json(e.original && [e.original.code, e.original.detail, e.original.constraint, e.original.position]));
   }
 };
 const stamp = new Date("2026-03-29T01:30:00.123Z");
@@ -78,10 +78,10 @@ const describe = async (q, table) => {
   show("constraints", (await q.showConstraint("users")).map((c) => ({ ...c, constraintCatalog: "IT", tableCatalog: "IT", constraintName: c.constraintName.replace(/^2200_\d+_/, "OID_") })).sort((a, b) => (a.constraintName < b.constraintName ? -1 : 1)));
   statements.length = 0;
   await sequelize.sync();
-  console.log("sync anew:", statements.filter((s) => !/SELECT/.test(s)));
+  show("sync anew", statements.filter((s) => !/SELECT/.test(s)));
   statements.length = 0;
   for (const model of [Profile, Post, Tag, User]) await attempt("sync alter " + model.name, async () => { await model.sync({ alter: true }); });
-  console.log(statements.filter((s) => /(ALTER|CREATE|DROP) /.test(s)).map((s) => s.replace("Executing (default): ", "")).sort());
+  show("altered", statements.filter((s) => /(ALTER|CREATE|DROP) /.test(s)).map((s) => s.replace("Executing (default): ", "")).sort());
   await describe(q, "profiles");
   await describe(q, "users");
 
@@ -125,7 +125,7 @@ const describe = async (q, table) => {
   await describe(q, "objects");
   show("objects", await sequelize.query("SELECT id, kind, title, amount FROM objects ORDER BY id", { type: QueryTypes.SELECT }));
   await attempt("a migration that fails", async () => new Umzug({ migrations, context: q, storage: new SequelizeStorage({ sequelize }), logger: undefined }).up());
-  show("is rolled back", Object.keys(await q.describeTable("objects")));
+  show("is rolled back", Object.keys(await q.describeTable("objects")).sort());
   await attempt("down", async () => (await umzug.down({ to: "002" })).map((m) => m.name));
   await describe(q, "things");
   await attempt("down to nothing", async () => (await umzug.down({ to: 0 })).map((m) => m.name));
