@@ -2,7 +2,7 @@
 # Frameworks as an application has them (ORMs, migration tools, drivers, a pooler, postgres_fdw; frameworks/README.md)
 # against servers of this build, one for each; what they print is held against what they print with PostgreSQL 15.
 #   frameworks.sh [CLIENT...]         compares; all of them without a name; PLANARIA is the binary
-#   frameworks.sh bless [CLIENT...]   keeps what PostgreSQL of PLANARIA_DSN answers; its database "frameworks" is made anew
+#   frameworks.sh bless [CLIENT...]   keeps what the PostgreSQL of PLANARIA_DSN answers; its database "frameworks" is made anew
 # Each client is fetched by its own package manager, in the versions that its directory pins, into a directory that is
 # thrown away; what cannot be had is named in a line that begins with "skipped: ".
 set -uo pipefail
@@ -10,17 +10,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../postgres/cluster.sh"
 planaria=$(realpath -m "${PLANARIA:-$here/../../target/release/planaria}")
 work=$(mktemp -d)
-trap 'cluster_stop; kill $(jobs -p) 2>/dev/null; wait; rm -rf "$work"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$work"' EXIT
 export TZ=UTC NODE_NO_WARNINGS=1 NO_COLOR=1 PGCONNECT_TIMEOUT=10
 bless='' failed=0
 [ "${1:-}" = bless ] && bless=yes && shift
 clients=("$@")
 [ $# -gt 0 ] || clients=(pgx gorm drizzle prisma knex typeorm sequelize postgres_fdw pgbouncer hibernate flyway liquibase)
 [ -n "$bless" ] && admin=${PLANARIA_DSN:?names the PostgreSQL that answers}
-
-free_port() {
-    while port=$((20000 + RANDOM % 12000)) && (: </dev/tcp/127.0.0.1/$port) 2>/dev/null; do :; done
-}
 
 serve() { # NAME: an empty database, of which host, port and PLANARIA_DSN tell
     if [ -n "$bless" ]; then
@@ -48,8 +44,8 @@ served() { # NAME: the server of this name has done its work
     rm -rf "$work/$1.db"
 }
 
-node_client() { # NAME [ARGUMENT...]
-    timeout 180 node agree.js "${@:2}" 2>&1 |
+node_client() { # [ARGUMENT...]
+    timeout 180 node agree.js "$@" 2>&1 |
         sed -E "s,$work,DIR,g"'; s/"id":"[0-9a-f-]{36}"/"id":"UUID"/g'
 }
 
@@ -64,7 +60,7 @@ fetch() { # NAME: its directory, with what it needs; names in `needs` what is no
     local tools=psql
     case $1 in
     pgx | gorm) tools=go ;;
-    postgres_fdw) [ -f "$(pg_config --sharedir 2>/dev/null || echo /usr/share/postgresql/15)/extension/postgres_fdw.control" ] || needs="PostgreSQL 15" ;;
+    postgres_fdw) [ -f /usr/lib/postgresql/15/lib/postgres_fdw.so ] || needs="PostgreSQL 15" ;;
     pgbouncer) tools="psql pgbouncer" ;;
     hibernate | flyway | liquibase) tools="javac mvn" ;;
     *) tools="npm node" ;;
@@ -91,15 +87,14 @@ client() { # NAME: in its directory
     local jdbc=jdbc:postgresql://$host:$port/frameworks
     case $1 in
     pgx | gorm) timeout 180 ./client "$PLANARIA_DSN" ;;
-    drizzle) node_client drizzle migrations ;;
+    drizzle) node_client migrations ;;
     postgres_fdw)
+        trap cluster_stop EXIT
         cluster 15 >/dev/null 2>&1 || return
         PGOPTIONS='-c client_min_messages=warning' psql "$PLANARIA_DSN" -Xq -f remote.sql
         timeout 120 "$cluster_bin/psql" -h "$cluster_dir" -p 5432 -U postgres -d postgres -X -q -a \
             -v fhost=$host -v fport=$port -v fdb=frameworks -f fdw.sql 2>&1 |
             sed -E 's/^psql:[^ ]*: //; /^LOCATION:/d'
-        cluster_stop
-        cluster_dir=''
         ;;
     pgbouncer) timeout 120 ./pgbouncer.sh "$host" "$port" ;;
     hibernate) timeout 180 java -cp "classes:lib/*" HibernateAgree "$jdbc" 2>stderr ;;
@@ -108,7 +103,7 @@ client() { # NAME: in its directory
         timeout 20 java -cp "classes:lib/*" FlywayAgree "$jdbc" defaults 2>stderr || echo "stopped after 20 seconds"
         ;;
     liquibase) timeout 180 java -cp "classes:lib/*" LiquibaseAgree "$jdbc" 2>stderr ;;
-    *) node_client $1 ;;
+    *) node_client ;;
     esac
 }
 
