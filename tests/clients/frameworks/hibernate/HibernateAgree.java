@@ -131,6 +131,7 @@ public class HibernateAgree {
             step("named enum", f, s -> { var c = new Coloured(); c.id = 1L; c.state = State.PAID; s.persist(c); s.flush(); s.clear(); System.out.println("  " + s.find(Coloured.class, 1L).state); });
             step("named enum, odd", f, s -> s.createNativeMutationQuery("update Coloured set state = 'ODD'").executeUpdate());
         } catch (Throwable e) { System.out.println("named enum: " + why(e)); }
+        System.out.println("and the other:");
         try (var f = factory(url, "create-drop", Letter.class)) {
             step("large objects", f, s -> { var l = new Letter(); l.id = 1L; l.text = "long ".repeat(3); l.photo = new byte[] {0, 1, (byte) 255}; s.persist(l); s.flush(); s.clear(); l = s.find(Letter.class, 1L); System.out.println("  " + l.text + Arrays.toString(l.photo)); });
         } catch (Throwable e) { System.out.println("large objects: " + why(e)); }

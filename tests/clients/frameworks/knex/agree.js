@@ -7,7 +7,7 @@ const show = (title, value) => console.log(title, JSON.stringify(value === undef
 const attempt = async (title, work) => {
   try { show(title, await work()); } catch (e) { console.log(title, "|", e.name, e.code, "|", e.message, "|", (e.detail || "").replace(/Failing row.*/, "Failing row"), e.constraint, e.table, e.column, e.position); }
 };
-const rows = async (title, sql) => show(title, (await db.raw(sql)).rows);
+const rows = async (title, sql) => console.log(title, (await db.raw(sql)).rows.map((r) => "\n  " + JSON.stringify(r)).join(""));
 const described = async (table) => {
   const info = await db(table).columnInfo();
   console.log(table, Object.keys(info).sort().map((c) => `\n  ${c}: ${JSON.stringify(info[c])}`).join(""));

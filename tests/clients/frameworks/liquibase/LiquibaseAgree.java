@@ -35,8 +35,8 @@ public class LiquibaseAgree {
     /** The change sets in the order of their texts: they are made in the order of what depends on what, which leaves much open. */
     static String sets(String yaml) {
         var b = new TreeSet<String>();
-        for (var x : yaml.split("(?m)^- (?=changeSet:)")) b.add(x.replaceAll("id: '?[0-9]+-[0-9]+", "id: 'N"));
-        return String.join("", b);
+        for (var x : yaml.split("(?m)^- (?=changeSet:)")) b.add(x.strip().replaceAll("id: '?[0-9]+-[0-9]+", "id: 'N"));
+        return String.join("\n", b);
     }
 
     static void rows(String sql) throws Exception {
