@@ -15,7 +15,7 @@ export TZ=UTC NODE_NO_WARNINGS=1 NO_COLOR=1 PGCONNECT_TIMEOUT=10
 bless='' failed=0
 [ "${1:-}" = bless ] && bless=yes && shift
 clients=("$@")
-[ $# -gt 0 ] || clients=(pgx gorm drizzle prisma knex typeorm sequelize postgres_fdw pgbouncer hibernate flyway liquibase)
+[ $# -gt 0 ] || clients=(pgx gorm drizzle drizzle_kit prisma knex typeorm sequelize postgres_fdw pgbouncer hibernate flyway liquibase)
 [ -n "$bless" ] && admin=${PLANARIA_DSN:?names the PostgreSQL that answers}
 
 serve() { # NAME: an empty database, of which host, port and PLANARIA_DSN tell
@@ -78,6 +78,7 @@ fetch() { # NAME: its directory, with what it needs; names in `needs` what is no
         ;;
     "npm node")
         fetched $1 npm ci --silent --ignore-scripts --no-audit --no-fund || needs="its packages"
+        [ $1 != drizzle_kit ] || cp "$here/frameworks/drizzle/schema.js" "$work/$1/"
         [ $1 != prisma ] || fetched $1 env PRISMA_SCHEMA_ENGINE_BINARY=/bin/true CHECKPOINT_DISABLE=1 npx --no-install prisma generate || needs="prisma generate"
         ;;
     esac
@@ -88,6 +89,7 @@ client() { # NAME: in its directory
     case $1 in
     pgx | gorm) timeout 180 ./client "$PLANARIA_DSN" ;;
     drizzle) node_client migrations ;;
+    drizzle_kit) timeout 180 ./kit.sh ;;
     postgres_fdw)
         trap cluster_stop EXIT
         cluster 15 >/dev/null 2>&1 || return
