@@ -93,7 +93,7 @@ client() { # NAME: in its directory
     postgres_fdw)
         trap cluster_stop EXIT
         cluster 15 >/dev/null 2>&1 || return
-        PGOPTIONS='-c client_min_messages=warning' psql "$PLANARIA_DSN" -Xq -f remote.sql
+        PGOPTIONS='-c client_min_messages=warning' timeout 60 psql "$PLANARIA_DSN" -Xq -f remote.sql
         timeout 120 "$cluster_bin/psql" -h "$cluster_dir" -p 5432 -U postgres -d postgres -X -q -a \
             -v fhost=$host -v fport=$port -v fdb=frameworks -f fdw.sql 2>&1 |
             sed -E 's/^psql:[^ ]*: //; /^LOCATION:/d'
