@@ -10,7 +10,7 @@ if [ "$(id -u)" = 0 ]; then # PgBouncer does not run as root.
     chmod 755 "$dir"
 fi
 "${as[@]}" "$(command -v pgbouncer)" -q "$dir/pgbouncer.ini" 2>"$dir/log" &
-trap 'kill $!; rm -rf "$dir"' EXIT
+trap 'kill $!; wait; rm -rf "$dir"' EXIT
 for _ in $(seq 50); do
     (: </dev/tcp/127.0.0.1/$port) 2>/dev/null && break
     sleep 0.1
