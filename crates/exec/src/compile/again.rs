@@ -11,7 +11,7 @@
 
 use super::simplify::Uses;
 use planaria_base::{ColumnId, Datum, IndexId, TableId, Type};
-use planaria_ir::{Block, Func, Op, OpId, OpKind, Program, ReadMode, Reg, RegDecl, RegKind};
+use planaria_ir::{Block, Func, Label, Op, OpId, OpKind, Program, ReadMode, Reg, RegDecl, RegKind};
 use std::collections::{HashMap, HashSet};
 
 /// What is remembered at a time; more is forgotten, the oldest first.
@@ -64,10 +64,12 @@ struct Finder<'p> {
     again: Again,
     /// What first lookups read for those that follow.
     more: HashMap<OpId, Vec<(ColumnId, Reg)>>,
+    ahead: Option<Label>,
 }
 
-/// Makes copies of what is computed again, and lets first lookups read the columns of all. The program has been numbered.
-pub(super) fn find(program: &mut Program) -> Again {
+/// Makes copies of what is computed again, and lets first lookups read the columns of all. The program has been numbered. What it
+/// does ahead, in the block of this label, may be passed over, or left anywhere.
+pub(super) fn find(program: &mut Program, ahead: Option<Label>) -> Again {
     let uses = Uses::of(program);
     let mut body = std::mem::take(&mut program.body);
     let mut finder = Finder {
@@ -78,6 +80,7 @@ pub(super) fn find(program: &mut Program) -> Again {
         constants: Vec::new(),
         again: Again::new(),
         more: HashMap::new(),
+        ahead,
     };
     finder.block(&mut body, &mut Known::default());
     let Finder { again, mut more, .. } = finder;
@@ -153,8 +156,11 @@ impl Finder<'_> {
                     op.kind.blocks(&mut |block| self.rewritten(&block.0, known));
                     continue;
                 }
-                OpKind::Block { body, .. } => {
-                    let sure = body.0.iter().take_while(|op| !may_leave(op)).count();
+                OpKind::Block { label, body } => {
+                    let sure = match self.ahead == Some(*label) {
+                        true => 0,
+                        false => body.0.iter().take_while(|op| !may_leave(op)).count(),
+                    };
                     let (sure, rest) = body.0.split_at_mut(sure);
                     self.ops(sure, known);
                     self.ops(rest, &mut known.clone());
@@ -322,6 +328,19 @@ mod tests {
 
     /// A program over these registers: which of its lookups, counted from 0, are made again, and its text afterwards.
     fn again(body: &str) -> (Vec<usize>, String) {
+        let mut program = program(body);
+        let found = find(&mut program, None);
+        let mut gets = Vec::new();
+        program.body.visit(&mut |op| {
+            if matches!(op.kind, OpKind::Get { .. }) {
+                gets.push(op.id);
+            }
+        });
+        let places = gets.iter().enumerate().filter(|(_, id)| found.contains_key(id)).map(|(at, _)| at);
+        (places.collect(), program.to_string())
+    }
+
+    fn program(body: &str) -> Program {
         let text = format!(
             "procedure p
   reg k: int8
@@ -348,15 +367,7 @@ end
         );
         let mut program = planaria_ir::text::parse(&text).expect("it is a program");
         program.renumber();
-        let found = find(&mut program);
-        let mut gets = Vec::new();
-        program.body.visit(&mut |op| {
-            if matches!(op.kind, OpKind::Get { .. }) {
-                gets.push(op.id);
-            }
-        });
-        let places = gets.iter().enumerate().filter(|(_, id)| found.contains_key(id)).map(|(at, _)| at);
-        (places.collect(), program.to_string())
+        program
     }
 
     #[test]
@@ -483,6 +494,20 @@ end
         let (found, text) = again(&block("", get));
         assert_eq!((found, text.matches("int8.add").count()), (vec![], 2), "{text}");
         assert_eq!(again(&block(get, "    update t0 r set c1 = k")).0, [0usize; 0]);
+    }
+
+    #[test]
+    fn what_is_done_ahead_is_known_nowhere_else() {
+        let body = "  block l2 {
+    get t0.i0 (k) ahead -> r
+    a = int8.add(k, k)
+  }
+  b = int8.add(k, k)
+  get t0.i0 (k) -> q, c1 = y";
+        let mut program = program(body);
+        find(&mut program, Some(Label(2)));
+        let text = program.to_string();
+        assert_eq!(text.matches("int8.add").count(), 2, "{text}");
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn compile_dyn(
     env: &dyn CompileEnv,
 ) -> Result<Code> {
     program.renumber();
-    let (uses, again) = simplify::simplify(&mut program);
+    let (uses, again) = simplify::simplify(&mut program, ahead);
     let mut emit = Emitter::new(program.regs.len());
     emit.uses = uses;
     let mut compiler = Compiler {

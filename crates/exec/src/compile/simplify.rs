@@ -80,10 +80,11 @@ impl Uses {
     }
 }
 
-/// Simplifies; returns the uses that are left, and the lookups that are made again.
-pub(super) fn simplify(program: &mut Program) -> (Uses, Again) {
+/// Simplifies a program, which may look ahead in the block of this label; returns the uses that are left, and the lookups that
+/// are made again.
+pub(super) fn simplify(program: &mut Program, ahead: Option<Label>) -> (Uses, Again) {
     fold_constants(program);
-    let again = again::find(program);
+    let again = again::find(program, ahead);
     let mut originals = Vec::new();
     forward_copies(&mut program.body, &mut originals);
     let mut uses = Uses::of(program);

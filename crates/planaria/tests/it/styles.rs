@@ -123,14 +123,14 @@ fn definitions_mean_the_same_in_each_session() {
          CREATE INDEX ON t ((d > '1/2/2024'));
          CREATE INDEX ON t (id) WHERE d > '1/2/2024';
          CREATE DOMAIN early AS date CHECK (value < '3/4/2024');
-         CREATE VIEW v AS SELECT id, d = '1/2/2024' AS is FROM t;
+         CREATE VIEW v AS SELECT id, d = '1/2/2024' AS same FROM t;
          CREATE FUNCTION f(x date DEFAULT '1/2/2024') RETURNS date LANGUAGE sql AS $$ SELECT x $$;
          CREATE PROCEDURE put(x int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t (id) VALUES (x); END $$",
     )
     .expect("creates");
     let check = |db: &Database| {
         let all = db
-            .query("SELECT id, d::text, i::text, g, is FROM t JOIN v USING (id) ORDER BY id", ())
+            .query("SELECT id, d::text, i::text, g, same FROM t JOIN v USING (id) ORDER BY id", ())
             .expect("rows");
         let all: Vec<_> = all
             .iter()
