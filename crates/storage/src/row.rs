@@ -742,12 +742,7 @@ impl RowLayout {
     }
 
     /// Whether a row has a long numeric, or gets one.
-    fn moves_long<'a>(
-        &self,
-        old: &[u64],
-        count: usize,
-        value: &impl Fn(usize) -> Field<'a>,
-    ) -> bool {
+    fn moves_long<'a>(&self, old: &[u64], count: usize, value: &impl Fn(usize) -> Field<'a>) -> bool {
         self.has_long(old) || (0..count).any(|i| matches!(value(i), Field::Long([_, _, ..])))
     }
 

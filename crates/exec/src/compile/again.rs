@@ -239,7 +239,9 @@ impl Finder<'_> {
                     }
                     continue;
                 }
-                OpKind::Get { table, index, key, mode: ReadMode::Ahead, row, columns } if columns.is_empty() => {
+                OpKind::Get { table, index, key, mode: ReadMode::Ahead, row, columns }
+                    if columns.is_empty() =>
+                {
                     let ahead = (*table, *index, key.iter().map(|r| self.number(*r)).collect());
                     if known.aheads.contains(&ahead) {
                         // Nothing at all: it is swept.

@@ -85,11 +85,15 @@ fn what_clients_do_is_seen() {
 #[test]
 fn a_cancel_request_that_meets_nothing_is_forgotten() {
     let running = Running::start();
-    running.db.execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1)").expect("a table");
+    running
+        .db
+        .execute_script("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1)")
+        .expect("a table");
     let mut me = running.client();
     let (mut other, key) = enter(&running, "postgres", "");
     let cancel = format!("SELECT pg_cancel_backend({key})");
-    for text in ["UPDATE t SET n = n + $1", "INSERT INTO t VALUES ($1 * 100)", "SELECT n FROM t WHERE n < $1"] {
+    for text in ["UPDATE t SET n = n + $1", "INSERT INTO t VALUES ($1 * 100)", "SELECT n FROM t WHERE n < $1"]
+    {
         assert_eq!(me.query(&cancel)[1], "D:t");
         other.parse("", text, &[23]).bind("", "", &[Some("2")]).execute("", 0).sync();
         let answer = other.ask();

@@ -711,14 +711,13 @@ impl Change {
             targets.contains(&table) || found.iter().any(|(o, _)| *o == table)
         };
         let with_parent = |t: &Object| match t {
-            Object::Table(id) => {
-                self.catalog.table_by_id(*id).partition.as_ref().is_some_and(|p| goes(p.of))
-            }
+            Object::Table(id) => self.catalog.table_by_id(*id).partition.as_ref().is_some_and(|p| goes(p.of)),
             _ => false,
         };
         let told: Vec<&(Object, String)> = found.iter().filter(|(o, _)| !with_parent(o)).collect();
-        let lines =
-            |f: &dyn Fn(&(Object, String)) -> String| told.iter().map(|t| f(t)).collect::<Vec<_>>().join("\n");
+        let lines = |f: &dyn Fn(&(Object, String)) -> String| {
+            told.iter().map(|t| f(t)).collect::<Vec<_>>().join("\n")
+        };
         if !cascade {
             let named: Vec<&Object> = targets.iter().filter(|t| !with_parent(t)).collect();
             let message = match named[..] {
