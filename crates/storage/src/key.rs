@@ -317,6 +317,8 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
                 _ => unreachable!("matched above"),
             };
             match at_scale(value, c.scale()) {
+                // NaN's key, which no number has.
+                Some(i64::MAX) if c.kind() == ColumnKind::Decimal => return false,
                 Some(v) if fits(v, width) => key.push(biased(v, width), width),
                 _ => return false,
             }

@@ -313,7 +313,7 @@ impl Long {
                     return Err(invalid());
                 }
                 let value = std::str::from_utf8(text).ok().and_then(|t| t.parse::<i32>().ok());
-                i64::from(value.filter(|n| n.abs() < i32::MAX / 2).ok_or_else(overflow)?)
+                i64::from(value.filter(|n| n.unsigned_abs() < i32::MAX as u32 / 2).ok_or_else(overflow)?)
             }
         };
         watch::count(body.len());

@@ -503,12 +503,11 @@ impl<'a> Reader<'a> {
             }
             Token::Again(group) => {
                 let known = self.known.get(group as usize).filter(|_| !looking).and_then(Option::as_ref);
-                let Some(known) = known else { return Err(invalid("invalid backreference number")) };
+                let Some(known) = known.cloned() else {
+                    return Err(invalid("invalid backreference number"));
+                };
+                self.repeats(&known)?;
                 regex = known.without_places();
-                self.size += size(&regex, SIZE_MAX);
-                if self.size > SIZE_MAX {
-                    return Err(invalid("regular expression is too complex"));
-                }
                 (again, self.refers) = (group, true);
                 atom = Some(Part {
                     regex: regex.clone(),
@@ -552,6 +551,7 @@ impl<'a> Reader<'a> {
             Part::plain(outer, repeated(regex, min, max))
         } else if min > 0 && of_atom & REFERS == 0 {
             // What the last time has matched is what counts.
+            self.repeats(&regex)?;
             let before = repeated(regex, min - 1, max.map(|max| max - 1));
             Part::both(outer, Part::plain(preference(outer), before), atom)
         } else {
@@ -563,6 +563,13 @@ impl<'a> Reader<'a> {
             }
         };
         self.rest_of(std::mem::take(branch), outer, taken, within, looking).map(Some)
+    }
+
+    /// A part stands in the expression once more: 2201B where that makes it too large. Parts are shared, so that a few levels of
+    /// parentheses could be larger than any memory when they are written out.
+    fn repeats(&mut self, part: &Regex) -> Result<()> {
+        self.size += size(part, SIZE_MAX);
+        if self.size > SIZE_MAX { Err(invalid("regular expression is too complex")) } else { Ok(()) }
     }
 
     /// A branch of which something is taken apart.
@@ -654,10 +661,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Classes in it, as far as they matter.
+/// About what it takes when it is written out, in 16 bytes; no more is looked at than `max`.
 fn size(regex: &Regex, max: usize) -> usize {
     match regex {
-        Regex::Empty | Regex::One(_) | Regex::At(_) => 1,
+        Regex::Empty | Regex::At(_) => 1,
+        Regex::One(class) => 1 + class.len() / 16,
         Regex::Look { inner, .. } => 1 + size(inner, max),
         Regex::Sequence(parts) | Regex::Either(parts) => {
             let mut sum = 1;

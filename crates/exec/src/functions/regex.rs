@@ -27,6 +27,8 @@ pub(super) const CACHED_MAX: usize = 32;
 const SHORT: usize = 4096;
 /// Bytes of a longer one that are done between two questions.
 const CHUNK: usize = 1024;
+/// Bytes of an automaton's states: as many as the `regex` crate has room for.
+const NFA_BYTES_MAX: usize = 10 << 20;
 /// States of a pattern that take as long for a byte as other functions do.
 const STATES_PER_BYTE: usize = 16;
 /// Bytes times states of what is left to who cannot be interrupted.
@@ -162,7 +164,9 @@ pub(super) fn longest(translated: &str, ignore_case: bool) -> Result<DFA> {
     DFA::builder()
         .configure(config)
         .syntax(syntax::Config::new().case_insensitive(ignore_case).nest_limit(NESTED_MAX))
-        .thompson(thompson::Config::new().which_captures(WhichCaptures::None))
+        .thompson(
+            thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(NFA_BYTES_MAX)),
+        )
         .build(translated)
         .map_err(|_| too_complex())
 }
@@ -231,6 +235,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What is small as it is written and large when it is written out.
+    #[test]
+    fn what_is_too_large_is_refused_at_once() {
+        let nested = |levels: usize, often: &str| {
+            format!("{}a{}", "(".repeat(levels), format!("){often}").repeat(levels))
+        };
+        let refused = |pattern: &str| {
+            let error = matches("a", pattern, false).expect_err("is too large");
+            assert_eq!(error.sqlstate(), SqlState::INVALID_REGULAR_EXPRESSION, "{}", &pattern[..20]);
+        };
+        for often in ["+", "{2}", "{1,3}"] {
+            refused(&nested(60, often));
+            refused(&format!("{}\\1", nested(60, often)));
+        }
+        assert_eq!(matches("aaaaaaaa", &format!("^{}$", nested(3, "{2}")), false), Ok(true));
+        assert_eq!(matches("aaa", &format!("^{}$", nested(8, "+")), false), Ok(true));
     }
 
     #[test]

@@ -111,8 +111,8 @@ impl Finder {
         let parsed = pattern::parse(pattern, flags)?;
         // What is too large for that crate may be none too large for PostgreSQL.
         let fast = parsed.translated().and_then(|translated| {
-            let ends = longest(&translated, parsed.ignore_case).ok()?;
             let begins = compile(&translated, parsed.ignore_case).ok()?;
+            let ends = longest(&translated, parsed.ignore_case).ok()?;
             Some(Fast { begins, cache: ends.create_cache(), ends })
         });
         let written = parsed.with_groups().filter(|_| fast.is_some());

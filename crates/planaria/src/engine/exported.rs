@@ -46,13 +46,21 @@ pub(crate) struct Exports {
     engine: Arc<Engine>,
     open: Arc<OpenSnapshot>,
     names: Vec<String>,
+    /// One of them is of this very snapshot.
+    named: bool,
     /// Snapshots of statements before, which have names.
     kept: Vec<Arc<OpenSnapshot>>,
 }
 
 impl Exports {
     pub(crate) fn new(engine: &Arc<Engine>, open: &Arc<OpenSnapshot>) -> Exports {
-        Exports { engine: engine.clone(), open: open.clone(), names: Vec::new(), kept: Vec::new() }
+        Exports {
+            engine: engine.clone(),
+            open: open.clone(),
+            names: Vec::new(),
+            named: false,
+            kept: Vec::new(),
+        }
     }
 
     /// Gives the snapshot a name: of a session by its number.
@@ -62,6 +70,7 @@ impl Exports {
         let named = Named { open: Arc::downgrade(&self.open), isolation };
         exported.all.lock().1.insert(name.clone(), named);
         self.names.push(name.clone());
+        self.named = true;
         name
     }
 
@@ -76,10 +85,10 @@ impl Exports {
 
     /// A statement of READ COMMITTED reads anew: what those before have exported stays.
     pub(crate) fn take_over(&mut self, other: &mut Exports) {
-        if !other.names.is_empty() {
-            self.kept.append(&mut other.kept);
+        self.kept.append(&mut other.kept);
+        self.names.append(&mut other.names);
+        if other.named {
             self.kept.push(other.open.clone());
-            self.names.append(&mut other.names);
         }
     }
 }

@@ -592,6 +592,7 @@ impl SessionCore {
         mut sink: Option<&mut dyn RowSink>,
         goes_on: bool,
     ) -> Result<(), Interrupt> {
+        self.settle_forms();
         if let Some(sink) = &mut sink {
             sink.restart();
         }

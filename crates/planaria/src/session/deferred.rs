@@ -100,12 +100,15 @@ impl SessionCore {
         // What the statement has answered with stays as it is.
         let machine = std::mem::replace(&mut self.machine, Machine::new());
         let rows = std::mem::take(&mut self.rows);
+        // The other machine has not settled in the session's forms, and afterwards this one may not have.
+        self.forms_seen = u64::MAX;
         self.pure = false;
         self.txn.for_constraint(true);
         let outcome = keys.iter().try_for_each(|key| self.check_key(schema, key));
         self.txn.for_constraint(false);
         self.machine = machine;
         self.rows = rows;
+        self.forms_seen = u64::MAX;
         outcome
     }
 

@@ -200,3 +200,25 @@ fn arguments_are_read_in_the_style_of_who_gives_them() {
     let db = options().open_device(disk.device()).expect("opens again");
     assert_eq!(rows(&db), ["2024-04-03", "2024-06-05|2024-08-07 09:00:00"]);
 }
+
+/// What rewrites a table, and what a DO block does part by part, is computed in the session's styles, whatever was computed last.
+#[test]
+fn rewrites_and_parts_compute_in_the_styles_of_the_session() {
+    let db = Database::in_memory();
+    db.execute_script(
+        "CREATE TABLE t (a text); INSERT INTO t VALUES ('01/02/2024'); CREATE TABLE x (a text)",
+    )
+    .expect("creates");
+    let mut session = db.session().expect("a session");
+    session.execute("SET datestyle = 'ISO, DMY'", ()).expect("sets");
+    session.execute("ALTER TABLE t ALTER a TYPE date USING a::date", ()).expect("rewrites");
+    let first = |session: &mut planaria::Session, text: &str| {
+        session.query(text, ()).expect("rows")[0].text(0).expect("a text").to_owned()
+    };
+    assert_eq!(first(&mut session, "SELECT to_char(a, 'YYYY-MM-DD') FROM t"), "2024-02-01");
+    session.execute("SET datestyle = 'German'", ()).expect("sets");
+    session
+        .execute("DO $$ BEGIN INSERT INTO x VALUES ((date '2024-01-31')::text); COMMIT; END $$", ())
+        .expect("does");
+    assert_eq!(first(&mut session, "SELECT a FROM x"), "31.01.2024");
+}

@@ -112,3 +112,16 @@ BEGIN
 END
 $$;
 SELECT special_class('NaN'), special_class('-inf'), special_class(12.345);
+
+-- NaN is found by NaN alone, also by keys.
+CREATE TABLE nan_keys (x numeric(18,2) PRIMARY KEY, y numeric(4,0) UNIQUE);
+INSERT INTO nan_keys VALUES ('NaN', 'NaN'), (1, 1);
+SELECT * FROM nan_keys WHERE x = 92233720368547758.07;
+DELETE FROM nan_keys WHERE x IN (92233720368547758.07);
+SELECT * FROM nan_keys WHERE x = 'NaN';
+SELECT * FROM nan_keys WHERE y = 9223372036854775807;
+SELECT * FROM nan_keys WHERE x > 1 ORDER BY x;
+CREATE TABLE nan_children (y numeric REFERENCES nan_keys (x));
+INSERT INTO nan_children VALUES (92233720368547758.07);
+INSERT INTO nan_children VALUES ('NaN');
+SELECT '1e-2147483648'::numeric;

@@ -118,8 +118,11 @@ impl Shared {
             }
             Regex::At(place) => out.push(Step::At(*place)),
             Regex::Look { ahead, negated, inner } => {
-                let look = self.look(*ahead, *negated, inner)?;
-                out.push(Step::Look(look));
+                // What is not done yet counts, too.
+                self.size += out.len();
+                let look = self.look(*ahead, *negated, inner);
+                self.size -= out.len();
+                out.push(Step::Look(look?));
             }
             Regex::Sequence(parts) if backwards => {
                 parts.iter().rev().try_for_each(|part| self.write(part, backwards, out))?;
@@ -289,6 +292,8 @@ impl<'t> Text<'t> {
             waiting: Vec::new(),
             pace: Pace::default(),
         };
+        // All of them at once: each alone may be little.
+        admit(shared.looks.len().saturating_mul(text.len() / 8))?;
         for (_, look) in &shared.looks {
             let mut places = Places::none(text.len())?;
             let (from, stop) = if look.ahead { (text.len(), 0) } else { (0, text.len()) };
