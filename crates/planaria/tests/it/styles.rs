@@ -204,7 +204,7 @@ fn arguments_are_read_in_the_style_of_who_gives_them() {
 /// What rewrites a table, and what a DO block does part by part, is computed in the session's styles, whatever was computed last.
 #[test]
 fn rewrites_and_parts_compute_in_the_styles_of_the_session() {
-    let db = Database::in_memory();
+    let db = Database::in_memory().expect("opens");
     db.execute_script(
         "CREATE TABLE t (a text); INSERT INTO t VALUES ('01/02/2024'); CREATE TABLE x (a text)",
     )
