@@ -1,6 +1,7 @@
 //! A session: statements, calls, transactions of one thread.
 
 pub(crate) mod answer;
+pub(crate) mod beside;
 pub(crate) mod bind;
 pub(crate) mod block;
 pub(crate) mod cache;

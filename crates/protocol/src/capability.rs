@@ -299,13 +299,14 @@ pub struct RestartPoint {
     pub(crate) ranges: u32,
 }
 
-/// One worker has the database to itself for a while, although others have transactions open.
+/// One worker has the database, or tables of it, to itself for a while, although others have transactions open.
 pub trait Exclusive: Protocol {
     /// Whether everything that the transaction has read holds now, so that it may change what it likes: before its worker is
     /// alone.
     fn holds_now(&self, txn: &mut Self::Txn, tables: &TableSet<Self::Header>) -> bool;
 
-    /// From now on nobody else runs transactions, or no longer so. Others may have some open: while this
+    /// From now on nobody else runs transactions, or none that have to do with the tables of this worker's in a way that
+    /// would matter to either; or no longer so. Others may have such transactions open: while this
     /// worker is alone, they do nothing but take them back. What an alone worker reads holds, and rows that
     /// others have claimed are changed all the same: whoever claimed one will not be able to commit.
     fn alone(&self, txn: &mut Self::Txn, alone: bool);

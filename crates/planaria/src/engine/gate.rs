@@ -26,9 +26,10 @@
 //! An interactive transaction stands inside only while one of its statements runs. A schema change
 //! in between leaves it with an old schema; its next statement finds that and ends in 40001.
 //!
-//! A transaction block that changes the schema keeps the gate closed until its end
-//! ([`schema_block`](crate::session::schema_block)), which may be long: who waits at the gate does so with patience that
-//! can end. What takes a transaction back does not wait: nothing of it was there for others.
+//! A transaction block that changes the schema has the gate until its end ([`schema_block`](crate::session::schema_block)),
+//! which may be long: who waits at the gate does so with patience that can end. What takes a transaction back does not
+//! wait: nothing of it was there for others. Between its changes the block [lends](Gate::lend) the gate where it can
+//! ([`beside`](crate::session::beside)): then all pass but other changes.
 
 mod slots;
 
@@ -80,7 +81,7 @@ pub(crate) struct Gate {
     slots: Slots,
     /// By slot: waits at the gate, to be seen by others.
     waits: Box<[AtomicBool]>,
-    /// A transaction block has closed it, and keeps it so until its end: its slot, from 1; 0 where none does.
+    /// A transaction block has closed it, and has it until its end: its slot, from 1; 0 where none does.
     held: AtomicU32,
     /// The thread that ran the block's first change.
     holder: Mutex<Option<ThreadId>>,
@@ -210,6 +211,21 @@ impl Gate {
         }
         *taken = true;
         drop(taken);
+        let closed = self.close_again(patience);
+        if !closed {
+            self.open();
+        }
+        closed
+    }
+
+    /// Whoever has closed it lets the others pass, but for those who would close it, too.
+    pub(crate) fn lend(&self) {
+        self.let_pass();
+    }
+
+    /// Closes it for whoever has [lent](Self::lend) it, as long as the patience lasts: whether it did. If not it stays
+    /// lent.
+    pub(crate) fn close_again(&self, patience: Patience<'_>) -> bool {
         let mut window = WINDOW_MIN;
         loop {
             self.slots.close();
@@ -222,7 +238,7 @@ impl Gate {
                 break;
             }
         }
-        self.open();
+        self.let_pass();
         false
     }
 
@@ -312,13 +328,13 @@ impl Gate {
         true
     }
 
-    /// Whoever has closed it keeps it closed beyond the statement.
+    /// Whoever has closed it has it beyond the statement.
     pub(crate) fn hold(&self, worker: WorkerId) {
         *self.holder.lock() = Some(std::thread::current().id());
         self.held.store(u32::from(worker.0) + 1, Ordering::SeqCst);
     }
 
-    /// Whether a transaction block keeps it closed.
+    /// Whether a transaction block has it.
     pub(crate) fn is_held(&self) -> bool {
         self.held.load(Ordering::SeqCst) != 0
     }

@@ -11,7 +11,8 @@
 //!    finds what open blocks have touched, and waits for their end;
 //! 4. the lock is granted when nobody else holds what conflicts, or asked for it earlier.
 //!
-//! Changes of the schema wait for all locked tables. Who waits looks now and then whether those it waits for wait for
+//! Changes of the schema wait for all locked tables; a block that makes some locks tables itself where it can, and lets
+//! those go on that want none of them ([`beside`](crate::session::beside)). Who waits looks now and then whether those it waits for wait for
 //! itself (`waits`), and is then the one to give up. Locks are let go of at the end of the transaction, or where it goes
 //! back to a savepoint of before. Without a LOCK TABLE nobody writes anything that others read.
 
@@ -25,7 +26,7 @@ use planaria_base::{TableId, WorkerId};
 use planaria_protocol::ColumnsRead;
 use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// What a program, with all it calls, does to tables.
@@ -45,6 +46,12 @@ impl Touches {
             Some((_, known)) => *known = (*known).max(mode),
             None => self.tables.push((table, mode)),
         }
+    }
+
+    /// What another program does as well.
+    pub(crate) fn join(&mut self, other: &Touches) {
+        other.tables.iter().for_each(|(table, mode)| self.add(*table, *mode));
+        self.anything |= other.anything;
     }
 
     fn meets(&self, lock: &TableLock) -> bool {
@@ -89,6 +96,8 @@ pub(crate) struct TableLocks {
     changed: Condvar,
     /// What the open block of each session has touched.
     touched: Box<[Mutex<Vec<(TableId, LockMode)>>]>,
+    /// Whether it may have touched others as well, by SQL made at run time.
+    anything: Box<[AtomicBool]>,
 }
 
 impl TableLocks {
@@ -98,6 +107,7 @@ impl TableLocks {
             state: Mutex::default(),
             changed: Condvar::new(),
             touched: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
+            anything: (0..WORKERS_MAX).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
@@ -113,6 +123,9 @@ impl TableLocks {
 
     /// A statement of a block is about to touch tables. Answers with how many the block had touched before.
     pub(crate) fn touch(&self, worker: WorkerId, touches: &Touches) -> usize {
+        if touches.anything {
+            self.anything[usize::from(worker.0)].store(true, Ordering::SeqCst);
+        }
         let mut touched = self.touched_by(worker);
         let known = touched.len();
         for one in &touches.tables {
@@ -157,11 +170,6 @@ impl TableLocks {
         true
     }
 
-    /// Grants what was asked for last without waiting: nobody else is there.
-    pub(crate) fn grant(&self, worker: WorkerId) {
-        self.state.lock().locks.iter_mut().filter(|l| l.worker == worker).for_each(|l| l.granted = true);
-    }
-
     /// The locks that a session has, and has asked for.
     pub(crate) fn count(&self, worker: WorkerId) -> usize {
         self.state.lock().locks.iter().filter(|l| l.worker == worker).count()
@@ -185,7 +193,27 @@ impl TableLocks {
     /// The session's transaction is over.
     pub(crate) fn end(&self, worker: WorkerId) {
         self.touched_by(worker).clear();
+        self.anything[usize::from(worker.0)].store(false, Ordering::SeqCst);
         self.release_to(worker, 0);
+    }
+
+    /// What the open block of a session has touched; `None` where nobody knows.
+    pub(crate) fn touched_in_all(&self, worker: WorkerId) -> Option<Vec<(TableId, LockMode)>> {
+        let known = !self.anything[usize::from(worker.0)].load(Ordering::SeqCst);
+        known.then(|| self.touched_by(worker).clone())
+    }
+
+    /// Grants what a session has asked for if nobody else has anything to do with it: whether it did.
+    pub(crate) fn grant_if_free(&self, worker: WorkerId, table: TableId, mode: LockMode) -> bool {
+        let mut state = self.state.lock();
+        let others = || (0u16..).map(WorkerId).zip(&self.anything).filter(|(other, _)| *other != worker);
+        let free = self.blockers(&state, worker, &Wanted::Lock(table, mode)).is_empty()
+            && !others().any(|(_, anything)| anything.load(Ordering::SeqCst));
+        if free {
+            let own = |l: &&mut TableLock| (l.worker, l.table, l.mode) == (worker, table, mode);
+            state.locks.iter_mut().filter(own).for_each(|l| l.granted = true);
+        }
+        free
     }
 
     fn notify(&self) {

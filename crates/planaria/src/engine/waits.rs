@@ -85,7 +85,7 @@ impl Engine {
         }));
         let at_gate = self.gate.at_gate();
         if let Some(holder) = at_gate.iter().find(|at| at.holds) {
-            let waiting = at_gate.iter().filter(|at| !at.holds);
+            let waiting = at_gate.iter().filter(|at| !at.holds && at.worker != holder.worker);
             edges.extend(waiting.map(|at| Edge {
                 worker: at.worker,
                 holder: holder.worker,

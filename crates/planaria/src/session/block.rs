@@ -202,6 +202,10 @@ impl SessionCore {
     }
 
     fn commit_block(&mut self) -> Result<StatementResult> {
+        if let Err(error) = self.take_gate_back() {
+            self.roll_back();
+            return Err(error);
+        }
         if !self.deferred.is_empty()
             && let Err(error) = self.fire_deferred_in_block()
         {
@@ -241,16 +245,19 @@ impl SessionCore {
         self.release_to(0);
         let mut backoff = self.backoff();
         let mut until = None;
-        let schema = self.schema.clone();
         let committed = loop {
-            let committed = match self.go_in() {
+            let entered = self.go_in();
+            let committed = match entered {
                 Err(error) => Err(Interrupt::Error(error)),
-                Ok(()) if self.is_stale() => Err(Interrupt::Error(schema_changed())),
+                Ok(()) if self.is_stale() && !self.follow() => Err(Interrupt::Error(schema_changed())),
                 // What does not hold is found before rows are locked and the log's epoch is kept open for it.
-                Ok(()) if !self.txn.validate(&schema.tables) => {
-                    Err(Interrupt::Conflict(Conflict::Validation))
+                Ok(()) => {
+                    let schema = self.schema.clone();
+                    match self.txn.validate(&schema.tables) {
+                        true => self.commit(&schema, LogAs::Values),
+                        false => Err(Interrupt::Conflict(Conflict::Validation)),
+                    }
                 }
-                Ok(()) => self.commit(&schema, LogAs::Values),
             };
             // Somebody holds what it needs for a moment: that fails no block.
             if !matches!(committed, Err(Interrupt::Conflict(Conflict::Locked))) {
@@ -272,6 +279,7 @@ impl SessionCore {
                 Some(self.ticket(ts, logged))
             }
             Err(interrupt) => {
+                let schema = self.schema.clone();
                 self.txn.abort(&schema.tables);
                 outcome = Err(match interrupt {
                     Interrupt::Conflict(cause) => {
@@ -370,10 +378,13 @@ impl SessionCore {
             self.txn.begin_statement();
             self.show_moment();
         }
+        let mut known = false;
         let outcome = loop {
-            if self.is_stale() {
+            // What it was compiled for it has touched by now, and goes on with.
+            if self.is_stale() && !(known && self.follow()) {
                 break Err(schema_changed());
             }
+            known = true;
             let point = self.txn.point();
             let done = f(self).and_then(|()| self.check_immediate(&schema));
             let cause = match done.map_err(|i| self.believable(i)) {

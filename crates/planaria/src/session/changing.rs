@@ -6,7 +6,9 @@ use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::SequenceEffect;
 use crate::session::constraints::KeyToCheck;
 use crate::session::record;
+use planaria_base::TableId;
 use planaria_log::{Effect, EffectWriter};
+use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +21,12 @@ pub(crate) struct SchemaBlock {
     pub(crate) change: Option<Vec<u8>>,
     /// What its changes of the schema took.
     pub(crate) took: Duration,
+    /// The gate is lent: others go on, but for what is locked.
+    pub(crate) lent: bool,
+    /// It is lent no more.
+    pub(crate) apart: bool,
+    /// What the block relies on, or changes, of what others know; locked where others go on.
+    pub(crate) needs: Vec<(TableId, LockMode)>,
     /// Opens the gate at last.
     pub(crate) _alone: Alone,
 }
@@ -26,7 +34,7 @@ pub(crate) struct SchemaBlock {
 /// A schema as sessions hold it.
 pub(crate) type Shared = Arc<Arc<SchemaVersion>>;
 
-/// The gate is closed as long as this lives.
+/// The gate is the block's as long as this lives.
 pub(crate) struct Alone(pub(crate) Arc<Engine>);
 
 impl Drop for Alone {

@@ -263,7 +263,12 @@ impl SessionCore {
 
     #[cold]
     pub(crate) fn refresh(&mut self) {
-        self.schema = Arc::new(self.engine.schema.load_full());
+        self.refresh_to(Arc::new(self.engine.schema.load_full()));
+    }
+
+    #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
+    pub(crate) fn refresh_to(&mut self, schema: Arc<Arc<SchemaVersion>>) {
+        self.schema = schema;
         self.sequences.forget_runs();
         self.touched = Touched::default();
         self.keep_before_images();

@@ -97,6 +97,10 @@ impl SessionCore {
         if keys.is_empty() {
             return Ok(());
         }
+        if self.lends() {
+            // They are looked at now, and must hold at the end.
+            self.stay_apart()?;
+        }
         // What the statement has answered with stays as it is.
         let machine = std::mem::replace(&mut self.machine, Machine::new());
         let rows = std::mem::take(&mut self.rows);

@@ -1,7 +1,6 @@
 //! A session and the tables that are locked: see [`table_locks`](crate::engine::table_locks).
 
 use crate::engine::gate::Patience;
-use crate::engine::program::refusal::schema_changed;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::table_locks::{Touches, Wanted};
 use crate::engine::waits::Lookout;
@@ -108,9 +107,11 @@ impl SessionCore {
     }
 
     fn touch_in_block(&mut self, touches: &Arc<Touches>) -> Result<(), Interrupt> {
+        if self.changing.is_some() {
+            return Ok(self.touch_beside(touches)?);
+        }
         let engine = self.engine.clone();
-        // Whoever has closed the gate is alone.
-        while self.changing.is_none() {
+        loop {
             let in_block = !matches!(self.block, Block::None);
             let known = if in_block { engine.locks.touch(self.worker, touches) } else { 0 };
             if in_block {
@@ -133,7 +134,6 @@ impl SessionCore {
             // Who reads a snapshot stands outside of the gate.
             self.await_locks(&Wanted::Run(touches.clone()))?;
         }
-        Ok(())
     }
 
     /// Waits for tables or keys that others have locked, outside of the gate. 57014 where the statement is cancelled,
@@ -182,9 +182,7 @@ impl SessionCore {
         if self.reading.is_none() && self.is_stale() {
             // While it waited. What has seen nothing yet may see the new schema.
             self.catch_up()?;
-            if self.is_stale() {
-                return Err(schema_changed());
-            }
+            self.follow_or_fail()?;
         }
         Ok(done("LOCK TABLE"))
     }
@@ -193,12 +191,12 @@ impl SessionCore {
         let (engine, worker) = (self.engine.clone(), self.worker);
         self.has_locks = true;
         self.show_process();
+        if self.changing.is_some() {
+            // Where nobody else goes on there is nothing to wait for.
+            return self.lock_beside(table, lock.mode);
+        }
         let before = engine.locks.count(worker);
         if !engine.locks.ask(worker, table, lock.mode) {
-            return Ok(());
-        }
-        if self.changing.is_some() {
-            engine.locks.grant(worker);
             return Ok(());
         }
         let mut outcome = if lock.mode.is_strong() { self.outlast_statements() } else { Ok(()) };
@@ -223,7 +221,7 @@ impl SessionCore {
     }
 
     /// Waits for those that passed the gate before they could see that a table is locked.
-    fn outlast_statements(&mut self) -> Result<()> {
+    pub(crate) fn outlast_statements(&mut self) -> Result<()> {
         self.show_process();
         let deadline = self.lock_deadline();
         let (cancel, gate, worker) = (&self.cancel, &self.engine.gate, self.worker);
@@ -252,7 +250,8 @@ impl SessionCore {
 
     /// Lets go of what was locked since.
     pub(crate) fn release_locks_to(&mut self, before: Locked) {
-        if self.has_locks {
+        // A block that changes the schema relies on what it has read, whatever it takes back.
+        if self.has_locks && self.changing.is_none() {
             self.engine.locks.release_to(self.worker, before.tables);
         }
         self.txn.unlock_to(before.rows);

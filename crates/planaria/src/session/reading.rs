@@ -75,6 +75,10 @@ impl SessionCore {
             self.reading = Some(reading);
         }
         let idle = !self.used && self.savepoints.is_empty() && self.changing.is_none();
+        if matches!(self.block, Block::Open) && !idle && self.reading.is_none() && self.is_stale() {
+            // What does not is told so by its statement.
+            self.follow();
+        }
         if !matches!(self.block, Block::Open)
             || !idle
             || self.reading.is_some()

@@ -17,6 +17,7 @@ use crate::change::{self, SchemaChange};
 use crate::engine::gate::Exclusive;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::SequenceEffect;
+use crate::engine::table_locks::Touches;
 use crate::engine::worker::once;
 use crate::engine::written::Written;
 use crate::notice::Notice;
@@ -46,6 +47,8 @@ pub(crate) struct Prepared {
     pub(crate) later: Vec<Work>,
     /// What the log is to have before the rows that changed, as effects; `None` on replay.
     pub(crate) record: Option<Vec<u8>>,
+    /// What its programs touch, in a block.
+    pub(crate) reads: Touches,
 }
 
 impl SessionCore {
@@ -183,7 +186,7 @@ impl SessionCore {
         let old = engine.schema.load_full();
         self.begin_state();
         let prepared = self.prepare_change(&old, change);
-        let Prepared { outcome, new, later, record } = prepared.inspect_err(|_| {
+        let Prepared { outcome, new, later, record, .. } = prepared.inspect_err(|_| {
             // Where the log has failed, nothing comes after it.
             let _ = self.log_sequences(&|sequence| old.shares_sequence(&old, sequence));
         })?;
@@ -238,6 +241,8 @@ impl SessionCore {
         self.pure = false;
         let mut draft = Draft::new(old, catalog, &outcome.touched, logged);
         let mut later = Vec::new();
+        let in_block = self.changing.is_some();
+        let mut reads = Touches::default();
         self.txn.begin();
         let before = self.user.act(actor.into());
         let stored = std::mem::take(&mut outcome.work).into_iter().try_for_each(|work| match work {
@@ -245,7 +250,14 @@ impl SessionCore {
                 later.push(work);
                 Ok(())
             }
-            work => self.store(&mut draft, work),
+            work => {
+                if let Work::Rebuild(rebuild) = &work
+                    && let Some(program) = rebuild.compute.as_ref().filter(|_| in_block)
+                {
+                    reads.join(&old.touches(program));
+                }
+                self.store(&mut draft, work)
+            }
         });
         self.user.act(before);
         let stored = match logged {
@@ -257,13 +269,20 @@ impl SessionCore {
         let computed = std::mem::take(&mut draft.computed);
         let new = stored.map(|()| SchemaVersion::new(draft.catalog, draft.tables, draft.sequences));
         let new = new.inspect_err(|_| self.txn.abort(&old.tables))?;
+        for work in later.iter().filter(|_| in_block) {
+            match work {
+                Work::Validate(validation) => reads.join(&new.touches(&validation.program)),
+                Work::Fill(_, program) => reads.join(&new.touches(program)),
+                _ => {}
+            }
+        }
         let record = encoded.map(|change| {
             encode_effects(|w| {
                 w.schema(&change);
                 w.encoded(&computed);
             })
         });
-        Ok(Prepared { outcome, new: Arc::new(new), later, record })
+        Ok(Prepared { outcome, new: Arc::new(new), later, record, reads })
     }
 
     /// Validates and fills, in the transaction that is open: if the change is not replayed, when all of that

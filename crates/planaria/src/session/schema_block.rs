@@ -3,11 +3,12 @@
 //! ```text
 //!  BEGIN   INSERT   CREATE TABLE   INSERT  SAVEPOINT   ALTER TABLE  UPDATE   COMMIT
 //!          '-- part 1 --'--------- part 2 ---------'----- part 3 -----'
-//!                   gate closed ...........................................  open
+//!                   gate the block's ......................................  open
 //! ```
 //!
-//! 1. The first change of a block closes the [gate](crate::engine::gate), and the block keeps it closed until its end: from
-//!    there on it is alone. What it read so far is validated then, and holds ever after (40001 otherwise).
+//! 1. The first change of a block closes the [gate](crate::engine::gate), and the block has it until its end: from there on
+//!    it is alone, or alone with its tables ([`beside`](crate::session::beside)). What it read so far is validated then, and
+//!    holds ever after (40001 otherwise).
 //! 2. Its rows so far become a *part*: they are installed, unlogged, and what takes them back is kept
 //!    ([`InstalledChanges::undo`](crate::session::changing)). Nobody sees them: whoever wants in waits at the gate, and who reads a snapshot from before
 //!    goes on with the versions of before. A savepoint ends a part, too; those taken before the gate was closed
@@ -21,7 +22,8 @@
 //!    ROLLBACK TO undoes some of the parts.
 //!
 //! A crash before the record is on disk leaves nothing: parts are in memory alone, and no checkpoint begins
-//! while the gate is closed. One under way reads a snapshot from before.
+//! while the gate is closed. One under way reads a snapshot from before; so does one that begins while the gate is lent,
+//! as nothing is installed then that others know.
 //!
 //! *Claims.* Other blocks may have claimed rows, and cannot let go of them before the gate is open. The block
 //! passes claims by ([`alone`](planaria_protocol::Exclusive::alone)): whoever claimed a row that it changed finds that out when he commits.
@@ -31,7 +33,7 @@
 //! draft that was rolled back has left no trace, in ids neither.
 
 use crate::LogKind;
-use crate::engine::program::refusal::{not_serialized, schema_changed};
+use crate::engine::program::refusal::not_serialized;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::worker::once;
 use crate::engine::written::Written;
@@ -86,15 +88,17 @@ fn difference(earlier: &Net, later: &Net) -> Vec<Effect> {
 impl SessionCore {
     /// Carries out a schema change in the open block.
     pub(crate) fn change_in_block(&mut self, text: &str) -> Result<(DdlOutcome, u64)> {
-        if self.changing.is_none() {
-            self.close_for_block()?;
+        match self.changing {
+            None => self.close_for_block()?,
+            Some(_) => self.take_gate_back()?,
         }
         self.used = true;
         let pending = self.pending_keys()?;
         self.end_part()?;
         self.share.begin_statement();
         let (old, began) = (self.schema.clone(), Instant::now());
-        let Prepared { outcome, new, later, record } = self.prepare_change(&old, Change::New(text))?;
+        let Prepared { outcome, new, later, record, reads } = self.prepare_change(&old, Change::New(text))?;
+        self.touch_beside(&reads)?;
         let waiting = self.refuse_waiting_change(&old, &new, outcome.tag, &pending);
         let count = waiting.and_then(|()| self.carry_out(&new, later, true));
         self.machine.reset();
@@ -105,6 +109,7 @@ impl SessionCore {
                     block.change = record;
                     block.took += began.elapsed();
                 }
+                self.let_others_in();
                 Ok((outcome, count))
             }
             Err(error) => {
@@ -120,10 +125,9 @@ impl SessionCore {
         let alone = Alone(self.engine.clone());
         let engine = self.engine.clone();
         engine.gate.hold(self.worker);
-        if self.is_stale() {
-            if self.used || !self.savepoints.is_empty() {
-                return Err(schema_changed());
-            }
+        if self.is_stale() && (self.used || !self.savepoints.is_empty()) {
+            self.follow_or_fail()?;
+        } else if self.is_stale() {
             let schema = self.schema.clone();
             self.txn.abort(&schema.tables);
             self.refresh();
@@ -135,6 +139,9 @@ impl SessionCore {
             parts: Vec::new(),
             change: None,
             took: Duration::ZERO,
+            lent: false,
+            apart: false,
+            needs: Vec::new(),
             _alone: alone,
         }));
         if !self.txn.holds_now(&self.schema.tables) {
@@ -142,6 +149,7 @@ impl SessionCore {
         }
         self.txn.keep_before_images_now().map_err(Error::from)?;
         self.txn.alone(true);
+        self.begin_beside();
         self.savepoints_to_parts()
     }
 
@@ -199,9 +207,13 @@ impl SessionCore {
 
     /// A savepoint in a block that has changed the schema.
     pub(crate) fn savepoint_of_part(&mut self) -> Result<At> {
+        if !self.txn.is_read_only() {
+            self.take_gate_back()?;
+        }
         self.end_part()?;
         self.txn.begin();
         let parts = self.changing.as_ref().map_or(0, |block| block.parts.len());
+        self.let_others_in();
         Ok(At::InstalledChanges(parts, self.schema.clone()))
     }
 
@@ -244,6 +256,7 @@ impl SessionCore {
     pub(crate) fn back_to_part(&mut self, parts: usize, schema: &Shared) -> Result<()> {
         self.undo_parts(parts, schema)?;
         self.txn.begin();
+        self.let_others_in();
         Ok(())
     }
 

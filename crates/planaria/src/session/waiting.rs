@@ -88,7 +88,8 @@ impl SessionCore {
         self.at_gate(&mut |gate, patience| gate.close_patiently(patience))
     }
 
-    fn at_gate(&mut self, wait: &mut dyn FnMut(&Gate, Patience<'_>) -> bool) -> Result<()> {
+    /// Waits at the gate. Errors as those of [`Self::await_claim`].
+    pub(crate) fn at_gate(&mut self, wait: &mut dyn FnMut(&Gate, Patience<'_>) -> bool) -> Result<()> {
         self.show_process();
         let deadline = self.lock_deadline();
         let (cancel, engine, worker) = (&self.cancel, &*self.engine, self.worker);

@@ -284,8 +284,11 @@ fn a_schema_change_waits_for_a_key_with_the_gate_closed(protocol: ProtocolKind) 
     ends(&told).0.expect("it goes on");
     // And where the other waits for it in turn, that is a ring.
     run(&mut a, "SELECT pg_advisory_lock(1)");
-    let told =
-        beside(session(&db), "BEGIN; CREATE TABLE w (id int); SELECT pg_advisory_xact_lock(1); COMMIT");
+    let told = beside(
+        session(&db),
+        "BEGIN; CREATE TABLE w (id int); DO $$ BEGIN EXECUTE 'SELECT 1'; END $$;
+         SELECT pg_advisory_xact_lock(1); COMMIT",
+    );
     until_waiting(&db, "advisory");
     let other = beside(a, "SELECT count(*) FROM t");
     let (outcome, _) = ends(&told);

@@ -19,6 +19,7 @@ mod adaptive;
 mod advisory;
 mod applications;
 mod aries_undo;
+mod beside;
 mod bits_in_triggers;
 mod bodies;
 mod catalogs;

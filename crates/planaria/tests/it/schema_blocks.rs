@@ -267,7 +267,7 @@ fn others_wait_for_the_end_of_the_block_and_go_on() {
 fn whoever_waits_at_the_gate_can_give_up() {
     let db = db();
     let (mut owner, mut other) = (db.session().expect("a seat"), db.session().expect("a seat"));
-    run(&mut owner, "BEGIN; CREATE TABLE n (a int)");
+    run(&mut owner, "BEGIN; CREATE TABLE n (a int); ALTER TABLE t ADD COLUMN w int");
     run(&mut other, "SET lock_timeout = 30");
     for script in ["UPDATE t SET v = 1", "CREATE TABLE m (a int)", "SELECT * FROM t", "TRUNCATE t"] {
         assert_eq!(state(other.execute(script, ())), "55P03", "{script}");

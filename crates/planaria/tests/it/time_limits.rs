@@ -141,7 +141,7 @@ fn whoever_waits_hears_of_it() {
     for sql in ["UPDATE small SET id = 5", "DELETE FROM small"] {
         assert_eq!(soon(sql, || session.execute(sql, ())), timed_out());
     }
-    holder.execute_script("ROLLBACK; BEGIN; CREATE TABLE made (a int)").expect("changes the schema");
+    holder.execute_script("ROLLBACK; BEGIN; ALTER TABLE small ADD COLUMN a int").expect("changes the schema");
     for sql in ["SELECT * FROM small", "CREATE TABLE other (a int)", "INSERT INTO small VALUES (3)"] {
         assert_eq!(soon(sql, || session.execute(sql, ())), timed_out());
     }

@@ -1,0 +1,379 @@
+//! Others beside a change of the schema: they go on with tables that it has nothing to do with, and open blocks do not
+//! notice; what the change relies on holds, and what it changes they do not see before its COMMIT.
+
+use planaria::lab::LabOptions;
+use planaria::{Database, Error, LogKind, Options, ProtocolKind, Scheme, Session};
+use planaria_sim::disk::{SimDisk, Survival};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const SCHEMA: &str = "
+    CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL);
+    INSERT INTO t SELECT i, 0 FROM generate_series(1, 9) AS i;
+    CREATE TABLE note (id int PRIMARY KEY, what text);
+    CREATE DOMAIN small AS int CHECK (VALUE < 100);
+    CREATE TABLE pebble (n small);
+    CREATE SEQUENCE s;
+    CREATE PROCEDURE write(i int, what text) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO note VALUES (i, what); END $$;
+    CREATE PROCEDURE anything(command text) LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; END $$;";
+
+/// Protocols under which transactions overlap.
+fn concurrent() -> impl Iterator<Item = ProtocolKind> {
+    ProtocolKind::ALL.iter().copied().filter(|protocol| *protocol != ProtocolKind::Serial)
+}
+
+fn db(protocol: ProtocolKind) -> Database {
+    let db = Options::new().protocol(protocol).in_memory().expect("opens");
+    db.execute_script(SCHEMA).expect("the schema is accepted");
+    db
+}
+
+fn two(db: &Database) -> (Session, Session) {
+    let (owner, mut other) = (db.session().expect("a seat"), db.session().expect("a seat"));
+    run(&mut other, "SET lock_timeout = 30");
+    (owner, other)
+}
+
+#[track_caller]
+fn run(session: &mut Session, script: &str) {
+    session.execute_script(script).unwrap_or_else(|e| panic!("{script}: {e}"));
+}
+
+#[track_caller]
+fn state<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
+    outcome.expect_err("an error").sqlstate().as_str().to_owned()
+}
+
+#[track_caller]
+fn waits(session: &mut Session, script: &str) {
+    let outcome = session.execute_script(script);
+    assert_eq!(outcome.expect_err(script).sqlstate().as_str(), "55P03", "{script}");
+}
+
+#[track_caller]
+fn int(session: &mut Session, sql: &str) -> i64 {
+    session.query(sql, ()).unwrap_or_else(|e| panic!("{sql}: {e}"))[0].get::<i64>(0).expect("a number")
+}
+
+#[test]
+fn others_go_on_with_other_tables() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        run(&mut other, "BEGIN; INSERT INTO note VALUES (1, 'before')");
+        run(
+            &mut owner,
+            "BEGIN; CREATE TABLE n (a int PRIMARY KEY); INSERT INTO n VALUES (1); CREATE INDEX ON n (a)",
+        );
+        // The block that was open, calls, statements, blocks, readers.
+        run(&mut other, "INSERT INTO note VALUES (2, 'beside'); COMMIT");
+        run(
+            &mut owner,
+            "ALTER TABLE t ADD COLUMN w int DEFAULT 7; UPDATE t SET w = id; ALTER TABLE t ALTER w SET NOT NULL",
+        );
+        run(&mut other, "CALL write(3, 'call'); UPDATE note SET what = 'x' WHERE id = 1");
+        run(&mut other, "BEGIN; SELECT * FROM note; DELETE FROM note WHERE id = 2; COMMIT");
+        run(&mut other, "BEGIN READ ONLY; SELECT * FROM note; COMMIT");
+        assert_eq!(int(&mut other, "SELECT nextval('s')"), 1);
+        assert_eq!(int(&mut owner, "SELECT nextval('s')"), 2);
+        // But not with the block's own, nor with what it makes.
+        waits(&mut other, "SELECT * FROM t");
+        waits(&mut other, "UPDATE t SET v = 1");
+        waits(&mut other, "CALL anything('DELETE FROM t')");
+        waits(&mut other, "CREATE TABLE m (a int)");
+        assert_eq!(state(other.execute("SELECT * FROM n", ())), "42P01");
+        run(&mut other, "BEGIN; INSERT INTO note VALUES (4, 'open')");
+        run(&mut owner, "COMMIT");
+        // It sees what there is now.
+        assert_eq!(int(&mut other, "SELECT count(*) FROM n"), 1, "{protocol}");
+        run(&mut other, "COMMIT");
+        assert_eq!(int(&mut other, "SELECT sum(w) FROM t"), 45);
+        assert_eq!(int(&mut other, "SELECT count(*) FROM note"), 3);
+        db.check().expect("whole");
+    }
+}
+
+#[test]
+fn a_block_that_is_rolled_back_has_disturbed_nobody() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        let before = db.digests().expect("digests");
+        run(&mut other, "BEGIN; INSERT INTO note VALUES (1, 'open')");
+        run(
+            &mut owner,
+            "BEGIN; CREATE TABLE n (a int); UPDATE t SET v = 1; SAVEPOINT a; DROP TABLE pebble; ROLLBACK TO a",
+        );
+        // Rows of a table that others know are in place since the savepoint.
+        waits(
+            &mut db
+                .session()
+                .map(|mut s| {
+                    run(&mut s, "SET lock_timeout = 30");
+                    s
+                })
+                .expect("a seat"),
+            "SELECT * FROM note",
+        );
+        run(&mut owner, "ROLLBACK");
+        run(&mut other, "ROLLBACK");
+        assert_eq!(db.digests().expect("digests"), before, "{protocol}");
+        run(
+            &mut owner,
+            "BEGIN; CREATE TABLE n (a int); INSERT INTO n VALUES (1); SAVEPOINT a; DROP TABLE pebble; ROLLBACK TO a",
+        );
+        run(&mut other, "INSERT INTO note VALUES (1, 'beside')");
+        // What it has taken back it has locked.
+        waits(&mut other, "INSERT INTO pebble VALUES (1)");
+        drop(owner);
+        run(&mut other, "CREATE TABLE n (b text)");
+        assert_eq!(int(&mut other, "SELECT count(*) FROM note"), 1);
+        db.check().expect("whole");
+    }
+}
+
+#[test]
+fn what_the_block_relies_on_holds() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        // (the block, what waits, what does not)
+        let cases = [
+            ("SELECT count(*) FROM note", "INSERT INTO note VALUES (9, '')", "SELECT * FROM note"),
+            ("CREATE TABLE a AS SELECT * FROM note", "DELETE FROM note", "SELECT * FROM note"),
+            ("CREATE TABLE a (i int REFERENCES t)", "DELETE FROM t", "SELECT * FROM t"),
+            ("UPDATE t SET v = 5 WHERE id = 1", "SELECT * FROM t FOR SHARE", "SELECT * FROM t"),
+            ("INSERT INTO t VALUES (20, 1)", "INSERT INTO t VALUES (20, 2)", "SELECT * FROM t"),
+            ("LOCK TABLE note IN SHARE MODE", "DELETE FROM note", "SELECT * FROM note"),
+            ("LOCK TABLE note", "SELECT * FROM note", "SELECT * FROM t"),
+            ("CREATE INDEX ON t (v)", "SELECT * FROM t", "SELECT * FROM note"),
+            ("TRUNCATE note", "SELECT * FROM note FOR SHARE", "SELECT * FROM t"),
+            ("DROP TABLE note", "SELECT * FROM note", "SELECT * FROM t"),
+            // What nobody can lock: nobody goes on.
+            ("ALTER SEQUENCE s RESTART 10", "SELECT nextval('s') FROM note", "SELECT 1"),
+            ("ALTER DOMAIN small ADD CHECK (VALUE > 0)", "INSERT INTO pebble VALUES (-1)", "SELECT 1"),
+            ("CALL anything('SELECT count(*) FROM note')", "INSERT INTO note VALUES (9, '')", "SELECT 1"),
+        ];
+        for (block, waiting, passing) in cases {
+            for script in ["BEGIN; CREATE TABLE m (i int);", "BEGIN; CREATE TABLE m (i int); SAVEPOINT x;"] {
+                run(&mut owner, &format!("{script} {block}"));
+                waits(&mut other, waiting);
+                run(&mut other, passing);
+                run(&mut owner, "ROLLBACK");
+            }
+            // What was read before the first change.
+            run(&mut owner, &format!("BEGIN; {block}; CREATE TABLE m (i int)"));
+            waits(&mut other, waiting);
+            run(&mut owner, "ROLLBACK");
+        }
+        db.check().expect("whole");
+    }
+}
+
+/// It waits for no block, as ever; so nobody passes it then.
+#[test]
+fn it_stays_apart_where_an_open_block_has_to_do_with_its_tables() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        let mut third = db.session().expect("a seat");
+        run(&mut third, "SET lock_timeout = 30");
+        for touch in
+            ["SELECT * FROM t", "UPDATE t SET v = 3 WHERE id = 2", "CALL anything('SELECT * FROM t')"]
+        {
+            run(&mut other, &format!("BEGIN; {touch}"));
+            run(&mut owner, "BEGIN; CREATE TABLE n (a int); ALTER TABLE t ADD COLUMN w int");
+            waits(&mut third, "SELECT * FROM note");
+            run(&mut owner, "COMMIT");
+            assert_eq!(state(other.execute("SELECT * FROM note", ())), "40001", "{touch}");
+            run(&mut other, "ROLLBACK");
+            run(&mut owner, "ALTER TABLE t DROP COLUMN w; DROP TABLE n");
+            // By a statement, not a change.
+            run(&mut other, &format!("BEGIN; {touch}"));
+            run(&mut owner, "BEGIN; CREATE TABLE n (a int)");
+            run(&mut owner, "UPDATE t SET v = v + 1 WHERE id = 1");
+            match touch {
+                // Who reads is before it.
+                "SELECT * FROM t" => run(&mut third, "SELECT * FROM note"),
+                _ => waits(&mut third, "SELECT * FROM note"),
+            }
+            run(&mut owner, "ROLLBACK");
+            run(&mut other, "COMMIT");
+        }
+    }
+}
+
+#[test]
+fn open_blocks_follow_changes_that_leave_their_tables() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        let follows = |owner: &mut Session, other: &mut Session, touch: &str, change: &str| {
+            run(other, &format!("BEGIN; {touch}"));
+            run(owner, change);
+            let outcome = other.execute_script("SELECT 1 FROM note; COMMIT").map_err(|e| e.sqlstate());
+            run(other, "ROLLBACK");
+            match outcome {
+                Ok(_) => true,
+                Err(state) => {
+                    assert_eq!(state.as_str(), "40001", "{touch}; {change}");
+                    false
+                }
+            }
+        };
+        for change in [
+            "CREATE TABLE a (i int PRIMARY KEY)",
+            "ALTER TABLE a ADD COLUMN j int",
+            "CREATE VIEW b AS SELECT * FROM t",
+            "CREATE FUNCTION c() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            "CREATE TYPE mood AS ENUM ('sad')",
+            "CREATE SEQUENCE d; ALTER SEQUENCE s RESTART",
+            "CREATE INDEX ON pebble (n)",
+            "CREATE ROLE r; GRANT SELECT ON a TO r; DROP TABLE a CASCADE",
+        ] {
+            for touch in ["SELECT * FROM t", "UPDATE t SET v = v + 1", "INSERT INTO note VALUES (7, 'x')"] {
+                let known = int(&mut owner, "SELECT count(*) FROM note WHERE id = 7");
+                if known > 0 {
+                    run(&mut owner, "DELETE FROM note");
+                }
+                // Once only.
+                if touch == "SELECT * FROM t" {
+                    assert!(follows(&mut owner, &mut other, touch, change), "{protocol}: {touch}; {change}");
+                } else {
+                    let change = "CREATE TABLE z (i int); DROP TABLE z";
+                    assert!(follows(&mut owner, &mut other, touch, change), "{protocol}: {touch}");
+                }
+            }
+        }
+        for (touch, change) in [
+            ("SELECT * FROM t", "ALTER TABLE t ADD COLUMN w int"),
+            ("SELECT * FROM t", "CREATE INDEX ON t (v)"),
+            ("UPDATE t SET v = v + 1", "CREATE TABLE child (i int REFERENCES t)"),
+            (
+                "INSERT INTO pebble VALUES (7)",
+                "ALTER DOMAIN small ADD CONSTRAINT c CHECK (VALUE < 5) NOT VALID",
+            ),
+            ("SELECT * FROM pebble", "DROP TABLE pebble"),
+            ("CALL anything('SELECT 1')", "CREATE TABLE e (i int)"),
+        ] {
+            assert!(!follows(&mut owner, &mut other, touch, change), "{protocol}: {touch}; {change}");
+        }
+        // A key to what was only read is no matter.
+        assert!(follows(
+            &mut owner,
+            &mut other,
+            "SELECT * FROM t",
+            "CREATE TABLE child2 (i int REFERENCES t)"
+        ));
+        db.check().expect("whole");
+    }
+}
+
+/// A ring of a table that the block has locked and a key that another holds: one of them gives up.
+#[test]
+fn a_ring_of_waits_is_found() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        run(&mut other, "SET lock_timeout = 0; SELECT pg_advisory_lock(1)");
+        run(&mut owner, "BEGIN; ALTER TABLE t ADD COLUMN w int");
+        let ended = std::thread::scope(|scope| {
+            let owner = scope.spawn(|| owner.execute_script("SELECT pg_advisory_lock(1); COMMIT"));
+            let other = scope.spawn(|| {
+                let outcome = other.execute_script("SELECT * FROM t");
+                run(&mut other, "SELECT pg_advisory_unlock_all()");
+                outcome
+            });
+            [owner.join().expect("no panic"), other.join().expect("no panic")]
+        });
+        let failed: Vec<String> = ended.into_iter().filter(Result::is_err).map(state).collect();
+        assert_eq!(failed, ["40P01"], "{protocol}");
+    }
+}
+
+/// Migrations copy what transfers change; each copy is of one state, and a restart finds the same.
+#[test]
+fn migrations_beside_transfers_copy_whole_states() {
+    for kind in [LogKind::Command, LogKind::Physical] {
+        let disk = SimDisk::new(11);
+        let options = |scheme| Options::new().log(kind).recovery(scheme).recovery_threads(2).keep_log(true);
+        let db = options(Scheme::Clr).open_device(disk.device()).expect("opens");
+        db.execute_script(
+            "CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL);
+             INSERT INTO account SELECT i, 100 FROM generate_series(1, 20) i;
+             CREATE TABLE event (id bigserial PRIMARY KEY, what int NOT NULL);
+             CREATE PROCEDURE transfer(a int, b int) LANGUAGE plpgsql AS $$ BEGIN
+               UPDATE account SET balance = balance - 1 WHERE id = a;
+               UPDATE account SET balance = balance + 1 WHERE id = b;
+             END $$;
+             CREATE PROCEDURE note(i int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO event (what) VALUES (i); END $$;",
+        )
+        .expect("the schema is accepted");
+        let (stop, events) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for thread in 0..2 {
+                let (db, stop, events) = (&db, &stop, &events);
+                scope.spawn(move || {
+                    let mut session = db.session().expect("a seat");
+                    let mut n = thread;
+                    while !stop.load(Ordering::Relaxed) {
+                        n = (n * 7919 + 12_345) % 30_000;
+                        match n % 3 {
+                            0 => run(&mut session, &format!("CALL note({n})")),
+                            1 => run(&mut session, &format!("CALL transfer({}, {})", n % 20 + 1, n % 19 + 1)),
+                            _ => {
+                                let block = format!("BEGIN; INSERT INTO event (what) VALUES ({n}); COMMIT");
+                                run(&mut session, &block);
+                            }
+                        }
+                        events.fetch_add(u64::from(n % 3 != 1), Ordering::Relaxed);
+                    }
+                });
+            }
+            let mut session = db.session().expect("a seat");
+            for i in 0..25 {
+                let ends = if i % 5 == 4 { "ROLLBACK" } else { "COMMIT" };
+                let script = match i % 3 {
+                    0 => format!(
+                        "BEGIN; CREATE TABLE copy{i} AS SELECT * FROM account; CREATE INDEX ON copy{i} (balance);
+                         INSERT INTO copy{i} SELECT -id, -balance FROM account; {ends}"
+                    ),
+                    1 => format!(
+                        "BEGIN; CREATE TABLE copy{i} (id int, balance bigint); ALTER TABLE account ADD COLUMN c{i} bigint;
+                         UPDATE account SET c{i} = balance; INSERT INTO copy{i} SELECT id, balance FROM account
+                         UNION ALL SELECT -id, -c{i} FROM account; {ends}"
+                    ),
+                    _ => format!(
+                        "BEGIN; CREATE TABLE copy{i} (id int, balance bigint); SAVEPOINT a;
+                         INSERT INTO copy{i} SELECT id, balance FROM account; SAVEPOINT b;
+                         UPDATE account SET balance = balance; CREATE TABLE more{i} (j int);
+                         INSERT INTO copy{i} SELECT -id, -balance FROM account; {ends}"
+                    ),
+                };
+                // What was read before the first change may have changed.
+                while let Err(error) = session.execute_script(&script) {
+                    assert_eq!(error.sqlstate().as_str(), "40001", "{script}: {error}");
+                    run(&mut session, "ROLLBACK");
+                }
+                if ends == "COMMIT" {
+                    let sum =
+                        |sign: &str| format!("SELECT sum(balance)::bigint FROM copy{i} WHERE id {sign} 0");
+                    assert_eq!(int(&mut session, &sum(">")), 2000, "{script}");
+                    assert_eq!(int(&mut session, &sum("<")), -2000, "{script}");
+                    assert_eq!(int(&mut session, &format!("SELECT sum(balance)::bigint FROM copy{i}")), 0);
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        let mut session = db.session().expect("a seat");
+        assert_eq!(int(&mut session, "SELECT count(*) FROM event") as u64, events.load(Ordering::Relaxed));
+        db.check().expect("whole");
+        let expected = db.digests().expect("digests");
+        drop((session, db));
+        disk.crash(Survival::Nothing);
+        for scheme in Scheme::ALL.iter().copied() {
+            let db =
+                options(scheme).open_device(disk.device()).unwrap_or_else(|e| panic!("{kind} {scheme}: {e}"));
+            assert_eq!(db.digests().expect("digests"), expected, "{kind} by {scheme}");
+        }
+    }
+}
