@@ -23,7 +23,7 @@
 
 use crate::engine::program::refusal::schema_changed;
 use crate::engine::schema_version::SchemaVersion;
-use crate::engine::table_locks::Touches;
+use crate::engine::table_locks::{Touches, Wanted};
 use crate::session::changing::SchemaBlock;
 use crate::session::core::SessionCore;
 use planaria_base::{Result, TableId};
@@ -126,7 +126,11 @@ impl SessionCore {
 
     /// A program of a block that changes the schema is about to touch tables. Errors as those of
     /// [`Self::await_claim`].
-    pub(crate) fn touch_beside(&mut self, touches: &Touches) -> Result<()> {
+    pub(crate) fn touch_beside(&mut self, touches: &Arc<Touches>) -> Result<()> {
+        // Since others go on they may have locked tables.
+        while self.lends() && self.engine.locks.bars(self.worker, touches, 0) {
+            self.await_locks(&Wanted::Run(touches.clone()))?;
+        }
         let Some(block) = &mut self.changing else { return Ok(()) };
         if block.apart {
             return Ok(());
@@ -138,8 +142,15 @@ impl SessionCore {
         self.lock_needed()
     }
 
-    /// The block locks a table, as it says.
-    pub(crate) fn lock_beside(&mut self, id: TableId, mode: LockMode) -> Result<()> {
+    /// The block locks a table, as it says; 55P03 where others have locked it and it does not wait.
+    pub(crate) fn lock_beside(&mut self, id: TableId, mode: LockMode, waits: bool) -> Result<()> {
+        let mut touches = Touches::default();
+        touches.add(id, mode);
+        let touches = Arc::new(touches);
+        if !waits && self.lends() && self.engine.locks.bars(self.worker, &touches, 0) {
+            return Err(self.lock_not_available(id));
+        }
+        self.touch_beside(&touches)?;
         let Some(block) = &mut self.changing else { return Ok(()) };
         block.need(id, mode);
         self.lock_needed()
@@ -192,6 +203,22 @@ impl SessionCore {
         self.at_gate(&mut |gate, patience| gate.close_again(patience))?;
         if let Some(block) = &mut self.changing {
             block.lent = false;
+        }
+        Ok(())
+    }
+
+    /// The same for a change, when nobody else has locked tables.
+    pub(crate) fn take_gate_back_on_unlocked(&mut self) -> Result<()> {
+        while self.lends() {
+            self.take_gate_back()?;
+            if !self.engine.locks.are_held_by_others(self.worker) {
+                break;
+            }
+            self.let_others_in();
+            if !self.lends() {
+                break;
+            }
+            self.await_locks(&Wanted::Change)?;
         }
         Ok(())
     }

@@ -176,7 +176,7 @@ impl SessionCore {
                 Lockable::System => Vec::new(),
             };
             for table in tables {
-                self.lock_one(&schema, table, lock)?;
+                self.lock_one(table, lock)?;
             }
         }
         if self.reading.is_none() && self.is_stale() {
@@ -187,13 +187,20 @@ impl SessionCore {
         Ok(done("LOCK TABLE"))
     }
 
-    fn lock_one(&mut self, schema: &SchemaVersion, table: TableId, lock: &LockTable) -> Result<()> {
+    /// 55P03
+    pub(crate) fn lock_not_available(&self, table: TableId) -> Error {
+        let name = &self.schema.catalog.table_by_id(table).name;
+        let message = format!("could not obtain lock on relation \"{name}\"");
+        Error::new(SqlState::LOCK_NOT_AVAILABLE, message)
+    }
+
+    fn lock_one(&mut self, table: TableId, lock: &LockTable) -> Result<()> {
         let (engine, worker) = (self.engine.clone(), self.worker);
         self.has_locks = true;
         self.show_process();
         if self.changing.is_some() {
             // Where nobody else goes on there is nothing to wait for.
-            return self.lock_beside(table, lock.mode);
+            return self.lock_beside(table, lock.mode, !lock.nowait);
         }
         let before = engine.locks.count(worker);
         if !engine.locks.ask(worker, table, lock.mode) {
@@ -206,11 +213,7 @@ impl SessionCore {
                 false => self.await_locks(&wanted),
                 true => match engine.locks.wait(worker, &wanted, &mut || None) {
                     true => Ok(()),
-                    false => {
-                        let name = &schema.catalog.table_by_id(table).name;
-                        let message = format!("could not obtain lock on relation \"{name}\"");
-                        Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message))
-                    }
+                    false => Err(self.lock_not_available(table)),
                 },
             };
         }

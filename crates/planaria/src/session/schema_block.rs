@@ -90,7 +90,7 @@ impl SessionCore {
     pub(crate) fn change_in_block(&mut self, text: &str) -> Result<(DdlOutcome, u64)> {
         match self.changing {
             None => self.close_for_block()?,
-            Some(_) => self.take_gate_back()?,
+            Some(_) => self.take_gate_back_on_unlocked()?,
         }
         self.used = true;
         let pending = self.pending_keys()?;
@@ -98,7 +98,7 @@ impl SessionCore {
         self.share.begin_statement();
         let (old, began) = (self.schema.clone(), Instant::now());
         let Prepared { outcome, new, later, record, reads } = self.prepare_change(&old, Change::New(text))?;
-        self.touch_beside(&reads)?;
+        self.touch_beside(&Arc::new(reads))?;
         let waiting = self.refuse_waiting_change(&old, &new, outcome.tag, &pending);
         let count = waiting.and_then(|()| self.carry_out(&new, later, true));
         self.machine.reset();

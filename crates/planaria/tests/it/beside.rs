@@ -268,6 +268,35 @@ fn open_blocks_follow_changes_that_leave_their_tables() {
     }
 }
 
+/// While others go on they may lock tables, too: the block waits for those.
+#[test]
+fn the_block_waits_for_tables_that_others_have_locked() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        run(&mut owner, "SET lock_timeout = 30");
+        let wants = [
+            "INSERT INTO note VALUES (1, '')",
+            "SELECT * FROM note",
+            "DROP TABLE note",
+            "CREATE TABLE u (i int)",
+            "LOCK TABLE note IN SHARE MODE",
+            "LOCK TABLE note NOWAIT",
+        ];
+        for wants in wants {
+            run(&mut owner, "BEGIN; CREATE TABLE n (a int)");
+            run(&mut other, "BEGIN; LOCK TABLE note; INSERT INTO note VALUES (2, 'mine')");
+            waits(&mut owner, wants);
+            run(&mut other, "ROLLBACK");
+            run(&mut owner, "ROLLBACK; BEGIN; CREATE TABLE n (a int); INSERT INTO t VALUES (30, 1)");
+            run(&mut other, "BEGIN; LOCK TABLE pebble");
+            run(&mut owner, "COMMIT");
+            run(&mut other, "COMMIT");
+            run(&mut owner, "DROP TABLE n; DELETE FROM t WHERE id = 30");
+        }
+    }
+}
+
 /// A ring of a table that the block has locked and a key that another holds: one of them gives up.
 #[test]
 fn a_ring_of_waits_is_found() {

@@ -142,7 +142,8 @@ fn a_thread_does_not_wait_for_itself() {
     for (locks, waits) in [
         ("LOCK TABLE t", "UPDATE t SET n = 2"),
         ("SELECT pg_advisory_xact_lock(7)", "SELECT pg_advisory_xact_lock(7)"),
-        ("CREATE TABLE u (id int PRIMARY KEY)", "UPDATE t SET n = 2"),
+        ("CREATE TABLE u (id int PRIMARY KEY)", "CREATE TABLE v (id int PRIMARY KEY)"),
+        ("ALTER TABLE t ADD COLUMN m int", "UPDATE t SET n = 2"),
     ] {
         let mut transaction = session.transaction().unwrap();
         transaction.execute(locks, ()).unwrap();
@@ -280,6 +281,11 @@ fn tracing_tells_what_is_done() {
         .finish();
     let directory = tempfile::tempdir().unwrap();
     tracing::subscriber::with_default(subscriber, || {
+        // What a thread of another test tells first, which has no subscriber, nobody is told from there on.
+        let early = Database::in_memory().unwrap();
+        early.execute("SELECT 1", ()).unwrap();
+        early.execute("SELECT 1 / 0", ()).unwrap_err();
+        tracing::callsite::rebuild_interest_cache();
         let db = Database::open(directory.path()).unwrap();
         db.execute_script("CREATE TABLE t (id int PRIMARY KEY)").unwrap();
         db.execute("INSERT INTO t VALUES ($1)", (1,)).unwrap();
