@@ -27,7 +27,7 @@ use crate::engine::table_locks::{Touches, Wanted};
 use crate::session::changing::SchemaBlock;
 use crate::session::core::SessionCore;
 use planaria_base::{Result, TableId};
-use planaria_catalog::{Catalog, Table};
+use planaria_catalog::{Catalog, Sequence, Table};
 use planaria_log::Effect;
 use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
@@ -280,5 +280,27 @@ impl SessionCore {
     /// The same, or 40001.
     pub(crate) fn follow_or_fail(&mut self) -> Result<()> {
         if !self.is_stale() || self.follow() { Ok(()) } else { Err(schema_changed()) }
+    }
+
+    /// [`Self::follow`] while a statement is about to run that was compiled for the schema of before, and runs as that: what it
+    /// draws from must be the same, and what it touches ([`Self::confirm`]).
+    pub(crate) fn follow_with_code(&mut self) -> bool {
+        let (old, new) = (self.schema.clone(), self.engine.schema.load());
+        let same = |sequence: &Sequence| new.shares_sequence(&old, sequence.id);
+        let follows = old.catalog.sequences.definitions().all(same) && self.follow();
+        // It may have changed once more.
+        let follows = follows && new.version() == self.schema.version();
+        if follows {
+            self.compiled_for = Some((old, false));
+        }
+        follows
+    }
+
+    /// A statement is about to touch tables: 40001 if it was compiled for a schema where they were others.
+    pub(crate) fn confirm(&mut self, touches: &Touches) -> Result<()> {
+        let Some((old, confirmed)) = &mut self.compiled_for else { return Ok(()) };
+        let mut tables = touches.tables.iter();
+        *confirmed = !touches.anything && tables.all(|(table, mode)| self.schema.leaves(old, *table, *mode));
+        if *confirmed { Ok(()) } else { Err(schema_changed()) }
     }
 }

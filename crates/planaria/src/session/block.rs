@@ -378,15 +378,18 @@ impl SessionCore {
             self.txn.begin_statement();
             self.show_moment();
         }
-        let mut known = false;
+        self.compiled_for = None;
         let outcome = loop {
-            // What it was compiled for it has touched by now, and goes on with.
-            if self.is_stale() && !(known && self.follow()) {
+            if self.is_stale() && !self.follow_with_code() {
                 break Err(schema_changed());
             }
-            known = true;
             let point = self.txn.point();
             let done = f(self).and_then(|()| self.check_immediate(&schema));
+            let done = match self.compiled_for.take() {
+                // It has not said what it touches.
+                Some((_, false)) if done.is_ok() => Err(schema_changed().into()),
+                _ => done,
+            };
             let cause = match done.map_err(|i| self.believable(i)) {
                 Ok(()) if self.txn.is_behind() => Conflict::Past,
                 Ok(()) => match self.txn.end_statement(&schema.tables) {

@@ -123,6 +123,8 @@ pub(crate) struct SessionCore {
     pub(crate) ears: Ears,
     /// The open block has locked tables, or noted what it touched.
     pub(crate) has_locks: bool,
+    /// What the statement of a block was compiled for, where the schema has changed since, and whether that is no matter.
+    pub(crate) compiled_for: Option<(Arc<Arc<SchemaVersion>>, bool)>,
     /// What its transaction has put off.
     pub(crate) deferred: Deferred,
     pub(crate) trigger_codes: crate::session::deferred_triggers::TriggerCodes,
@@ -212,6 +214,7 @@ impl SessionCore {
             said: Said::default(),
             ears: Ears::default(),
             has_locks: false,
+            compiled_for: None,
             deferred: Deferred::default(),
             trigger_codes: Default::default(),
             changing: None,

@@ -110,6 +110,7 @@ impl SessionCore {
         if self.changing.is_some() {
             return Ok(self.touch_beside(touches)?);
         }
+        self.confirm(touches)?;
         let engine = self.engine.clone();
         loop {
             let in_block = !matches!(self.block, Block::None);
