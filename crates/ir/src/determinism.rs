@@ -204,8 +204,8 @@ impl Question {
         match self {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
             | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef
-            | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible | Comment | Describe
-            | RoleName | SerialSequence => Determinism::Catalog,
+            | PlainExpression | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible | Comment
+            | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
             | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
             | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | ExportSnapshot | Sleep

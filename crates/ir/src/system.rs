@@ -76,7 +76,9 @@ questions! {
     /// Default of the n-th input argument.
     ArgumentDefault "argument.default" (I, I) -> T;
     /// Query of a view.
-    ViewDef "view.def" (I) -> T;
+    ViewDef "view.def" (I, B) -> T;
+    /// An expression of a relation without the parentheses that nobody needs.
+    PlainExpression "expression.plain" (T, I) -> T;
     /// The partition key of a table (`key`), or what the rows of a partition meet.
     PartitionDef "partition.def" (I, T) -> T;
     /// The OIDs of a relation and its partitions (`tree`), or of those that it is a partition of.

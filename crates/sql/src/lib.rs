@@ -6,4 +6,5 @@
 //! ```
 
 pub mod ddl;
+pub mod deparse;
 pub mod lower;

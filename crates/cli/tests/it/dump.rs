@@ -134,7 +134,7 @@ fn everything_comes_back() {
     for part in [
         "CREATE TYPE public.pair AS (\n    a integer,\n    b text\n);",
         "ALTER TABLE ONLY public.orders_24 ATTACH PARTITION public.orders_24_rest DEFAULT;",
-        "EXCLUDE USING gist (during WITH &&) WHERE ((who <> 'x'));",
+        "EXCLUDE USING gist (during WITH &&) WHERE ((who <> 'x'::text));",
         "COMMENT ON COLUMN public.pair.b IS",
         "COMMENT ON TYPE public.pair IS",
     ] {

@@ -1,7 +1,7 @@
 //! Questions and their answers.
 
 use super::relations::system_relation;
-use super::{Amount, Facts, definitions, describe, partitions, privileges};
+use super::{Amount, Facts, definitions, describe, partitions, privileges, shown};
 use crate::serving::clients::{Signal, signal};
 use crate::serving::host;
 use crate::session::server_settings::{check_settable, check_superuser};
@@ -104,7 +104,12 @@ pub(crate) fn answer(
             let found = definitions::routine(catalog, oid_of(args[0]));
             text(heap, found.and_then(|p| definitions::argument_default(catalog, p, args[1].int())))
         }
-        Question::ViewDef => text(heap, view_definition(catalog, oid_of(args[0]))),
+        Question::ViewDef => text(heap, view_definition(catalog, oid_of(args[0]), args[1].bool())),
+        Question::PlainExpression => {
+            let kept = read(heap, args[0]);
+            let plain = shown::plain(catalog, &kept, oid_of(args[1]));
+            heap.text(&plain.unwrap_or(kept))
+        }
         Question::PartitionDef => text(
             heap,
             match &*read(heap, args[1]) {
@@ -305,15 +310,15 @@ fn is_missing(error: &Error) -> bool {
     .contains(&error.sqlstate())
 }
 
-fn view_definition(catalog: &Catalog, oid: Oid) -> Option<String> {
+fn view_definition(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<String> {
     if let Some(query) = system_relation(oid).and_then(|r| r.query) {
         return Some(format!(" {query};"));
     }
     match catalog.oids.object(oid)? {
-        Object::View(name) => catalog.views.get(name).map(|view| definitions::view(catalog, view)),
+        Object::View(name) => catalog.views.get(name).map(|view| shown::view(catalog, view, pretty)),
         Object::Table(id) => {
             let table = catalog.tables.get(id.index())?.as_deref()?;
-            catalog.stored_view(table).map(|view| definitions::view(catalog, view))
+            catalog.stored_view(table).map(|view| shown::view(catalog, view, pretty))
         }
         _ => None,
     }

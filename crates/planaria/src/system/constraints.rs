@@ -97,7 +97,7 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("conislocal", !catalog.is_inherited_check(table, &check.name))
                     .set("coninhcount", i32::from(catalog.is_inherited_check(table, &check.name)))
                     .set("conkey", Some(columns).filter(|c| !c.is_empty()))
-                    .set("conbin", planaria_sql::lower::shown_expression(catalog, &check.expression));
+                    .set("conbin", super::shown::check(catalog, table, check));
             });
         }
         for key in &table.foreign_keys {
@@ -145,7 +145,8 @@ fn constraint_triggers(facts: &Facts<'_>, rows: &mut Rows) {
 fn domain_constraints(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
     for ty in catalog.types.iter().flatten() {
-        for check in ty.domain().map_or(&[][..], |d| &d.checks) {
+        let Some(domain) = ty.domain() else { continue };
+        for check in &domain.checks {
             rows.add(|r| {
                 r.set("oid", catalog.oids.of(&Object::DomainConstraint(ty.id, check.name.clone())))
                     .set("conname", &check.name)
@@ -153,7 +154,7 @@ fn domain_constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("contypid", catalog.type_oid(ty.id))
                     .set("connamespace", catalog.schema_oid(ty.schema))
                     .set("convalidated", !check.not_valid)
-                    .set("conbin", planaria_sql::lower::shown_expression(catalog, &check.expression));
+                    .set("conbin", super::shown::domain_check(catalog, domain, check));
             });
         }
     }

@@ -1,19 +1,20 @@
 //! Definitions as SQL, in the forms of PostgreSQL's `pg_get_...` functions.
 //!
-//! Expressions and queries are shown as they were written: the catalog keeps their text. PostgreSQL
-//! shows them as it understood them, with casts and parentheses of its own.
+//! Expressions and queries are shown in its normal form ([`super::shown`]).
 
+use super::shown;
 use crate::settings::spelled;
 use planaria_base::oid::Oid;
 use planaria_base::text_io::{quote_ident, quote_literal};
-use planaria_base::{Datum, Type, TypeId};
+use planaria_base::{Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
-    Catalog, Check, CheckTime, Column, ColumnDefault, Firing, Index, Language, Mode, Parameter, Procedure,
-    ReferentialAction, Returns, Table, TriggerEvent, View, Volatility, path_names, reg,
+    Catalog, CheckTime, Firing, Index, Language, Mode, Parameter, Procedure, ReferentialAction, Returns,
+    Table, TriggerEvent, Volatility, path_names, reg,
 };
-use planaria_sql::lower::{shown_expression, shown_query};
-use planaria_syntax::ast::{Argument, Expr, ExprKind};
+use planaria_sql::deparse::Over;
+use planaria_sql::lower::shown_expression;
+use planaria_syntax::ast::ExprKind;
 use std::fmt::Write;
 
 /// A language's name.
@@ -27,57 +28,6 @@ pub(super) fn language(language: Language) -> &'static str {
 fn names(table: &Table, columns: &[planaria_base::ColumnId]) -> String {
     let names = columns.iter().map(|c| quote_ident(&table.columns[c.index()].name));
     names.collect::<Vec<_>>().join(", ")
-}
-
-/// An expression's text; a bare string literal with the type it stands for.
-pub(super) fn typed(text: &str, ty: &Type) -> String {
-    let Ok(expr) = planaria_syntax::parse::expression(text) else { return text.to_owned() };
-    match expr.kind {
-        // PostgreSQL keeps the value: what is read back as the same needs no type.
-        ExprKind::String(value)
-            if *ty == Type::Int4 && value.parse::<u32>().is_ok_and(|n| n <= i32::MAX as u32) =>
-        {
-            value
-        }
-        ExprKind::String(value) if *ty == Type::Bool => match Datum::parse(ty, &value) {
-            Ok(value) => (if value.display(ty) == "t" { "true" } else { "false" }).to_owned(),
-            Err(_) => format!("{text}::{ty}"),
-        },
-        ExprKind::String(_) | ExprKind::Null => {
-            let ty = if matches!(ty, Type::Char(_)) { Type::Char(0) } else { ty.base() };
-            format!("{text}::{ty}")
-        }
-        ExprKind::SqlValue(keyword, None) => keyword.to_uppercase(),
-        ExprKind::Call(call)
-            if call.name.parts.last().is_some_and(|name| name == "nextval")
-                && matches!(
-                    &call.args[..],
-                    [Argument { value: Expr { kind: ExprKind::String(_), .. }, .. }]
-                ) =>
-        {
-            text.strip_suffix(')').map_or_else(|| text.to_owned(), |call| format!("{call}::regclass)"))
-        }
-        _ => text.to_owned(),
-    }
-}
-
-/// A column's default.
-pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String> {
-    match &column.default {
-        ColumnDefault::Expression(text) => Some(shown_expression(catalog, &typed(text, &column.ty))),
-        ColumnDefault::Generated(text) => Some(shown_expression(catalog, text)),
-        ColumnDefault::Sequence(id) => {
-            let sequence = catalog.sequences[id.index()].as_ref()?;
-            let literal = catalog.shown_relation(sequence.schema, &sequence.name).replace('\'', "''");
-            Some(format!("nextval('{literal}'::regclass)"))
-        }
-        ColumnDefault::None | ColumnDefault::Identity { .. } => None,
-    }
-}
-
-/// The same of a view's column.
-pub(super) fn view_default(catalog: &Catalog, text: &str, ty: &Type) -> String {
-    shown_expression(catalog, &typed(text, ty))
 }
 
 /// The table and index of an OID.
@@ -97,7 +47,8 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         return Some(match (at < index.columns.len(), included) {
             (true, _) => {
                 let at = table.said_keys(index).nth(at)?;
-                shown_expression(catalog, &table.key_text(index, at))
+                let text = table.key_text(index, at);
+                shown::key(catalog, table, &text, pretty).unwrap_or_else(|| shown_expression(catalog, &text))
             }
             (false, Some(c)) => quote_ident(&table.columns[c.index()].name),
             (false, None) => String::new(),
@@ -124,13 +75,16 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
         text.push_str(" NULLS NOT DISTINCT");
     }
     if let Some(predicate) = definition.and_then(|d| d.predicate.as_ref()) {
-        let _ = write!(text, " WHERE {}", shown_predicate(catalog, predicate, pretty));
+        let _ = write!(text, " WHERE {}", shown_predicate(catalog, table, predicate, pretty));
     }
     Some(text)
 }
 
 /// The condition of an index, in parentheses where PostgreSQL has them.
-fn shown_predicate(catalog: &Catalog, predicate: &str, pretty: bool) -> String {
+fn shown_predicate(catalog: &Catalog, table: &Table, predicate: &str, pretty: bool) -> String {
+    if let Some(condition) = shown::condition(catalog, table, predicate, pretty) {
+        return condition;
+    }
     let predicate = shown_expression(catalog, predicate);
     let simple = planaria_syntax::parse::expression(&predicate)
         .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
@@ -145,10 +99,11 @@ fn method(index: &Index) -> &'static str {
 /// The columns of an index with their order; of an exclusion constraint, if asked for, with their operators.
 fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool, operators: bool) -> String {
     let key = |at: usize| {
-        let mut text = shown_expression(catalog, &table.key_text(index, at));
-        if !pretty && text.starts_with('(') {
-            text = format!("({text})");
-        }
+        let kept = table.key_text(index, at);
+        let mut text = shown::key(catalog, table, &kept, pretty).unwrap_or_else(|| {
+            let text = shown_expression(catalog, &kept);
+            if !pretty && text.starts_with('(') { format!("({text})") } else { text }
+        });
         if let Some(order) = index.orders.get(at) {
             if let Some(class) = &order.class {
                 let _ = write!(text, " {class}");
@@ -173,8 +128,10 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     let (table, name) = match catalog.oids.object(oid)? {
         Object::Constraint(table, name) => (table, name),
         Object::DomainConstraint(domain, name) => {
-            let check = catalog.domain(*domain).checks.iter().find(|c| c.name == *name)?;
-            return Some(check_text(catalog, check, pretty));
+            let domain = catalog.domain(*domain);
+            let check = domain.checks.iter().find(|c| c.name == *name)?;
+            let over = Over::Value(&domain.base, domain.over);
+            return Some(shown::check_text(catalog, over, check, pretty));
         }
         _ => return None,
     };
@@ -184,7 +141,7 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
             let keys = keys(catalog, table, index, pretty, true);
             let mut text = format!("EXCLUDE USING {} ({keys})", method(index));
             if let Some(predicate) = index.definition.as_ref().and_then(|d| d.predicate.as_ref()) {
-                let _ = write!(text, " WHERE ({})", shown_predicate(catalog, predicate, pretty));
+                let _ = write!(text, " WHERE ({})", shown_predicate(catalog, table, predicate, pretty));
             }
             text.push_str(deferrable(index.check()));
             return Some(text);
@@ -195,7 +152,7 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         return Some(format!("{what}{nulls} ({}){deferrable}", names(table, &index.columns)));
     }
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
-        return Some(check_text(catalog, check, pretty));
+        return Some(shown::check_text(catalog, Over::Table(table), check, pretty));
     }
     if table.trigger(name).is_some_and(|t| t.constraint.is_some()) {
         let check = table.trigger(name).and_then(|t| t.constraint).unwrap_or_default();
@@ -242,17 +199,6 @@ fn deferrable(check: CheckTime) -> &'static str {
     }
 }
 
-fn check_text(catalog: &Catalog, check: &Check, pretty: bool) -> String {
-    let e = shown_expression(catalog, &check.expression);
-    let open = if check.not_valid { " NOT VALID" } else { "" };
-    if pretty { format!("CHECK ({e}){open}") } else { format!("CHECK (({e})){open}") }
-}
-
-/// A view's query.
-pub(super) fn view(catalog: &Catalog, view: &View) -> String {
-    format!(" {};", shown_query(catalog, view.query.trim().trim_end_matches(';')))
-}
-
 /// `pg_get_ruledef` of the rule that a view is.
 pub(super) fn rule(catalog: &Catalog, oid: Oid) -> Option<String> {
     let Object::Rule(name) = catalog.oids.object(oid)? else { return None };
@@ -260,7 +206,7 @@ pub(super) fn rule(catalog: &Catalog, oid: Oid) -> Option<String> {
     Some(format!(
         "CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {} DO INSTEAD {}",
         catalog.shown(view.schema, &view.name, None),
-        self::view(catalog, view)
+        shown::view(catalog, view, false)
     ))
 }
 
@@ -296,7 +242,7 @@ fn parameter(catalog: &Catalog, p: &Procedure, parameter: &Parameter, default: b
     }
     text.push_str(&declared(catalog, &parameter.ty, parameter.domain));
     if let Some(e) = parameter.default.as_deref().filter(|_| default) {
-        let _ = write!(text, " DEFAULT {}", shown_expression(catalog, &typed(e, &parameter.ty)));
+        let _ = write!(text, " DEFAULT {}", shown::parameter_default(catalog, parameter, e));
     }
     text
 }
@@ -341,7 +287,7 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
 pub(super) fn argument_default(catalog: &Catalog, p: &Procedure, n: i64) -> Option<String> {
     let at = usize::try_from(n).ok()?.checked_sub(1)?;
     let parameter = p.parameters.get(at)?;
-    parameter.default.as_deref().map(|e| shown_expression(catalog, &typed(e, &parameter.ty)))
+    parameter.default.as_deref().map(|e| shown::parameter_default(catalog, parameter, e))
 }
 
 /// A text as a literal.
@@ -389,7 +335,7 @@ pub(super) fn trigger(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<Strin
     }
     text.push_str(if trigger.each_row { "FOR EACH ROW " } else { "FOR EACH STATEMENT " });
     if let Some(condition) = &trigger.condition {
-        let _ = write!(text, "WHEN ({}) ", shown_expression(catalog, condition));
+        let _ = write!(text, "WHEN ({}) ", shown::trigger_condition(catalog, table, condition, pretty));
     }
     let arguments: Vec<String> = trigger.arguments.iter().map(|a| literal(a)).collect();
     let function = catalog.shown_routine(catalog.procedure(trigger.function));

@@ -14,7 +14,7 @@
 //! | `policies` | `pg_policy` |
 //! | `partitions` | `pg_partitioned_table`, `pg_inherits` |
 //! | `server` | databases, schemas, roles, settings, activity, statistics |
-//! | `definitions`, `describe` | texts: `pg_get_indexdef` and its like |
+//! | `definitions`, `shown`, `describe` | texts: `pg_get_indexdef` and its like |
 //! | `privileges` | `has_table_privilege` and its like |
 //! | `vitals` | what the engine and a session tell of themselves |
 //! | `answers` | a [`planaria_ir::Question`] and its arguments to a value |
@@ -33,6 +33,7 @@ mod relations;
 mod routines;
 mod rows;
 mod server;
+mod shown;
 mod triggers;
 mod types;
 mod vitals;

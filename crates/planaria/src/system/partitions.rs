@@ -1,8 +1,8 @@
 //! Partitioned tables: `pg_partitioned_table`, `pg_inherits`, and what is asked of them.
 
-use super::Facts;
 use super::relations::{number, operator_class};
 use super::rows::Rows;
+use super::{Facts, shown};
 use planaria_base::Type;
 use planaria_base::oid::{self, Oid};
 use planaria_catalog::oids::Object;
@@ -37,7 +37,7 @@ pub(super) fn partitioned_tables(facts: &Facts<'_>, rows: &mut Rows) {
             .keys
             .iter()
             .filter(|k| k.column.is_none())
-            .map(|k| shown_expression(catalog, &k.text))
+            .map(|k| shown::expression(catalog, table, &k.text))
             .collect();
         rows.add(|r| {
             r.set("partrelid", catalog.table_oid(table.id))
@@ -83,6 +83,9 @@ pub(super) fn key_definition(catalog: &Catalog, oid: Oid) -> Option<String> {
         .map(|k| match k.column {
             Some(_) => k.text.clone(),
             None => {
+                if let Some(key) = shown::key(catalog, table, &k.text, false) {
+                    return key;
+                }
                 let text = shown_expression(catalog, &k.text);
                 let call = planaria_syntax::parse::expression(&text)
                     .is_ok_and(|e| matches!(e.kind, planaria_syntax::ast::ExprKind::Call(_)));

@@ -1,7 +1,7 @@
 //! `pg_policy`.
 
-use super::Facts;
 use super::rows::Rows;
+use super::{Facts, shown};
 use planaria_base::Datum;
 use planaria_catalog::{Catalog, Policy};
 use planaria_sql::lower::shown_expression;
@@ -29,7 +29,10 @@ pub(super) fn policies(facts: &Facts<'_>, rows: &mut Rows) {
     for table in catalog.tables.iter().flatten() {
         for policy in &table.policies {
             let shown = |text: &Option<String>| match text {
-                Some(text) => Datum::Text(parenthesized(shown_expression(catalog, text))),
+                Some(text) => Datum::Text(
+                    shown::condition(catalog, table, text, false)
+                        .unwrap_or_else(|| parenthesized(shown_expression(catalog, text))),
+                ),
                 None => Datum::Null,
             };
             rows.add(|r| {

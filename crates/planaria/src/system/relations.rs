@@ -1,9 +1,8 @@
 //! Tables, views, indexes and sequences with their columns.
 
-use super::definitions::default_text;
 use super::rows::{Row, Rows, fixed};
 use super::types::{Shape, shapes};
-use super::{Facts, definitions};
+use super::{Facts, shown};
 use planaria_base::oid::{self, Oid};
 use planaria_base::types::RangeType;
 use planaria_base::{ColumnId, Datum, SchemaId, Type};
@@ -278,7 +277,7 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("oid", catalog.oids.of(&Object::Default(table.id, column.name.clone())))
                     .set("adrelid", catalog.table_oid(table.id))
                     .set("adnum", number(id))
-                    .set("adbin", default_text(catalog, column));
+                    .set("adbin", shown::default_text(catalog, table, column));
             });
         }
     }
@@ -289,7 +288,7 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("oid", catalog.oids.of(&Object::ViewDefault(view.key(), column.clone())))
                     .set("adrelid", catalog.view_oid(view))
                     .set("adnum", number(ColumnId::from(at)))
-                    .set("adbin", definitions::view_default(catalog, text, ty));
+                    .set("adbin", shown::view_default(catalog, text, ty));
             });
         }
     }
@@ -341,8 +340,8 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indisexclusion", index.excludes())
                     .set("indisprimary", is_primary(table, index))
                     .set("indkey", shown_keys(table, index))
-                    .set("indexprs", expressions(table, index))
-                    .set("indpred", index.definition.as_ref().and_then(|d| d.predicate.clone()))
+                    .set("indexprs", expressions(catalog, table, index))
+                    .set("indpred", predicate(catalog, table, index))
                     .set("indclass", types().enumerate().map(class).collect::<Vec<_>>())
                     .set("indoption", options(index))
                     .set(
@@ -407,11 +406,17 @@ pub(super) fn exclusion_operators(table: &Table, index: &Index) -> Option<Vec<Oi
     Some(table.said_keys(index).map(of).collect())
 }
 
+/// `indpred`
+fn predicate(catalog: &Catalog, table: &Table, index: &Index) -> Option<String> {
+    let text = index.definition.as_ref()?.predicate.as_ref()?;
+    Some(shown::condition(catalog, table, text, false).unwrap_or_else(|| text.clone()))
+}
+
 /// `indexprs`
-fn expressions(table: &Table, index: &Index) -> Option<String> {
+fn expressions(catalog: &Catalog, table: &Table, index: &Index) -> Option<String> {
     let of = |key: &IndexKey| match key {
         IndexKey::Column(_) => None,
-        IndexKey::Expression(text) => Some(text.clone()),
+        IndexKey::Expression(text) => Some(shown::expression(catalog, table, text)),
     };
     let keys = |d: &IndexDefinition| {
         table.said_keys(index).filter_map(|at| of(d.keys.get(at)?)).collect::<Vec<String>>()
@@ -498,7 +503,7 @@ pub(super) fn rules(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("ev_enabled", 'O')
                 .set("is_instead", true)
                 .set("ev_qual", "<>")
-                .set("ev_action", definitions::view(catalog, view));
+                .set("ev_action", shown::view(catalog, view, false));
         });
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn triggers(facts: &Facts<'_>, rows: &mut Rows) {
                         trigger
                             .condition
                             .as_deref()
-                            .map(|c| planaria_sql::lower::shown_expression(catalog, c)),
+                            .map(|c| super::shown::trigger_condition(catalog, table, c, false)),
                     );
             });
         }

@@ -7,7 +7,6 @@ use planaria_base::types::RowType;
 use planaria_base::{Datum, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Domain, TypeKind, UserType, key};
-use planaria_sql::lower::shown_expression;
 use std::collections::HashMap;
 
 /// What a column takes over from its type.
@@ -170,8 +169,8 @@ fn of_domain(row: &mut Row<'_>, catalog: &Catalog, domain: &Domain, shapes: &Has
         .set("typreceive", DOMAIN_IN[1])
         .set("typndims", i32::from(matches!(domain.base, Type::Array(_))));
     if let Some(text) = &domain.default {
-        row.set("typdefault", shown_expression(catalog, &super::definitions::typed(text, &domain.base)));
-        row.set("typdefaultbin", shown_expression(catalog, &super::definitions::typed(text, &domain.base)));
+        let text = super::shown::domain_default(catalog, domain, text);
+        row.set("typdefault", text.clone()).set("typdefaultbin", text);
     }
 }
 

@@ -786,7 +786,7 @@ pub(super) fn rename(columns: &mut [Output], names: &[String], table: &str, posi
 }
 
 /// The name of an output column without alias, as PostgreSQL makes it up.
-pub(super) fn output_name(e: &Expr) -> String {
+pub(crate) fn output_name(e: &Expr) -> String {
     figure(e).unwrap_or_else(|| "?column?".to_owned())
 }
 

@@ -217,7 +217,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
 }
 
 /// The operator as it is written.
-pub(super) fn symbol(op: BinaryOp) -> &'static str {
+pub(crate) fn symbol(op: BinaryOp) -> &'static str {
     use BinaryOp::*;
     match op {
         Or => "OR",

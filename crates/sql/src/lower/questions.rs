@@ -70,7 +70,7 @@ static TABLE: &[Line] = &[
     line("pg_get_function_identity_arguments", &[OID], &[], Question::RoutineIdentity, Text),
     line("pg_get_function_result", &[OID], &[], Question::RoutineResult, Text),
     line("pg_get_function_arg_default", &[OID, Int4], &[], Question::ArgumentDefault, Text),
-    line("pg_get_viewdef", &[OID], &[], Question::ViewDef, Text),
+    line("pg_get_viewdef", &[OID], PRETTY, Question::ViewDef, Text),
     line("pg_get_ruledef", &[OID], &[], Question::RuleDef, Text),
     line("pg_describe_object", &[OID, OID, Int4], &[], Question::Describe, Text),
     line("pg_get_userbyid", &[OID], &[], Question::RoleName, Type::NAME),
@@ -231,8 +231,16 @@ impl Lowerer<'_> {
                 let args = vec![member, role, privilege];
                 return Ok(Some(ask(Question::HasRole, args, Type::Bool, position)));
             }
-            ("pg_get_expr", [e, _] | [e, _, _]) => {
+            ("pg_get_expr", [e, _]) => {
                 return self.coerce(e.clone(), &Type::Text, CastContext::Implicit).map(Some);
+            }
+            ("pg_get_expr", [e, relation, pretty]) => {
+                let e = self.coerce(e.clone(), &Type::Text, CastContext::Implicit)?;
+                let relation = self.operand(relation.clone(), &OID)?;
+                let pretty = self.operand(pretty.clone(), &Bool)?;
+                let plain = ask(Question::PlainExpression, vec![e.clone(), relation], Text, position);
+                let kind = BoundKind::Case(vec![(pretty, plain)], Box::new(e));
+                return Ok(Some(Bound::new(kind, Text, position)));
             }
             ("obj_description", [object]) => {
                 let object = self.operand(object.clone(), &OID)?;
@@ -284,10 +292,26 @@ impl Lowerer<'_> {
                 let all = Type::Array(Box::new(class));
                 return Ok(Some(ask(Question::PartitionTree, vec![relation, which.clone()], all, position)));
             }
-            ("pg_get_viewdef", [view, _]) => {
+            // By its name.
+            ("pg_get_viewdef", [view]) if matches!(view.ty, Type::Unknown | Text) => {
+                let class = Type::System(SystemType::RegClass);
+                let view = self.coerce(view.clone(), &class, CastContext::Implicit)?;
+                return Ok(Some(ask(
+                    Question::ViewDef,
+                    vec![view, Bound::bool(false, position)],
+                    Text,
+                    position,
+                )));
+            }
+            ("pg_get_viewdef", [view, how]) => {
                 let view =
                     self.coerce(view.clone(), &Type::System(SystemType::RegClass), CastContext::Implicit)?;
-                return Ok(Some(ask(Question::ViewDef, vec![view], Type::Text, position)));
+                // A number is the column at which lines end: those of a view end behind each output.
+                let pretty = match how.ty {
+                    Type::Int2 | Type::Int4 => Bound::bool(true, position),
+                    _ => self.operand(how.clone(), &Bool)?,
+                };
+                return Ok(Some(ask(Question::ViewDef, vec![view, pretty], Type::Text, position)));
             }
             (
                 "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" | "pg_indexes_size",

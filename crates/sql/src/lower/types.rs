@@ -470,7 +470,7 @@ pub(super) fn table_of_column<'c>(catalog: &'c Catalog, path: &Name) -> Option<&
 }
 
 /// The type that a type name stands for.
-pub(super) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
+pub(crate) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
     match &name.kind {
         TypeNameKind::Known(ty) | TypeNameKind::Serial(ty) => Ok(ty.clone()),
         TypeNameKind::OfColumn(path) => {

@@ -5,6 +5,7 @@
 //! already: lower case unless they were quoted.
 
 mod alter;
+mod call;
 mod comment;
 pub mod copy;
 pub mod cursor;
@@ -26,6 +27,7 @@ mod window;
 mod with;
 
 pub use alter::AlterTable;
+pub use call::{Argument, FunctionCall};
 pub use comment::CommentTarget;
 pub use index::{CreateIndex, Exclude, ExcludeElement, IndexItem};
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
@@ -207,55 +209,6 @@ pub enum IsWhat {
     False,
     /// UNKNOWN
     Unknown,
-}
-
-/// A call.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FunctionCall {
-    /// Function.
-    pub name: Name,
-    /// Arguments with their names in `name => value` notation.
-    pub args: Vec<Argument>,
-    /// `count(*)`
-    pub star: bool,
-    /// `DISTINCT`
-    pub distinct: bool,
-    /// `ORDER BY` inside an aggregate, or of WITHIN GROUP
-    pub order_by: Vec<OrderItem>,
-    /// `WITHIN GROUP (ORDER BY ..)`
-    pub within_group: bool,
-    /// `FILTER (WHERE ..)`
-    pub filter: Option<Expr>,
-    /// `OVER (..)`
-    pub over: Option<Window>,
-    /// `VARIADIC` before the last argument
-    pub variadic: bool,
-}
-
-impl FunctionCall {
-    /// A call without anything but arguments.
-    pub fn plain(name: Name, args: Vec<Argument>) -> FunctionCall {
-        FunctionCall {
-            name,
-            args,
-            star: false,
-            distinct: false,
-            order_by: Vec::new(),
-            within_group: false,
-            filter: None,
-            over: None,
-            variadic: false,
-        }
-    }
-}
-
-/// An argument.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Argument {
-    /// `name =>`
-    pub name: Option<String>,
-    /// Value.
-    pub value: Expr,
 }
 
 /// A type as written.

@@ -259,7 +259,7 @@ impl Parser<'_> {
                         if self.eat(Kind::Comma) {
                             args.push(self.normal_form()?);
                         }
-                        make_call("normalize", args, position)
+                        worded_call("normalize", args, position)
                     }
                     _ => {
                         return self.unsupported(&format!("{}()", other.to_uppercase()), position);
@@ -307,7 +307,7 @@ impl Parser<'_> {
         self.expect_word("from")?;
         let field = Expr { position: at, kind: ExprKind::String(field) };
         let value = self.expr()?;
-        Ok(make_call("extract", vec![field, value], position))
+        Ok(worded_call("extract", vec![field, value], position))
     }
 
     /// `substring(s FROM a FOR n)` in any order, or plain arguments.
@@ -319,7 +319,7 @@ impl Parser<'_> {
             self.expect_word("escape")?;
             pattern.push(self.expr()?);
             args.push(Expr { position: at, kind: own_call("similar_to_escape", pattern, at) });
-            return Ok(make_call("substring", args, position));
+            return Ok(worded_call("substring", args, position));
         }
         if self.eat_word("from") {
             args.push(self.expr()?);
@@ -336,8 +336,9 @@ impl Parser<'_> {
             args.push(length);
         } else {
             self.more_arguments(&mut args)?;
+            return Ok(make_call("substring", args, position));
         }
-        Ok(make_call("substring", args, position))
+        Ok(worded_call("substring", args, position))
     }
 
     /// `position(part IN whole)`: the call has the whole first.
@@ -345,7 +346,7 @@ impl Parser<'_> {
         let part = self.restricted_expr()?;
         self.expect_word("in")?;
         let whole = self.restricted_expr()?;
-        Ok(make_call("position", vec![whole, part], position))
+        Ok(worded_call("position", vec![whole, part], position))
     }
 
     /// `overlay(s PLACING r FROM a [FOR n])`, or plain arguments.
@@ -360,8 +361,9 @@ impl Parser<'_> {
             }
         } else {
             self.more_arguments(&mut args)?;
+            return Ok(make_call("overlay", args, position));
         }
-        Ok(make_call("overlay", args, position))
+        Ok(worded_call("overlay", args, position))
     }
 
     /// `trim([BOTH | LEADING | TRAILING] [chars] FROM s)`, `trim(s, chars)`
@@ -387,7 +389,7 @@ impl Parser<'_> {
                 self.more_arguments(&mut args)?;
             }
         }
-        Ok(make_call(function, args, position))
+        Ok(worded_call(function, args, position))
     }
 
     fn more_arguments(&mut self, args: &mut Vec<Expr>) -> Result<()> {
@@ -409,6 +411,7 @@ fn new_call(name: Name, args: Vec<Argument>) -> FunctionCall {
         filter: None,
         over: None,
         variadic: false,
+        worded: false,
     }
 }
 
@@ -422,4 +425,11 @@ fn own_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
 fn make_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
     let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
     ExprKind::Call(Box::new(new_call(Name { parts: vec![name.to_owned()], position }, args)))
+}
+
+/// The same with words between its arguments.
+fn worded_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
+    let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
+    let name = Name { parts: vec![name.to_owned()], position };
+    ExprKind::Call(Box::new(FunctionCall { worded: true, ..new_call(name, args) }))
 }
