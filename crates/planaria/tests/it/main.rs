@@ -73,6 +73,7 @@ mod progress;
 mod public_names;
 mod ranges;
 mod refused;
+mod remembered;
 mod repeated;
 mod replayed;
 mod rights;
