@@ -23,7 +23,7 @@ const SCRIPT: &str = "
 fn state(db: &Database) -> Vec<String> {
     let rows = db
         .query(
-            "SELECT indexdef || coalesce(obj_description(indexname::regclass, 'pg_class'), '') FROM pg_indexes
+            "SELECT indexdef || coalesce(obj_description(indexname::text::regclass, 'pg_class'), '') FROM pg_indexes
              WHERE tablename = 't'
              UNION ALL SELECT castcontext::text || coalesce(obj_description(oid, 'pg_cast'), '') FROM pg_cast WHERE oid >= 16384
              UNION ALL SELECT id || ' ' || s FROM t ORDER BY 1",
