@@ -221,6 +221,10 @@ pub struct Fields {
     pub table: Option<String>,
     /// Column the error is about.
     pub column: Option<String>,
+    /// The schema of what it is about; of a table, `public` where nothing is said.
+    pub schema: Option<String>,
+    /// Type the error is about.
+    pub datatype: Option<String>,
     /// Whether a program raised it, with whatever SQLSTATE its author chose.
     pub raised: bool,
     /// Whether a handler raises it again as it came: what is said of the routine around it is said already.
@@ -245,6 +249,8 @@ impl Error {
             constraint: None,
             table: None,
             column: None,
+            schema: None,
+            datatype: None,
             raised: false,
             again: false,
         }))

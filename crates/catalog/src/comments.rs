@@ -17,6 +17,7 @@ const PG_DATABASE: Oid = 1262;
 const PG_AUTHID: Oid = 1260;
 const PG_TRIGGER: Oid = 2620;
 const PG_POLICY: Oid = 3256;
+const PG_CAST: Oid = 2605;
 
 /// What a comment can be about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +46,8 @@ pub enum Commented {
     Type(TypeId),
     /// A condition of a domain, by name.
     DomainConstraint(TypeId, String),
+    /// A conversion, by the OIDs of its types.
+    Cast(Oid, Oid),
     /// A role.
     Role(RoleId),
     /// A schema of users.
@@ -89,7 +92,7 @@ impl Catalog {
                 return;
             }
             Commented::Index(id, index) => {
-                self.tables[id.index()].as_mut().map(|t| &mut t.indexes[index.index()].comment)
+                self.tables[id.index()].as_mut().map(|t| &mut t.index_at_mut(index.index()).comment)
             }
             Commented::Constraint(id, name) => self.tables[id.index()].as_mut().and_then(|t| {
                 let t = &mut **t;
@@ -108,6 +111,10 @@ impl Catalog {
             Commented::Sequence(id) => self.sequences[id.index()].as_mut().map(|s| &mut s.comment),
             Commented::Routine(id) => Some(&mut self.procedures[id.index()].comment),
             Commented::Type(id) => self.types[id.index()].as_mut().map(|t| &mut t.comment),
+            Commented::Cast(source, target) => {
+                let cast = self.casts.iter_mut().find(|c| (c.source, c.target) == (*source, *target));
+                cast.map(|c| &mut c.comment)
+            }
             Commented::DomainConstraint(id, name) => {
                 let kind = self.types[id.index()].as_mut().map(|t| &mut t.kind);
                 match kind {
@@ -214,6 +221,10 @@ impl Catalog {
                 Object::Schema(id) => &self.schema_by_id(*id)?.comment,
                 _ => return None,
             },
+            (PG_CAST, 0) => match self.oids.object(oid)? {
+                Object::Cast(source, target) => &self.cast(*source, *target)?.comment,
+                _ => return None,
+            },
             (PG_TYPE, 0) => match self.oids.object(oid)? {
                 Object::RowType(of) => {
                     let (schema, name) = crate::of_key(of);
@@ -231,7 +242,7 @@ impl Catalog {
                         return view.column_comments.get(view.columns.get(n - 1)?).map(String::as_str);
                     }
                     (Object::Index(id, name), PG_CLASS, 0) => {
-                        &self.table_by_id(*id).indexes.iter().find(|i| i.name == *name)?.comment
+                        &self.table_by_id(*id).all_indexes().find(|i| i.name == *name)?.comment
                     }
                     (Object::Sequence(id), PG_CLASS, 0) => &self.sequences[id.index()].as_ref()?.comment,
                     (Object::Routine(signature), PG_PROC, 0) => &self.routine_by_identity(signature)?.comment,

@@ -356,6 +356,7 @@ mod tests {
             name: name.to_owned(),
             columns: Vec::new(),
             indexes: vec![crate::Index::new(format!("{name}_pkey"), Vec::new(), true, true)],
+            unmade: Vec::new(),
             has_primary_key: true,
             checks: Vec::new(),
             foreign_keys: Vec::new(),

@@ -2,8 +2,8 @@
 //!
 //! Column types and rows are the tables' business; an index names columns by their places.
 
-use crate::CheckTime;
-use planaria_base::ColumnId;
+use crate::{CheckTime, Table};
+use planaria_base::{ColumnId, Type};
 use serde::{Deserialize, Serialize};
 
 /// An index.
@@ -33,6 +33,13 @@ pub struct Index {
     /// Of the engine's own: over the partition key of a partitioned table. Nobody sees it or names it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+    /// The method that it was said to be of, if not `btree`: shown, and of no other consequence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Of one that is only remembered ([`Table::unmade`](crate::Table::unmade)): the types of its keys as they were when it was
+    /// made. It has no [`Index::columns`], its keys are those of its definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmade_types: Vec<Type>,
     /// COMMENT ON INDEX
     #[serde(default)]
     pub comment: Option<String>,
@@ -131,6 +138,18 @@ pub struct KeyOrder {
 }
 
 impl Index {
+    /// How many keys it has.
+    pub fn key_count(&self) -> usize {
+        self.definition.as_ref().map_or(self.columns.len(), |d| d.keys.len())
+    }
+    /// Its method as it was said.
+    pub fn shown_method(&self) -> &str {
+        match &self.method {
+            Some(method) => method,
+            None if self.exclusion.as_ref().is_some_and(|e| e.gist) => "gist",
+            None => "btree",
+        }
+    }
     /// Whether it is an EXCLUDE constraint's.
     pub fn excludes(&self) -> bool {
         self.exclusion.as_ref().is_some_and(|e| e.unique.is_none())
@@ -162,8 +181,18 @@ impl Index {
             definition,
             exclusion: None,
             hidden: false,
+            method: None,
+            unmade_types: Vec::new(),
             comment,
             constraint_comment,
         }
+    }
+}
+
+impl Table {
+    /// The keys of an index in the order in which they were said, as places among its columns.
+    pub fn said_keys<'i>(&self, index: &'i Index) -> impl Iterator<Item = usize> + use<'i> {
+        let order = index.exclusion.as_ref().map(|e| e.order.as_slice());
+        (0..index.key_count()).map(move |at| order.and_then(|o| o.get(at)).map_or(at, |at| usize::from(*at)))
     }
 }

@@ -11,6 +11,7 @@
 //! replaced procedure is a new id under the old name, so that a log entry names the definition it
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
+mod casts;
 mod comments;
 mod defaults;
 pub mod definitions;
@@ -27,6 +28,7 @@ pub mod system;
 mod triggers;
 mod types;
 
+pub use casts::{UserCast, UserCastContext};
 pub use comments::{Comment, Commented};
 pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
@@ -74,6 +76,9 @@ pub struct Catalog {
     /// Types of users by id; `None` where dropped.
     #[serde(default)]
     pub types: Definitions<Option<Shared<UserType>>>,
+    /// Conversions of users.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub casts: Vec<UserCast>,
     /// Schemas beside `public`; `None` where dropped.
     pub schemas: Definitions<Option<Shared<Schema>>>,
     /// Roles by id; `None` where dropped. The first is the superuser the database was made with.
@@ -119,6 +124,7 @@ impl Default for Catalog {
             procedures: Definitions::default(),
             views: Named::default(),
             types: Definitions::default(),
+            casts: Vec::new(),
             schemas: Definitions::default(),
             roles: Catalog::first_roles(),
             had_passwords: false,
@@ -148,6 +154,10 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Indexes; 0 is the primary one and always unique.
     pub indexes: Vec<Index>,
+    /// Indexes of methods that are not there (`gin` and its like): named, shown and dumped, and of use to no query. Their
+    /// places go on behind those of `indexes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmade: Vec<Index>,
     /// Whether the user declared the primary key. If not, the last column is the hidden row id.
     pub has_primary_key: bool,
     /// CHECK constraints.
@@ -667,7 +677,7 @@ impl Catalog {
     /// The table and position of an index, by its name.
     pub fn index<'n>(&self, wanted: impl Into<Wanted<'n>>) -> Option<(&Table, IndexId)> {
         let Wanted { schema, local } = wanted.into();
-        let place = |t: &Table| t.indexes.iter().position(|i| i.name == local);
+        let place = |t: &Table| t.all_indexes().position(|i| i.name == local);
         let tables = self.tables.candidates(Key::name(local)).filter(|t| place(t).is_some());
         let table = self.nearest(schema, tables, |t| t.schema)?;
         place(table).map(|i| (table, IndexId(i as u16)))
@@ -709,7 +719,7 @@ impl Catalog {
 impl Defined for Table {
     fn each_key(&self, each: &mut dyn FnMut(Key)) {
         each(Key::name(&self.name));
-        self.indexes.iter().for_each(|i| each(Key::name(&i.name)));
+        self.all_indexes().for_each(|i| each(Key::name(&i.name)));
         self.checks.iter().for_each(|c| each(Key::name(&c.name)));
         self.partition.iter().for_each(|p| each(Key::References(p.of)));
         for key in &self.foreign_keys {
@@ -806,12 +816,6 @@ impl Table {
             }
             None => planaria_base::text_io::quote_ident(&self.columns[index.columns[at].index()].name),
         }
-    }
-    /// The keys of an index in the order in which they were said, as places among its columns.
-    pub fn said_keys<'i>(&self, index: &'i Index) -> impl Iterator<Item = usize> + use<'i> {
-        let order = index.exclusion.as_ref().map(|e| e.order.as_slice());
-        (0..index.columns.len())
-            .map(move |at| order.and_then(|o| o.get(at)).map_or(at, |at| usize::from(*at)))
     }
     /// The columns of `*`.
     pub fn visible(&self) -> impl Iterator<Item = (ColumnId, &Column)> {

@@ -61,6 +61,8 @@ pub enum Object {
     Policy(TableId, String),
     /// The default of a view's column: the view by its [`key`](crate::key), the column by name.
     ViewDefault(String, String),
+    /// A conversion, by the OIDs of its types.
+    Cast(Oid, Oid),
     /// A trigger of a view: the view by its [`key`](crate::key), the trigger by name.
     ViewTrigger(String, String),
 }
@@ -144,7 +146,7 @@ impl Oids {
         }
     }
 
-    fn take_back(&mut self, objects: &BTreeSet<Object>) {
+    pub(crate) fn take_back(&mut self, objects: &BTreeSet<Object>) {
         for oid in objects.iter().filter_map(|object| self.by_object.remove(object)) {
             self.by_oid.remove(&oid);
         }
@@ -315,6 +317,7 @@ impl Catalog {
         self.types.iter().flatten().for_each(|t| of_type(t, each));
         self.roles.iter().flatten().for_each(|r| of_role(r, each));
         self.schemas.iter().flatten().for_each(|s| of_schema(s, each));
+        all.extend(self.casts.iter().map(|c| Object::Cast(c.source, c.target)));
         all
     }
 
@@ -383,7 +386,7 @@ impl Catalog {
             return Some(self.sequence_oid(sequence.id));
         }
         let (table, index) = self.index(wanted)?;
-        let index = &table.indexes[index.index()];
+        let index = table.index_at(index.index());
         table.shown_indexes().any(|i| i.name == index.name).then(|| self.index_oid(table, index))
     }
     /// Schema and name of a table, view, index or sequence.
@@ -404,6 +407,33 @@ impl Catalog {
 impl Table {
     /// Indexes but for that of the hidden row id.
     pub fn shown_indexes(&self) -> impl Iterator<Item = &Index> {
-        self.indexes.iter().skip(usize::from(!self.has_primary_key)).filter(|i| !i.hidden)
+        self.all_indexes().skip(usize::from(!self.has_primary_key)).filter(|i| !i.hidden)
+    }
+    /// Those that are there, and those that are only remembered.
+    pub fn all_indexes(&self) -> impl Iterator<Item = &Index> {
+        self.indexes.iter().chain(&self.unmade)
+    }
+    /// The same, to be changed.
+    pub fn all_indexes_mut(&mut self) -> impl Iterator<Item = &mut Index> {
+        self.indexes.iter_mut().chain(&mut self.unmade)
+    }
+    /// How many there are of both.
+    pub fn index_count(&self) -> usize {
+        self.indexes.len() + self.unmade.len()
+    }
+    /// An index by its place: those that are only remembered come last.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn index_at(&self, at: usize) -> &Index {
+        self.indexes.get(at).unwrap_or_else(|| &self.unmade[at - self.indexes.len()])
+    }
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn index_at_mut(&mut self, at: usize) -> &mut Index {
+        let made = self.indexes.len();
+        if at < made { &mut self.indexes[at] } else { &mut self.unmade[at - made] }
     }
 }

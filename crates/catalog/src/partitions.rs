@@ -214,7 +214,7 @@ impl Catalog {
         let parent = self.table_by_id(table.partition.as_ref()?.of);
         let form = table.index_form(at)?;
         let before = (0..at).filter(|i| table.index_form(*i).as_ref() == Some(&form)).count();
-        let same = (0..parent.indexes.len()).filter(|i| parent.index_form(*i).as_ref() == Some(&form));
+        let same = (0..parent.index_count()).filter(|i| parent.index_form(*i).as_ref() == Some(&form));
         let mut same = same;
         same.nth(before).map(|i| (parent, i))
     }
@@ -232,18 +232,19 @@ pub struct IndexForm(String);
 impl Table {
     /// The form of an index that users know of.
     pub fn index_form(&self, at: usize) -> Option<IndexForm> {
-        let index = self.indexes.get(at)?;
+        let index = self.all_indexes().nth(at)?;
         if at == 0 && !self.has_primary_key || index.hidden {
             return None;
         }
-        let keys: Vec<String> = (0..index.columns.len()).map(|key| self.key_text(index, key)).collect();
+        let keys: Vec<String> = (0..index.key_count()).map(|key| self.key_text(index, key)).collect();
         let predicate = index.definition.as_ref().and_then(|d| d.predicate.as_deref()).unwrap_or("");
         let included = index.definition.as_ref().map_or(Vec::new(), |d| {
             d.included.iter().map(|c| quote_ident(&self.columns[c.index()].name)).collect()
         });
         let primary = at == 0;
         Some(IndexForm(format!(
-            "{} {} {primary} {} {:?} {} {} {}",
+            "{} {} {} {primary} {} {:?} {} {} {}",
+            index.shown_method(),
             index.unique,
             index.constraint,
             index.equal_nulls,

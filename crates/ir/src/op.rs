@@ -123,6 +123,10 @@ pub struct ErrorFields {
     pub table: Option<String>,
     /// Column.
     pub column: Option<String>,
+    /// The schema of what it is about, where that is said.
+    pub schema: Option<String>,
+    /// Type: a domain.
+    pub datatype: Option<String>,
 }
 
 /// What [`OpKind::Execute`] does.

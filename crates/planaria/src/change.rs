@@ -2,14 +2,15 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | 2, or 3: the version of this form; of version 1 are those of before tables kept intervals whole |
+//! | 1 | 4: the version of this form |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
+//! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Version 3 is version 2 with a part more behind the users: where names were looked for, as numbers of schemas with
-//! commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary
-//! relations. It is written where that is not `public` alone.
+//! Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
+//! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
+//! version 2, are those of before tables kept intervals whole.
 //!
 //! A later version is refused. What begins with a character that a text can begin with is the statement
 //! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
@@ -18,8 +19,10 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 3;
-/// Names were looked for in `public`.
+const VERSION: u8 = 4;
+/// Indexes that are not made were forgotten.
+const FORGETFUL: u8 = 3;
+/// Names were looked for in `public`, too.
 const FROM_HOME: u8 = 2;
 /// Tables of before keep intervals in 8 bytes.
 const BEFORE_INTERVALS: u8 = 1;
@@ -28,6 +31,7 @@ const BEFORE_INTERVALS: u8 = 1;
 pub(crate) struct SchemaChange<'t> {
     users: Option<[&'t str; 2]>,
     before_intervals: bool,
+    forgets_indexes: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -48,19 +52,26 @@ impl<'t> SchemaChange<'t> {
             }
             _ => {
                 let text = std::str::from_utf8(bytes).map_err(no_text)?;
-                return Ok(SchemaChange { users: None, before_intervals: true, path: None, text });
+                return Ok(SchemaChange {
+                    users: None,
+                    before_intervals: true,
+                    forgets_indexes: true,
+                    path: None,
+                    text,
+                });
             }
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
+        let forgets_indexes = version <= FORGETFUL;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         match (version, &parts[..]) {
-            (VERSION, [user, session_user, path, text]) => {
+            (VERSION | FORGETFUL, [user, session_user, path, text]) => {
                 let users = Some([*user, *session_user]);
-                Ok(SchemaChange { users, before_intervals, path: Some(path), text })
+                Ok(SchemaChange { users, before_intervals, forgets_indexes, path: Some(path), text })
             }
             (BEFORE_INTERVALS | FROM_HOME, [user, session_user, text]) => {
                 let users = Some([*user, *session_user]);
-                Ok(SchemaChange { users, before_intervals, path: None, text })
+                Ok(SchemaChange { users, before_intervals, forgets_indexes, path: None, text })
             }
             _ => {
                 Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was"))
@@ -96,6 +107,7 @@ impl<'t> SchemaChange<'t> {
             return Ok(Actor {
                 before_roles: true,
                 before_intervals: true,
+                forgets_indexes: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -107,29 +119,34 @@ impl<'t> SchemaChange<'t> {
                 Error::new(SqlState::DATA_CORRUPTED, message)
             })
         };
-        let before_intervals = self.before_intervals;
+        let (before_intervals, forgets_indexes) = (self.before_intervals, self.forgets_indexes);
         let (user, session_user) = (id(user)?, id(session_user)?);
         let (before_roles, checks_bodies, internal) = (false, false, true);
-        Ok(Actor { user, session_user, before_roles, before_intervals, checks_bodies, internal })
+        Ok(Actor {
+            user,
+            session_user,
+            before_roles,
+            before_intervals,
+            forgets_indexes,
+            checks_bodies,
+            internal,
+        })
     }
 }
 
 /// A change for the log.
 pub(crate) fn encode(catalog: &Catalog, actor: Actor, path: &SearchPath, text: &str) -> Vec<u8> {
     let (user, session_user) = (catalog.role_name(actor.user), catalog.role_name(actor.session_user));
-    let home = path.is_home();
-    let mut bytes = vec![if home { FROM_HOME } else { VERSION }];
+    let mut bytes = vec![VERSION];
     for part in [&user, &session_user] {
         bytes.extend(part.as_bytes());
         bytes.push(0);
     }
-    if !home {
-        let temporary = |id: &SchemaId| if path.temporary() == Some(*id) { "t" } else { "" };
-        let schemas = path.schemas().iter().map(|id| format!("{}{}", temporary(id), id.0));
-        let schemas: Vec<String> = schemas.collect();
-        bytes.extend(schemas.join(",").as_bytes());
-        bytes.push(0);
-    }
+    let temporary = |id: &SchemaId| if path.temporary() == Some(*id) { "t" } else { "" };
+    let schemas = path.schemas().iter().map(|id| format!("{}{}", temporary(id), id.0));
+    let schemas: Vec<String> = schemas.collect();
+    bytes.extend(schemas.join(",").as_bytes());
+    bytes.push(0);
     bytes.extend(text.as_bytes());
     bytes
 }
@@ -162,10 +179,21 @@ mod tests {
     }
 
     #[test]
+    fn earlier_forms_forget_indexes() {
+        for bytes in
+            [&b"\x02postgres\0postgres\0CREATE INDEX"[..], b"\x03postgres\0postgres\x002\0CREATE INDEX"]
+        {
+            let change = SchemaChange::decode(bytes).expect("decodes");
+            assert!(change.actor(&Catalog::default()).expect("known").forgets_indexes);
+            assert_eq!(change.text, "CREATE INDEX");
+        }
+    }
+
+    #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x04postgres\0DROP TABLE t").err().expect("refused");
+        let error = SchemaChange::decode(b"\x05postgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 4"), "{error}");
+        assert!(error.message().contains("form 5"), "{error}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<String> {
         let _ = writeln!(out, "{}", line.trim_end());
     }
     let mut shown =
-        table.indexes.iter().enumerate().filter(|(at, _)| table.index_form(*at).is_some()).peekable();
+        table.all_indexes().enumerate().filter(|(at, _)| table.index_form(*at).is_some()).peekable();
     if shown.peek().is_some() {
         out.push_str("Indexes:\n");
     }
@@ -62,9 +62,13 @@ pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<String> {
             _ if index.unique_later() == Some(UniqueKind::Primary) => "PRIMARY KEY",
             (_, true) => "UNIQUE",
             _ if index.excludes() => "EXCLUDE",
-            _ => "btree",
+            _ => index.shown_method(),
         };
-        let _ = writeln!(out, "    {} {kind} ({})", index.name, columns(table, &index.columns));
+        let keys = match index.columns.is_empty() {
+            true => (0..index.key_count()).map(|at| table.key_text(index, at)).collect::<Vec<_>>().join(", "),
+            false => columns(table, &index.columns),
+        };
+        let _ = writeln!(out, "    {} {kind} ({keys})", index.name);
     }
     for check in &table.checks {
         let _ = writeln!(out, "Check {}: {}", check.name, check.expression);

@@ -312,12 +312,19 @@ impl Reply {
         if let Some(context) = &fields.context {
             self.field(b'W', context);
         }
+        match (&fields.schema, &fields.table) {
+            (Some(schema), _) => self.field(b's', schema),
+            (None, Some(_)) => self.field(b's', "public"),
+            (None, None) => {}
+        }
         if let Some(table) = &fields.table {
-            self.field(b's', "public");
             self.field(b't', table);
         }
         if let Some(column) = &fields.column {
             self.field(b'c', column);
+        }
+        if let Some(datatype) = &fields.datatype {
+            self.field(b'd', datatype);
         }
         if let Some(constraint) = &fields.constraint {
             self.field(b'n', constraint);

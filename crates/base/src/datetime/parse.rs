@@ -257,6 +257,17 @@ impl<'a> Fields<'a> {
             self.token(&token[..at])?;
             return self.zone(&token[at..]);
         }
+        // `2024-01-01Z`: a zone directly behind a date.
+        if let [.., b'0'..=b'9', b'Z' | b'z'] = bytes
+            && bytes[0].is_ascii_digit()
+            && !token.contains(':')
+            && !self.has_date()
+            && !is_time(self.ty)
+        {
+            let (date, zone) = token.split_at(token.len() - 1);
+            self.token(date)?;
+            return self.zone(zone);
+        }
         if token.contains(':') {
             return self.clock(token.trim_start_matches(['T', 't']));
         }

@@ -151,7 +151,8 @@ impl Zone {
             Some((shown, _)) => shown,
             None => &self.name,
         };
-        let name = if name.is_empty() || self.rules.iana_name().is_none() { fixed() } else { name };
+        let own = self.name.starts_with('<');
+        let name = if own || name.is_empty() || self.rules.iana_name().is_none() { fixed() } else { name };
         (name.to_owned(), info.dst().is_dst())
     }
 

@@ -144,11 +144,7 @@ fn text(options: &Options, source: &mut Source, selection: &Selection, out: &mut
     let (before, behind): (Vec<_>, Vec<_>) = objects.in_order().into_iter().partition(|o| !o.needs_view);
     if schema {
         section(out, "Schemas", &objects.schemas)?;
-        section(
-            out,
-            "Types, routines, sequences, tables",
-            &before.iter().map(|o| o.text()).collect::<Vec<_>>(),
-        )?;
+        section(out, "Types, routines, sequences, tables", &parts::with_casts(source, &before)?)?;
         section(out, "Columns that sequences belong to", &objects.owned)?;
     }
     if data {

@@ -1,6 +1,6 @@
 //! Keys, indexes, triggers, policies and comments.
 
-use super::objects::{Objects, PG_CLASS, PG_NAMESPACE, PG_TYPE, class};
+use super::objects::{Object, Objects, PG_CLASS, PG_NAMESPACE, PG_TYPE, class};
 use super::source::{Source, literal};
 use planaria::Result;
 use std::collections::{HashMap, HashSet};
@@ -52,6 +52,34 @@ pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Key
         keys.indexes.push(format!("ALTER INDEX {} ATTACH PARTITION {};", row.text(1), row.text(2)));
     }
     Ok(keys)
+}
+
+/// Objects as statements, each conversion of users behind the types that it is between.
+pub fn with_casts(source: &mut Source, objects: &[&Object]) -> Result<Vec<String>> {
+    let query = "SELECT format_type(castsource, NULL), format_type(casttarget, NULL), castcontext, castsource, casttarget
+                 FROM pg_cast WHERE oid >= 16384 ORDER BY oid";
+    let mut casts = source.rows(query)?;
+    let (mut all, mut there) = (Vec::new(), HashSet::new());
+    for object in objects {
+        all.push(object.text());
+        if class(object.kind) != PG_TYPE {
+            continue;
+        }
+        there.insert(object.oid);
+        casts.retain(|row| {
+            if ![3, 4].into_iter().all(|at| row.oid(at) < 16384 || there.contains(&row.oid(at))) {
+                return true;
+            }
+            let context = match row.text(2) {
+                "i" => " AS IMPLICIT",
+                "a" => " AS ASSIGNMENT",
+                _ => "",
+            };
+            all.push(format!("CREATE CAST ({} AS {}) WITH INOUT{context};", row.text(0), row.text(1)));
+            false
+        });
+    }
+    Ok(all)
 }
 
 /// Triggers, and whether they fire.
@@ -112,7 +140,9 @@ pub fn comments(source: &mut Source, objects: &Objects) -> Result<Vec<String>> {
          UNION ALL SELECT 2620, oid, 'TRIGGER ' || quote_ident(tgname) || ' ON ', tgrelid, 0 FROM pg_trigger
          UNION ALL SELECT 3256, oid, 'POLICY ' || quote_ident(polname) || ' ON ', polrelid, 0 FROM pg_policy
          UNION ALL SELECT 1259, i.indexrelid, 'INDEX ' || quote_ident(n.nspname) || '.' || quote_ident(c.relname), i.indrelid, -1
-           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace";
+           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+         UNION ALL SELECT 2605, oid, 'CAST (' || format_type(castsource, NULL) || ' AS ' || format_type(casttarget, NULL) || ')', castsource, casttarget
+           FROM pg_cast WHERE oid >= 16384";
     let names: HashMap<(u32, u32), String> =
         objects.iter().map(|o| ((class(o.kind), o.oid), o.name.clone())).collect();
     for row in source.rows(query)? {
@@ -121,6 +151,13 @@ pub fn comments(source: &mut Source, objects: &Objects) -> Result<Vec<String>> {
             (PG_NAMESPACE, _)
                 if objects.schemas.contains(&format!("CREATE {label};")) || label == "SCHEMA public" =>
             {
+                label.to_owned()
+            }
+            (2605, _) => {
+                let there = |at| row.oid(at) < 16384 || names.contains_key(&(PG_TYPE, row.oid(at)));
+                if !there(3) || !there(4) {
+                    continue;
+                }
                 label.to_owned()
             }
             (PG_CLASS, Some(_)) => label.to_owned(),

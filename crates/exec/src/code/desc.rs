@@ -177,6 +177,8 @@ pub(crate) struct RaiseDesc {
     pub constraint: Option<String>,
     pub table: Option<String>,
     pub column: Option<String>,
+    pub schema: Option<String>,
+    pub datatype: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -289,6 +289,8 @@ impl Compiler<'_> {
                     constraint: fields.constraint.clone(),
                     table: fields.table.clone(),
                     column: fields.column.clone(),
+                    schema: fields.schema.clone(),
+                    datatype: fields.datatype.clone(),
                 };
                 let raise = number(&mut self.raises, desc)?;
                 self.emit.emit(Inst::Raise { raise });

@@ -109,6 +109,8 @@ impl Machine {
         fields.constraint.clone_from(&desc.constraint);
         fields.table.clone_from(&desc.table);
         fields.column.clone_from(&desc.column);
+        fields.schema.clone_from(&desc.schema);
+        fields.datatype.clone_from(&desc.datatype);
         fields.raised = true;
         if desc.level == Level::Exception {
             return Err(error);
@@ -241,11 +243,14 @@ fn told(error: &Error, what: Diagnostic) -> &str {
         Diagnostic::Hint => &fields.hint,
         Diagnostic::Context => &fields.context,
         // There is one.
-        Diagnostic::Schema => return fields.table.as_ref().map_or("", |_| "public"),
+        Diagnostic::Schema if fields.schema.is_none() => {
+            return fields.table.as_ref().map_or("", |_| "public");
+        }
+        Diagnostic::Schema => &fields.schema,
         Diagnostic::Table => &fields.table,
         Diagnostic::Column => &fields.column,
         Diagnostic::Constraint => &fields.constraint,
-        Diagnostic::DataType => &None,
+        Diagnostic::DataType => &fields.datatype,
     };
     told.as_deref().unwrap_or("")
 }

@@ -815,6 +815,8 @@ impl Parser {
                 "constraint" => fields.constraint = Some(self.quoted()?),
                 "table" => fields.table = Some(self.quoted()?),
                 "column" => fields.column = Some(self.quoted()?),
+                "schema" => fields.schema = Some(self.quoted()?),
+                "datatype" => fields.datatype = Some(self.quoted()?),
                 _ => return self.fail("unknown field"),
             }
         }

@@ -287,6 +287,8 @@ impl Printer {
                     ("constraint", &fields.constraint),
                     ("table", &fields.table),
                     ("column", &fields.column),
+                    ("schema", &fields.schema),
+                    ("datatype", &fields.datatype),
                 ];
                 for (what, name) in names {
                     if let Some(name) = name {

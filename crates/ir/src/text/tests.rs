@@ -194,6 +194,8 @@ impl Choice {
                     constraint: self.maybe(Self::text),
                     table: self.maybe(Self::text),
                     column: self.maybe(Self::text),
+                    schema: self.maybe(Self::text),
+                    datatype: self.maybe(Self::text),
                 };
                 OpKind::Raise { level: levels[self.below(4)], state, message: self.reg(), fields }
             }

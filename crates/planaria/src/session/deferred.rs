@@ -130,7 +130,14 @@ impl SessionCore {
             return Err(Error::new(SqlState::OBJECT_IN_USE, message).into());
         }
         self.machine.reset();
-        self.run_datums(schema, &side.code, &key.values, true)
+        // Where its program stands is no place in what the client has said.
+        self.run_datums(schema, &side.code, &key.values, true).map_err(|interrupt| match interrupt {
+            Interrupt::Error(mut error) => {
+                error.fields_mut().position = None;
+                Interrupt::Error(error)
+            }
+            other => other,
+        })
     }
 
     /// Looks at everything that the open transaction has put off, in its parts as well: before it commits.

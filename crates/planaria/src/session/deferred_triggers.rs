@@ -132,7 +132,7 @@ impl SessionCore {
             let after = new.catalog.tables.get(table.index()).and_then(|t| t.as_deref());
             let command = match after {
                 None => "DROP TABLE",
-                Some(after) if tag == "CREATE INDEX" && before.indexes.len() != after.indexes.len() => tag,
+                Some(after) if tag == "CREATE INDEX" && before.index_count() != after.index_count() => tag,
                 Some(_) if !old.shares_table(new, *table) && tag.starts_with("TRUNCATE") => "TRUNCATE",
                 Some(after) if !old.shares_table(new, *table) || types(before) != types(after) => {
                     "ALTER TABLE"

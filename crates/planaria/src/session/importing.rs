@@ -19,7 +19,7 @@ impl SessionCore {
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
         }
         let isolation = if in_block { self.isolation } else { self.settings.isolation() };
-        if isolation == Isolation::ReadCommitted {
+        if isolation.effective() == Isolation::ReadCommitted {
             let message =
                 "a snapshot-importing transaction must have isolation level SERIALIZABLE or REPEATABLE READ";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));

@@ -30,7 +30,7 @@ use planaria_base::{CommitTs, Error, Result, SqlState, Strength};
 use planaria_exec::Interrupt;
 use planaria_protocol::{Conflict, Isolation, Moment};
 
-use planaria_syntax::ast::{DefaultsOf, ObjectKind, OwnedObject, Statement, StatementKind};
+use planaria_syntax::ast::{CastChange, DefaultsOf, ObjectKind, OwnedObject, Statement, StatementKind};
 use std::sync::Arc;
 
 impl SessionCore {
@@ -65,7 +65,7 @@ impl SessionCore {
     /// is changing. Before each of one that reads what is committed: it reads a new snapshot.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
         if matches!(self.block, Block::Open)
-            && self.isolation == Isolation::ReadCommitted
+            && self.isolation.effective() == Isolation::ReadCommitted
             && self.reading.as_ref().is_some_and(|reading| reading.used)
         {
             let mut reading = self.open_reading()?;
@@ -221,7 +221,7 @@ impl SessionCore {
     /// The transaction claims what it writes, and has the level of the block.
     fn claim_writes(&mut self) {
         self.txn.claim_writes();
-        self.txn.set_level(self.isolation);
+        self.txn.set_level(self.isolation.effective());
     }
 
     fn show_isolation(&mut self) -> Result<()> {
@@ -273,7 +273,7 @@ impl SessionCore {
         }
         self.isolation = isolation;
         if self.reading.is_none() {
-            self.txn.set_level(isolation);
+            self.txn.set_level(isolation.effective());
         }
         self.show_isolation()
     }
@@ -366,6 +366,10 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::RenameType { .. } => "ALTER TYPE",
         StatementKind::DropType { domain: true, .. } => "DROP DOMAIN",
         StatementKind::DropType { .. } => "DROP TYPE",
+        StatementKind::Cast(change) => match **change {
+            CastChange::Create { .. } => "CREATE CAST",
+            CastChange::Drop { .. } => "DROP CAST",
+        },
         StatementKind::CreateSchema { .. } => "CREATE SCHEMA",
         StatementKind::Drop { object, .. } => of_object(*object).0,
         StatementKind::DropRoutine { procedure: Some(true), .. } => "DROP PROCEDURE",

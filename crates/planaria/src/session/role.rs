@@ -21,6 +21,7 @@ impl SessionCore {
             session_user: self.user.session(),
             before_roles: false,
             before_intervals: false,
+            forgets_indexes: false,
             checks_bodies: !self.settings.is_off("check_function_bodies"),
             internal: self.internal,
         }

@@ -369,6 +369,9 @@ impl SessionCore {
             }
             _ => self.change_schema(statement, text)?,
         };
+        if result.tag == "SET" && is_reset(statement, text) {
+            "RESET".clone_into(&mut result.tag);
+        }
         result.notices.append(&mut std::mem::take(&mut self.notices));
         self.keep_heard(&mut result.notices);
         Ok(result)
@@ -678,4 +681,10 @@ fn type_of(param: ParamRef<'_>) -> Option<Type> {
             Type::Array(Box::new(of.unwrap_or(Type::Text)))
         }
     })
+}
+
+/// Whether a setting was made by RESET.
+fn is_reset(statement: &Statement, text: &str) -> bool {
+    let word = text.get(statement.position as usize..).and_then(|rest| rest.get(..5));
+    word.is_some_and(|word| word.eq_ignore_ascii_case("reset"))
 }

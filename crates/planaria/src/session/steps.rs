@@ -758,6 +758,8 @@ impl<'s> Steps<'s> {
             "constraint_name" => text(fields.constraint.as_deref()),
             "table_name" => text(fields.table.as_deref()),
             "column_name" => text(fields.column.as_deref()),
+            "schema_name" => text(fields.schema.as_deref().or(fields.table.as_ref().map(|_| "public"))),
+            "pg_datatype_name" => text(fields.datatype.as_deref()),
             other => {
                 return Err(self.placed(refused(&format!("diagnostics item {}", other.to_uppercase())), at));
             }

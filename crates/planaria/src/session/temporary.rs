@@ -1,4 +1,4 @@
-//! Temporary tables, views and sequences: what a session makes for itself.
+//! Temporary tables, views and sequences, and routines and types in `pg_temp`: what a session makes for itself.
 //!
 //! They are relations like any other, logged like any other, in a schema of the session's own, `pg_temp_N`, which
 //! stands before all others of its path. It is made with the first of them, and dropped with all of them when the
@@ -32,7 +32,11 @@ fn made(kind: &StatementKind) -> Option<&Name> {
         StatementKind::CreateTable(create) => Some(&create.name),
         StatementKind::CreateTableAs { name, .. }
         | StatementKind::CreateView { name, .. }
+        | StatementKind::CreateEnum { name, .. }
+        | StatementKind::CreateComposite { name, .. }
+        | StatementKind::CreateDomain { name, .. }
         | StatementKind::CreateSequence { name, .. } => Some(name),
+        StatementKind::CreateRoutine(create) => Some(&create.name),
         _ => None,
     }
 }

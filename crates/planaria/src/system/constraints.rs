@@ -21,6 +21,7 @@ const PG_TYPE: Oid = 1247;
 const PG_REWRITE: Oid = 2618;
 const PG_TRIGGER: Oid = 2620;
 const PG_POLICY: Oid = 3256;
+const PG_CAST: Oid = 2605;
 
 fn numbers(columns: &[ColumnId]) -> Vec<i16> {
     columns.iter().map(|c| number(*c)).collect()
@@ -238,9 +239,9 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         if let Some(partition) = &table.partition {
             add((PG_CLASS, catalog.table_oid(partition.of), 0), (PG_CLASS, relation, 0), 'a');
         }
-        for (at, index) in table.indexes.iter().enumerate() {
+        for (at, index) in table.all_indexes().enumerate() {
             let Some((parent, above)) = catalog.parent_index(table, at) else { continue };
-            let above = &parent.indexes[above];
+            let above = parent.index_at(above);
             let (of, on) = (catalog.index_oid(table, index), catalog.index_oid(parent, above));
             add((PG_CLASS, on, 0), (PG_CLASS, of, 0), 'P');
             if index.constraint {
@@ -276,7 +277,12 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                     each(&named, &mut |on| add(on, (PG_CLASS, oid, 0), 'n'));
                 }
                 let stored = |column: &&ColumnId| !table.columns[column.index()].hidden;
-                for column in index.columns.iter().filter(stored) {
+                let said = index.definition.iter().filter(|_| index.columns.is_empty());
+                let said = said.flat_map(|d| &d.keys).filter_map(|key| match key {
+                    IndexKey::Column(column) => Some(column),
+                    IndexKey::Expression(_) => None,
+                });
+                for column in index.columns.iter().filter(stored).chain(said) {
                     add((PG_CLASS, relation, number(*column)), (PG_CLASS, oid, 0), 'a');
                 }
             }
@@ -308,6 +314,11 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         }
     }
     rows_of_row_types(catalog, &mut add);
+    for cast in &catalog.casts {
+        for ty in [cast.source, cast.target].into_iter().filter(|oid| *oid >= FIRST_NORMAL) {
+            add((PG_TYPE, ty, 0), (PG_CAST, catalog.cast_oid(cast), 0), 'n');
+        }
+    }
     // What a routine takes and answers must be there before it.
     for p in catalog.procedures.iter().filter(|p| p.current) {
         let types = p.parameters.iter().map(|q| declared_oid(catalog, &q.ty, q.domain));

@@ -43,8 +43,8 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
     if column > 0 {
         let at = column as usize - 1;
         let included =
-            index.definition.as_ref().and_then(|d| d.included.get(at.checked_sub(index.columns.len())?));
-        return Some(match (at < index.columns.len(), included) {
+            index.definition.as_ref().and_then(|d| d.included.get(at.checked_sub(index.key_count())?));
+        return Some(match (at < index.key_count(), included) {
             (true, _) => {
                 let at = table.said_keys(index).nth(at)?;
                 let text = table.key_text(index, at);
@@ -64,7 +64,7 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
     let mut text = format!(
         "CREATE {unique}INDEX {} ON {only}{on} USING {} ({})",
         quote_ident(&index.name),
-        method(index),
+        index.shown_method(),
         keys(catalog, table, index, pretty, false)
     );
     let definition = index.definition.as_ref();
@@ -89,11 +89,6 @@ fn shown_predicate(catalog: &Catalog, table: &Table, predicate: &str, pretty: bo
     let simple = planaria_syntax::parse::expression(&predicate)
         .is_ok_and(|e| matches!(e.kind, ExprKind::Column(_) | ExprKind::Call(_)));
     if pretty || simple { predicate } else { format!("({predicate})") }
-}
-
-/// The method of an index: that of an exclusion constraint is as it was said.
-fn method(index: &Index) -> &'static str {
-    if index.exclusion.as_ref().is_some_and(|e| e.gist) { "gist" } else { "btree" }
 }
 
 /// The columns of an index with their order; of an exclusion constraint, if asked for, with their operators.
@@ -139,7 +134,7 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
     if let Some(index) = table.shown_indexes().find(|i| i.constraint && i.name == *name) {
         if index.excludes() {
             let keys = keys(catalog, table, index, pretty, true);
-            let mut text = format!("EXCLUDE USING {} ({keys})", method(index));
+            let mut text = format!("EXCLUDE USING {} ({keys})", index.shown_method());
             if let Some(predicate) = index.definition.as_ref().and_then(|d| d.predicate.as_ref()) {
                 let _ = write!(text, " WHERE ({})", shown_predicate(catalog, table, predicate, pretty));
             }

@@ -44,6 +44,31 @@ pub(super) fn describe(catalog: &Catalog, class: Oid, object: Oid, column: i64) 
         2615 if reg::namespace_name(catalog, object).is_some() => {
             Some(format!("schema {}", shown(SystemType::RegNamespace)))
         }
+        2605 => match known? {
+            Object::Cast(source, target) => {
+                let [from, to] = [*source, *target].map(|oid| reg::type_name(catalog, oid));
+                Some(format!("cast from {} to {}", from?, to?))
+            }
+            _ => None,
+        },
+        2620 => match known? {
+            Object::Trigger(table, name) => {
+                let table = catalog.table_by_id(*table);
+                Some(format!("trigger {name} on table {}", catalog.shown_relation(table.schema, &table.name)))
+            }
+            Object::ViewTrigger(key, name) => {
+                let (schema, view) = planaria_catalog::of_key(key);
+                Some(format!("trigger {name} on view {}", catalog.shown_relation(schema, view)))
+            }
+            _ => None,
+        },
+        3256 => match known? {
+            Object::Policy(table, name) => {
+                let table = catalog.table_by_id(*table);
+                Some(format!("policy {name} on table {}", catalog.shown_relation(table.schema, &table.name)))
+            }
+            _ => None,
+        },
         1260 => catalog.role_of_oid(object).map(|role| format!("role {}", role.name)),
         1262 if object == DATABASE_OID => Some(format!("database {DATABASE}")),
         2612 => named("pg_language", "lanname", object).map(|name| format!("language {name}")),
@@ -69,7 +94,9 @@ fn relation(catalog: &Catalog, object: Oid, column: i64) -> Option<String> {
             (kind, relation.columns.iter().map(|c| c.name).collect())
         }
         (None, Some(Object::Table(id))) => {
-            ("table", catalog.table_by_id(*id).visible().map(|(_, c)| c.name.as_str()).collect())
+            let table = catalog.table_by_id(*id);
+            let kind = if table.materialized.is_some() { "materialized view" } else { "table" };
+            (kind, table.visible().map(|(_, c)| c.name.as_str()).collect())
         }
         (None, Some(Object::View(view))) => {
             ("view", catalog.views.get(view)?.columns.iter().map(String::as_str).collect())

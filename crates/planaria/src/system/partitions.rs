@@ -66,9 +66,9 @@ pub(super) fn inherits(facts: &Facts<'_>, rows: &mut Rows) {
     for table in catalog.tables.iter().flatten() {
         let Some(partition) = table.partition.as_deref() else { continue };
         add(catalog.table_oid(table.id), catalog.table_oid(partition.of));
-        for (at, index) in table.indexes.iter().enumerate() {
+        for (at, index) in table.all_indexes().enumerate() {
             if let Some((parent, above)) = catalog.parent_index(table, at) {
-                add(catalog.index_oid(table, index), catalog.index_oid(parent, &parent.indexes[above]));
+                add(catalog.index_oid(table, index), catalog.index_oid(parent, parent.index_at(above)));
             }
         }
     }
@@ -112,7 +112,7 @@ fn table_of(catalog: &Catalog, oid: Oid) -> Option<&Table> {
 /// An index by its OID.
 fn index_of(catalog: &Catalog, oid: Oid) -> Option<(&Table, usize)> {
     catalog.tables.definitions().find_map(|table| {
-        let at = table.indexes.iter().position(|i| catalog.index_oid(table, i) == oid)?;
+        let at = table.all_indexes().position(|i| catalog.index_oid(table, i) == oid)?;
         (table.is_partitioned() || table.partition.is_some()).then_some((table, at))
     })
 }
@@ -128,7 +128,7 @@ pub(super) fn ancestors(catalog: &Catalog, oid: Oid) -> Vec<Oid> {
     let mut all = Vec::new();
     let mut next = index_of(catalog, oid);
     while let Some((table, at)) = next {
-        all.push(catalog.index_oid(table, &table.indexes[at]));
+        all.push(catalog.index_oid(table, table.index_at(at)));
         next = catalog.parent_index(table, at);
     }
     all
@@ -146,9 +146,9 @@ pub(super) fn tree(catalog: &Catalog, oid: Oid) -> Vec<Oid> {
     let mut all = vec![oid];
     for id in catalog.partition_tree(table.id).into_iter().skip(1) {
         let under = catalog.table_by_id(id);
-        for (at, index) in under.indexes.iter().enumerate() {
+        for (at, index) in under.all_indexes().enumerate() {
             let above = catalog.parent_index(under, at);
-            if above.is_some_and(|(t, i)| all.contains(&catalog.index_oid(t, &t.indexes[i]))) {
+            if above.is_some_and(|(t, i)| all.contains(&catalog.index_oid(t, t.index_at(i)))) {
                 all.push(catalog.index_oid(under, index));
             }
         }

@@ -17,9 +17,14 @@ use std::collections::HashMap;
 /// Access methods: of tables and of indexes.
 const HEAP: Oid = 2;
 const BTREE: Oid = 403;
-const GIST: Oid = 783;
 /// The type of a range of any kind, whose operators all of them have.
 const ANYRANGE: Oid = 3831;
+/// The same of arrays, of their elements, and of enumerated types.
+const ANYARRAY: Oid = 2277;
+const ANYELEMENT: Oid = 2283;
+const ANYENUM: Oid = 3500;
+/// What `name_ops` of an ordered index keeps: `cstring`.
+const NAME_KEPT: Oid = 2275;
 
 /// `attnum` of a column.
 pub(super) fn number(column: ColumnId) -> i16 {
@@ -119,15 +124,14 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
             rows.add(|r| {
                 let oid = catalog.index_oid(table, index);
                 let kind = if table.is_partitioned() { 'I' } else { 'i' };
-                class(r, oid, &index.name, kind, index.columns.len() + included(index).len());
-                let at = table.indexes.iter().position(|i| i.name == index.name);
+                class(r, oid, &index.name, kind, index.key_count() + included(index).len());
+                let at = table.all_indexes().position(|i| i.name == index.name);
                 if at.is_some_and(|at| catalog.parent_index(table, at).is_some()) {
                     r.set("relispartition", true);
                 }
                 r.set("relowner", catalog.role_oid(table.rights.owner));
                 in_schema(r, catalog, table.schema);
-                let gist = index.exclusion.as_ref().is_some_and(|e| e.gist);
-                r.set("relam", if gist { GIST } else { BTREE }).set("reltuples", amount.rows as f64);
+                r.set("relam", method(index)).set("reltuples", amount.rows as f64);
             });
         }
     }
@@ -218,12 +222,22 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
         }
         for index in table.shown_indexes() {
             let oid = catalog.index_oid(table, index);
-            let keys = table.said_keys(index).map(|at| (Some(at), index.columns[at]));
-            let included = included(index).iter().map(|column| (None, *column));
-            for (i, (at, column)) in keys.chain(included).enumerate() {
+            let keys = table.said_keys(index).map(|at| {
+                let name = key_column(index, at).map_or("", |c| &table.columns[c.index()].name);
+                let ty = key_type(table, index, at);
+                let kept = index.columns.is_empty().then(|| kept_type(index, at, ty)).flatten();
+                (shown_name(index, at, name), ty, kept)
+            });
+            let included = included(index).iter().map(|column| {
                 let column = &table.columns[column.index()];
-                let name = at.map_or_else(|| column.name.clone(), |at| shown_name(index, at, &column.name));
-                add(oid, i, &name, &column.ty, &mut |_| {});
+                (column.name.clone(), &column.ty, None)
+            });
+            for (i, (name, ty, kept)) in keys.chain(included).enumerate() {
+                add(oid, i, &name, ty, &mut |r| {
+                    if let Some(kept) = kept {
+                        r.set("atttypid", kept).set("atttypmod", -1).set("attndims", 0);
+                    }
+                });
             }
         }
     }
@@ -295,45 +309,57 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
 }
 
 /// The operator class of an index column, by the type's OID.
-fn operator_classes() -> HashMap<Oid, Oid> {
-    let own = fixed("pg_opclass")
-        .filter(|c| c.value("opcdefault") == Datum::Bool(true) && c.int("opcmethod") == i64::from(BTREE));
+fn operator_classes(method: Oid) -> HashMap<Oid, Oid> {
+    let own = fixed("pg_opclass").filter(move |c| {
+        c.value("opcdefault") == Datum::Bool(true) && c.int("opcmethod") == i64::from(method)
+    });
     own.map(|c| (c.int("opcintype") as Oid, c.int("oid") as Oid)).collect()
 }
 
-/// The operator classes that an index names.
-fn named_classes() -> HashMap<String, Oid> {
+/// The operator classes that an index names, by method.
+fn named_classes() -> HashMap<(Oid, String), Oid> {
     let classes = fixed("pg_opclass").filter_map(|c| match c.value("opcname") {
-        Datum::Text(name) => Some((name, c.int("oid") as Oid)),
+        Datum::Text(name) => Some(((c.int("opcmethod") as Oid, name), c.int("oid") as Oid)),
         _ => None,
     });
     classes.collect()
+}
+
+/// The OID of an index's method.
+fn method(index: &Index) -> Oid {
+    let name = Datum::Text(index.shown_method().to_owned());
+    fixed("pg_am").find(|am| am.value("amname") == name).map_or(BTREE, |am| am.int("oid") as Oid)
 }
 
 /// `indoption`: 1 for DESC, 2 for NULLS FIRST.
 fn options(index: &Index) -> Vec<i16> {
     let order = |at: usize| index.orders.get(at).cloned().unwrap_or_default();
     let option = |o: KeyOrder| i16::from(o.descending) + 2 * i16::from(o.nulls_first);
-    (0..index.columns.len()).map(|at| option(order(at))).collect()
+    (0..index.key_count()).map(|at| option(order(at))).collect()
 }
 
 /// `pg_index`
 pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
-    let (classes, named, shapes) = (operator_classes(), named_classes(), shapes());
+    let (named, shapes) = (named_classes(), shapes());
+    let mut of_methods: HashMap<Oid, HashMap<Oid, Oid>> = HashMap::new();
     for table in catalog.tables.iter().flatten() {
         for index in table.shown_indexes() {
+            let method = method(index);
+            let classes = &*of_methods.entry(method).or_insert_with(|| operator_classes(method));
             rows.add(|r| {
                 let types = || table.said_keys(index).map(|at| oid::of(key_type(table, index, at)));
-                let own = |ty: Oid| classes.get(&of_operators(ty)).copied().unwrap_or(0);
+                let families = table.said_keys(index).map(|at| family(key_type(table, index, at)));
+                let own = |ty: Oid| classes.get(&ty).copied().unwrap_or(0);
                 let class = |(at, ty): (usize, Oid)| {
                     let name = index.orders.get(at).and_then(|o| o.class.as_ref());
-                    name.and_then(|name| named.get(name).copied()).unwrap_or_else(|| own(ty))
+                    let name = name.map(|name| name.split(' ').next().unwrap_or(name).to_owned());
+                    name.and_then(|name| named.get(&(method, name)).copied()).unwrap_or_else(|| own(ty))
                 };
                 r.set("indexrelid", catalog.index_oid(table, index))
                     .set("indrelid", catalog.table_oid(table.id))
-                    .set("indnatts", index.columns.len() + included(index).len())
-                    .set("indnkeyatts", index.columns.len())
+                    .set("indnatts", index.key_count() + included(index).len())
+                    .set("indnkeyatts", index.key_count())
                     .set("indisunique", index.is_unique())
                     .set("indimmediate", index.check() == CheckTime::NotDeferrable)
                     .set("indnullsnotdistinct", index.equal_nulls)
@@ -342,7 +368,7 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indkey", shown_keys(table, index))
                     .set("indexprs", expressions(catalog, table, index))
                     .set("indpred", predicate(catalog, table, index))
-                    .set("indclass", types().enumerate().map(class).collect::<Vec<_>>())
+                    .set("indclass", families.enumerate().map(class).collect::<Vec<_>>())
                     .set("indoption", options(index))
                     .set(
                         "indcollation",
@@ -355,7 +381,7 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
 
 /// The operator class that keys of a type have.
 pub(super) fn operator_class(ty: Oid) -> Oid {
-    operator_classes().get(&of_operators(ty)).copied().unwrap_or(0)
+    operator_classes(BTREE).get(&of_operators(ty)).copied().unwrap_or(0)
 }
 
 /// Columns that an index has beside its keys.
@@ -378,8 +404,20 @@ pub(super) fn key_numbers<'i>(table: &Table, index: &'i Index) -> impl Iterator<
 }
 
 /// The type of a key of an index.
-fn key_type<'t>(table: &'t Table, index: &Index, at: usize) -> &'t Type {
-    &table.columns[index.columns[at].index()].ty
+fn key_type<'t>(table: &'t Table, index: &'t Index, at: usize) -> &'t Type {
+    match key_column(index, at) {
+        Some(column) => &table.columns[column.index()].ty,
+        None => index.unmade_types.get(at).unwrap_or(&Type::Text),
+    }
+}
+
+/// The column that has a key of an index: none for an expression of one that is only remembered.
+fn key_column(index: &Index, at: usize) -> Option<ColumnId> {
+    let said = index.definition.as_ref().and_then(|d| d.keys.get(at));
+    index.columns.get(at).copied().or(match said {
+        Some(IndexKey::Column(column)) => Some(*column),
+        _ => None,
+    })
 }
 
 /// The type whose operators a type has: varchar those of text, cidr those of inet, ranges those of any of them.
@@ -389,6 +427,34 @@ fn of_operators(ty: Oid) -> Oid {
         650 => 869,
         ty if RangeType::ALL.into_iter().any(|of| oid::of(&Type::Range(of)) == ty) => ANYRANGE,
         ty => ty,
+    }
+}
+
+/// The type that the operator classes of a type are of.
+fn family(ty: &Type) -> Oid {
+    match ty {
+        Type::Array(_) => ANYARRAY,
+        Type::Enum(_) => ANYENUM,
+        ty => of_operators(oid::of(ty)),
+    }
+}
+
+/// What an index that is only remembered would keep of its keys, where its operator class says so: a type's OID.
+fn kept_type(index: &Index, at: usize, ty: &Type) -> Option<Oid> {
+    if index.shown_method() == "hash" {
+        return Some(oid::of(&Type::Int4));
+    }
+    let name = index.orders.get(at).and_then(|o| o.class.as_ref());
+    let name = name.map(|name| Datum::Text(name.split(' ').next().unwrap_or(name).to_owned()));
+    let method = i64::from(method(index));
+    let class = fixed("pg_opclass").find(|c| {
+        let own = || c.value("opcdefault") == Datum::Bool(true) && c.int("opcintype") as Oid == family(ty);
+        c.int("opcmethod") == method && name.as_ref().map_or_else(own, |name| c.value("opcname") == *name)
+    })?;
+    match (class.int("opckeytype") as Oid, ty) {
+        (ANYELEMENT, Type::Array(of)) => Some(oid::of(of)),
+        (0 | NAME_KEPT | ANYELEMENT, _) => None,
+        (kept, _) => fixed("pg_type").any(|t| t.int("oid") as Oid == kept).then_some(kept),
     }
 }
 

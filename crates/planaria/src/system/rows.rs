@@ -143,6 +143,7 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_timezone_abbrevs") => server::time_zone_abbreviations(out),
         (system::PG_CATALOG, "pg_stat_database") => server::database_statistics(facts, out),
         (system::PG_CATALOG, "pg_rewrite") => relations::rules(facts, out),
+        (system::PG_CATALOG, "pg_cast") => types::casts(facts, out),
         (system::PG_CATALOG, "pg_type") => types::types(facts, out),
         (system::PG_CATALOG, "pg_enum") => types::labels(facts, out),
         (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),

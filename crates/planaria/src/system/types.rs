@@ -189,3 +189,17 @@ pub(super) fn labels(facts: &Facts<'_>, rows: &mut Rows) {
         }
     }
 }
+
+/// `pg_cast`: those of users.
+pub(super) fn casts(facts: &Facts<'_>, rows: &mut Rows) {
+    for cast in &facts.catalog.casts {
+        rows.add(|r| {
+            r.set("oid", facts.catalog.cast_oid(cast))
+                .set("castsource", cast.source)
+                .set("casttarget", cast.target)
+                .set("castfunc", 0)
+                .set("castcontext", cast.context.letter())
+                .set("castmethod", 'i');
+        });
+    }
+}

@@ -74,6 +74,7 @@ mod progress;
 mod public_names;
 mod ranges;
 mod refused;
+mod remembered;
 mod repeated;
 mod replayed;
 mod rights;

@@ -69,7 +69,7 @@ fn timestamps_are_shown_and_read_in_the_time_zone_of_the_client() {
     let shown = ["T", "D:01.02.2024,P1D,{01.02.2024}", "C:SELECT 1", "Z:I"];
     assert_eq!(client.query("SELECT date '2024-02-01', interval '1 day', array['1.2.2024'::date]"), shown);
     assert_eq!(client.query("SET intervalstyle = sql_standard"), ["C:SET", "S", "Z:I"]);
-    assert_eq!(client.query("RESET datestyle"), ["C:SET", "Z:I"]);
+    assert_eq!(client.query("RESET datestyle"), ["C:RESET", "Z:I"]);
     assert_eq!(client.query("SET datestyle = ISO"), ["C:SET", "S", "Z:I"]);
     let shown = ["T", "D:2024-02-01,-1 2:00:00", "C:SELECT 1", "Z:I"];
     assert_eq!(client.query("SELECT '1/2/2024'::date, interval '-1 2:00'"), shown);
@@ -194,6 +194,31 @@ fn errors_point_at_characters() {
     assert_eq!(error.field('s').as_deref(), Some("public"));
     client.parse("", "SELECT nix", &[]).sync().send();
     assert_eq!(client.until_ready()[0].field('P').as_deref(), Some("8"));
+}
+
+#[test]
+fn errors_name_the_domain_and_have_no_place_at_commit() {
+    let running = Running::start();
+    let mut client = running.client();
+    client.query("CREATE SCHEMA s; CREATE DOMAIN s.code AS text CONSTRAINT filled CHECK (value <> '')");
+    client.query("CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (p int REFERENCES p DEFERRABLE INITIALLY DEFERRED)");
+    client.query("CREATE TABLE g (id int GENERATED ALWAYS AS IDENTITY)");
+    let messages = client.query_raw("SELECT ''::s.code");
+    let field = |code| messages[0].field(code);
+    assert_eq!(field('C').as_deref(), Some("23514"));
+    assert_eq!(
+        (field('s'), field('d'), field('n')),
+        (Some("s".into()), Some("code".into()), Some("filled".into()))
+    );
+    assert_eq!((field('t'), field('P')), (None, None));
+    client.query("BEGIN");
+    client.query("INSERT INTO c VALUES (1)");
+    let messages = client.query_raw("COMMIT");
+    assert_eq!(messages[0].field('C').as_deref(), Some("23503"));
+    assert_eq!(messages[0].field('P'), None);
+    let messages = client.query_raw("INSERT INTO g VALUES (1)");
+    assert_eq!(messages[0].field('C').as_deref(), Some("428C9"));
+    assert_eq!(messages[0].field('P'), None);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 use super::constraint::{Key, Pending, check_key};
 use super::depend::{Object as Dependent, References};
+use super::index::mentions;
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
 use super::materialized::{refuse_action, refuse_actions_of_view};
 use super::table::{DefaultDef, check_columns, column_type, table_constraint};
@@ -14,7 +15,7 @@ use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::qualified_expression;
 use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{CheckTime, ColumnDefault, Index, IndexKey, Object, Table};
+use planaria_catalog::{CheckTime, ColumnDefault, IndexKey, Object, Table};
 use planaria_syntax::ast::{
     AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, TypeName,
 };
@@ -151,6 +152,7 @@ impl Change {
                 }
                 _ => self.add_pending(id, table_constraint(c)?, c.not_valid, rewrite),
             },
+            AlterTable::AlterConstraint { name, check } => self.alter_constraint(id, name, *check),
             AlterTable::ValidateConstraint(name) => self.validate_constraint(id, name, rewrite),
             AlterTable::DropConstraint { name, if_exists, cascade } => {
                 self.drop_constraint(id, name, *if_exists, *cascade, rewrite)
@@ -297,7 +299,7 @@ impl Change {
             }
         }
         let mut indexes = Vec::new();
-        for index in &table.indexes {
+        for index in table.all_indexes() {
             if index.columns.contains(&column) || mentions(index, column, name)? {
                 indexes.push(index.name.clone());
             }
@@ -360,7 +362,7 @@ impl Change {
             }
         };
         let table = self.table_mut(id);
-        for index in &mut table.indexes {
+        for index in table.all_indexes_mut() {
             index.columns.iter_mut().for_each(moved);
             let Some(definition) = &mut index.definition else { continue };
             definition.included.iter_mut().for_each(moved);
@@ -510,6 +512,9 @@ impl Change {
                     format!("cannot alter type of a column that index \"{}\" is computed from", index.name);
                 return Err(Error::unsupported(message, "Drop the index, make the change, create it again."));
             }
+        }
+        if !stays {
+            self.retype_unmade(id, place, name, &ty)?;
         }
         let table = self.catalog.table_by_id(id).clone();
         let mentioned = super::schema::mention(&self.catalog, table.schema, &table.name);
@@ -685,7 +690,7 @@ impl Change {
             let message = format!("index \"{name}\" does not exist");
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
         };
-        let (of, index) = (of.id, of.indexes[index.index()].clone());
+        let (of, index) = (of.id, of.index_at(index.index()).clone());
         let unfit = |message: String| {
             Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
                 .with_detail("Cannot create a primary key or unique constraint using such an index.")
@@ -817,7 +822,10 @@ impl Change {
     /// Removes an index; a table that loses its primary key gets a row id.
     fn drop_key_index(&mut self, id: TableId, name: &str, rewrite: &mut Rewrite) -> Result<()> {
         let table = self.catalog.table_by_id(id);
-        let Some(i) = table.indexes.iter().position(|i| i.name == name) else { return Ok(()) };
+        let Some(i) = table.indexes.iter().position(|i| i.name == name) else {
+            self.forget_index(id, name);
+            return Ok(());
+        };
         if i == 0 && table.has_primary_key {
             let table = self.table_mut(id);
             table.has_primary_key = false;
@@ -837,27 +845,6 @@ impl Change {
             self.remove_column(id, column, rewrite);
         }
         Ok(())
-    }
-}
-
-/// Whether an index is computed from a column.
-fn mentions(index: &Index, column: ColumnId, name: &str) -> Result<bool> {
-    let Some(definition) = &index.definition else { return Ok(false) };
-    if definition.included.contains(&column) {
-        return Ok(true);
-    }
-    for key in &definition.keys {
-        let named = match key {
-            IndexKey::Column(c) => *c == column,
-            IndexKey::Expression(text) => References::of_text(text)?.columns.contains(name),
-        };
-        if named {
-            return Ok(true);
-        }
-    }
-    match &definition.predicate {
-        Some(text) => Ok(References::of_text(text)?.columns.contains(name)),
-        None => Ok(false),
     }
 }
 

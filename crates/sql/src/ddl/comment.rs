@@ -77,6 +77,7 @@ impl Change {
                 }
                 Commented::DomainConstraint(id, constraint.clone())
             }
+            CommentTarget::Cast(types) => self.commented_cast(types)?,
             CommentTarget::Role(role) => {
                 let id = self.role_of(role)?;
                 let actor = self.catalog.role_by_id(self.actor.user);

@@ -109,7 +109,7 @@ impl Change {
             let checks = table.checks.iter().map(|c| c.expression.as_str());
             let triggers = table.triggers.iter().filter_map(|t| t.condition.as_deref());
             let policies = table.policies.iter().flat_map(|p| p.texts()).map(String::as_str);
-            let indexes = table.indexes.iter().filter_map(|i| i.definition.as_ref());
+            let indexes = table.all_indexes().filter_map(|i| i.definition.as_ref());
             let indexes = indexes.flat_map(|d| {
                 let keys = d.keys.iter().filter_map(|key| match key {
                     IndexKey::Expression(text) => Some(text.as_str()),

@@ -230,6 +230,20 @@ impl Change {
         Ok(IndexId(position))
     }
 
+    /// ALTER CONSTRAINT: when a foreign key is checked.
+    pub(super) fn alter_constraint(&mut self, id: TableId, name: &str, check: CheckTime) -> Result<()> {
+        let table = self.table_mut(id);
+        if let Some(key) = table.foreign_keys.iter_mut().find(|k| k.name == name) {
+            key.check = check;
+            return Ok(());
+        }
+        let (state, what) = match table.has_constraint(name) {
+            true => (SqlState::WRONG_OBJECT_TYPE, "is not a foreign key constraint"),
+            false => (SqlState::UNDEFINED_OBJECT, "does not exist"),
+        };
+        Err(Error::new(state, format!("constraint \"{name}\" of relation \"{}\" {what}", table.name)))
+    }
+
     pub(super) fn add_foreign_key(&mut self, id: TableId, def: &ForeignKeyDef) -> Result<Promise> {
         let table = self.catalog.table_by_id(id);
         let mut columns = Vec::new();

@@ -40,6 +40,8 @@ pub(super) enum Object {
     Policy(TableId, String),
     /// A trigger of a view, both by name.
     ViewTrigger(String, String),
+    /// A conversion, by the OIDs of its types.
+    Cast(Oid, Oid),
 }
 
 /// Names that a definition mentions. What is kept as text names the schema of what is not in `public`: such names are
@@ -221,7 +223,7 @@ impl Object {
             }
             Object::Column(t, c) => format!("column {} of table {}", column(t, c), table(t)),
             Object::Index(t, i) => {
-                let index = &catalog.table_by_id(*t).indexes[i.index()];
+                let index = catalog.table_by_id(*t).index_at(i.index());
                 if index.constraint {
                     format!("constraint {} on table {}", index.name, table(t))
                 } else {
@@ -232,6 +234,7 @@ impl Object {
             Object::Constraint(t, name) => format!("constraint {name} on table {}", table(t)),
             Object::Type(id) => format!("type {}", catalog.shown_user_type(*id)),
             Object::Schema(id) => format!("schema {}", quote_ident(catalog.schema_name(*id))),
+            Object::Cast(source, target) => super::cast::described(catalog, *source, *target),
             Object::Trigger(t, name) => format!("trigger {name} on table {}", table(t)),
             Object::Policy(t, name) => format!("policy {name} on table {}", table(t)),
             Object::ViewTrigger(key, name) => {
@@ -259,6 +262,7 @@ impl Object {
             | Object::Policy(id, _)
             | Object::Default(id, _) => catalog.tables[id.index()].as_ref().map(|t| t.schema),
             Object::Schema(id) => Some(*id),
+            Object::Cast(..) => None,
         }
     }
 
@@ -332,7 +336,7 @@ impl Object {
                 }
             }
             Object::Index(id, index) => {
-                let name = &catalog.table_by_id(*id).indexes[index.index()].name;
+                let name = &catalog.table_by_id(*id).index_at(index.index()).name;
                 for (child, key) in catalog.references_to(*id) {
                     if key.parent_index == *index {
                         all.push((Object::Constraint(child.id, key.name.clone()), format!("index {name}")));
@@ -393,7 +397,7 @@ impl Object {
                             });
                         }
                     }
-                    for (at, index) in table.indexes.iter().enumerate() {
+                    for (at, index) in table.all_indexes().enumerate() {
                         let Some(definition) = &index.definition else { continue };
                         let keys = definition.keys.iter().filter_map(|key| match key {
                             IndexKey::Expression(text) => Some(text),
@@ -428,7 +432,8 @@ impl Object {
             | Object::Default(..)
             | Object::Trigger(..)
             | Object::Policy(..)
-            | Object::ViewTrigger(..) => {}
+            | Object::ViewTrigger(..)
+            | Object::Cast(..) => {}
         }
         all.sort_by_key(|(object, _)| age(catalog, object));
         Ok(all)
@@ -501,6 +506,10 @@ fn of_row_type(
             all.push((of_view(catalog, view), own.to_owned()));
         }
     }
+    let table = catalog.table_by_id(id);
+    let row_type = catalog.oids.of(&oids::Object::RowType(planaria_catalog::key(table.schema, &table.name)));
+    let casts = Change::casts_of(catalog, row_type);
+    all.extend(casts.into_iter().map(|cast| (cast, own.to_owned())));
     all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
     found.extend(all);
     Ok(())
@@ -563,6 +572,8 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
             all.push((Object::Routine(p.id), on(ty)));
         }
     }
+    let casts = Change::casts_of(catalog, catalog.type_oid(id));
+    all.extend(casts.into_iter().map(|cast| (cast, own.to_owned())));
     policies_with(catalog, own, |_, r| r.types.contains(name), &mut all)?;
     for view in catalog.views.values() {
         if References::of_view(view)?.types.contains(name) {
@@ -583,9 +594,10 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         Object::Table(id) => (catalog.table_oid(*id), 0),
         Object::Index(id, index) => {
             let table = catalog.table_by_id(*id);
-            (catalog.index_oid(table, &table.indexes[index.index()]), 0)
+            (catalog.index_oid(table, table.index_at(index.index())), 0)
         }
         Object::Sequence(id) => (catalog.sequence_oid(*id), 0),
+        Object::Cast(source, target) => (catalog.oids.of(&oids::Object::Cast(*source, *target)), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
         Object::Trigger(table, name) => (catalog.trigger_oid(*table, name), 0),
         Object::Policy(table, name) => (catalog.policy_oid(*table, name), 0),
@@ -750,7 +762,7 @@ impl Change {
         for (object, _) in found {
             match object {
                 Object::Index(table, index) => {
-                    let name = self.catalog.table_by_id(table).indexes[index.index()].name.clone();
+                    let name = self.catalog.table_by_id(table).index_at(index.index()).name.clone();
                     indexes.push((table, name));
                 }
                 Object::Column(table, _) if all.contains(&Object::Table(table)) => {}
@@ -773,6 +785,7 @@ impl Change {
             Object::View(name) => {
                 self.catalog.views.remove(&name);
             }
+            Object::Cast(source, target) => self.catalog.remove_cast(source, target),
             Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
             // It may have gone with its table.
             Object::Constraint(table, name) if is_there(self, table) => {

@@ -91,9 +91,21 @@ impl Change {
                 targets.push(Object::Table(partition));
             }
         }
+        // Places of indexes move as others go.
+        let named: Vec<(Object, String)> = targets
+            .iter()
+            .filter_map(|target| match target {
+                Object::Index(table, index) => {
+                    let name = self.catalog.table_by_id(*table).index_at(index.index()).name.clone();
+                    Some((target.clone(), name))
+                }
+                _ => None,
+            })
+            .collect();
         let columns = self.drop_dependents(&targets, cascade)?;
         self.drop_columns(&columns)?;
         for target in targets {
+            let said = named.iter().find(|(object, _)| *object == target).map(|(_, name)| name.as_str());
             match target {
                 Object::Table(id) => self.remove_table(id),
                 Object::Index(table, _) if self.catalog.tables[table.index()].is_none() => {}
@@ -103,10 +115,20 @@ impl Change {
                 Object::Sequence(id) => self.remove_sequence(id),
                 Object::Index(table, index) => {
                     let before = self.catalog.table_by_id(table).clone();
-                    let name = before.indexes[index.index()].name.clone();
-                    if let Some((_, above)) = self.catalog.parent_index(&before, index.index()) {
+                    let at = match said {
+                        // A program of that time dropped what had come to stand in its place: so did it later.
+                        _ if self.actor.forgets_indexes => index.index(),
+                        Some(name) => match before.all_indexes().position(|i| i.name == name) {
+                            Some(at) => at,
+                            // It went with another.
+                            None => continue,
+                        },
+                        None => index.index(),
+                    };
+                    let name = before.index_at(at).name.clone();
+                    if let Some((_, above)) = self.catalog.parent_index(&before, at) {
                         let of = before.partition.as_ref().map(|p| self.catalog.table_by_id(p.of));
-                        let above = of.map_or("", |of| &of.indexes[above].name);
+                        let above = of.map_or("", |of| &of.index_at(above).name);
                         let message = format!("cannot drop index {name} because index {above} requires it");
                         return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
                             .with_hint(format!("You can drop index {above} instead.")));
@@ -140,7 +162,7 @@ impl Change {
                 sequence.map(|s| Object::Sequence(s.id))
             }
             ObjectKind::Index => match catalog.index(local) {
-                Some((table, i)) if table.indexes[i.index()].constraint => {
+                Some((table, i)) if table.index_at(i.index()).constraint => {
                     self.require_owner_of(&Object::Index(table.id, i))?;
                     let (constraint, t) =
                         (format!("constraint {local} on table {}", table.name), &table.name);
@@ -203,6 +225,8 @@ impl Change {
             Object::Routine(id) => Owned::Routine(*id),
             Object::Type(id) => Owned::Type(*id),
             Object::Schema(id) => Owned::Schema(*id),
+            // Who drops a type drops what converts it.
+            Object::Cast(..) => return Ok(()),
             Object::Table(table)
             | Object::Column(table, _)
             | Object::Index(table, _)
@@ -214,7 +238,7 @@ impl Change {
         if let Object::Index(table, index) = object
             && !self.catalog.owns(self.actor.user, &owned)
         {
-            let name = &self.catalog.table_by_id(*table).indexes[index.index()].name;
+            let name = &self.catalog.table_by_id(*table).index_at(index.index()).name;
             let message = format!("must be owner of index {name}");
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
@@ -246,6 +270,9 @@ impl Change {
     }
 
     pub(super) fn drop_index(&mut self, table: TableId, name: &str) -> Result<()> {
+        if self.forget_index(table, name) {
+            return Ok(());
+        }
         let at = self.catalog.table_by_id(table).indexes.iter().position(|i| i.name == name);
         if let Some(at) = at {
             let index = IndexId(at as u16);
@@ -264,6 +291,15 @@ impl Change {
             self.finish_alter(table, rewrite)?;
         }
         Ok(())
+    }
+
+    /// Drops an index that is only remembered; says whether it is one.
+    pub(super) fn forget_index(&mut self, table: TableId, name: &str) -> bool {
+        if !self.catalog.table_by_id(table).unmade.iter().any(|i| i.name == name) {
+            return false;
+        }
+        self.table_mut(table).unmade.retain(|i| i.name != name);
+        true
     }
 
     /// Takes an index out of its table's list; foreign keys that lean on later ones follow.

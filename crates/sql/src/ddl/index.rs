@@ -2,84 +2,30 @@
 
 use super::alter::Rewrite;
 use super::constraint::{check_key, check_width};
+use super::depend::References;
 use super::lowering::{self, Made, RowExpr};
+use super::unmade::{self, Remembered};
 use super::{Change, Work, names};
 use crate::lower::CastContext;
 use crate::lower::qualified_expression;
 use planaria_base::text_io::quote_ident;
-use planaria_base::types::PackedType;
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Column, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Object, Table};
 use planaria_syntax::ast::{CreateIndex, Expr, ExprKind, IndexItem};
 
 impl Change {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
-        if let Some((what, position)) = &create.unsupported {
-            let hint = "Indexes are ordered: leave the method out.";
-            return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
-        }
         let table = names::table(&self.catalog, &create.table)?;
         self.catalog.require_owner(self.actor.user, &Object::Table(table.id))?;
-        if let Some(method) = &create.unmade {
-            // Of gist there are operators of ranges, networks and full-text search alone.
-            let of_range = |item: &IndexItem| match item {
-                IndexItem::Column(name) => table.column(name).is_none_or(|(_, c)| {
-                    use PackedType::{Cidr, Inet, TsQuery, TsVector};
-                    matches!(c.ty, Type::Range(_) | Type::Packed(Inet | Cidr | TsVector | TsQuery))
-                }),
-                IndexItem::Expression(..) => true,
-            };
-            if method == "gist" && !create.columns.iter().any(|(item, _)| of_range(item)) {
-                let hint = "Indexes are ordered: leave the method out.";
-                let message =
-                    "index method gist is not supported but over ranges, networks, tsvector and tsquery";
-                return Err(Error::unsupported(message, hint).at(create.table.position));
-            }
-            let searches = create.columns.iter().any(|(item, _)| match item {
-                IndexItem::Column(name) => table.column(name).is_some_and(|(_, c)| {
-                    matches!(c.ty, Type::Packed(PackedType::TsVector | PackedType::TsQuery))
-                }),
-                IndexItem::Expression(..) => false,
-            });
-            let mut columns = false;
-            for (item, _) in &create.columns {
-                match item {
-                    IndexItem::Column(_) => columns = true,
-                    IndexItem::Expression(expr, _) => {
-                        lowering::index_expression(&self.catalog, table, expr, Made::by(&self.actor))?;
-                    }
-                }
-            }
-            let operators = match method.as_str() {
-                _ if searches => "@@",
-                _ if !columns => "its operators",
-                "gin" => "@> and ?",
-                _ => "&& and @>",
-            };
-            self.notice(
-                SqlState::SUCCESSFUL_COMPLETION,
-                format!(
-                    "no index of method {method} was made on \"{}\": conditions with {operators} read its rows",
-                    table.name
-                ),
-            );
+        let method = create.method.as_ref().map_or("btree", |(method, _)| method.as_str());
+        let mut remembered = unmade::is_unmade(method);
+        if !self.actor.forgets_indexes {
+            unmade::check_method(create)?;
+        } else if remembered {
             return Ok("CREATE INDEX");
         }
-        if let Some((method, position)) = &create.ordered {
-            // PostgreSQL's words for what these methods cannot do there.
-            let cannot = match method.as_str() {
-                _ if create.unique => Some("unique indexes"),
-                _ if !create.included.is_empty() => Some("included columns"),
-                "hash" if create.columns.len() > 1 => Some("multicolumn indexes"),
-                _ => None,
-            };
-            if let Some(what) = cannot {
-                let message = format!("access method \"{method}\" does not support {what}");
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(*position));
-            }
-        }
         let table = table.clone();
-        let mut keys = Vec::new();
+        let (mut keys, mut types) = (Vec::new(), Vec::new());
         for (item, position) in &create.columns {
             match item {
                 IndexItem::Column(name) => {
@@ -87,18 +33,27 @@ impl Change {
                         let message = format!("column \"{name}\" does not exist");
                         return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(*position));
                     };
-                    check_key(&table.columns[c.index()].ty, *position)?;
+                    types.push((table.columns[c.index()].ty.clone(), *position));
                     keys.push(IndexKey::Column(c));
                 }
                 IndexItem::Expression(expr, text) => {
                     let ty = lowering::index_expression(&self.catalog, &table, expr, Made::by(&self.actor))?;
-                    check_key(&ty, *position)?;
+                    types.push((ty, *position));
                     keys.push(IndexKey::Expression(qualified_expression(
                         &self.catalog,
                         &printed(expr, text),
                     )?));
                 }
             }
+        }
+        // What no ordered index can have as a key may be one of these: it is remembered as they are.
+        remembered |= method != "btree" && types.iter().any(|(ty, at)| check_key(ty, *at).is_err());
+        let orders = match method {
+            "btree" => in_bytes(&create.orders),
+            _ => self.check_classes(method, &create.orders, &types)?,
+        };
+        if !remembered {
+            types.iter().try_for_each(|(ty, at)| check_key(ty, *at))?;
         }
         check_width(keys.len() + create.included.len(), create.table.position)?;
         if let Some((expr, _)) = &create.predicate {
@@ -128,7 +83,16 @@ impl Change {
                 names::relation(&self.catalog, &table, &own, "idx")
             }
         };
-        if let Some((method, _)) = &create.ordered {
+        let predicate = create.predicate.as_ref();
+        let predicate = predicate.map(|(_, text)| qualified_expression(&self.catalog, text)).transpose()?;
+        if remembered {
+            let definition = IndexDefinition { keys, predicate, included };
+            let types = types.into_iter().map(|(ty, _)| ty).collect();
+            let kept = Remembered { create, name, definition, types };
+            self.remember_index(table.id, method, orders, kept)?;
+            return Ok("CREATE INDEX");
+        }
+        if method != "btree" && create.table.position != 0 {
             let message = format!("index \"{name}\" of method {method} was made as an ordered one (btree)");
             self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
         }
@@ -140,11 +104,10 @@ impl Change {
                 Error::unsupported(message, "Index coalesce(..) of the columns.").at(create.table.position)
             );
         }
-        if create.orders.iter().any(|o| *o != KeyOrder::default()) {
-            index.orders.clone_from(&create.orders);
+        if orders.iter().any(|o| *o != KeyOrder::default()) {
+            index.orders = orders;
         }
-        let predicate = create.predicate.as_ref();
-        let predicate = predicate.map(|(_, text)| qualified_expression(&self.catalog, text)).transpose()?;
+        index.method = (method != "btree").then(|| method.to_owned());
         let plain = predicate.is_none() && keys.iter().all(|key| matches!(key, IndexKey::Column(_)));
         if !plain || !included.is_empty() {
             index.definition = Some(IndexDefinition { keys: keys.clone(), predicate, included });
@@ -251,6 +214,51 @@ impl Change {
         };
         index.columns.iter().copied().filter(computed).collect()
     }
+}
+
+/// How keys are ordered, without the operator classes that order as the types do.
+fn in_bytes(orders: &[KeyOrder]) -> Vec<KeyOrder> {
+    let mut all = orders.to_vec();
+    for order in &mut all {
+        order.class = order.class.take().filter(|class| class.ends_with("_pattern_ops"));
+    }
+    all
+}
+
+/// Whether an index is computed from a column.
+pub(super) fn mentions(index: &Index, column: ColumnId, name: &str) -> Result<bool> {
+    let Some(definition) = &index.definition else { return Ok(false) };
+    if definition.included.contains(&column) {
+        return Ok(true);
+    }
+    for key in &definition.keys {
+        let named = match key {
+            IndexKey::Column(c) => *c == column,
+            IndexKey::Expression(text) => References::of_text(text)?.columns.contains(name),
+        };
+        if named {
+            return Ok(true);
+        }
+    }
+    match &definition.predicate {
+        Some(text) => Ok(References::of_text(text)?.columns.contains(name)),
+        None => Ok(false),
+    }
+}
+
+/// Whether texts of an index name a column: expressions and the condition.
+pub(super) fn mentions_text(index: &Index, name: &str) -> Result<bool> {
+    let Some(definition) = &index.definition else { return Ok(false) };
+    let keys = definition.keys.iter().filter_map(|key| match key {
+        IndexKey::Expression(text) => Some(text),
+        IndexKey::Column(_) => None,
+    });
+    for text in keys.chain(&definition.predicate) {
+        if References::of_text(text)?.columns.contains(name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// An expression as the catalogs show it.

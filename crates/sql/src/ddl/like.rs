@@ -157,7 +157,7 @@ impl Change {
         out: &mut WrittenOut,
     ) -> Result<()> {
         let label = |c: &ColumnId| source.columns[c.index()].name.clone();
-        for (at, index) in source.indexes.iter().enumerate() {
+        for (at, index) in source.all_indexes().enumerate() {
             let columns: Vec<String> = index.columns.iter().map(label).collect();
             if source.index_form(at).is_none() {
                 continue;
@@ -190,7 +190,7 @@ impl Change {
     pub(super) fn indexes_like(&self, source: &Table, at: usize, name: &Name) -> Result<Vec<CreateIndex>> {
         let label = |c: &ColumnId| source.columns[c.index()].name.clone();
         let position = name.position;
-        let index = &source.indexes[at];
+        let index = source.index_at(at);
         let columns: Vec<String> = index.columns.iter().map(label).collect();
         let definition = index.definition.as_ref();
         let mut items = Vec::new();
@@ -227,9 +227,7 @@ impl Change {
             included: definition.map_or(Vec::new(), |d| d.included.iter().map(label).collect()),
             predicate,
             equal_nulls: index.equal_nulls,
-            unmade: None,
-            ordered: None,
-            unsupported: None,
+            method: index.method.clone().map(|method| (method, position)),
         }])
     }
 }

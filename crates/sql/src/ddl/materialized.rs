@@ -49,6 +49,7 @@ fn action_of_tables(action: &AlterTable) -> Option<&str> {
         AlterTable::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
         AlterTable::SetIdentity { .. } => "ALTER COLUMN ... SET",
         AlterTable::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
+        AlterTable::AlterConstraint { .. } => "ALTER CONSTRAINT",
         AlterTable::ValidateConstraint(_) => "VALIDATE CONSTRAINT",
         AlterTable::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
         AlterTable::SetNotNull { not_null: true, .. } => "ALTER COLUMN ... SET NOT NULL",

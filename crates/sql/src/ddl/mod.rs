@@ -35,6 +35,7 @@
 
 mod alter;
 mod alter_routine;
+mod cast;
 mod comment;
 mod composite;
 mod constraint;
@@ -65,6 +66,7 @@ mod table;
 mod table_as;
 mod trigger;
 mod truncate;
+mod unmade;
 mod user_type;
 mod view;
 
@@ -203,6 +205,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::AlterDomain { .. }
             | StatementKind::RenameType { .. }
             | StatementKind::DropType { .. }
+            | StatementKind::Cast(_)
             | StatementKind::CreateRoutine(_)
             | StatementKind::CreateTrigger(_)
             | StatementKind::DropTrigger { .. }
@@ -245,6 +248,8 @@ pub struct Actor {
     pub before_roles: bool,
     /// The change is from a log of the time when tables kept intervals in 8 bytes: what follows in it has them so.
     pub before_intervals: bool,
+    /// The change is from a log of the time when indexes that are not made were forgotten: nobody asked for their names.
+    pub forgets_indexes: bool,
     /// Bodies of routines are looked at when they are created: not by who loads a dump, whose tables come later, nor
     /// when a change that the log has is made once more.
     pub checks_bodies: bool,
@@ -260,6 +265,7 @@ impl Default for Actor {
             session_user: SUPERUSER,
             before_roles: false,
             before_intervals: false,
+            forgets_indexes: false,
             checks_bodies: true,
             internal: false,
         }
@@ -361,6 +367,7 @@ impl Change {
             StatementKind::DropType { domain, names, if_exists, cascade } => {
                 self.drop_types(*domain, names, *if_exists, *cascade)
             }
+            StatementKind::Cast(change) => self.change_cast(change),
             StatementKind::CreateRoutine(create) => self.create_routine(create),
             StatementKind::CreateTrigger(create) => self.create_trigger(create),
             StatementKind::DropTrigger { name, table, if_exists } => {

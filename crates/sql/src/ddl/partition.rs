@@ -319,9 +319,9 @@ impl Change {
         let of = self.catalog.table_by_id(parent).clone();
         let mut mine: Vec<_> = {
             let table = self.catalog.table_by_id(id);
-            (0..table.indexes.len()).filter_map(|at| table.index_form(at)).collect()
+            (0..table.index_count()).filter_map(|at| table.index_form(at)).collect()
         };
-        for at in 0..of.indexes.len() {
+        for at in 0..of.index_count() {
             let Some(form) = of.index_form(at) else { continue };
             if let Some(place) = mine.iter().position(|own| *own == form) {
                 mine.remove(place);
@@ -336,7 +336,7 @@ impl Change {
 
     /// Makes an index of the parent's for a partition, under a name of its own.
     fn inherit_index(&mut self, id: TableId, of: &Table, at: usize) -> Result<()> {
-        let index = &of.indexes[at];
+        let index = of.index_at(at);
         let table = self.catalog.table_by_id(id);
         let parts = vec![self.catalog.schema_name(table.schema).to_owned(), table.name.clone()];
         let name = Name { parts, position: 0 };
@@ -498,7 +498,7 @@ impl Change {
         if table.row_security || !table.policies.is_empty() {
             return refused("row-level security", "Give it to the partitioned table, or drop it.");
         }
-        for at in 0..table.indexes.len() {
+        for at in 0..table.index_count() {
             if table.index_form(at).is_some() {
                 self.check_partition_index(of, table, at)?;
             }
@@ -508,7 +508,7 @@ impl Change {
 
     /// 0A000 for an index of a partition that would keep rows apart which the root's indexes do not.
     pub(super) fn check_partition_index(&self, of: &Table, table: &Table, at: usize) -> Result<()> {
-        let index = &table.indexes[at];
+        let index = table.index_at(at);
         if !index.unique && index.exclusion.is_none() {
             return Ok(());
         }

@@ -317,7 +317,7 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         let Some(partition) = &table.partition else { return Ok(()) };
         let of = self.catalog.table_by_id(partition.of);
-        let mut all = (0..table.indexes.len()).filter(|at| table.index_form(*at).is_some());
+        let mut all = (0..table.index_count()).filter(|at| table.index_form(*at).is_some());
         all.try_for_each(|at| self.check_partition_index(of, table, at))
     }
 
@@ -446,13 +446,13 @@ impl Change {
 
     /// An index of a partitioned table that goes takes those of its partitions with it.
     pub(super) fn drop_partition_indexes(&mut self, id: TableId, before: &Table, name: &str) -> Result<()> {
-        let Some(at) = before.indexes.iter().position(|i| i.name == name) else { return Ok(()) };
+        let Some(at) = before.all_indexes().position(|i| i.name == name) else { return Ok(()) };
         let form = before.index_form(at);
         let partitions: Vec<TableId> = self.catalog.partitions_of(id).map(|t| t.id).collect();
         for partition in partitions {
             let table = self.catalog.table_by_id(partition).clone();
-            if let Some(own) = (0..table.indexes.len()).find(|i| table.index_form(*i) == form) {
-                let own = table.indexes[own].name.clone();
+            if let Some(own) = (0..table.index_count()).find(|i| table.index_form(*i) == form) {
+                let own = table.index_at(own).name.clone();
                 self.drop_index(partition, &own)?;
                 self.drop_partition_indexes(partition, &table, &own)?;
             }
@@ -480,7 +480,7 @@ impl Change {
         let (parent, own) = (find(self, name)?, find(self, index)?);
         self.catalog.require_owner(self.actor.user, &Object::Table(parent.0))?;
         let (above, table) = (self.catalog.table_by_id(parent.0), self.catalog.table_by_id(own.0));
-        let (above_name, own_name) = (&above.indexes[parent.1].name, &table.indexes[own.1].name);
+        let (above_name, own_name) = (&above.index_at(parent.1).name, &table.index_at(own.1).name);
         let message = format!("cannot attach index \"{own_name}\" as a partition of index \"{above_name}\"");
         if table.partition.as_deref().is_none_or(|p| p.of != parent.0) {
             let detail =

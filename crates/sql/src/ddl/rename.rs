@@ -75,7 +75,7 @@ impl Change {
                 })?;
             }
             Object::Index(table, index) => {
-                self.table_mut(table).indexes[index.index()].name = to.to_owned();
+                self.table_mut(table).index_at_mut(index.index()).name = to.to_owned();
             }
             Object::Sequence(id) => {
                 self.refuse_default_text(local.local, &mention(&self.catalog, schema, local.local))?;
@@ -263,7 +263,7 @@ impl Change {
             let expr = reparse::expression(&check.expression)?;
             check.expression = rewritten(&check.expression, &expr, what, to);
         }
-        for index in &mut self.table_mut(id).indexes {
+        for index in self.table_mut(id).all_indexes_mut() {
             let Some(definition) = &mut index.definition else { continue };
             for key in &mut definition.keys {
                 if let IndexKey::Expression(text) = key {

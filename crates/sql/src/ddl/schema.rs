@@ -53,7 +53,7 @@ fn each_text(catalog: &Catalog, each: &mut dyn FnMut(&str, String, References)) 
         table.checks.iter().try_for_each(|check| expression(&check.expression))?;
         table.policies.iter().flat_map(|p| p.texts()).try_for_each(|text| expression(text))?;
         table.triggers.iter().filter_map(|t| t.condition.as_ref()).try_for_each(|text| expression(text))?;
-        for definition in table.indexes.iter().filter_map(|i| i.definition.as_ref()) {
+        for definition in table.all_indexes().filter_map(|i| i.definition.as_ref()) {
             for key in &definition.keys {
                 if let IndexKey::Expression(text) = key {
                     expression(text)?;
@@ -237,7 +237,7 @@ impl Change {
                 if table.schema == to_id {
                     return Ok(tag);
                 }
-                let indexes = table.indexes.iter().map(|i| i.name.as_str());
+                let indexes = table.all_indexes().map(|i| i.name.as_str());
                 let sequences = schema.sequences_of(*id).filter(|s| !s.hidden).map(|s| s.name.as_str());
                 let mut all = indexes.chain(sequences).chain([table.name.as_str()]);
                 if let Some(taken) = all.find(|n| schema.relation_exists((to_id, *n))) {

@@ -223,6 +223,7 @@ impl Change {
             name: name.to_owned(),
             columns: Vec::new(),
             indexes: Vec::new(),
+            unmade: Vec::new(),
             has_primary_key: false,
             checks: Vec::new(),
             foreign_keys: Vec::new(),

@@ -170,6 +170,7 @@ impl Change {
             name: view.name.clone(),
             columns: view.columns.iter().zip(&outputs).map(column).collect(),
             indexes: Vec::new(),
+            unmade: Vec::new(),
             has_primary_key: false,
             checks: Vec::new(),
             foreign_keys: Vec::new(),

@@ -7,7 +7,7 @@ use super::bound::{Aggregate, Bound, BoundKind, Rel, RelId, RelKind, WindowCall}
 use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
 use super::polymorphic::{Solution, polymorphic};
-use super::resolve::{Choice, choose};
+use super::resolve::{Choice, choose, choose_by};
 use super::types::{CastContext, same_base, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
@@ -677,7 +677,8 @@ impl Lowerer<'_> {
             }
         }
         let candidates: Vec<Vec<Type>> = found.iter().map(|(_, _, t)| t.clone()).collect();
-        match choose(&candidates, &types) {
+        let implicit = |from: &Type, to: &Type| self.castable(from, to, CastContext::Implicit);
+        match choose_by(&candidates, &types, &implicit) {
             Choice::One(i) => {
                 let (id, given, declared) = found.swap_remove(i);
                 let routine = catalog.procedure(id);

@@ -79,10 +79,13 @@ impl Lowerer<'_> {
         let catalog = self.catalog;
         // The one that the value is to be of is named, whichever has the condition.
         let name = catalog.shown_user_type(id);
+        let named = catalog.type_by_id(id);
         for domain in catalog.domains_of(id) {
             let Some(definition) = domain.domain() else { continue };
             let fields = |constraint: Option<&str>| ErrorFields {
                 constraint: constraint.map(str::to_owned),
+                schema: Some(catalog.schema_name(named.schema).to_owned()),
+                datatype: Some(named.name.clone()),
                 ..ErrorFields::default()
             };
             if definition.not_null {

@@ -90,11 +90,11 @@ impl Lowerer<'_> {
 }
 
 /// 428C9 of a value for a generated column.
-pub(super) fn cannot_be_given(column: &str, insert: bool, position: u32) -> Error {
+pub(super) fn cannot_be_given(column: &str, insert: bool) -> Error {
     let message = match insert {
         true => format!("cannot insert a non-DEFAULT value into column \"{column}\""),
         false => format!("column \"{column}\" can only be updated to DEFAULT"),
     };
     let detail = format!("Column \"{column}\" is a generated column.");
-    Error::new(SqlState::GENERATED_ALWAYS, message).with_detail(detail).at(position)
+    Error::new(SqlState::GENERATED_ALWAYS, message).with_detail(detail)
 }

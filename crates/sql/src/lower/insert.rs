@@ -346,13 +346,13 @@ impl Lowerer<'_> {
                     let name = target.shown(*column);
                     let column = &table.columns[*column];
                     let from = bound.columns[i].ty.clone();
-                    if !super::types::cast_allowed(&from, &column.ty, CastContext::Assignment) {
+                    if !self.castable(&from, &column.ty, CastContext::Assignment) {
                         return Err(mismatch(name, &column.ty, &from, query.position));
                     }
                     self.coerce_output(&mut bound, i, &column.ty)?;
                 }
                 for column in given.clone() {
-                    self.check_identity(table, column, insert, query.position)?;
+                    self.check_identity(table, column, insert)?;
                 }
                 if insert.overriding == Some(false) {
                     // What the query gives for identity columns goes nowhere.
@@ -390,7 +390,7 @@ impl Lowerer<'_> {
                 bound.push(match e {
                     None => self.target_default(target, column, insert.table.position)?,
                     Some(e) => {
-                        self.check_identity(table, column, insert, e.position)?;
+                        self.check_identity(table, column, insert)?;
                         let value = self.outside("VALUES", |l| l.bind(level, e))?;
                         self.assign(value, target, column)?
                     }
@@ -404,10 +404,10 @@ impl Lowerer<'_> {
     }
 
     /// 428C9 for a value given to an identity column that is always generated.
-    fn check_identity(&self, table: &Table, column: usize, insert: &Insert, position: u32) -> Result<()> {
+    fn check_identity(&self, table: &Table, column: usize, insert: &Insert) -> Result<()> {
         let column = &table.columns[column];
         if column.generated().is_some() {
-            return Err(super::generated::cannot_be_given(&column.name, true, position));
+            return Err(super::generated::cannot_be_given(&column.name, true));
         }
         let always = matches!(column.default, ColumnDefault::Identity { always: true, .. });
         if !always || insert.overriding.is_some() {
@@ -419,8 +419,7 @@ impl Lowerer<'_> {
                 "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
                 column.name
             ))
-            .with_hint("Use OVERRIDING SYSTEM VALUE to override.")
-            .at(position))
+            .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
     }
 
     // ---- ON CONFLICT ----

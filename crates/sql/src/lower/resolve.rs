@@ -14,6 +14,15 @@ pub(super) enum Choice {
 /// Chooses among candidates, each the list of types its arguments would have, for arguments of the
 /// given types (`Unknown`: literals without a type).
 pub(super) fn choose(candidates: &[Vec<Type>], args: &[Type]) -> Choice {
+    choose_by(candidates, args, &|from, to| cast_allowed(from, to, CastContext::Implicit))
+}
+
+/// The same where `implicit` says what may become what.
+pub(super) fn choose_by(
+    candidates: &[Vec<Type>],
+    args: &[Type],
+    implicit: &dyn Fn(&Type, &Type) -> bool,
+) -> Choice {
     let unknown = |i: usize| args[i] == Type::Unknown;
     // 1. An exact match. An operator's unknown operand is first taken to be of the other's type.
     let mut assumed = args.to_vec();
@@ -32,9 +41,7 @@ pub(super) fn choose(candidates: &[Vec<Type>], args: &[Type]) -> Choice {
     }
     // 2. Those whose arguments can be reached by implicit conversion.
     let mut left: Vec<usize> = (0..candidates.len())
-        .filter(|i| {
-            candidates[*i].iter().zip(args).all(|(to, from)| cast_allowed(from, to, CastContext::Implicit))
-        })
+        .filter(|i| candidates[*i].iter().zip(args).all(|(to, from)| implicit(from, to)))
         .collect();
     match left[..] {
         [] => return Choice::None,

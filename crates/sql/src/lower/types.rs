@@ -363,6 +363,9 @@ impl Lowerer<'_> {
             return self.coerce_row(e, &from, to, context);
         }
         if !cast_allowed(&e.ty, ty, context) {
+            if self.castable(&e.ty, ty, context) {
+                return self.by_text(e, ty, context);
+            }
             let state = SqlState::CANNOT_COERCE;
             let [from, to] = [&e.ty, ty].map(super::operators::base_name);
             return Err(Error::new(state, format!("cannot cast type {from} to {to}")).at(position));
@@ -381,6 +384,29 @@ impl Lowerer<'_> {
         }
         // ARRAY['a', 'b']::date[] converts its elements, not their text.
         let explicit = context == CastContext::Explicit;
+        Ok(Bound::new(BoundKind::Cast(Box::new(e), explicit), ty.clone(), position))
+    }
+
+    /// Whether a value of one type may become one of the other: what users allow is allowed, too.
+    pub(super) fn castable(&self, from: &Type, to: &Type, context: CastContext) -> bool {
+        use planaria_base::types::CastContext as Needs;
+        cast_allowed(from, to, context)
+            || match self.catalog.cast_context(from, to) {
+                Needs::Implicit => true,
+                Needs::Assignment => context >= CastContext::Assignment,
+                Needs::Explicit => context >= CastContext::Variable,
+                Needs::None => false,
+            }
+    }
+
+    /// What a user's cast does: the value's text is read as one of the other type.
+    fn by_text(&mut self, e: Bound, ty: &Type, context: CastContext) -> Result<Bound> {
+        if !cast_allowed(&e.ty, ty, CastContext::Explicit) {
+            let text = self.coerce(e, &Type::Text, CastContext::Explicit)?;
+            return self.coerce(text, ty, CastContext::Explicit);
+        }
+        let explicit = context == CastContext::Explicit;
+        let position = e.position;
         Ok(Bound::new(BoundKind::Cast(Box::new(e), explicit), ty.clone(), position))
     }
 

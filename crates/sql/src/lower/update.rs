@@ -371,19 +371,17 @@ impl Lowerer<'_> {
                 let message = "number of columns does not match number of values";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(value.position));
             }
-            for ((column, position), value) in columns.into_iter().zip(values) {
+            for ((column, _), value) in columns.into_iter().zip(values) {
                 if table.columns[column].generated().is_some() {
                     let name = &table.columns[column].name;
-                    return Err(super::generated::cannot_be_given(name, false, position));
+                    return Err(super::generated::cannot_be_given(name, false));
                 }
                 if matches!(table.columns[column].default, ColumnDefault::Identity { always: true, .. }) {
                     let name = &table.columns[column].name;
                     let message = format!("column \"{name}\" can only be updated to DEFAULT");
-                    return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
-                        .with_detail(format!(
-                            "Column \"{name}\" is an identity column defined as GENERATED ALWAYS."
-                        ))
-                        .at(position));
+                    return Err(Error::new(SqlState::GENERATED_ALWAYS, message).with_detail(format!(
+                        "Column \"{name}\" is an identity column defined as GENERATED ALWAYS."
+                    )));
                 }
                 set.push((column, self.assign(value, target, column)?));
             }

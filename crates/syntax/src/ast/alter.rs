@@ -25,6 +25,8 @@ pub enum AlterTable {
     SetIdentity { column: String, always: Option<bool>, options: SequenceOptions },
     /// ALTER COLUMN c DROP IDENTITY [IF EXISTS]
     DropIdentity { column: String, if_exists: bool },
+    /// ALTER CONSTRAINT .. [NOT] DEFERRABLE ..
+    AlterConstraint { name: String, check: planaria_catalog::CheckTime },
     /// VALIDATE CONSTRAINT
     ValidateConstraint(String),
     /// ALTER COLUMN c DROP EXPRESSION [IF EXISTS]

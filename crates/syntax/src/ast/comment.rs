@@ -1,6 +1,6 @@
 //! COMMENT ON.
 
-use super::{Name, ObjectKind, Position, RoleSpec, RoutineRef, TypeRef};
+use super::{CastTypes, Name, ObjectKind, Position, RoleSpec, RoutineRef, TypeRef};
 
 /// What a comment is to stand on.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +21,8 @@ pub enum CommentTarget {
     Type(TypeRef),
     /// FUNCTION, PROCEDURE, ROUTINE
     Routine(RoutineRef),
+    /// CAST (source AS target)
+    Cast(Box<CastTypes>),
     /// ROLE
     Role(RoleSpec),
     /// SCHEMA

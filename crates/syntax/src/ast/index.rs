@@ -25,12 +25,8 @@ pub struct CreateIndex {
     pub predicate: Option<(Expr, String)>,
     /// NULLS NOT DISTINCT
     pub equal_nulls: bool,
-    /// `USING gin`, `USING gist`: no such index is made.
-    pub unmade: Option<String>,
-    /// `USING hash`, `USING brin`, and where it stands: an ordered index is made.
-    pub ordered: Option<(String, Position)>,
-    /// Other methods ...: what is not supported, by name and place
-    pub unsupported: Option<(String, Position)>,
+    /// USING, if not `btree`, and where it stands
+    pub method: Option<(String, Position)>,
 }
 
 /// `EXCLUDE [USING method] (element WITH operator, ..) [WHERE (predicate)]`

@@ -38,12 +38,10 @@ pub use rights::{
     DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
     RoleSpec, RoutineRef,
 };
-pub use routine::{
-    CreateRoutine, RoutineOptions, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue,
-};
+pub use routine::*;
 pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, Transition, TriggerNames, TriggerTiming};
-pub use user_type::{AlterDomain, AlterEnum, LabelPlace, TypeRef};
+pub use user_type::{AlterDomain, AlterEnum, CastChange, CastMethod, CastTypes, LabelPlace, TypeRef};
 pub use view::{AlterView, ViewOptions};
 pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
 pub use with::{Cte, Cycle, Search};
@@ -514,6 +512,8 @@ pub enum StatementKind {
     RenameType { ty: TypeRef, to: String },
     /// DROP TYPE | DOMAIN
     DropType { domain: bool, names: Vec<Name>, if_exists: bool, cascade: bool },
+    /// CREATE CAST, DROP CAST
+    Cast(Box<CastChange>),
     /// CREATE FUNCTION / PROCEDURE
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE SCHEMA

@@ -1,6 +1,6 @@
 //! Types that users make.
 
-use super::{Constraint, Expr, Name};
+use super::{Constraint, Expr, Name, TypeName};
 
 /// What ALTER TYPE does to an enumerated type.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,4 +55,43 @@ impl TypeRef {
     pub fn word(&self) -> &'static str {
         if self.domain { "DOMAIN" } else { "TYPE" }
     }
+}
+
+/// The types of a conversion.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CastTypes {
+    /// What is converted.
+    pub source: TypeName,
+    /// What it becomes.
+    pub target: TypeName,
+}
+
+/// How a conversion is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CastMethod {
+    /// WITH INOUT: by way of its text
+    InOut,
+    /// WITHOUT FUNCTION: as it is
+    Binary,
+}
+
+/// CREATE CAST, DROP CAST
+#[derive(Clone, PartialEq, Debug)]
+pub enum CastChange {
+    /// CREATE CAST
+    Create {
+        /// From what to what.
+        types: CastTypes,
+        /// How.
+        method: CastMethod,
+        /// Where it is done.
+        context: planaria_catalog::UserCastContext,
+    },
+    /// DROP CAST
+    Drop {
+        /// From what to what.
+        types: CastTypes,
+        /// IF EXISTS
+        if_exists: bool,
+    },
 }

@@ -1,7 +1,7 @@
 //! ALTER TABLE, and ALTER of objects that can only be renamed.
 
 use planaria_base::Result;
-use planaria_catalog::Volatility;
+use planaria_catalog::{CheckTime, Volatility};
 
 use super::parser::Parser;
 use crate::ast::{
@@ -75,7 +75,7 @@ impl Parser<'_> {
             "alter" => {
                 self.bump();
                 if self.at_word("constraint") {
-                    return self.rest_unsupported("ALTER CONSTRAINT", position);
+                    return self.alter_constraint();
                 }
                 self.eat_word("column");
                 self.alter_column()
@@ -166,6 +166,40 @@ impl Parser<'_> {
     fn rest_unsupported(&mut self, what: &str, position: u32) -> Result<AlterTable> {
         self.skip_to_end()?;
         Ok(AlterTable::Unsupported(what.to_owned(), position))
+    }
+
+    /// `ALTER CONSTRAINT name [NOT] DEFERRABLE [INITIALLY ..]`, ALTER taken.
+    fn alter_constraint(&mut self) -> Result<AlterTable> {
+        self.bump();
+        let name = self.name()?;
+        let (mut deferrable, mut deferred) = (None, None);
+        loop {
+            let position = self.position();
+            let (slot, value) = if self.eat_words(&["not", "deferrable"]) {
+                (&mut deferrable, false)
+            } else if self.eat_word("deferrable") {
+                (&mut deferrable, true)
+            } else if self.eat_words(&["initially", "immediate"]) {
+                (&mut deferred, false)
+            } else if self.eat_words(&["initially", "deferred"]) {
+                (&mut deferred, true)
+            } else {
+                break;
+            };
+            if slot.replace(value).is_some() {
+                return Err(self.syntax_error("conflicting constraint properties", position));
+            }
+            if deferrable == Some(false) && deferred == Some(true) {
+                let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+                return Err(self.syntax_error(message, position));
+            }
+        }
+        let check = match (deferrable, deferred) {
+            (_, Some(true)) => CheckTime::Deferred,
+            (Some(true), _) => CheckTime::Deferrable,
+            _ => CheckTime::NotDeferrable,
+        };
+        Ok(AlterTable::AlterConstraint { name, check })
     }
 
     /// What follows `ALTER [COLUMN]`.

@@ -43,6 +43,7 @@ impl Parser<'_> {
             }
             "trigger" => self.comment_on_trigger()?,
             "policy" => self.comment_on_policy()?,
+            "cast" => self.comment_on_cast()?,
             "function" | "procedure" | "routine" => {
                 let procedure = match word.as_str() {
                     "function" => Some(false),
@@ -70,10 +71,9 @@ impl Parser<'_> {
                 self.bump();
                 CommentTarget::Database(self.name()?)
             }
-            "access" | "aggregate" | "cast" | "collation" | "conversion" | "event" | "extension"
-            | "foreign" | "language" | "large" | "materialized" | "operator" | "procedural"
-            | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
-            | "transform" => {
+            "access" | "aggregate" | "collation" | "conversion" | "event" | "extension" | "foreign"
+            | "language" | "large" | "materialized" | "operator" | "procedural" | "publication" | "rule"
+            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),

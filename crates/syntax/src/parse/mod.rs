@@ -19,6 +19,7 @@
 
 mod alter;
 mod call;
+mod cast;
 mod comment;
 mod copy;
 mod cursor;

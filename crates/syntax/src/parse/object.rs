@@ -25,18 +25,11 @@ impl Parser<'_> {
         self.expect_word("on")?;
         let only = self.at_word("only");
         let table = self.relation_name()?;
-        let (mut unsupported, mut unmade, mut ordered, mut equal_nulls) = (None, None, None, false);
+        let (mut method, mut equal_nulls) = (None, false);
         let (mut included, mut predicate) = (Vec::new(), None);
         if self.at_word("using") {
             let position = self.bump().start;
-            let method = self.name()?;
-            if matches!(method.as_str(), "gin" | "gist") {
-                unmade = Some(method);
-            } else if matches!(method.as_str(), "hash" | "brin") {
-                ordered = Some((method, position));
-            } else if method != "btree" {
-                unsupported = Some((format!("index method {method}"), position));
-            }
+            method = Some((self.name()?, position)).filter(|(method, _)| method != "btree");
         }
         let items = self.paren_list(Self::index_column)?;
         let mut columns = Vec::with_capacity(items.len());
@@ -76,9 +69,7 @@ impl Parser<'_> {
             included,
             predicate,
             equal_nulls,
-            unmade,
-            ordered,
-            unsupported,
+            method,
         };
         Ok(StatementKind::CreateIndex(Box::new(index)))
     }
@@ -106,7 +97,7 @@ impl Parser<'_> {
         if self.eat_word("collate") {
             self.byte_collation()?;
         }
-        // An operator class: all of them order by bytes, as the collation does.
+        // An operator class.
         let mut class = None;
         if self.at_name() && !self.at_any(&["asc", "desc", "nulls"]) {
             let name = self.qualified_name()?;
@@ -114,11 +105,29 @@ impl Parser<'_> {
             if !last.ends_with("_ops") {
                 return self.unsupported(&format!("operator class {last}"), name.position);
             }
-            class = last.ends_with("_pattern_ops").then(|| last.to_owned());
+            class = Some(last.to_owned());
+            if self.at_kind(Kind::LeftParen) {
+                let options = self.paren_list(Self::class_option)?;
+                class = class.map(|class| format!("{class} ({})", options.join(", ")));
+            }
         }
         let descending = !self.eat_word("asc") && self.eat_word("desc");
         let nulls_first = self.nulls_order()?.unwrap_or(descending);
         Ok((column, position, KeyOrder { class, descending, nulls_first }))
+    }
+
+    /// `siglen = 32`, as it is shown.
+    fn class_option(&mut self) -> Result<String> {
+        let name = self.name()?;
+        if !self.eat_operator("=") {
+            return self.fail();
+        }
+        let value = match self.peek().kind {
+            Kind::Integer | Kind::Decimal => self.bump().text(self.text).to_owned(),
+            _ if self.at_string() => self.string()?,
+            _ => self.label()?,
+        };
+        Ok(format!("{name}='{}'", value.replace('\'', "''")))
     }
 
     /// `CREATE SEQUENCE ..`

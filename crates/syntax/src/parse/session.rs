@@ -105,7 +105,7 @@ impl Parser<'_> {
             (&["serializable"], Isolation::Serializable),
             (&["repeatable", "read"], Isolation::RepeatableRead),
             (&["read", "committed"], Isolation::ReadCommitted),
-            (&["read", "uncommitted"], Isolation::ReadCommitted),
+            (&["read", "uncommitted"], Isolation::ReadUncommitted),
         ];
         match levels.iter().find(|(words, _)| self.at_words(words)) {
             Some((words, level)) => {

@@ -225,6 +225,7 @@ impl Parser<'_> {
             "sequence" => return self.create_sequence(false),
             "type" => return self.create_type(),
             "domain" => return self.create_domain(),
+            "cast" => return self.create_cast(),
             "policy" => return self.create_policy(),
             "schema" => return self.create_schema(),
             "extension" => return self.create_extension(),
@@ -240,7 +241,7 @@ impl Parser<'_> {
             "operator" if self.at_word_ahead(1, "family") => "operator family",
             "recursive" => "recursive view",
             "user" => "user mapping",
-            "aggregate" | "cast" | "collation" | "conversion" | "database" | "language" | "operator"
+            "aggregate" | "collation" | "conversion" | "database" | "language" | "operator"
             | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
             | "transform" | "trusted" | "procedural" | "default" => word.as_str(),
             _ => return self.fail(),
@@ -283,10 +284,11 @@ impl Parser<'_> {
             "domain" => return self.drop_type(true),
             "trigger" => return self.drop_trigger(),
             "policy" => return self.drop_policy(),
-            "access" | "aggregate" | "cast" | "collation" | "conversion" | "database" | "event"
-            | "extension" | "foreign" | "language" | "materialized" | "operator" | "procedural"
-            | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text"
-            | "transform" | "user" => {
+            "cast" => return self.drop_cast(),
+            "access" | "aggregate" | "collation" | "conversion" | "database" | "event" | "extension"
+            | "foreign" | "language" | "materialized" | "operator" | "procedural" | "publication"
+            | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
+            | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),

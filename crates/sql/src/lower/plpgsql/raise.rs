@@ -87,9 +87,8 @@ impl Body<'_, '_> {
                 "constraint" => fields.constraint = Some(literal(e, option)?),
                 "table" => fields.table = Some(literal(e, option)?),
                 "column" => fields.column = Some(literal(e, option)?),
-                "schema" | "datatype" => {
-                    literal(e, option)?;
-                }
+                "schema" => fields.schema = Some(literal(e, option)?),
+                "datatype" => fields.datatype = Some(literal(e, option)?),
                 other => {
                     return Err(Error::new(
                         SqlState::SYNTAX_ERROR,

@@ -5,7 +5,6 @@ use super::raise::of_compilation;
 use super::trigger::OfTrigger;
 use super::{Answer, Body, by_steps};
 use crate::lower::polymorphic::assumed;
-use crate::lower::types::cast_allowed;
 use crate::lower::{
     CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable, type_in_message as base_name,
 };
@@ -568,7 +567,7 @@ impl SqlAnswer {
         }
         for (at, (value, wanted)) in values.iter().zip(&declared.columns).enumerate() {
             let is = if value.ty == Type::Unknown { &Type::Text } else { &value.ty };
-            if !cast_allowed(is, wanted, CastContext::Assignment) {
+            if !l.castable(is, wanted, CastContext::Assignment) {
                 let is = base_name(is);
                 return Err(declared.mismatch(match declared.single {
                     true => format!("Actual return type is {is}."),

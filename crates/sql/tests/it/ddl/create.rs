@@ -133,7 +133,7 @@ fn errors_of_create_table() {
     ] {
         refused(&c, statement, expected);
     }
-    for statement in ["CREATE TABLE a.b.c (a int)", "CREATE INDEX i ON p USING gist (a)"] {
+    for statement in ["CREATE TABLE a.b.c (a int)"] {
         let e = fails(&c, statement);
         assert_eq!(e.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "{statement}: {e}");
         assert!(e.fields().hint.is_some(), "{statement}");
@@ -292,6 +292,35 @@ fn create_table_as() {
 }
 
 #[test]
+fn indexes_that_are_not_made_are_remembered() {
+    let mut c = schema("CREATE TABLE t (a int, b text[], c text, d jsonb)");
+    let notice = |name: &str, method: &str, operators: &str| {
+        format!(
+            "index \"{name}\" of method {method} is remembered, but not made: conditions with {operators} read the rows"
+        )
+    };
+    assert_eq!(notices(&mut c, "CREATE INDEX ON t USING gin (b)"), [notice("t_b_idx", "gin", "@> and &&")]);
+    assert_eq!(notices(&mut c, "CREATE INDEX ON t USING gin (d)"), [notice("t_d_idx", "gin", "@> and ?")]);
+    let trigrams = "CREATE INDEX ON t USING gin (c gin_trgm_ops)";
+    assert_eq!(notices(&mut c, trigrams), [notice("t_c_idx", "gin", "LIKE, ~ and %")]);
+    assert_eq!(
+        notices(&mut c, "CREATE INDEX ON t USING hash (d)"),
+        [notice("t_d_idx1", "hash", "its operators")]
+    );
+    assert!(work(&mut c, "CREATE INDEX i ON t USING gin (d jsonb_path_ops)").is_empty());
+    assert!(work(&mut c, "DROP INDEX i, t_b_idx").is_empty());
+    refused(&c, "CREATE TABLE t_c_idx (a int)", "42P07 relation \"t_c_idx\" already exists");
+    let hint = "You must specify an operator class for the index or define a default operator class for the data type.";
+    refused(
+        &c,
+        "CREATE INDEX ON t USING spgist (a)",
+        &format!(
+            "42704 data type integer has no default operator class for access method \"spgist\" / {hint}"
+        ),
+    );
+}
+
+#[test]
 fn methods_of_other_indexes_are_taken_as_ordered() {
     let mut c = schema("CREATE TABLE t (a int, b timestamptz)");
     assert_eq!(
@@ -317,9 +346,5 @@ fn methods_of_other_indexes_are_taken_as_ordered() {
         "CREATE INDEX ON t USING brin (a) INCLUDE (b)",
         "0A000 access method \"brin\" does not support included columns",
     );
-    refused(
-        &c,
-        "CREATE INDEX ON t USING spgist (a)",
-        "0A000 index method spgist is not supported / Indexes are ordered: leave the method out.",
-    );
+    refused(&c, "CREATE INDEX ON t USING nosuch (a)", "42704 access method \"nosuch\" does not exist");
 }
