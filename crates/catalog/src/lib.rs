@@ -12,7 +12,9 @@
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
 mod casts;
+mod column_rights;
 mod comments;
+mod default_rights;
 mod defaults;
 pub mod definitions;
 mod index;
@@ -27,9 +29,12 @@ mod schemas;
 pub mod system;
 mod triggers;
 mod types;
+mod views;
 
 pub use casts::{UserCast, UserCastContext};
+pub use column_rights::{ALL_OF_COLUMNS, Columns};
 pub use comments::{Comment, Commented};
+pub use default_rights::{DefaultKind, DefaultRights};
 pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
 pub use index::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey, KeyOrder, UniqueKind};
@@ -38,7 +43,9 @@ pub use partitions::{
     Partition, PartitionBound, PartitionKey, Partitioning, RangeLimit, RowRule, RuleKind, Strategy,
 };
 pub use policies::{Policy, PolicyCommand};
-pub use rights::{Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name};
+pub use rights::{
+    Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
+};
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
@@ -103,6 +110,9 @@ pub struct Catalog {
     /// What sessions begin with.
     #[serde(default)]
     pub defaults: Vec<Defaults>,
+    /// ALTER DEFAULT PRIVILEGES: rights of what roles will make.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default_rights: Vec<DefaultRights>,
     /// OIDs of what is above.
     #[serde(default)]
     pub oids: Oids,
@@ -133,6 +143,7 @@ impl Default for Catalog {
             schema_comment: Catalog::first_schema_comment(),
             database_comment: None,
             defaults: Vec::new(),
+            default_rights: Vec::new(),
             oids: Oids::default(),
             instances: Instances::default(),
             scope: Scope::default(),
@@ -820,52 +831,6 @@ impl Table {
     /// The columns of `*`.
     pub fn visible(&self) -> impl Iterator<Item = (ColumnId, &Column)> {
         self.columns.iter().enumerate().filter(|(_, c)| !c.hidden).map(|(i, c)| (ColumnId::from(i), c))
-    }
-}
-
-impl View {
-    /// A view without options.
-    pub fn new(schema: SchemaId, name: String, columns: Vec<String>, query: String, rights: Rights) -> View {
-        View {
-            schema,
-            name,
-            columns,
-            query,
-            stored: false,
-            check_option: None,
-            security_invoker: false,
-            defaults: BTreeMap::new(),
-            rows: None,
-            rights,
-            comment: None,
-            column_comments: BTreeMap::new(),
-        }
-    }
-    /// The id of [`View::rows`]: no table has it.
-    pub const ROWS: TableId = TableId(u32::MAX);
-    /// The same under another name.
-    pub fn renamed(mut self, schema: SchemaId, name: &str) -> View {
-        self.schema = schema;
-        self.name = name.to_owned();
-        if let Some(rows) = &mut self.rows {
-            rows.schema = schema;
-            rows.name = name.to_owned();
-        }
-        self
-    }
-    /// Its triggers, in the order of their names.
-    pub fn triggers(&self) -> &[Trigger] {
-        self.rows.as_ref().map_or(&[], |rows| &rows.triggers)
-    }
-    /// Its options as `pg_class` has them.
-    pub fn options(&self) -> Vec<String> {
-        let invoker = self.security_invoker.then(|| "security_invoker=true".to_owned());
-        let check = self.check_option.map(|check| format!("check_option={}", check.name()));
-        check.into_iter().chain(invoker).collect()
-    }
-    /// What it is found by among [`Catalog::views`].
-    pub fn key(&self) -> String {
-        key(self.schema, &self.name)
     }
 }
 

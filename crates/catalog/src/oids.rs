@@ -117,6 +117,11 @@ impl From<Stored> for Oids {
 }
 
 impl Oids {
+    /// One for something that nobody looks up by it.
+    pub(crate) fn fresh(&mut self) -> Oid {
+        self.next += 1;
+        self.next - 1
+    }
     /// The OID of an object; 0 where it has none.
     pub fn of(&self, object: &Object) -> Oid {
         self.by_object.get(object).copied().unwrap_or(0)

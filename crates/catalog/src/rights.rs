@@ -8,7 +8,7 @@
 //! What a statement needs is a list of [`Requirement`]s, found when it is lowered; [`Catalog::permits`]
 //! answers for a role, [`Catalog::require`] with PostgreSQL's error (42501).
 
-use crate::{Catalog, Definitions, Role, Shared};
+use crate::{Catalog, Columns, Definitions, Role, Shared};
 use planaria_base::{Error, ProcedureId, Result, RoleId, SchemaId, SequenceId, SqlState, TableId, TypeId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -198,6 +198,13 @@ pub struct Grant {
     pub options: Privileges,
 }
 
+impl Grant {
+    /// Whether a role has it or gave it.
+    pub fn mentions(&self, role: RoleId) -> bool {
+        self.grantee == Some(role) || self.grantor == role
+    }
+}
+
 /// Owner of an object, and what was granted on it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Rights {
@@ -205,6 +212,9 @@ pub struct Rights {
     pub owner: RoleId,
     /// What was granted; `None`: the defaults of the object's kind.
     pub grants: Option<Vec<Grant>>,
+    /// What was granted on columns of a table or view, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<(String, Vec<Grant>)>,
 }
 
 impl Default for Rights {
@@ -226,7 +236,7 @@ pub enum Dependents {
 impl Rights {
     /// Of a new object.
     pub fn of(owner: RoleId) -> Rights {
-        Rights { owner, grants: None }
+        Rights { owner, grants: None, columns: Vec::new() }
     }
 
     /// The grants, defaults made explicit.
@@ -250,17 +260,23 @@ impl Rights {
     /// Adds privileges. 0LP01 where the right to grant would go round in a circle.
     pub fn grant(&mut self, kind: ObjectKind, new: Grant) -> Result<()> {
         let mut grants = self.grants(kind).into_owned();
+        self.add(&mut grants, new)?;
+        self.grants = Some(grants);
+        Ok(())
+    }
+
+    pub(crate) fn add(&self, grants: &mut Vec<Grant>, new: Grant) -> Result<()> {
         if !new.options.is_empty() && new.grantor != self.owner {
-            self.check_circle(&grants, new)?;
+            self.check_circle(grants, new)?;
         }
         match grants.iter_mut().find(|g| g.grantee == new.grantee && g.grantor == new.grantor) {
             Some(grant) => {
                 grant.privileges = grant.privileges.with(new.privileges);
                 grant.options = grant.options.with(new.options);
             }
+            None if new.privileges.is_empty() && new.options.is_empty() => {}
             None => grants.push(new),
         }
-        self.grants = Some(grants);
         Ok(())
     }
 
@@ -273,7 +289,7 @@ impl Rights {
         Ok(())
     }
 
-    fn take(&self, grants: &mut Vec<Grant>, old: Grant, dependents: Dependents) -> Result<()> {
+    pub(crate) fn take(&self, grants: &mut Vec<Grant>, old: Grant, dependents: Dependents) -> Result<()> {
         let Some(at) = grants.iter().position(|g| g.grantee == old.grantee && g.grantor == old.grantor)
         else {
             return Ok(());
@@ -322,48 +338,54 @@ impl Rights {
     /// The new owner takes the place of the old one wherever that stands.
     pub fn change_owner(&mut self, to: RoleId) {
         let from = std::mem::replace(&mut self.owner, to);
-        let Some(grants) = &mut self.grants else { return };
-        let mut merged: Vec<Grant> = Vec::new();
-        for mut grant in grants.drain(..) {
-            if grant.grantee == Some(from) {
-                grant.grantee = Some(to);
-            }
-            if grant.grantor == from {
-                grant.grantor = to;
-            }
-            match merged.iter_mut().find(|g| g.grantee == grant.grantee && g.grantor == grant.grantor) {
-                Some(same) => {
-                    same.privileges = same.privileges.with(grant.privileges);
-                    same.options = same.options.with(grant.options);
+        let on_columns = self.columns.iter_mut().map(|(_, grants)| grants);
+        for grants in self.grants.iter_mut().chain(on_columns) {
+            let mut merged: Vec<Grant> = Vec::new();
+            for mut grant in grants.drain(..) {
+                if grant.grantee == Some(from) {
+                    grant.grantee = Some(to);
                 }
-                None => merged.push(grant),
+                if grant.grantor == from {
+                    grant.grantor = to;
+                }
+                match merged.iter_mut().find(|g| g.grantee == grant.grantee && g.grantor == grant.grantor) {
+                    Some(same) => {
+                        same.privileges = same.privileges.with(grant.privileges);
+                        same.options = same.options.with(grant.options);
+                    }
+                    None => merged.push(grant),
+                }
             }
+            *grants = merged;
         }
-        *grants = merged;
     }
 
     /// Whether a role stands in the grants.
     pub fn mentions(&self, role: RoleId) -> bool {
-        let stands = |g: &Grant| g.grantee == Some(role) || g.grantor == role;
-        self.grants.as_ref().is_some_and(|all| all.iter().any(stands))
+        self.grants.as_ref().is_some_and(|all| all.iter().any(|g| g.mentions(role)))
     }
 
     /// As PostgreSQL's `aclitem[]` prints the grants: `postgres=arwdDxt/postgres`; `None` for the
     /// defaults.
     pub fn display(&self, catalog: &Catalog) -> Option<Vec<String>> {
-        let item = |g: &Grant| {
-            let grantee = g.grantee.map_or(String::new(), |r| acl_name(&catalog.role_name(r)));
-            let mut text = format!("{grantee}=");
-            for (p, _, letter) in WORDS.iter().filter(|(p, _, _)| g.privileges.with(g.options).contains(*p)) {
-                text.push(*letter);
-                if g.options.contains(*p) {
-                    text.push('*');
-                }
-            }
-            text + "/" + &acl_name(&catalog.role_name(g.grantor))
-        };
-        self.grants.as_ref().map(|all| all.iter().map(item).collect())
+        self.grants.as_ref().map(|all| shown_grants(all, catalog))
     }
+}
+
+/// Grants as `aclitem[]` prints them.
+pub fn shown_grants(grants: &[Grant], catalog: &Catalog) -> Vec<String> {
+    let item = |g: &Grant| {
+        let grantee = g.grantee.map_or(String::new(), |r| acl_name(&catalog.role_name(r)));
+        let mut text = format!("{grantee}=");
+        for (p, _, letter) in WORDS.iter().filter(|(p, _, _)| g.privileges.with(g.options).contains(*p)) {
+            text.push(*letter);
+            if g.options.contains(*p) {
+                text.push('*');
+            }
+        }
+        text + "/" + &acl_name(&catalog.role_name(g.grantor))
+    };
+    grants.iter().map(item).collect()
 }
 
 /// A name as `aclitem` prints it.
@@ -382,12 +404,14 @@ pub struct Requirement {
     pub object: Object,
     /// Any of these will do.
     pub any_of: Privileges,
+    /// The columns that it is needed for.
+    pub columns: Columns,
 }
 
 impl Requirement {
     /// Of the role that runs the statement.
     pub fn new(object: Object, any_of: Privileges) -> Requirement {
-        Requirement { role: None, object, any_of }
+        Requirement { role: None, object, any_of, columns: Columns::Whole }
     }
 }
 
@@ -469,6 +493,19 @@ impl Catalog {
         }
     }
 
+    /// OID of an object.
+    pub fn object_oid(&self, object: &Object) -> planaria_base::oid::Oid {
+        match object {
+            Object::Table(id) => self.table_oid(*id),
+            Object::View(key) => self.views.get(key).map_or(0, |view| self.view_oid(view)),
+            Object::Sequence(id) => self.sequence_oid(*id),
+            Object::Routine(id) => self.routine_oid(self.procedure(*id)),
+            Object::Type(id) => self.type_oid(*id),
+            Object::Schema(id) => self.schema_oid(*id),
+            Object::Database => crate::oids::DATABASE_OID,
+        }
+    }
+
     /// The schema that an object is in.
     pub fn schema_of(&self, object: &Object) -> Option<SchemaId> {
         match object {
@@ -530,12 +567,23 @@ impl Catalog {
     /// The role in whose name `role` grants privileges on an object, and those it may grant: the owner
     /// where it can act as that, else the role of its own that may grant most of them.
     pub fn grantor(&self, role: RoleId, object: &Object, wanted: Privileges) -> (RoleId, Privileges) {
+        self.grantor_with(role, object, &[], wanted)
+    }
+
+    /// The same where grants on a column count, too.
+    pub fn grantor_with(
+        &self,
+        role: RoleId,
+        object: &Object,
+        more: &[Grant],
+        wanted: Privileges,
+    ) -> (RoleId, Privileges) {
         let kind = self.object_kind(object);
         let Some(rights) = self.rights(object) else { return (role, Privileges::NONE) };
         if self.has_privileges_of(role, rights.owner) {
             return (rights.owner, kind.all());
         }
-        let grants = rights.grants(kind);
+        let grants = [&rights.grants(kind), more].concat();
         let direct = |r: RoleId| {
             let own = grants.iter().filter(|g| g.grantee == Some(r));
             own.fold(Privileges::NONE, |all, g| all.with(g.options)).and(wanted)
@@ -554,6 +602,7 @@ impl Catalog {
     pub fn permits(&self, role: RoleId, requirement: &Requirement) -> bool {
         let role = requirement.role.unwrap_or(role);
         self.privileges(role, &requirement.object).intersects(requirement.any_of)
+            || self.permits_columns(role, requirement)
     }
 
     /// 42501 `permission denied for table t` where it has not.

@@ -4,6 +4,7 @@ use super::objects::{Kind, Objects};
 use super::select::{Selection, USERS};
 use super::source::{Source, literal};
 use planaria::Result;
+use std::collections::HashMap;
 
 /// Roles but for the first superuser, who is everywhere.
 pub fn roles(source: &mut Source) -> Result<Vec<String>> {
@@ -111,13 +112,18 @@ fn role(name: &str) -> String {
 
 /// What makes the rights of an object from those that it has when it is made.
 fn statements(on: &str, acl: &str, default: &str) -> Vec<String> {
-    let (has, given) = (items(acl), items(default));
+    let given = items(default);
+    let owner = given.first().map_or(String::new(), |item| item.grantor.clone());
+    differing(on, "", &items(acl), &given, &owner)
+}
+
+/// The same by items, of privileges on these columns (`(a)`).
+fn differing(on: &str, columns: &str, has: &[Item], given: &[Item], owner: &str) -> Vec<String> {
     let mut statements = Vec::new();
     for item in given.iter().filter(|item| !has.contains(item)) {
         statements.push(format!("REVOKE ALL ON {on} FROM {};", role(&item.grantee)));
     }
     let mut granted: Vec<&Item> = has.iter().filter(|item| !given.contains(item)).collect();
-    let owner = given.first().map_or("", |item| item.grantor.as_str());
     // Who hands a right on has it from the owner.
     granted.sort_by_key(|item| (item.grantor != owner, item.grantee.clone()));
     for item in granted {
@@ -126,7 +132,8 @@ fn statements(on: &str, acl: &str, default: &str) -> Vec<String> {
         while let Some(letter) = letters.next() {
             let option = letters.next_if_eq(&'*').is_some();
             if let Some((_, name)) = NAMES.iter().find(|(l, _)| *l == letter) {
-                if option { with_option.push(*name) } else { plain.push(*name) }
+                let name = format!("{name}{columns}");
+                if option { with_option.push(name) } else { plain.push(name) }
             }
         }
         let other = item.grantor != owner;
@@ -164,7 +171,15 @@ pub fn grants(source: &mut Source, objects: &Objects, selection: &Selection) -> 
             found.extend(statements(&format!("SCHEMA {}", row.text(1)), row.text(2), &default));
         }
     }
-    let mut with_rights: Vec<_> = objects.iter().filter(|o| o.acl.is_some()).collect();
+    let mut on_columns: HashMap<u32, Vec<(String, Vec<Item>)>> = HashMap::new();
+    let query = "SELECT attrelid, quote_ident(attname), attacl::text FROM pg_attribute
+                 WHERE attacl IS NOT NULL AND attnum > 0 AND NOT attisdropped ORDER BY attrelid, attnum";
+    for row in source.rows(query)? {
+        let columns = on_columns.entry(row.text(0).parse().unwrap_or_default()).or_default();
+        columns.push((row.text(1).to_owned(), items(row.text(2))));
+    }
+    let mut with_rights: Vec<_> =
+        objects.iter().filter(|o| o.acl.is_some() || on_columns.contains_key(&o.oid)).collect();
     with_rights.sort_by_key(|o| (o.kind, &o.name));
     for object in with_rights {
         let kind = match object.kind {
@@ -181,7 +196,50 @@ pub fn grants(source: &mut Source, objects: &Objects, selection: &Selection) -> 
             Kind::Type => format!("TYPE {}", object.name),
             _ => object.label.clone(),
         };
-        found.extend(statements(&on, object.acl.as_deref().unwrap_or_default(), &default));
+        if let Some(acl) = &object.acl {
+            found.extend(statements(&on, acl, &default));
+        }
+        // Types and routines may have the OID of another catalog's relation.
+        if matches!(object.kind, Kind::Table | Kind::View) {
+            let owner = items(&default).first().map_or(String::new(), |item| item.grantor.clone());
+            for (column, has) in on_columns.get(&object.oid).into_iter().flatten() {
+                found.extend(differing(&on, &format!(" ({column})"), has, &[], &owner));
+            }
+        }
+    }
+    if selection.has_all_kinds() {
+        found.extend(defaults(source, selection)?);
+    }
+    Ok(found)
+}
+
+/// ALTER DEFAULT PRIVILEGES: behind everything that is made.
+fn defaults(source: &mut Source, selection: &Selection) -> Result<Vec<String>> {
+    let query = "SELECT d.defaclobjtype, quote_ident(pg_get_userbyid(d.defaclrole)), n.nspname, quote_ident(n.nspname),
+                        d.defaclacl::text,
+                        acldefault(CASE WHEN d.defaclobjtype = 'S' THEN 's' ELSE d.defaclobjtype END::\"char\",
+                                   d.defaclrole)::text
+                 FROM pg_default_acl d LEFT JOIN pg_namespace n ON n.oid = d.defaclnamespace
+                 ORDER BY 2, 4 NULLS FIRST, 1";
+    let mut found = Vec::new();
+    for row in source.rows(query)? {
+        let kind = match row.text(0) {
+            "r" => "TABLES",
+            "S" => "SEQUENCES",
+            "f" => "FUNCTIONS",
+            "T" => "TYPES",
+            _ => "SCHEMAS",
+        };
+        let usual = items(row.text(5));
+        let owner = usual.first().map_or(String::new(), |item| item.grantor.clone());
+        let (place, usual) = match row.get(2) {
+            Some(schema) if !selection.has_schema(schema) => continue,
+            Some(_) => (format!(" IN SCHEMA {}", row.text(3)), Vec::new()),
+            None => (String::new(), usual),
+        };
+        for statement in differing(kind, "", &items(row.text(4)), &usual, &owner) {
+            found.push(format!("ALTER DEFAULT PRIVILEGES FOR ROLE {}{place} {statement}", row.text(1)));
+        }
     }
     Ok(found)
 }

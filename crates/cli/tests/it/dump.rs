@@ -170,6 +170,10 @@ CREATE VIEW aaa AS SELECT * FROM zzz_missing;
 CREATE VIEW zzz AS SELECT "a""b" AS x FROM "Odd one"."T;x";
 CREATE VIEW aaa AS SELECT x FROM zzz WHERE x > 1;
 CREATE FUNCTION of_view() RETURNS SETOF aaa LANGUAGE sql AS 'SELECT * FROM aaa';
+GRANT SELECT ("select") ON "Odd one"."T;x" TO bob WITH GRANT OPTION;
+GRANT UPDATE (a, code), INSERT (a) ON late TO "Ann x";
+ALTER DEFAULT PRIVILEGES FOR ROLE "Ann x" IN SCHEMA "Odd one" GRANT INSERT ON TABLES TO bob;
+ALTER DEFAULT PRIVILEGES FOR ROLE "Ann x" REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 CREATE SEQUENCE count INCREMENT -2 START 50 MINVALUE 10 MAXVALUE 60 CYCLE;
 SELECT nextval('count');
 "#;
@@ -189,6 +193,10 @@ fn odd_names_rights_and_orders_come_back() {
         "SELECT pg_catalog.setval('public.count', 50, true);",
         "GRANT SELECT, UPDATE ON TABLE \"Odd one\".\"T;x\" TO \"Ann x\" WITH GRANT OPTION;",
         "REVOKE ALL ON FUNCTION \"Odd one\".twice(n integer) FROM PUBLIC;",
+        "GRANT SELECT (\"select\") ON TABLE \"Odd one\".\"T;x\" TO bob WITH GRANT OPTION;",
+        "GRANT INSERT (a), UPDATE (a) ON TABLE public.late TO \"Ann x\";",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE \"Ann x\" IN SCHEMA \"Odd one\" GRANT INSERT ON TABLES TO bob;",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE \"Ann x\" REVOKE ALL ON FUNCTIONS FROM PUBLIC;",
         "yes boolean DEFAULT true,\n    code character(4) DEFAULT 'new'::bpchar\n",
     ] {
         assert!(dump.contains(part), "{part}\n{dump}");

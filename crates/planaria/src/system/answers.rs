@@ -184,7 +184,12 @@ pub(crate) fn answer(
             }
             let texts = [read(heap, args[0]), read(heap, args[2]), read(heap, args[4])];
             let role = (!args[1].is_null()).then(|| read(heap, args[1]));
-            let answer = privileges::has_privilege(facts, role.as_deref(), &texts[0], &texts[1], &texts[2])?;
+            let column = (!args[3].is_null()).then(|| read(heap, args[3]));
+            if texts[0] == "column" && column.is_none() {
+                return Ok(Slot::Null);
+            }
+            let (role, column) = (role.as_deref(), column.as_deref());
+            let answer = privileges::has_privilege(facts, role, &texts[0], &texts[1], column, &texts[2])?;
             Ok(answer.map_or(Slot::Null, Slot::Bool))
         }
         Question::HasRole => {

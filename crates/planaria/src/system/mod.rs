@@ -16,6 +16,7 @@
 //! | `server` | databases, schemas, roles, settings, activity, statistics |
 //! | `definitions`, `shown`, `describe` | texts: `pg_get_indexdef` and its like |
 //! | `privileges` | `has_table_privilege` and its like |
+//! | `grants` | `information_schema.table_privileges` and its like |
 //! | `vitals` | what the engine and a session tell of themselves |
 //! | `answers` | a [`planaria_ir::Question`] and its arguments to a value |
 //!
@@ -26,6 +27,7 @@ mod answers;
 mod constraints;
 mod definitions;
 mod describe;
+mod grants;
 mod partitions;
 mod policies;
 mod privileges;

@@ -2,11 +2,26 @@
 
 use super::Facts;
 use super::relations::system_relation;
+use super::rows::Rows;
 use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::oids::Object as Identified;
-use planaria_catalog::{Catalog, Object, Privileges, reg, system};
+use planaria_catalog::{Catalog, Object, Privileges, reg, shown_grants, system};
+
+/// `pg_default_acl`
+pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for defaults in &catalog.default_rights {
+        rows.add(|r| {
+            r.set("oid", defaults.oid)
+                .set("defaclrole", catalog.role_oid(defaults.role))
+                .set("defaclnamespace", defaults.schema.map_or(0, |schema| catalog.schema_oid(schema)))
+                .set("defaclobjtype", defaults.kind.letter())
+                .set("defaclacl", shown_grants(&defaults.grants, catalog));
+        });
+    }
+}
 
 /// A role by name or OID; the current one where none was said. `public` is nobody.
 fn role(facts: &Facts<'_>, name: Option<&str>) -> Result<Option<RoleId>> {
@@ -83,11 +98,23 @@ pub(super) fn has_privilege(
     who: Option<&str>,
     kind: &str,
     name: &str,
+    column: Option<&str>,
     wanted: &str,
 ) -> Result<Option<bool>> {
     let catalog = facts.catalog;
     let role = role(facts, who)?;
     let Some(target) = target(catalog, kind, name)? else { return Ok(None) };
+    // The columns whose own rights count as well.
+    let columns: Vec<String> = match (&target, kind) {
+        (Target::Object(object), "column") => match column_named(catalog, object, column)? {
+            Some(column) => vec![column],
+            None => return Ok(None),
+        },
+        (Target::Object(object), "any_column") => {
+            catalog.named_columns(object).into_iter().map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
     let mut any = false;
     for word in wanted.split(',').map(|w| w.trim().to_uppercase()) {
         let (plain, option) = match word.strip_suffix(" WITH GRANT OPTION") {
@@ -98,6 +125,11 @@ pub(super) fn has_privilege(
             let message = format!("unrecognized privilege type: \"{}\"", word.to_lowercase());
             Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
         })?;
+        any |= columns.iter().any(|column| {
+            let Target::Object(object) = &target else { return false };
+            let (all, options) = catalog.granted_on_column(role, object, column);
+            if option { options.contains(privilege) } else { all.contains(privilege) }
+        });
         any |= match (&target, role) {
             (Target::Free, _) => !option,
             (Target::System { secret }, role) => {
@@ -118,6 +150,28 @@ pub(super) fn has_privilege(
         };
     }
     Ok(Some(any))
+}
+
+/// A column by name or number; `None` where there is none of that number.
+fn column_named(catalog: &Catalog, object: &Object, column: Option<&str>) -> Result<Option<String>> {
+    let column = column.unwrap_or_default();
+    let columns = catalog.named_columns(object);
+    if columns.contains(&column) {
+        return Ok(Some(column.to_owned()));
+    }
+    if let Ok(number) = column.parse::<usize>() {
+        let at = match object {
+            Object::Table(id) => {
+                let found = catalog.table_by_id(*id).columns.get(number.wrapping_sub(1));
+                found.filter(|c| !c.hidden).map(|c| c.name.clone())
+            }
+            _ => columns.get(number.wrapping_sub(1)).map(|name| (*name).to_owned()),
+        };
+        return Ok(at);
+    }
+    let relation = catalog.object_name(object);
+    let message = format!("column \"{column}\" of relation \"{relation}\" does not exist");
+    Err(Error::new(SqlState::UNDEFINED_COLUMN, message))
 }
 
 /// Whether `member` may become a role (MEMBER), or has its privileges already (USAGE).

@@ -10,7 +10,7 @@ use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_catalog::{
     Catalog, CheckTime, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Rights, Sequence, Table,
-    View, key,
+    View, key, shown_grants,
 };
 use std::collections::HashMap;
 
@@ -209,6 +209,7 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
                 if let Some(domain) = column.domain {
                     r.set("atttypid", catalog.type_oid(domain)).set("atttypmod", -1);
                 }
+                r.set("attacl", column_acl(catalog, &table.rights, &column.name));
                 if table.partition.is_some() {
                     r.set("attislocal", false).set("attinhcount", 1);
                 }
@@ -255,9 +256,16 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
         for (i, (name, ty)) in view_columns(catalog, view).iter().enumerate() {
             add(oid, i, name, ty, &mut |r| {
                 r.set("atthasdef", view.defaults.contains_key(name));
+                r.set("attacl", column_acl(catalog, &view.rights, name));
             });
         }
     }
+}
+
+/// `attacl`
+fn column_acl(catalog: &Catalog, rights: &Rights, column: &str) -> Option<Vec<String>> {
+    let grants = rights.on_column(column);
+    (!grants.is_empty()).then(|| shown_grants(grants, catalog))
 }
 
 fn shape(row: &mut Row<'_>, shapes: &HashMap<Oid, Shape>, ty: &Type) {

@@ -1,6 +1,9 @@
 //! Rows of system relations on their way into a query.
 
-use super::{Facts, constraints, partitions, policies, relations, routines, server, triggers, types};
+use super::grants::{self, Shown};
+use super::{
+    Facts, constraints, partitions, policies, privileges, relations, routines, server, triggers, types,
+};
 use planaria_base::{ColumnId, Datum, Result, SystemId};
 use planaria_catalog::Comment;
 use planaria_catalog::system::{self, SystemRelation};
@@ -155,6 +158,7 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_description") => comments(&facts.catalog.comments(), false, out),
         (system::PG_CATALOG, "pg_shdescription") => comments(&facts.catalog.shared_comments(), true, out),
         (system::PG_CATALOG, "pg_proc") => routines::routines(facts, out),
+        (system::PG_CATALOG, "pg_default_acl") => privileges::defaults(facts, out),
         (system::PG_CATALOG, "pg_namespace") => server::namespaces(facts, out),
         (system::PG_CATALOG, "pg_database") => server::databases(facts, out),
         (system::PG_CATALOG, "pg_authid") => server::roles(facts, out),
@@ -169,6 +173,10 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "planaria_snapshots") => server::snapshots(facts, out),
         (system::PG_CATALOG, "pg_locks") => server::locks(facts, out),
         (system::PG_CATALOG, "pg_stat_all_tables") => server::table_statistics(facts, out),
+        (system::INFORMATION_SCHEMA, "table_privileges") => grants::of_tables(facts, Shown::All, out),
+        (system::INFORMATION_SCHEMA, "role_table_grants") => grants::of_tables(facts, Shown::OfRoles, out),
+        (system::INFORMATION_SCHEMA, "column_privileges") => grants::of_columns(facts, Shown::All, out),
+        (system::INFORMATION_SCHEMA, "role_column_grants") => grants::of_columns(facts, Shown::OfRoles, out),
         _ => {}
     }
     rows

@@ -167,3 +167,44 @@ fn calls_that_ask_who_calls_are_logged_by_values() -> Result<()> {
     assert_eq!((rows[0].text(0).as_deref(), rows[1].text(0).as_deref()), (Some("app"), Some("postgres")));
     Ok(())
 }
+
+#[test]
+fn rights_on_columns_and_default_rights_are_recovered() -> Result<()> {
+    const RIGHTS: &str = "
+        CREATE ROLE reader; CREATE ROLE maker; GRANT CREATE ON SCHEMA public TO maker;
+        CREATE TABLE wages (id int PRIMARY KEY, name text, amount int);
+        INSERT INTO wages VALUES (1, 'a', 10);
+        GRANT SELECT (id, name), UPDATE (name) ON wages TO reader;
+        ALTER DEFAULT PRIVILEGES FOR ROLE maker GRANT SELECT ON TABLES TO reader;
+        ALTER TABLE wages RENAME name TO title;";
+    let check = |db: &Database| -> Result<()> {
+        assert_eq!(one(db, "reader", "SELECT title FROM wages")?, "a");
+        assert_eq!(
+            denied(one(db, "reader", "SELECT amount FROM wages")),
+            "permission denied for table wages"
+        );
+        assert_eq!(
+            denied(db.session_as("reader")?.execute("UPDATE wages SET id = 2", ())),
+            "permission denied for table wages"
+        );
+        assert_eq!(one(db, "reader", "SELECT count(*)::text FROM made")?, "0");
+        Ok(())
+    };
+    let disk = SimDisk::new(2);
+    {
+        let db = Options::new().open_device(disk.device())?;
+        db.execute_script(RIGHTS)?;
+        db.session_as("maker")?.execute("CREATE TABLE made (a int)", ())?;
+        check(&db)?;
+    }
+    let db = Options::new().open_device(disk.device())?;
+    check(&db)?;
+    // From a checkpoint, too.
+    db.checkpoint()?;
+    db.close()?;
+    let db = Options::new().open_device(disk.device())?;
+    check(&db)?;
+    db.session_as("maker")?.execute("CREATE TABLE more (a int)", ())?;
+    assert_eq!(one(&db, "reader", "SELECT count(*)::text FROM more")?, "0");
+    Ok(())
+}

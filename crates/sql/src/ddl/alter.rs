@@ -331,7 +331,8 @@ impl Change {
                 std::cmp::Ordering::Greater => Some(ColumnId::from(c - 1)),
             })
             .collect();
-        self.table_mut(id).columns.remove(gone);
+        let name = self.table_mut(id).columns.remove(gone).name;
+        self.table_mut(id).rights.move_column(&name, None);
         self.remap(id, &map);
         if let NewColumn::Computed(n) = rewrite.columns.remove(gone) {
             rewrite.computed.remove(n);

@@ -18,6 +18,7 @@ impl Change {
         }
         let id = self.new_table(new.0, new.1);
         self.table_mut(id).composite = true;
+        self.table_mut(id).rights = planaria_catalog::Rights::of(self.actor.user);
         for def in attributes {
             self.refuse_serial(def)?;
             let (column, _) = self.column(id, def)?;

@@ -6,8 +6,8 @@ use super::{Change, names};
 use planaria_base::types::{PackedType, SystemType, TypeClass};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
 use planaria_catalog::{
-    CheckTime, Exclusion, ExclusionOperator, ForeignKey, Index, Object, Privileges, ReferentialAction,
-    Requirement, Table, UniqueKind,
+    CheckTime, Columns, Exclusion, ExclusionOperator, ForeignKey, Index, Object, Privileges,
+    ReferentialAction, Requirement, Table, UniqueKind,
 };
 use planaria_syntax::ast::{Constraint, ConstraintKind, Expr, Name, Position};
 
@@ -283,7 +283,6 @@ impl Change {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(def.position));
         }
         let parent = self.parent(&def.parent)?;
-        self.require(&Requirement::new(Object::Table(parent.id), Privileges::REFERENCES))?;
         let is_temporary = |table: &Table| self.catalog.is_temporary(table.schema);
         if is_temporary(table) != is_temporary(parent) {
             let kind = if is_temporary(table) { "temporary" } else { "permanent" };
@@ -296,6 +295,9 @@ impl Change {
             return Err(Error::unsupported(message, hint).at(def.position));
         }
         let (parent_index, parent_columns) = parent_key(parent, def)?;
+        let referred = parent_columns.iter().map(|c| parent.columns[c.index()].name.clone()).collect();
+        let needed = Requirement::new(Object::Table(parent.id), Privileges::REFERENCES);
+        self.require(&Requirement { columns: Columns::Named(referred), ..needed })?;
         if columns.len() != parent_columns.len() {
             let message = "number of referencing and referenced columns for foreign key disagree";
             return Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message).at(def.position));

@@ -6,7 +6,7 @@
 
 use super::{Change, Work, names};
 use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::{Object, OnCommit, Rights, Table, View, key};
+use planaria_catalog::{Object, OnCommit, Table, View, key};
 use planaria_syntax::ast::{AlterTable, Name, Query};
 
 /// 42809 for what a view does not have.
@@ -104,7 +104,8 @@ impl Change {
         }
         self.table_mut(id).materialized = Some(with_data);
         let all = self.catalog.table_by_id(id).visible().map(|(_, c)| c.name.clone()).collect();
-        let mut view = View::new(schema, local.to_owned(), all, written, Rights::of(self.actor.user));
+        let mut view =
+            View::new(schema, local.to_owned(), all, written, self.catalog.table_by_id(id).rights.clone());
         view.stored = true;
         self.catalog.views.insert(key(schema, local), view);
         Ok(if with_data { "SELECT" } else { TAG })

@@ -12,7 +12,10 @@ fn denied(message: String) -> Error {
 
 /// An object with its kind, as PostgreSQL lists it.
 pub(super) fn describe(catalog: &Catalog, object: &Object) -> String {
-    let kind = catalog.object_kind(object).word();
+    let kind = match object {
+        Object::Table(id) if catalog.table_by_id(*id).materialized.is_some() => "materialized view",
+        _ => catalog.object_kind(object).word(),
+    };
     let name = catalog.object_name(object);
     let name = match (object, catalog.schema_of(object)) {
         (Object::Routine(id), _) => catalog.shown_signature(catalog.procedure(*id)),
@@ -231,9 +234,20 @@ impl Change {
                     rights.revoke(kind, Grant { options, ..grant }, Dependents::Cascade)?;
                 }
             }
+            for (column, granted) in rights.columns.clone() {
+                for grant in granted {
+                    if grant.grantee.is_some_and(|g| roles.contains(&g)) {
+                        let options = grant.options.with(grant.privileges);
+                        rights.revoke_column(&column, Grant { options, ..grant }, Dependents::Cascade)?;
+                    }
+                }
+            }
         }
         self.drop_targets(targets, cascade)?;
-        roles.iter().for_each(|role| self.drop_from_policies(*role));
+        roles.iter().for_each(|role| {
+            self.drop_from_policies(*role);
+            self.catalog.forget_default_rights(*role);
+        });
         Ok("DROP OWNED")
     }
 }

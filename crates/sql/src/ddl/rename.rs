@@ -123,6 +123,7 @@ impl Change {
         self.rename_in_views(&mentioned, &Renamed::Column(id, column), to, &message, |change| {
             change.rewrite_checks(id, &What::Column { table: &name, column: from }, to)?;
             change.table_mut(id).columns[column.index()].name = to.to_owned();
+            change.table_mut(id).rights.move_column(from, Some(to));
             change.name_hidden(id);
             Ok(())
         })

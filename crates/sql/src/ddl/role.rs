@@ -238,15 +238,32 @@ impl Change {
     /// 2BP01 where a role owns something or was granted something.
     fn refuse_dependents(&self, id: RoleId) -> Result<()> {
         let mut lines = Vec::new();
+        // In the order of their making; a sequence behind a column was made with its table.
         for object in self.catalog.objects() {
             let Some(rights) = self.catalog.rights(&object) else { continue };
             let what = || super::owner::describe(&self.catalog, &object);
+            let age = match &object {
+                Object::Sequence(of) => {
+                    match self.catalog.sequences[of.index()].as_ref().and_then(|s| s.owner) {
+                        Some((table, _)) => self.catalog.table_oid(table),
+                        None => self.catalog.sequence_oid(*of),
+                    }
+                }
+                object => self.catalog.object_oid(object),
+            };
             if rights.owner == id {
-                lines.push(format!("owner of {}", what()));
+                lines.push((age, format!("owner of {}", what())));
             } else if rights.mentions(id) {
-                lines.push(format!("privileges for {}", what()));
+                lines.push((age, format!("privileges for {}", what())));
+            }
+            for column in rights.columns_mentioning(id).filter(|_| rights.owner != id) {
+                lines.push((age, format!("privileges for column {column} of {}", what())));
             }
         }
+        let defaults = self.catalog.default_rights.iter();
+        lines.extend(defaults.filter_map(|d| Some((d.oid, self.depends_by_default(d, id)?))));
+        lines.sort_by_key(|(age, _)| *age);
+        let mut lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
         for (table, policy) in self.policies_for_role(id) {
             let policy = super::depend::Object::Policy(table, policy).describe(&self.catalog);
             lines.push(format!("target of {policy}"));
@@ -257,6 +274,28 @@ impl Change {
         let name = self.catalog.role_name(id);
         let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
         Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message).with_detail(lines.join("\n")))
+    }
+
+    /// What default privileges say of a role, as an object that depends on it.
+    fn depends_by_default(&self, of: &planaria_catalog::DefaultRights, id: RoleId) -> Option<String> {
+        let what = self.describe_defaults(of);
+        if of.role == id {
+            return Some(format!("owner of {what}"));
+        }
+        of.mentions(id).then(|| format!("privileges for {what}"))
+    }
+
+    /// `default privileges on new relations belonging to role r in schema s`
+    fn describe_defaults(&self, of: &planaria_catalog::DefaultRights) -> String {
+        let role = planaria_base::text_io::quote_ident(&self.catalog.role_name(of.role));
+        let what = format!("default privileges on new {} belonging to role {role}", of.kind.word());
+        match of.schema {
+            Some(schema) => {
+                let schema = planaria_base::text_io::quote_ident(self.catalog.schema_name(schema));
+                format!("{what} in schema {schema}")
+            }
+            None => what,
+        }
     }
 
     // ---- membership ----

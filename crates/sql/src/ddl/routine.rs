@@ -11,7 +11,7 @@ use crate::lower::{
 use planaria_base::types::{RowType, SystemType};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
 use planaria_catalog::{
-    Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Rights, Volatility, path_names,
+    Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Volatility, path_names,
 };
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
@@ -191,7 +191,7 @@ impl Change {
             current: true,
             security_definer: create.security_definer,
             settings: Vec::new(),
-            rights: Rights::of(self.actor.user),
+            rights: self.new_rights(planaria_catalog::ObjectKind::Function, schema),
             comment: None,
             instance_of: None,
         };

@@ -7,7 +7,7 @@ use super::{Change, names};
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
-    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Rights, Schema, TypeKind, key,
+    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Schema, TypeKind, key,
     no_schema,
 };
 use planaria_syntax::ast::{Name, OwnedObject, RoleSpec};
@@ -99,7 +99,8 @@ impl Change {
             refuse_reserved(&named)?;
         }
         let id = self.catalog.next_schema();
-        let schema = Schema { id, name: named, rights: Rights::of(owner), comment: None };
+        let rights = self.catalog.rights_of_new(owner, planaria_catalog::ObjectKind::Schema, None);
+        let schema = Schema { id, name: named, rights, comment: None };
         self.catalog.schemas.push(Some(schema.into()));
         Ok("CREATE SCHEMA")
     }
@@ -377,6 +378,7 @@ impl Change {
         if let Some(schema) = self.catalog.schemas.get_mut(id.index().wrapping_sub(1)) {
             *schema = None;
         }
+        self.catalog.default_rights.retain(|d| d.schema != Some(id));
     }
 }
 

@@ -109,7 +109,11 @@ impl Change {
         let id = SequenceId::from(self.catalog.sequences.len());
         // One behind a column belongs to who owns the table.
         let table = owner.and_then(|(table, _)| self.catalog.rights(&Object::Table(table)));
-        let rights = Rights::of(table.map_or(self.actor.user, |rights| rights.owner));
+        let role = table.map_or(self.actor.user, |rights| rights.owner);
+        let rights = match hidden {
+            true => Rights::of(role),
+            false => self.catalog.rights_of_new(role, planaria_catalog::ObjectKind::Sequence, Some(schema)),
+        };
         let (start, increment, min, max, cycle) = (1, 1, 1, 1, false);
         let comment = None;
         let mut sequence =

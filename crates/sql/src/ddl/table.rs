@@ -7,7 +7,7 @@ use super::{Change, Work, names};
 use crate::lower::qualified_expression;
 use crate::lower::{Declared, Lowerer};
 use planaria_base::{ColumnId, Error, Result, SchemaId, SequenceId, SqlState, TableId, Type, limits};
-use planaria_catalog::{Catalog, CheckTime, Column, ColumnDefault, Index, OnCommit, Rights, Table};
+use planaria_catalog::{Catalog, CheckTime, Column, ColumnDefault, Index, ObjectKind, OnCommit, Table};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Position, SequenceOptions, TypeName,
@@ -237,7 +237,7 @@ impl Change {
             force_row_security: false,
             policies: Vec::new(),
             generation: 0,
-            rights: Rights::of(self.actor.user),
+            rights: self.new_rights(ObjectKind::Table, schema),
             comment: None,
         };
         self.catalog.tables.push(Some(table.into()));

@@ -8,7 +8,7 @@ use crate::lower::{self, Declared, Lowerer, ParamTypes};
 use planaria_base::enumeration::{Enum, Place};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SchemaId, SqlState, Type, TypeId};
-use planaria_catalog::{Check, Domain, Object, Rights, TypeKind, UserType};
+use planaria_catalog::{Check, Domain, Object, TypeKind, UserType};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
     AlterDomain, AlterEnum, AlterTable, Constraint, ConstraintKind, Expr, LabelPlace, Name, Statement,
@@ -74,7 +74,7 @@ impl Change {
 
     fn add_type(&mut self, (schema, name): (SchemaId, &str), kind: TypeKind) -> TypeId {
         let id = TypeId::from(self.catalog.types.len());
-        let rights = Rights::of(self.actor.user);
+        let rights = self.new_rights(planaria_catalog::ObjectKind::Type, schema);
         let ty = UserType { id, schema, name: name.to_owned(), kind, rights, comment: None };
         self.catalog.types.push(Some(ty.into()));
         id

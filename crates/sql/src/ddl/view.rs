@@ -3,7 +3,7 @@
 use super::{Change, names};
 use crate::lower::{Lowerer, Scope};
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Object, Rights, View, key};
+use planaria_catalog::{Object, View, key};
 use planaria_ir::{Output, ProgramKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{AlterView, ExprKind, Name, Query, QueryBody, ViewOptions};
@@ -99,7 +99,7 @@ impl Change {
                 names::relation_exists(local)
             });
         }
-        let rights = Rights::of(self.actor.user);
+        let rights = self.new_rights(planaria_catalog::ObjectKind::View, schema);
         let new = || View::new(schema, local.to_owned(), Vec::new(), String::new(), rights);
         // Rights and comments stay with the name.
         let kept = self.catalog.views.get(&key).cloned().unwrap_or_else(new);

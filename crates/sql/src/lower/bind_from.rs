@@ -11,6 +11,7 @@ use super::bind_query::rename;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, RelKind};
 use super::closest::relation_hinted;
 use super::names::{Names, Source, SourceColumn};
+use super::rights::AccessId;
 use planaria_base::{Error, Result, SqlState, Type, limits, stack};
 use planaria_catalog::{Object, Returns};
 use planaria_syntax::ast::{
@@ -166,16 +167,19 @@ impl Lowerer<'_> {
         let wanted = catalog.located(self.meant(name).map_err(no_schema)?);
         refuse_composite(catalog, wanted, name)?;
         if let Some(table) = catalog.table(wanted) {
-            self.require_read(Object::Table(table.id));
+            let access = self.require_read(Object::Table(table.id));
             self.note_relation(position, &name.parts, (table.schema, &table.name), alias.is_some());
             if let Some(slice) = table.slice() {
-                return self.bind_slice(level, table, slice, (shown, renamed, position), nullable);
+                let part = self.bind_slice(level, table, slice, (shown, renamed, position), nullable)?;
+                self.track_last(level, access, &Object::Table(table.id));
+                return Ok(part);
             }
             if table.materialized == Some(false) {
                 self.not_populated(&table.name)?;
             }
             let rel = self.table_rel(table.id, shown);
             let mut part = self.add_rel(level, rel, shown, renamed, position)?;
+            self.track_last(level, access, &Object::Table(table.id));
             let before = self.at(position);
             part.filter = self.visible_rows(table, rel)?;
             self.at(before);
@@ -199,9 +203,10 @@ impl Lowerer<'_> {
                 e.fields_mut().position = Some(position);
                 e.context(format!("view \"{}\"", view.name))
             };
-            if !std::mem::take(&mut self.rights.unread) {
-                self.require_read(Object::View(key.clone()));
-            }
+            let access = match std::mem::take(&mut self.rights.unread) {
+                true => None,
+                false => self.require_read(Object::View(key.clone())),
+            };
             self.note_relation(position, &name.parts, (view.schema, &view.name), alias.is_some());
             if self.expanding.contains(&key) {
                 let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
@@ -210,7 +215,9 @@ impl Lowerer<'_> {
             let shared = !self.rights.locked && self.is_shared(&key, position)?;
             if shared && let Some((_, Some(place))) = self.views.as_ref().and_then(|v| v.get(&key)).copied() {
                 let rel = self.cte_rel(place, shown);
-                return self.add_rel(level, rel, shown, renamed, position);
+                let part = self.add_rel(level, rel, shown, renamed, position)?;
+                self.track_last(level, access, &Object::View(key));
+                return Ok(part);
             }
             let query: Query = planaria_syntax::parse::query(&view.query).map_err(foreign)?;
             let scope = super::Scope::new();
@@ -236,10 +243,14 @@ impl Lowerer<'_> {
                     *known = Some(place);
                 }
                 let rel = self.cte_rel(place, shown);
-                return self.add_rel(level, rel, shown, renamed, position);
+                let part = self.add_rel(level, rel, shown, renamed, position)?;
+                self.track_last(level, access, &Object::View(key));
+                return Ok(part);
             }
             self.cte_reads.splice(..0, around);
-            return self.add_query(level, bound, shown, renamed, nullable, position);
+            let part = self.add_query(level, bound, shown, renamed, nullable, position)?;
+            self.track_last(level, access, &Object::View(key));
+            return Ok(part);
         }
         let error = missing_relation(name);
         if !(name.parts.len() == 1 && level.comes_later(&table)) {
@@ -250,6 +261,15 @@ impl Lowerer<'_> {
                 "There is a WITH item named \"{table}\", but it cannot be referenced from this part of the query."
             ))
             .with_hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
+    }
+
+    /// Reading columns of the last source is noted.
+    fn track_last(&self, level: &mut Names<'_>, access: Option<AccessId>, object: &Object) {
+        if let Some(access) = access
+            && let Some(source) = level.sources.last_mut()
+        {
+            Self::track(source, access, self.catalog.named_columns(object));
+        }
     }
 
     /// A partition: its rows of the root.
@@ -280,7 +300,7 @@ impl Lowerer<'_> {
             if !table.is_partitioned() {
                 let oid = i64::from(self.catalog.table_oid(table.id));
                 let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
-                source.system.push(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
+                source.system.push(SourceColumn::new("tableoid".to_owned(), expr));
             }
             if shown != table.name {
                 source.relation = Some(table.name.clone());
@@ -350,7 +370,7 @@ impl Lowerer<'_> {
             _ => return source,
         };
         let expr = Bound::constant(planaria_base::Datum::Int(i64::from(oid)), Type::OID, 0);
-        source.system.push(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
+        source.system.push(SourceColumn::new("tableoid".to_owned(), expr));
         source
     }
 
@@ -409,7 +429,7 @@ impl Lowerer<'_> {
                 .columns
                 .iter()
                 .zip(select.outputs)
-                .map(|(c, expr)| SourceColumn { name: c.name.clone(), expr, merged: false })
+                .map(|(c, expr)| SourceColumn::new(c.name.clone(), expr))
                 .collect();
             let source = Source::computed(alias, columns);
             let star = self.add_source(level, source, renamed, position)?;
@@ -602,10 +622,11 @@ impl Lowerer<'_> {
             for source in &mut level.sources[start..] {
                 for column in source.columns.iter_mut().filter(|c| c.name == *name) {
                     column.merged = true;
+                    self.note_tracked(&column.tracked);
                 }
             }
             star.push((name.clone(), expr.clone()));
-            merged.columns.push(SourceColumn { name: name.clone(), expr, merged: false });
+            merged.columns.push(SourceColumn::new(name.clone(), expr));
         }
         star.append(&mut l.star);
         star.append(&mut r.star);

@@ -687,6 +687,7 @@ impl Lowerer<'_> {
             match &item.expr.kind {
                 ExprKind::Star(qualifier) => {
                     let columns = star_columns(level, qualifier.as_ref(), star, item.expr.position)?;
+                    self.note_star(level, qualifier.as_ref());
                     expanded.extend(columns.into_iter().map(|(name, mut e)| {
                         e.position = item.expr.position;
                         Selected::Bound(name, e)

@@ -37,7 +37,7 @@ impl Lowerer<'_> {
         }
         let changed = self.target(&delete.table, "delete")?;
         if let Some(view) = changed.instead() {
-            return self.emit_instead(scope, view, &InsteadOf::delete(delete), sink);
+            return self.emit_instead(scope, view, &InsteadOf::delete(delete), &[], sink);
         }
         let outer = std::mem::replace(&mut self.within, changed.partition());
         let done = self.emit_delete_from(scope, delete, &changed, sink);

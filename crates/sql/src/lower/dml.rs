@@ -72,8 +72,15 @@ impl<'c> Lowerer<'c> {
                 "merge" => return Ok(Target::table(table)),
                 _ => Privileges::UPDATE,
             };
-            self.require(Object::Table(table.id), privilege);
-            return Ok(Target::table(table));
+            let mut target = Target::table(table);
+            target.writes = match privilege {
+                Privileges::DELETE => {
+                    self.require(Object::Table(table.id), privilege);
+                    Vec::new()
+                }
+                _ => vec![self.require_columns(Object::Table(table.id), privilege)],
+            };
+            return Ok(target);
         }
         if self.catalog.view(table).is_some() && verb == "merge" {
             let message = format!("cannot execute MERGE on relation \"{table}\"");
@@ -186,6 +193,7 @@ impl<'c> Lowerer<'c> {
         for item in items {
             if let ExprKind::Star(qualifier) = &item.expr.kind {
                 star.iter().for_each(|(_, column)| self.note_read(column));
+                self.note_star(names, qualifier.as_ref());
                 let columns =
                     super::bind_query::star_columns(names, qualifier.as_ref(), &star, item.expr.position)?;
                 for (name, e) in columns {

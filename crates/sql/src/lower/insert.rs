@@ -77,14 +77,14 @@ impl Lowerer<'_> {
         if target.is_table() && !target.table.is_partitioned() {
             let oid = i64::from(self.catalog.table_oid(target.table.id));
             let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
-            source.system.push(SourceColumn { name: "tableoid".to_owned(), expr, merged: false });
+            source.system.push(SourceColumn::new("tableoid".to_owned(), expr));
         }
         if target.is_table() || target.partition().is_some() {
             let expr = match xmax {
                 None => Bound::constant(planaria_base::Datum::Int(0), XID, 0),
                 Some(reg) => Bound::new(BoundKind::Reg(reg), XID, 0),
             };
-            source.system.push(SourceColumn { name: "xmax".to_owned(), expr, merged: false });
+            source.system.push(SourceColumn::new("xmax".to_owned(), expr));
         }
         names.sources.push(source);
         Ok((names, rel))
@@ -121,6 +121,7 @@ impl Lowerer<'_> {
         self.bind_with(&mut level, &insert.with, false)?;
         let mut given = self.given_columns(target, insert)?;
         let mut rows = self.bind_rows(&level, target, insert, &mut given)?;
+        self.note_columns(target, &target.writes, given.iter().copied());
         let may_update = insert.on_conflict.as_ref().is_some_and(|on| on.update.is_some());
         let xmax = (may_update && !insert.returning.is_empty()).then(|| self.temp(XID));
         let (names, shadow) = self.returned_names(&level, target, &alias, xmax)?;
@@ -445,12 +446,14 @@ impl Lowerer<'_> {
                 (0..table.indexes.len()).filter(|i| unique(i) || excludes(i)).collect()
             }
             Some(ConflictTarget::Columns { items, predicate }) => {
+                let mut named = Vec::new();
                 for item in items {
                     if let IndexItem::Column(name) = item {
-                        target.found(name, on.position)?;
+                        named.extend(target.found(name, on.position)?);
                     }
                 }
-                self.require_target(target, Privileges::SELECT);
+                let reads = self.require_target(target, Privileges::SELECT);
+                self.note_columns(target, &reads, named);
                 let mut found: Vec<usize> = Vec::new();
                 for i in (0..table.indexes.len()).filter(unique) {
                     if found.is_empty() && self.is_target(target, i, items, predicate.as_deref(), alias)? {
@@ -479,6 +482,9 @@ impl Lowerer<'_> {
                     let message = "ON CONFLICT DO UPDATE not supported with exclusion constraints";
                     return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
                 }
+                let reads = self.require_target(target, Privileges::SELECT);
+                let keys = found.iter().flat_map(|i| &table.indexes[*i].columns).map(|c| c.index());
+                self.note_columns(target, &reads, keys);
                 found
             }
         };
@@ -503,8 +509,9 @@ impl Lowerer<'_> {
             column.merged = true;
         }
         names.sources.push(proposed);
-        self.require_target(target, Privileges::UPDATE);
+        let writes = self.require_target(target, Privileges::UPDATE);
         let (set, multiple) = self.bind_set(&names, target, &update.set)?;
+        self.note_columns(target, &writes, set.iter().map(|(column, _)| *column));
         let mut filter = Vec::new();
         if let Some(e) = &update.filter {
             self.outside("WHERE", |l| l.bind_condition(&names, e, "WHERE"))?.conjuncts(&mut filter);

@@ -11,6 +11,7 @@
 use super::bound::{Bound, Item};
 use super::constraint::Values;
 use super::names::Names;
+use super::rights::AccessId;
 use super::trigger::ChangedRow;
 use super::updatable::Target;
 use super::{Lowerer, Scope, Sink};
@@ -71,7 +72,7 @@ impl Lowerer<'_> {
         level: &mut Names<'_>,
         view: &View,
         s: &InsteadOf<'_>,
-    ) -> Result<(Vec<Item>, Vec<Bound>)> {
+    ) -> Result<(Vec<Item>, Vec<Bound>, Option<AccessId>)> {
         let parts = vec![self.catalog.schema_name(view.schema).to_owned(), view.name.clone()];
         let name = Name { parts, position: s.name.position };
         let alias = TableAlias { name: s.alias.unwrap_or(&view.name).to_owned(), columns: Vec::new() };
@@ -82,7 +83,13 @@ impl Lowerer<'_> {
         self.rights.unread = false;
         self.rights.forget_reads(read);
         self.rights.through_view = true;
-        bound.map(|(items, filter, _)| (items, filter))
+        let (items, filter, _) = bound?;
+        let object = Object::View(view.key());
+        let access = self.new_access(&object);
+        if let Some(access) = access {
+            Self::track(&mut level.sources[0], access, self.catalog.named_columns(&object));
+        }
+        Ok((items, filter, access))
     }
 
     pub(super) fn describe_instead(
@@ -103,13 +110,14 @@ impl Lowerer<'_> {
         scope: &Scope,
         view: &View,
         s: &InsteadOf<'_>,
+        writes: &[Option<AccessId>],
         sink: &mut Sink<'_>,
     ) -> Result<Reg> {
         let row = view.rows.as_deref().ok_or_else(|| Error::internal("a view without triggers"))?;
         let mut level = Names::of(scope);
         self.push_frame();
         self.bind_with(&mut level, s.with, false)?;
-        let (mut items, mut filter) = self.view_rows(&mut level, view, s)?;
+        let (mut items, mut filter, access) = self.view_rows(&mut level, view, s)?;
         let own = self.rels_of(&items);
         let mut old: Vec<Bound> = level.sources[0].columns.iter().map(|c| c.expr.clone()).collect();
         let (from, more, _) = self.outside(s.clause(), |l| l.bind_from(&mut level, s.from))?;
@@ -123,16 +131,25 @@ impl Lowerer<'_> {
             filter.extend(conditions);
         }
         self.push_down(&items, &mut filter)?;
-        let (mut set, mut multiple) = self.bind_set(&level, &Target::table(row), s.set)?;
+        let given = Target::table(row);
+        let (mut set, mut multiple) = self.bind_set(&level, &given, s.set)?;
+        self.note_columns(&given, writes, set.iter().map(|(column, _)| *column));
         // RETURNING sees the row as the triggers leave it.
         let alias = s.alias.unwrap_or(&view.name);
         let shadow = self.shadow_rel(row, alias);
         let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
         names.sources.clone_from(&level.sources);
         names.sources[0] = self.shadow_source(row, shadow, alias);
+        if let Some(access) = access {
+            let columns = self.catalog.named_columns(&Object::View(view.key()));
+            Self::track(&mut names.sources[0], access, columns);
+        }
         let mut returning = self.bind_returning(&names, s.returning)?;
         if self.rights.reads_any(&own) || self.rights.reads_any(&[shadow]) {
-            self.require(Object::View(view.key()), Privileges::SELECT);
+            match access {
+                Some(access) => self.require_access(access, Object::View(view.key()), Privileges::SELECT),
+                None => self.require(Object::View(view.key()), Privileges::SELECT),
+            }
         }
         filter.iter_mut().chain(&mut old).for_each(|e| self.count(e));
         set.iter_mut().for_each(|(_, e)| self.count(e));

@@ -16,6 +16,7 @@ use super::names::Names;
 use super::plan::{JoinPlan, Source, is_single};
 use super::policy::MergeChecks;
 use super::referential::Waiting;
+use super::rights::AccessId;
 use super::trigger::Own;
 use super::updatable::Target;
 use super::update::Multiple;
@@ -23,7 +24,7 @@ use super::{Lowerer, Scope, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::{Object, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{Coll, CollDecl, CollKind, ErrorFields, Func, OpKind, Reg, RegKind};
-use planaria_syntax::ast::{Expr, Merge, MergeAction};
+use planaria_syntax::ast::{Expr, Merge, MergeAction, MergeWhen};
 
 /// WHEN, bound.
 struct When {
@@ -106,7 +107,7 @@ impl Lowerer<'_> {
         let mut level = Names::of(scope);
         self.push_frame();
         self.bind_with(&mut level, &merge.with, false)?;
-        self.require_actions(table, merge);
+        let accesses = self.require_actions(table, merge);
         let target = self.table_rel(table.id, &alias);
         self.rel_mut(target).row_used = true;
         let from = std::slice::from_ref(&merge.source);
@@ -121,6 +122,7 @@ impl Lowerer<'_> {
         beside.sources.clone_from(&level.sources);
         let mut own = self.source_of(target, &alias);
         own.relation = (alias != table.name).then(|| table.name.clone());
+        self.track_target(&place, target, &mut own);
         level.sources.push(own);
         let mut on = Vec::new();
         let condition = |l: &mut Self| l.bind_condition(&level, &merge.on, "JOIN/ON");
@@ -138,6 +140,9 @@ impl Lowerer<'_> {
         }
         self.push_down(&items, &mut filter)?;
         let mut whens = self.bind_whens(&level, &beside, table, &alias, merge)?;
+        for (when, access) in whens.iter().zip(accesses) {
+            self.note_columns(&place, &[access], when.action.columns());
+        }
         self.require_reads(&place, target);
         let shadow = self.shadow_rel(table, &alias);
         let (visible, checks) = self.secure_merge(table, target, shadow)?;
@@ -201,19 +206,22 @@ impl Lowerer<'_> {
 
     // ---- binding ----
 
-    fn require_actions(&mut self, table: &Table, merge: &Merge) {
+    /// Answers with the accesses of each WHEN whose columns are to be said.
+    fn require_actions(&mut self, table: &Table, merge: &Merge) -> Vec<Option<AccessId>> {
+        let object = Object::Table(table.id);
         if merge.whens.iter().all(|when| when.action == MergeAction::Nothing) {
-            self.require(Object::Table(table.id), Privileges::SELECT);
+            self.require_columns(object.clone(), Privileges::SELECT);
         }
-        for when in &merge.whens {
-            let privilege = match when.action {
-                MergeAction::Nothing => continue,
-                MergeAction::Update(_) => Privileges::UPDATE,
-                MergeAction::Delete => Privileges::DELETE,
-                MergeAction::Insert(_) => Privileges::INSERT,
-            };
-            self.require(Object::Table(table.id), privilege);
-        }
+        let mut access_of = |when: &MergeWhen| match when.action {
+            MergeAction::Nothing => None,
+            MergeAction::Update(_) => self.require_columns(object.clone(), Privileges::UPDATE),
+            MergeAction::Delete => {
+                self.require(object.clone(), Privileges::DELETE);
+                None
+            }
+            MergeAction::Insert(_) => self.require_columns(object.clone(), Privileges::INSERT),
+        };
+        merge.whens.iter().map(&mut access_of).collect()
     }
 
     /// Binds all WHEN: over both sides, or the source alone (`beside`).

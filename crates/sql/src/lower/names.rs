@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId, RelKind};
+use super::rights::Tracked;
 use super::scope::{Found, Scope, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_syntax::ast::plpgsql::VariableConflict;
@@ -54,6 +55,15 @@ pub(super) struct SourceColumn {
     pub expr: Bound,
     /// Merged into another by USING: found only when qualified.
     pub merged: bool,
+    /// Columns on which rights are, that are read by naming this one.
+    pub tracked: Vec<Tracked>,
+}
+
+impl SourceColumn {
+    /// A column by that name.
+    pub fn new(name: String, expr: Bound) -> SourceColumn {
+        SourceColumn { name, expr, merged: false, tracked: Vec::new() }
+    }
 }
 
 impl<'a> Names<'a> {
@@ -182,14 +192,14 @@ impl<'a> Names<'a> {
         Ok(())
     }
     /// A column by its bare name: found at the innermost level that has it; with that level's depth.
-    fn unqualified(&self, name: &str, position: u32) -> Result<Option<(Bound, usize)>> {
+    fn unqualified(&self, name: &str, position: u32) -> Result<Option<(&SourceColumn, usize)>> {
         let all = self.sources.iter().flat_map(|s| s.columns.iter().chain(&s.system).chain(&s.row));
         let mut found = all.filter(|c| !c.merged && c.name == name);
         if let Some(column) = found.next() {
             if found.next().is_some() {
                 return Err(ambiguous(name, position));
             }
-            return Ok(Some((column.expr.clone(), self.depth())));
+            return Ok(Some((column, self.depth())));
         }
         match self.outer {
             // A system column would be that of this level's row, not of the one around.
@@ -208,11 +218,7 @@ impl Source {
         let columns = columns
             .iter()
             .enumerate()
-            .map(|(i, (name, ty))| SourceColumn {
-                name: name.clone(),
-                expr: Bound::column(rel, i, ty.clone(), 0),
-                merged: false,
-            })
+            .map(|(i, (name, ty))| SourceColumn::new(name.clone(), Bound::column(rel, i, ty.clone(), 0)))
             .collect();
         Source { of: Some(rel), ..Source::computed(alias, columns) }
     }
@@ -259,7 +265,7 @@ impl Lowerer<'_> {
                     Some(_) if source.columns.iter().filter(|c| c.name == *column).count() > 1 => {
                         return Err(ambiguous(column, position));
                     }
-                    Some(c) => Some((c.expr.clone(), depth)),
+                    Some(c) => Some((c, depth)),
                     None if names.scope.lookup(parts).is_none() => {
                         if let Some(error) = system_column(source, column) {
                             return Err(error.at(position));
@@ -282,7 +288,9 @@ impl Lowerer<'_> {
             },
             (column, _) => column,
         };
-        if let Some((mut column, depth)) = column {
+        if let Some((column, depth)) = column {
+            self.note_tracked(&column.tracked);
+            let mut column = column.expr.clone();
             column.position = position;
             self.note_read(&column);
             self.note_level(depth);
@@ -323,6 +331,7 @@ impl Lowerer<'_> {
                         self.note_read(&value);
                         return Ok(value);
                     }
+                    source.columns.iter().for_each(|column| self.note_tracked(&column.tracked));
                     // A whole row; it can be compared and counted.
                     let fields = source.columns.iter().map(|c| c.expr.clone()).collect();
                     return Ok(Bound::new(BoundKind::Row(fields), Type::Void, position));

@@ -14,10 +14,13 @@
 
 use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId};
+use super::names::{Names, Source};
 use super::updatable::Target;
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
-use planaria_catalog::{Object, Privileges, Requirement};
-use planaria_ir::{Draw, ErrorFields, OpKind, Program, StateSource};
+use planaria_catalog::{Columns, Object, Privileges, Requirement};
+use planaria_ir::{Draw, ErrorFields, OpKind, Program, Reg, StateSource};
+use planaria_syntax::ast::Name;
+use std::collections::{BTreeSet, HashMap};
 
 /// A program and what it needs rights for, in the order in which that stands in its text.
 pub struct Lowered {
@@ -59,6 +62,10 @@ pub(super) struct Rights<'c> {
     view_owner: Option<RoleId>,
     /// Relations whose columns were named.
     read: Vec<RelId>,
+    /// What is done with relations on whose columns something was granted.
+    accesses: Vec<Access>,
+    /// What is read of the relations that statements change, if that turns out to be anything.
+    of_targets: HashMap<RelId, AccessId>,
     /// FOR UPDATE is in force for the relations of FROM.
     pub locked: bool,
     /// FOR UPDATE OF these; empty: of all.
@@ -67,6 +74,26 @@ pub(super) struct Rights<'c> {
     pub unread: bool,
     /// A statement changes rows through a view: its columns are expressions.
     pub through_view: bool,
+}
+
+/// An access to a relation on whose columns something was granted: which columns it is to is known only when the
+/// statement has been bound.
+struct Access {
+    columns: BTreeSet<String>,
+    /// What it needs; `None` as long as nothing says so.
+    requirement: Option<Requirement>,
+    /// The questions that a guarded program asks for it, by the registers of the answers.
+    guards: Vec<(Reg, Requirement)>,
+}
+
+/// One of them.
+pub(super) type AccessId = usize;
+
+/// A column that rights on columns are for.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Tracked {
+    access: AccessId,
+    name: std::rc::Rc<str>,
 }
 
 impl Rights<'_> {
@@ -106,10 +133,14 @@ impl<'c> Lowerer<'c> {
             Object::Table(_) | Object::View(_) => self.rights.view_owner,
             _ => None,
         };
-        let requirement = Requirement { role, object, any_of };
+        let requirement = Requirement { role, object, any_of, columns: Columns::Whole };
         if let Some(guard) = self.rights.guard {
             self.guard(guard(&requirement), &requirement);
         }
+        self.add_requirement(requirement);
+    }
+
+    fn add_requirement(&mut self, requirement: Requirement) {
         let all = &mut self.rights.requirements;
         if !all.contains(&requirement) {
             // Object by object, so that the first one named is the first one refused.
@@ -118,8 +149,124 @@ impl<'c> Lowerer<'c> {
         }
     }
 
-    /// Asks whether the requirement is met; raises 42501 where not.
-    fn guard(&mut self, number: u32, requirement: &Requirement) {
+    /// The same where the privilege on some of the columns may be enough: which ones is said of the access that this
+    /// answers with. `None` where nothing was granted on columns.
+    pub(super) fn require_columns(&mut self, object: Object, any_of: Privileges) -> Option<AccessId> {
+        let Some(access) = self.new_access(&object) else {
+            self.require(object, any_of);
+            return None;
+        };
+        self.require_access(access, object, any_of);
+        Some(access)
+    }
+
+    /// What is done with an object, of which nothing is required as yet; `None` where nothing was granted on its columns.
+    pub(super) fn new_access(&mut self, object: &Object) -> Option<AccessId> {
+        self.catalog.rights(object).filter(|rights| !rights.columns.is_empty())?;
+        self.rights.accesses.push(Access { columns: BTreeSet::new(), requirement: None, guards: Vec::new() });
+        Some(self.rights.accesses.len() - 1)
+    }
+
+    /// An access is one that needs a privilege.
+    pub(super) fn require_access(&mut self, access: AccessId, object: Object, any_of: Privileges) {
+        let columns = Columns::Named(BTreeSet::new());
+        let requirement = Requirement { role: self.rights.view_owner, object, any_of, columns };
+        if self.rights.guard.is_some() {
+            // Its number comes when its columns are known.
+            let allowed = self.guard(u32::MAX, &requirement);
+            self.rights.accesses[access].guards.push((allowed, requirement.clone()));
+        }
+        self.add_requirement(requirement.clone());
+        self.rights.accesses[access].requirement = Some(requirement);
+    }
+
+    /// An access is to a column, too.
+    pub(super) fn note_accessed(&mut self, access: AccessId, column: &str) {
+        self.rights.accesses[access].columns.insert(column.to_owned());
+    }
+
+    /// Gives the columns of a source the names by which the access to them is noted. What every relation has, besides, is
+    /// nobody's to grant.
+    pub(super) fn track<'n>(source: &mut Source, access: AccessId, names: impl IntoIterator<Item = &'n str>) {
+        for (column, name) in source.columns.iter_mut().zip(names) {
+            column.tracked.push(Tracked { access, name: name.into() });
+        }
+        for column in &mut source.system {
+            column.tracked.push(Tracked { access, name: column.name.as_str().into() });
+        }
+    }
+
+    /// A column of a source was named.
+    pub(super) fn note_tracked(&mut self, tracked: &[Tracked]) {
+        for Tracked { access, name } in tracked {
+            self.rights.accesses[*access].columns.insert((**name).to_owned());
+        }
+    }
+
+    /// `*` or `alias.*` names all columns.
+    pub(super) fn note_star(&mut self, names: &Names<'_>, qualifier: Option<&Name>) {
+        let alias = qualifier.map(|name| name.parts.last().map_or("", String::as_str));
+        for source in names.sources.iter().filter(|s| alias.is_none_or(|alias| s.alias == alias)) {
+            source.columns.iter().for_each(|column| self.note_tracked(&column.tracked));
+        }
+    }
+
+    /// The names of a target's columns, by which reading them is noted: nothing is required before something is read.
+    pub(super) fn track_target(&mut self, target: &Target<'_>, rel: RelId, source: &mut Source) {
+        let object = target.outermost();
+        if let Some(access) = self.new_access(&object) {
+            let names = self.catalog.named_columns(&object);
+            Self::track(source, access, names);
+            self.rights.of_targets.insert(rel, access);
+        }
+    }
+
+    /// The requirements with the columns that they are for, and the numbers of the questions of a guarded program.
+    fn settle_accesses(&mut self) {
+        let accesses = std::mem::take(&mut self.rights.accesses);
+        for access in &accesses {
+            let Some(wanted) = &access.requirement else { continue };
+            let same = |r: &&mut Requirement| {
+                (&r.object, r.role, r.any_of) == (&wanted.object, wanted.role, wanted.any_of)
+            };
+            for found in self.rights.requirements.iter_mut().filter(same) {
+                if let Columns::Named(columns) = &mut found.columns {
+                    columns.extend(access.columns.iter().cloned());
+                }
+            }
+        }
+        let Some(guard) = self.rights.guard else { return };
+        let mut numbers = HashMap::new();
+        for Access { columns, guards, .. } in accesses {
+            for (allowed, requirement) in guards {
+                let columns = Columns::Named(columns.clone());
+                numbers.insert(allowed, guard(&Requirement { columns, ..requirement }));
+            }
+        }
+        if numbers.is_empty() {
+            return;
+        }
+        let mut number = |op: &mut planaria_ir::Op| {
+            if let OpKind::Draw { dst, input: Draw::Permitted(asked) } = &mut op.kind
+                && let Some(known) = numbers.get(dst)
+            {
+                *asked = *known;
+            }
+        };
+        for op in self.prologue.iter_mut().chain(self.blocks.iter_mut().flatten()) {
+            number(op);
+            op.kind.blocks_mut(&mut |block| block.visit_mut(&mut number));
+        }
+    }
+
+    /// What the program needs rights for.
+    pub(super) fn take_requirements(&mut self) -> Vec<Requirement> {
+        self.settle_accesses();
+        std::mem::take(&mut self.rights.requirements)
+    }
+
+    /// Asks whether the requirement is met; raises 42501 where not. The register has the answer.
+    fn guard(&mut self, number: u32, requirement: &Requirement) -> Reg {
         let allowed = self.temp(Type::Bool);
         self.emit(OpKind::Draw { dst: allowed, input: Draw::Permitted(number) });
         let message = self.catalog.denied(&requirement.object).message().to_owned();
@@ -137,14 +284,17 @@ impl<'c> Lowerer<'c> {
         });
         let otherwise = raise.unwrap_or_default();
         self.emit(OpKind::If { cond: allowed, then: Default::default(), otherwise });
+        allowed
     }
 
     /// A table or view in FROM.
-    pub(super) fn require_read(&mut self, object: Object) {
-        self.require(object.clone(), Privileges::SELECT);
+    pub(super) fn require_read(&mut self, object: Object) -> Option<AccessId> {
+        let access = self.require_columns(object.clone(), Privileges::SELECT);
         if self.rights.locked {
-            self.require(object, Privileges::UPDATE);
+            // Of any column.
+            self.require_columns(object, Privileges::UPDATE);
         }
+        access
     }
 
     /// The call of a routine.
@@ -177,8 +327,15 @@ impl<'c> Lowerer<'c> {
 
     /// Changing rows whose columns are named needs SELECT too.
     pub(super) fn require_reads(&mut self, target: &Target<'_>, rel: RelId) {
-        if self.rights.read.contains(&rel) {
-            self.require_target(target, Privileges::SELECT);
+        if !self.rights.read.contains(&rel) {
+            return;
+        }
+        match self.rights.of_targets.get(&rel).copied() {
+            Some(access) => {
+                self.require_access(access, target.outermost(), Privileges::SELECT);
+                self.require_behind(target, Privileges::SELECT);
+            }
+            None => drop(self.require_target(target, Privileges::SELECT)),
         }
     }
 
@@ -206,7 +363,7 @@ impl<'c> Lowerer<'c> {
 
     /// The program with what it needs rights for.
     pub(super) fn lowered(mut self) -> Result<Lowered> {
-        let requirements = std::mem::take(&mut self.rights.requirements);
+        let requirements = self.take_requirements();
         let errors = std::mem::take(&mut self.errors);
         Ok(Lowered { program: self.finish()?, requirements, errors })
     }

@@ -70,7 +70,7 @@ pub fn explain_statement(
         let arrow = if text.starts_with("Index Cond") { "    " } else { "->  " };
         format!("{}{arrow}{text}", " ".repeat(depth * 4 - 2))
     };
-    let requirements = std::mem::take(&mut lowerer.rights.requirements);
+    let requirements = lowerer.take_requirements();
     Ok((lowerer.notes.iter().map(line).collect(), requirements))
 }
 

@@ -15,6 +15,7 @@
 use super::bound::{Body, Bound, Item, RelId, RelKind};
 use super::constraint::Values;
 use super::names::{Names, Source, SourceColumn};
+use super::rights::AccessId;
 use super::types::CastContext;
 use super::{Lowerer, Scope};
 use planaria_base::{Error, Result, RoleId, SqlState, TableId, Type};
@@ -31,6 +32,8 @@ pub(super) struct Target<'c> {
     layers: Vec<Layer<'c>>,
     /// A view whose triggers do what is to be done: its rows are the table.
     instead: Option<&'c View>,
+    /// That its columns are given values, on the view and on what is behind it.
+    pub writes: Vec<Option<AccessId>>,
 }
 
 /// A view between a statement and its table.
@@ -236,7 +239,39 @@ pub(super) struct ViewCheck {
 impl<'c> Target<'c> {
     /// A table that is named itself.
     pub fn table(table: &'c Table) -> Target<'c> {
-        Target { table, verb: Verb::Update, layers: Vec::new(), instead: None }
+        Target { table, verb: Verb::Update, layers: Vec::new(), instead: None, writes: Vec::new() }
+    }
+
+    /// What the statement names.
+    pub fn outermost(&self) -> Object {
+        self.objects(None).swap_remove(0).0
+    }
+
+    /// The views and the table, from the one that the statement names; with the roles in whose names they are reached, of
+    /// which this one is the first.
+    fn objects(&self, first: Option<RoleId>) -> Vec<(Object, Option<RoleId>)> {
+        if let Some(view) = self.instead {
+            return vec![(Object::View(view.key()), first)];
+        }
+        let (mut all, mut role) = (Vec::new(), first);
+        for layer in &self.layers {
+            let object = match layer.partition {
+                Some(partition) => Object::Table(partition),
+                None => Object::View(layer.view.key()),
+            };
+            all.push((object, role));
+            role = role_behind(layer.view);
+        }
+        all.push((Object::Table(self.table.id), role));
+        all
+    }
+
+    /// What one of those calls a column of the table.
+    fn named(&self, at: usize, column: usize) -> Option<&str> {
+        match self.layers.get(at) {
+            Some(layer) => layer.columns.iter().find(|c| c.column == Ok(column)).map(|c| c.name.as_str()),
+            None => self.table.columns.get(column).map(|c| c.name.as_str()),
+        }
     }
 
     /// What the statement calls it.
@@ -329,8 +364,8 @@ impl<'c> Lowerer<'c> {
     pub(super) fn view_target(&mut self, view: &'c View, verb: &str, position: u32) -> Result<Target<'c>> {
         let verb = Verb::named(verb);
         if let Some(rows) = view.rows.as_deref().filter(|rows| rows.fires_before(verb.event())) {
-            let target = Target { table: rows, verb, layers: Vec::new(), instead: Some(view) };
-            self.require_target(&target, verb.privilege());
+            let mut target = Target { verb, instead: Some(view), ..Target::table(rows) };
+            target.writes = self.require_target(&target, verb.privilege());
             return Ok(target);
         }
         let foreign = |mut e: Error| {
@@ -338,8 +373,8 @@ impl<'c> Lowerer<'c> {
             e
         };
         let (layers, table) = layers(self.catalog, view, verb).map_err(foreign)?;
-        let target = Target { table, verb, layers, instead: None };
-        self.require_target(&target, verb.privilege());
+        let mut target = Target { verb, layers, ..Target::table(table) };
+        target.writes = self.require_target(&target, verb.privilege());
         Ok(target)
     }
 
@@ -349,26 +384,64 @@ impl<'c> Lowerer<'c> {
         let root = self.catalog.partition_root(table.id);
         let mut layers = vec![Layer::of_partition(table, slice)?];
         through_all(self.catalog, &mut layers, root)?;
-        let target = Target { table: root, verb: Verb::named(verb), layers, instead: None };
-        self.require_target(&target, target.verb.privilege());
+        let mut target = Target { verb: Verb::named(verb), layers, ..Target::table(root) };
+        target.writes = self.require_target(&target, target.verb.privilege());
         Ok(target)
     }
 
     /// Any of these privileges is needed on a target: on the view, and for its owner on what is behind it.
-    pub(super) fn require_target(&mut self, target: &Target<'_>, any_of: Privileges) {
-        if let Some(view) = target.instead {
-            return self.require(Object::View(view.key()), any_of);
-        }
+    /// Answers with the accesses whose columns are to be said.
+    pub(super) fn require_target(
+        &mut self,
+        target: &Target<'_>,
+        any_of: Privileges,
+    ) -> Vec<Option<AccessId>> {
         let before = self.rights.view_owner();
-        for layer in &target.layers {
-            match layer.partition {
-                Some(partition) => self.require(Object::Table(partition), any_of),
-                None => self.require(Object::View(layer.view.key()), any_of),
+        let mut accesses = Vec::new();
+        for (object, role) in target.objects(before) {
+            self.rights.set_view_owner(role);
+            if any_of == Privileges::DELETE {
+                self.require(object, any_of);
+            } else {
+                accesses.push(self.require_columns(object, any_of));
             }
-            self.rights.set_view_owner(role_behind(layer.view));
         }
-        self.require(Object::Table(target.table.id), any_of);
         self.rights.set_view_owner(before);
+        accesses
+    }
+
+    /// A privilege is needed on what is behind the view that a statement names: for the columns that the views are made of.
+    pub(super) fn require_behind(&mut self, target: &Target<'_>, any_of: Privileges) {
+        let before = self.rights.view_owner();
+        for (at, (object, role)) in target.objects(before).into_iter().enumerate().skip(1) {
+            self.rights.set_view_owner(role);
+            let Some(access) = self.require_columns(object, any_of) else { continue };
+            for column in target.layers[at - 1].columns.iter().filter_map(|c| c.column.clone().ok()) {
+                if let Some(name) = target.named(at, column) {
+                    self.note_accessed(access, name);
+                }
+            }
+        }
+        self.rights.set_view_owner(before);
+    }
+
+    /// Columns of a target's table are what accesses to it are for.
+    pub(super) fn note_columns(
+        &mut self,
+        target: &Target<'_>,
+        accesses: &[Option<AccessId>],
+        columns: impl IntoIterator<Item = usize>,
+    ) {
+        if accesses.iter().all(Option::is_none) {
+            return;
+        }
+        for column in columns {
+            for (at, access) in accesses.iter().enumerate() {
+                if let (Some(access), Some(name)) = (access, target.named(at, column)) {
+                    self.note_accessed(*access, name);
+                }
+            }
+        }
     }
 
     /// The columns of a target over a relation that has those of its table; the conditions of its views, without
@@ -381,15 +454,18 @@ impl<'c> Lowerer<'c> {
     ) -> Result<(Source, Vec<Bound>)> {
         if target.layers.is_empty() {
             let table = matches!(self.rel(rel).kind, RelKind::Table(_));
-            let source =
+            let mut source =
                 if table { self.source_of(rel, alias) } else { self.shadow_source(target.table, rel, alias) };
+            self.track_target(target, rel, &mut source);
             return Ok((source, Vec::new()));
         }
         let mut layers: Vec<Layer<'_>> = target.layers.iter().map(Layer::again).collect();
         let (columns, conditions) = self.through(&mut layers, target.table, rel)?;
         let conditions = conditions.into_iter().flatten().collect();
         self.rights.through_view = true;
-        Ok((Source::computed(alias, columns), conditions))
+        let mut source = Source::computed(alias, columns);
+        self.track_target(target, rel, &mut source);
+        Ok((source, conditions))
     }
 
     /// What the CHECK OPTIONs of a target's views ask of a stored row in that relation.
@@ -605,7 +681,7 @@ impl<'c> Lowerer<'c> {
                 ExprKind::Column(said) => below.iter().position(|c| said.parts.last() == Some(&c.name)),
                 _ => None,
             };
-            columns.push((SourceColumn { name, expr, merged: false }, of));
+            columns.push((SourceColumn::new(name, expr), of));
         }
         let mut conditions = Vec::new();
         if let Some(e) = &select.filter {

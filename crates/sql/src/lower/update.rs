@@ -68,7 +68,7 @@ impl Lowerer<'_> {
         }
         let changed = self.target(&update.table, "update")?;
         if let Some(view) = changed.instead() {
-            return self.emit_instead(scope, view, &InsteadOf::update(update), sink);
+            return self.emit_instead(scope, view, &InsteadOf::update(update), &changed.writes, sink);
         }
         let outer = std::mem::replace(&mut self.within, changed.partition());
         let done = self.emit_update_of(scope, update, &changed, sink);
@@ -106,6 +106,7 @@ impl Lowerer<'_> {
         }
         self.push_down(&items, &mut filter)?;
         let (mut set, mut multiple) = self.bind_set(&level, changed, &update.set)?;
+        self.note_columns(changed, &changed.writes, set.iter().map(|(column, _)| *column));
         let mut returning = self.bind_returning(&level, &update.returning)?;
         self.require_reads(changed, target);
         filter.extend(self.changeable_rows(changed, target, PolicyCommand::Update)?);

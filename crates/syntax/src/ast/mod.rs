@@ -35,8 +35,8 @@ pub use operator::{BinaryOp, JsonOp, SimilarOp, UnaryOp};
 pub use partition::{PartitionBy, PartitionOf, PartitionSpec, PartitionSpecKind, RangeDatum};
 pub use policy::{CreatePolicy, PolicyChange};
 pub use rights::{
-    DefaultsChange, DefaultsOf, GrantStatement, GrantTarget, OwnedObject, RoleChange, RoleName, RoleOption,
-    RoleSpec, RoutineRef,
+    ColumnPrivilege, DefaultsChange, DefaultsFor, DefaultsKind, DefaultsOf, GrantStatement, GrantTarget,
+    OwnedObject, RoleChange, RoleName, RoleOption, RoleSpec, RoutineRef,
 };
 pub use routine::*;
 pub use rows::*;

@@ -117,6 +117,43 @@ pub enum GrantTarget {
     AllSequences(Vec<(String, Position)>),
     /// ALL FUNCTIONS | PROCEDURES | ROUTINES IN SCHEMA
     AllRoutines(Option<bool>, Vec<(String, Position)>),
+    /// ALTER DEFAULT PRIVILEGES: what roles will make
+    Defaults(DefaultsFor),
+}
+
+/// Kinds of objects that ALTER DEFAULT PRIVILEGES knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DefaultsKind {
+    /// TABLES
+    Tables,
+    /// SEQUENCES
+    Sequences,
+    /// FUNCTIONS, ROUTINES
+    Functions,
+    /// TYPES
+    Types,
+    /// SCHEMAS
+    Schemas,
+}
+
+/// For which objects ALTER DEFAULT PRIVILEGES holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DefaultsFor {
+    /// ON
+    pub kind: DefaultsKind,
+    /// FOR ROLE; empty: the current one
+    pub roles: Vec<RoleSpec>,
+    /// IN SCHEMA; empty: all
+    pub schemas: Vec<(String, Position)>,
+}
+
+/// A privilege on columns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ColumnPrivilege {
+    /// The word in upper case; `None` is ALL.
+    pub word: Option<String>,
+    /// The columns.
+    pub columns: Vec<(String, Position)>,
 }
 
 /// GRANT and REVOKE of privileges on objects.
@@ -126,6 +163,8 @@ pub struct GrantStatement {
     pub revoke: bool,
     /// Words in upper case; `None` is ALL.
     pub privileges: Option<Vec<(String, Position)>>,
+    /// Privileges on columns.
+    pub on_columns: Vec<ColumnPrivilege>,
     /// On what.
     pub target: GrantTarget,
     /// To or from whom.

@@ -1,10 +1,18 @@
-//! GRANT and REVOKE.
+//! GRANT and REVOKE; ALTER DEFAULT PRIVILEGES.
 
-use planaria_base::Result;
+use planaria_base::{Error, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{GrantStatement, GrantTarget, Position, RoutineRef, StatementKind};
+use crate::ast::{
+    ColumnPrivilege, DefaultsFor, DefaultsKind, GrantStatement, GrantTarget, Position, RoutineRef,
+    StatementKind,
+};
+
+/// Privileges as the syntax tree has them.
+fn upper(words: Option<Vec<(String, Position)>>) -> Option<Vec<(String, Position)>> {
+    words.map(|words| words.into_iter().map(|(word, at)| (word.to_ascii_uppercase(), at)).collect())
+}
 
 impl Parser<'_> {
     /// `GRANT ..` and `REVOKE ..`
@@ -20,19 +28,13 @@ impl Parser<'_> {
             self.expect_words(&["admin", "option", "for"])?;
             admin = true;
         }
-        let words = match self.at_word("all") {
-            true => {
-                self.bump();
-                self.eat_word("privileges");
-                if self.at_kind(Kind::LeftParen) {
-                    return self.unsupported("a privilege on columns", self.position());
-                }
-                None
-            }
-            false => Some(self.list(Self::privilege)?),
-        };
+        let (words, on_columns) = self.privileges()?;
         let to = if revoke { "from" } else { "to" };
         if words.is_some() && !option && (admin || !self.at_word("on")) {
+            if !on_columns.is_empty() {
+                let message = "column names cannot be included in GRANT/REVOKE ROLE";
+                return Err(Error::new(SqlState::INVALID_GRANT_OPERATION, message));
+            }
             self.expect_word(to)?;
             let members = self.role_list()?;
             if !revoke && self.eat_words(&["with", "admin", "option"]) {
@@ -45,38 +47,116 @@ impl Parser<'_> {
         }
         self.expect_word("on")?;
         let target = self.grant_target()?;
-        self.expect_word(to)?;
-        let grantees = self.list(|p| {
+        self.grantees(GrantStatement {
+            revoke,
+            privileges: upper(words),
+            on_columns,
+            target,
+            grantees: Vec::new(),
+            option,
+            granted_by: None,
+            cascade: false,
+        })
+    }
+
+    /// `TO | FROM role, .. [WITH GRANT OPTION] [GRANTED BY role] [CASCADE | RESTRICT]`
+    fn grantees(&mut self, mut grant: GrantStatement) -> Result<StatementKind> {
+        self.expect_word(if grant.revoke { "from" } else { "to" })?;
+        grant.grantees = self.list(|p| {
             // PostgreSQL 7 wrote GROUP in front of groups.
             if p.at_word("group") && p.at_name_ahead(1) {
                 p.bump();
             }
             p.role_spec()
         })?;
-        if !revoke && self.eat_words(&["with", "grant", "option"]) {
-            option = true;
+        if !grant.revoke && self.eat_words(&["with", "grant", "option"]) {
+            grant.option = true;
         }
-        let granted_by = self.granted_by()?;
-        let cascade = revoke && self.cascade();
-        let upper = |words: Vec<(String, Position)>| {
-            words.into_iter().map(|(word, at)| (word.to_ascii_uppercase(), at)).collect()
-        };
-        let privileges = words.map(upper);
-        let grant = GrantStatement { revoke, privileges, target, grantees, option, granted_by, cascade };
+        let defaults = matches!(grant.target, GrantTarget::Defaults(_));
+        grant.granted_by = if defaults { None } else { self.granted_by()? };
+        grant.cascade = grant.revoke && self.cascade();
         Ok(StatementKind::Grant(Box::new(grant)))
     }
 
-    /// A privilege, or a role to be granted.
-    fn privilege(&mut self) -> Result<(String, Position)> {
+    /// `ALTER DEFAULT PRIVILEGES [FOR ROLE ..] [IN SCHEMA ..] GRANT | REVOKE ..`, ALTER taken.
+    pub(crate) fn default_privileges(&mut self) -> Result<StatementKind> {
+        self.expect_words(&["default", "privileges"])?;
+        let (mut roles, mut schemas) = (Vec::new(), Vec::new());
+        loop {
+            if self.eat_words(&["for", "role"]) || self.eat_words(&["for", "user"]) {
+                roles.extend(self.role_list()?);
+            } else if self.eat_words(&["in", "schema"]) {
+                schemas.extend(self.list(Self::placed_name)?);
+            } else {
+                break;
+            }
+        }
+        let revoke = self.at_word("revoke");
+        if !revoke && !self.at_word("grant") {
+            return self.fail();
+        }
+        self.bump();
+        let option = revoke && self.eat_words(&["grant", "option", "for"]);
+        let (words, on_columns) = self.privileges()?;
+        self.expect_word("on")?;
+        let kind = match self.word().as_str() {
+            "tables" => DefaultsKind::Tables,
+            "sequences" => DefaultsKind::Sequences,
+            "functions" | "routines" => DefaultsKind::Functions,
+            "types" => DefaultsKind::Types,
+            "schemas" => DefaultsKind::Schemas,
+            _ => return self.fail(),
+        };
+        self.bump();
+        self.grantees(GrantStatement {
+            revoke,
+            privileges: upper(words),
+            on_columns,
+            target: GrantTarget::Defaults(DefaultsFor { kind, roles, schemas }),
+            grantees: Vec::new(),
+            option,
+            granted_by: None,
+            cascade: false,
+        })
+    }
+
+    /// `ALL [PRIVILEGES]`, which is `None`, or a list of privileges; those on columns apart.
+    #[allow(clippy::type_complexity)]
+    fn privileges(&mut self) -> Result<(Option<Vec<(String, Position)>>, Vec<ColumnPrivilege>)> {
+        if self.at_word("all") {
+            self.bump();
+            self.eat_word("privileges");
+            if !self.at_kind(Kind::LeftParen) {
+                return Ok((None, Vec::new()));
+            }
+            let columns = self.paren_list(Self::placed_name)?;
+            return Ok((Some(Vec::new()), vec![ColumnPrivilege { word: None, columns }]));
+        }
+        let (mut words, mut on_columns) = (Vec::new(), Vec::new());
+        for ((word, position), columns) in self.list(Self::privilege)? {
+            match columns {
+                Some(columns) => {
+                    on_columns.push(ColumnPrivilege { word: Some(word.to_ascii_uppercase()), columns });
+                }
+                None => words.push((word, position)),
+            }
+        }
+        Ok((Some(words), on_columns))
+    }
+
+    /// A privilege, perhaps on columns, or a role to be granted.
+    #[allow(clippy::type_complexity)]
+    fn privilege(&mut self) -> Result<((String, Position), Option<Vec<(String, Position)>>)> {
         let position = self.position();
         let name = match self.at_any(&["select", "references", "create"]) {
             true => self.label()?,
             false => self.unreserved()?,
         };
-        if self.at_kind(Kind::LeftParen) {
-            return self.unsupported("a privilege on columns", self.position());
-        }
-        Ok((name, position))
+        let columns = match self.at_kind(Kind::LeftParen) {
+            true => Some(self.paren_list(Self::placed_name)?),
+            false => None,
+        };
+        Ok(((name, position), columns))
     }
 
     fn granted_by(&mut self) -> Result<Option<crate::ast::RoleSpec>> {

@@ -329,12 +329,12 @@ impl Parser<'_> {
             "routine" => self.alter_routine(None),
             "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
-            "aggregate" | "collation" | "conversion" | "default" | "event" | "extension" | "foreign"
-            | "language" | "large" | "materialized" | "operator" | "publication" | "rule" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
+            "default" => self.default_privileges(),
+            "aggregate" | "collation" | "conversion" | "event" | "extension" | "foreign" | "language"
+            | "large" | "materialized" | "operator" | "publication" | "rule" | "server" | "statistics"
+            | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
-                    "default" => "DEFAULT PRIVILEGES".to_owned(),
                     other => other.to_uppercase(),
                 };
                 self.unsupported_statement(&format!("ALTER {what}"))

@@ -76,7 +76,17 @@ fn grants() {
         one("REVOKE ADMIN OPTION FOR a FROM b"),
         StatementKind::GrantRole { revoke: true, admin: true, .. }
     ));
-    assert!(fails("GRANT SELECT (a) ON t TO b").starts_with("0A000 "));
+    let g = grant("GRANT SELECT (a, b), INSERT, UPDATE (c) ON t TO b");
+    assert_eq!(g.privileges.unwrap(), [("INSERT".into(), 21)]);
+    assert_eq!(g.on_columns.iter().map(|c| c.columns.len()).collect::<Vec<_>>(), [2, 1]);
+    let g = grant("GRANT ALL (a) ON t TO b");
+    assert!(g.privileges.is_some_and(|p| p.is_empty()) && g.on_columns[0].word.is_none());
+    let g =
+        grant("ALTER DEFAULT PRIVILEGES FOR ROLE a, b IN SCHEMA s REVOKE ALL ON TABLES FROM PUBLIC CASCADE");
+    let GrantTarget::Defaults(of) = g.target else { panic!() };
+    assert_eq!((of.roles.len(), of.schemas.len(), g.revoke, g.cascade), (2, 1, true, true));
+    assert!(fails("ALTER DEFAULT PRIVILEGES GRANT SELECT ON VIEWS TO a").starts_with("42601 "));
+    assert!(fails("GRANT a (b) TO c").starts_with("0LP01 "));
     assert!(fails("GRANT USAGE ON TYPE t TO b").starts_with("0A000 "));
     assert_eq!(fails("GRANT SELECT ON t"), "42601 syntax error at end of input");
 }
