@@ -15,7 +15,7 @@ export TZ=UTC NODE_NO_WARNINGS=1 NO_COLOR=1 PGCONNECT_TIMEOUT=10
 bless='' failed=0
 [ "${1:-}" = bless ] && bless=yes && shift
 clients=("$@")
-[ $# -gt 0 ] || clients=(pgx gorm drizzle drizzle_kit prisma knex typeorm sequelize postgres_fdw pgbouncer hibernate flyway liquibase)
+[ $# -gt 0 ] || clients=(pgx gorm sqlx diesel drizzle drizzle_kit prisma knex typeorm sequelize postgres_fdw pgbouncer hibernate flyway liquibase)
 [ -n "$bless" ] && admin=${PLANARIA_DSN:?names the PostgreSQL that answers}
 
 serve() { # NAME: an empty database, of which host, port and PLANARIA_DSN tell
@@ -52,7 +52,7 @@ node_client() { # [ARGUMENT...]
 fetched() { # NAME COMMAND...: in the client's directory; says what went wrong
     local name=$1
     shift
-    (cd "$work/$name" && timeout 400 "$@") >"$work/$name.fetch" 2>&1
+    (cd "$work/$name" && timeout 900 "$@") >"$work/$name.fetch" 2>&1
 }
 
 fetch() { # NAME: its directory, with what it needs; names in `needs` what is not there
@@ -60,6 +60,8 @@ fetch() { # NAME: its directory, with what it needs; names in `needs` what is no
     local tools=psql
     case $1 in
     pgx | gorm) tools=go ;;
+    sqlx) tools="cargo cc" ;;
+    diesel) tools="cargo cc pg_config" ;;
     postgres_fdw) [ -f /usr/lib/postgresql/15/lib/postgres_fdw.so ] || needs="PostgreSQL 15" ;;
     pgbouncer) tools="psql pgbouncer" ;;
     hibernate | flyway | liquibase) tools="javac mvn" ;;
@@ -72,6 +74,11 @@ fetch() { # NAME: its directory, with what it needs; names in `needs` what is no
     cp -r "$here/frameworks/$1" "$work/"
     case $tools in
     go) fetched $1 env GOFLAGS=-mod=readonly go build -o client . || needs="its modules" ;;
+    cargo*)
+        fetched $1 cargo fetch --locked || { needs="its crates" && return; }
+        fetched $1 env CARGO_TARGET_DIR="$work/target" cargo build --quiet --locked --offline || needs="what builds it"
+        cp "$work/target/debug/client" "$work/$1/" 2>/dev/null
+        ;;
     "javac mvn")
         fetched $1 mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies -DoutputDirectory=lib &&
             fetched $1 bash -c 'javac -nowarn -proc:none -cp "lib/*" -d classes *.java' || needs="its artifacts"
@@ -87,7 +94,7 @@ fetch() { # NAME: its directory, with what it needs; names in `needs` what is no
 client() { # NAME: in its directory
     local jdbc=jdbc:postgresql://$host:$port/frameworks
     case $1 in
-    pgx | gorm) timeout 180 ./client "$PLANARIA_DSN" ;;
+    pgx | gorm | sqlx | diesel) timeout 180 ./client "$PLANARIA_DSN" ;;
     drizzle) node_client migrations ;;
     drizzle_kit) timeout 180 ./kit.sh ;;
     postgres_fdw)
@@ -137,7 +144,7 @@ for name in "${clients[@]}"; do
         fi
         [ -z "${KEEP:-}" ] || cp "$work/out" "$KEEP/$name.out"
     fi
-    rm -rf "${work:?}/$name"
+    rm -rf "${work:?}/$name" "$work/target"
 done
 [ -z "$bless" ] || psql "$admin" -Xq -c "DROP DATABASE IF EXISTS frameworks WITH (FORCE)"
 exit $((failed > 0))

@@ -1,0 +1,2 @@
+DROP TABLE tags, posts, users;
+DROP TYPE place, mood;

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY users_name ON users (lower(name));

@@ -1,0 +1,3 @@
+DROP TABLE purchase, customer;
+DROP DOMAIN code;
+DROP TYPE place, mood;

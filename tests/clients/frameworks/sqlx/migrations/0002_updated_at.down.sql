@@ -1,0 +1,3 @@
+DROP TRIGGER customer_touch ON customer;
+DROP FUNCTION touch();
+ALTER TABLE customer DROP COLUMN updated_at;

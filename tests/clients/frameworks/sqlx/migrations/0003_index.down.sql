@@ -1,0 +1,2 @@
+-- no-transaction
+DROP INDEX CONCURRENTLY customer_name;
