@@ -157,7 +157,8 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
             THEN 'YES' ELSE 'NO' END AS is_insertable_into, 'NO' AS is_typed
 FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'v', 'f', 'p')
-  AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+  AND (has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+       OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'));
 
 -- view information_schema.views
 SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
@@ -173,7 +174,9 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 69 = 69)
             THEN 'YES' ELSE 'NO' END AS is_trigger_insertable_into
 FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace
-WHERE c.relkind = 'v' AND has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE');
+WHERE c.relkind = 'v'
+  AND (has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+       OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'));
 
 -- view information_schema.columns
 SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,

@@ -8,7 +8,8 @@
 //! 2. each transaction that enters the gate looks whether there are strong locks (one load of a word that is written
 //!    when tables are locked). If there are it looks at the list, steps back out, and waits;
 //! 3. each statement of a block notes what it touches, on a list of its session's own, before it looks; so who locks
-//!    finds what open blocks have touched, and waits for their end;
+//!    finds what open blocks have touched, and waits for their end. So does a statement or a call that may sleep, which is
+//!    outside of the gate meanwhile;
 //! 4. the lock is granted when nobody else holds what conflicts, or asked for it earlier.
 //!
 //! Changes of the schema wait for all locked tables; a block that makes some locks tables itself where it can, and lets
@@ -36,6 +37,10 @@ pub(crate) struct Touches {
     pub(crate) tables: Vec<(TableId, LockMode)>,
     /// It runs SQL made at run time: that may write to any.
     pub(crate) anything: bool,
+    /// It may sleep: outside of the gate.
+    pub(crate) sleeps: bool,
+    /// Those of which it locks rows.
+    pub(crate) claimed: Vec<TableId>,
     /// What it reads.
     pub(crate) columns: ColumnsRead,
 }
@@ -51,7 +56,14 @@ impl Touches {
     /// What another program does as well.
     pub(crate) fn join(&mut self, other: &Touches) {
         other.tables.iter().for_each(|(table, mode)| self.add(*table, *mode));
+        self.claimed.extend(&other.claimed);
         self.anything |= other.anything;
+        self.sleeps |= other.sleeps;
+    }
+
+    /// Whether it may be outside of the gate while it runs.
+    pub(crate) fn may_sleep(&self) -> bool {
+        self.sleeps || self.anything
     }
 
     fn meets(&self, lock: &TableLock) -> bool {
@@ -121,11 +133,10 @@ impl TableLocks {
         self.touched[usize::from(worker.0)].lock()
     }
 
-    /// A statement of a block is about to touch tables. Answers with how many the block had touched before.
-    pub(crate) fn touch(&self, worker: WorkerId, touches: &Touches) -> usize {
-        if touches.anything {
-            self.anything[usize::from(worker.0)].store(true, Ordering::SeqCst);
-        }
+    /// A statement of a block, or one that may sleep, is about to touch tables. Answers with how many had been touched
+    /// before, and whether it might have been any.
+    pub(crate) fn touch(&self, worker: WorkerId, touches: &Touches) -> (usize, bool) {
+        let any = self.anything[usize::from(worker.0)].fetch_or(touches.anything, Ordering::SeqCst);
         let mut touched = self.touched_by(worker);
         let known = touched.len();
         for one in &touches.tables {
@@ -133,12 +144,13 @@ impl TableLocks {
                 touched.push(*one);
             }
         }
-        known
+        (known, any)
     }
 
     /// It did not touch more than those after all.
-    pub(crate) fn step_back(&self, worker: WorkerId, known: usize) {
+    pub(crate) fn step_back(&self, worker: WorkerId, (known, any): (usize, bool)) {
         self.touched_by(worker).truncate(known);
+        self.anything[usize::from(worker.0)].store(any, Ordering::SeqCst);
         self.notify();
     }
 

@@ -19,7 +19,8 @@
 //!
 //! **Following.** A block that finds the schema changed by others goes on under the new one if all tables that it has
 //! touched are what they were: the same storage, definition, and foreign keys to them where it has written. It fails
-//! otherwise (40001), as whoever read a row that changed.
+//! otherwise (40001), as whoever read a row that changed. What it reads of tables that are others now is of a later moment
+//! than what it has read so far, so that must hold.
 
 use crate::engine::program::refusal::schema_changed;
 use crate::engine::schema_version::SchemaVersion;
@@ -29,6 +30,7 @@ use crate::session::core::SessionCore;
 use planaria_base::{Result, TableId};
 use planaria_catalog::{Catalog, Sequence, Table};
 use planaria_log::Effect;
+use planaria_protocol::{Conflict, Isolation};
 use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
 
@@ -44,6 +46,11 @@ impl SchemaVersion {
         // What was written may violate a key that nobody has looked at.
         let keys = || self.catalog.references_to(id).eq(before.catalog.references_to(id));
         same && (mode < LockMode::RowExclusive || keys())
+    }
+
+    /// Whether tables are what they were.
+    pub(crate) fn leaves_all(&self, before: &SchemaVersion, tables: &[TableId]) -> bool {
+        tables.iter().all(|table| self.leaves(before, *table, LockMode::AccessShare))
     }
 
     /// Whether all types are there as they were, beside new ones.
@@ -95,11 +102,11 @@ impl SchemaBlock {
         }
     }
 
-    /// The same of what a program touches.
-    fn need_touched(&mut self, touched: &[(TableId, LockMode)]) {
+    /// The same of what a program touches. While the gate is lent its locks of rows are none: it has the table then.
+    fn need_touched(&mut self, touched: &[(TableId, LockMode)], is_claimed: &dyn Fn(TableId) -> bool) {
         for (table, mode) in touched {
-            let writes = *mode >= LockMode::RowExclusive;
-            self.need(*table, if writes { LockMode::Exclusive } else { LockMode::Share });
+            let alone = *mode >= LockMode::RowExclusive || is_claimed(*table);
+            self.need(*table, if alone { LockMode::Exclusive } else { LockMode::Share });
         }
     }
 
@@ -119,7 +126,11 @@ impl SessionCore {
         let touched = self.engine.locks.touched_in_all(self.worker);
         let Some(block) = &mut self.changing else { return };
         match touched {
-            Some(touched) => block.need_touched(&touched),
+            Some(touched) => {
+                // Some may be foreign keys' alone.
+                let claimed = |table| touched.contains(&(table, LockMode::RowShare));
+                block.need_touched(&touched, &claimed);
+            }
             None => block.apart = true,
         }
     }
@@ -138,7 +149,7 @@ impl SessionCore {
         if touches.anything {
             return self.stay_apart();
         }
-        block.need_touched(&touches.tables);
+        block.need_touched(&touches.tables, &|table| touches.claimed.contains(&table));
         self.lock_needed()
     }
 
@@ -169,7 +180,14 @@ impl SessionCore {
             self.engine.locks.release_to(self.worker, before);
             return Err(error);
         }
-        if self.grant_needed() { Ok(()) } else { self.stay_apart() }
+        if self.grant_needed() {
+            return Ok(());
+        }
+        let apart = self.stay_apart();
+        if apart.is_err() {
+            self.engine.locks.release_to(self.worker, before);
+        }
+        apart
     }
 
     /// Asks for what the block needs and has not: whether there was anything.
@@ -273,8 +291,30 @@ impl SessionCore {
         let left = touched.is_some_and(|all| all.iter().all(|(table, mode)| new.leaves(&old, *table, *mode)));
         if left {
             self.refresh_to(Arc::new(new));
+            self.followed_from.get_or_insert(old);
         }
         left
+    }
+
+    /// A statement of a block that has followed is about to touch tables. A table that was made or rewritten since has no
+    /// old versions, and its rows seem to have been there for ever: so the block's moment has to move on before it is read
+    /// (40001 where it cannot).
+    pub(crate) fn date_anew(&mut self, touches: &Touches) -> Result<()> {
+        let Some(then) = &self.followed_from else { return Ok(()) };
+        // At that level each statement has a moment of its own.
+        if self.isolation == Isolation::ReadCommitted || self.txn.moment().is_none() {
+            return Ok(());
+        }
+        let new = |(table, _): &(TableId, LockMode)| !self.schema.shares_table(then, *table);
+        if !touches.anything && !touches.tables.iter().any(new) {
+            return Ok(());
+        }
+        let schema = self.schema.clone();
+        if !self.txn.move_on(&schema.tables, Conflict::Past) {
+            return Err(schema_changed());
+        }
+        self.followed_from = None;
+        Ok(())
     }
 
     /// The same, or 40001.

@@ -189,6 +189,7 @@ impl SessionCore {
 
     fn end_block(&mut self, committed: bool) {
         self.block = Block::None;
+        self.followed_from = None;
         self.show_moment();
         self.end_locks();
         self.inputs.end_block();

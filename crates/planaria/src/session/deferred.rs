@@ -207,6 +207,7 @@ impl SessionCore {
         }
         if !deferred && self.reading.is_none() {
             // Statements of blocks look at keys that are immediate when they end.
+            self.catch_up()?;
             self.in_block(|s| {
                 let schema = s.schema();
                 s.fire_immediate(&schema)

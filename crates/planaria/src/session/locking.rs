@@ -1,6 +1,7 @@
 //! A session and the tables that are locked: see [`table_locks`](crate::engine::table_locks).
 
 use crate::engine::gate::Patience;
+use crate::engine::program::refusal::schema_changed;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::table_locks::{Touches, Wanted};
 use crate::engine::waits::Lookout;
@@ -11,7 +12,7 @@ use crate::session::savepoint::Locked;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
-use planaria_ir::{OpKind, Program, ReadMode};
+use planaria_ir::{OpKind, Program, Question, ReadMode};
 use planaria_protocol::Conflict;
 use planaria_sql::ddl::lock::{Lockable, lockable};
 use planaria_sql::lower::ParamTypes;
@@ -69,7 +70,11 @@ impl SchemaVersion {
             OpKind::Insert { table, .. } | OpKind::Update { table, .. } | OpKind::Delete { table, .. } => {
                 touches.add(*table, LockMode::RowExclusive);
             }
-            OpKind::Claim { table, .. } => touches.add(*table, LockMode::RowShare),
+            OpKind::Claim { table, .. } => {
+                touches.add(*table, LockMode::RowShare);
+                touches.claimed.push(*table);
+            }
+            OpKind::Ask { question: Question::Sleep, .. } => touches.sleeps = true,
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 if seen.insert((self.version(), *procedure))
                     && let Ok(callee) = self.program(*procedure)
@@ -99,7 +104,7 @@ impl SessionCore {
             if self.engine.traits.heals {
                 self.touched.note(touches);
             }
-            if !self.engine.locks.are_strong() {
+            if !self.engine.locks.are_strong() && !touches.may_sleep() {
                 return Ok(());
             }
         }
@@ -114,19 +119,21 @@ impl SessionCore {
         let engine = self.engine.clone();
         loop {
             let in_block = !matches!(self.block, Block::None);
-            let known = if in_block { engine.locks.touch(self.worker, touches) } else { 0 };
-            if in_block {
+            let notes = in_block || touches.may_sleep();
+            let before = if notes { engine.locks.touch(self.worker, touches) } else { (0, false) };
+            if notes {
                 self.has_locks = true;
                 self.show_process();
             }
             if in_block && self.reading.is_none() {
+                self.date_anew(touches)?;
                 self.txn.will_read(&touches.columns);
             }
-            if !engine.locks.bars(self.worker, touches, known) {
+            if !engine.locks.bars(self.worker, touches, before.0) {
                 return Ok(());
             }
-            if in_block {
-                engine.locks.step_back(self.worker, known);
+            if notes {
+                engine.locks.step_back(self.worker, before);
             }
             if self.reading.is_none() {
                 self.barred = Some(Wanted::Run(touches.clone()));
@@ -169,7 +176,8 @@ impl SessionCore {
             ));
         }
         self.catch_up()?;
-        let schema = self.schema();
+        let (schema, base) = (self.schema(), self.schema.clone());
+        let mut locked = Vec::new();
         for what in lockable(&schema.catalog, self.user.current(), lock)? {
             let tables = match what {
                 Lockable::Table(table) => vec![table],
@@ -178,12 +186,16 @@ impl SessionCore {
             };
             for table in tables {
                 self.lock_one(table, lock)?;
+                locked.push(table);
             }
         }
         if self.reading.is_none() && self.is_stale() {
             // While it waited. What has seen nothing yet may see the new schema.
             self.catch_up()?;
             self.follow_or_fail()?;
+            if !self.schema.leaves_all(&base, &locked) {
+                return Err(schema_changed());
+            }
         }
         Ok(done("LOCK TABLE"))
     }

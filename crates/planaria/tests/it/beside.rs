@@ -297,6 +297,108 @@ fn the_block_waits_for_tables_that_others_have_locked() {
     }
 }
 
+/// While it sleeps it is outside of the gate, and in no block: what it touches it has touched all the same.
+#[test]
+fn a_call_that_sleeps_is_not_passed_by() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        db.execute_script(
+            "CREATE PROCEDURE slow() LANGUAGE plpgsql AS $$ BEGIN
+             PERFORM pg_sleep(0.2); UPDATE t SET v = v + 1 WHERE id = 1; END $$",
+        )
+        .expect("a procedure");
+        let (mut owner, mut other) = two(&db);
+        run(&mut other, "SET lock_timeout = 0");
+        let outcome = std::thread::scope(|scope| {
+            let slow = scope.spawn(|| other.execute("CALL slow()", ()));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            run(&mut owner, "BEGIN; CREATE INDEX ON t (v)");
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            run(&mut owner, "COMMIT");
+            slow.join().expect("no panic")
+        });
+        let changed = int(&mut owner, "SELECT v FROM t WHERE id = 1");
+        match outcome {
+            Ok(_) => assert_eq!(changed, 1, "{protocol}"),
+            Err(error) => assert_eq!((error.sqlstate().as_str(), changed), ("40001", 0), "{protocol}"),
+        }
+    }
+}
+
+/// A table that was rewritten has no versions of before: what a block reads there is later than its moment.
+#[test]
+fn a_block_that_follows_shows_one_state() {
+    for protocol in concurrent() {
+        for change in [
+            "ALTER TABLE b ADD COLUMN w int",
+            "CREATE INDEX ON b (v)",
+            "TRUNCATE b; INSERT INTO b VALUES (1, 1)",
+        ] {
+            for level in ["SERIALIZABLE", "REPEATABLE READ"] {
+                let db = db(protocol);
+                let (mut owner, mut other) = two(&db);
+                run(&mut owner, "CREATE TABLE a (id int PRIMARY KEY, v bigint); INSERT INTO a VALUES (1, 0)");
+                run(&mut owner, "CREATE TABLE b (id int PRIMARY KEY, v bigint); INSERT INTO b VALUES (1, 0)");
+                run(&mut other, &format!("BEGIN ISOLATION LEVEL {level}"));
+                let a = int(&mut other, "SELECT v FROM a WHERE id = 1");
+                run(&mut owner, "BEGIN; UPDATE a SET v = 1; UPDATE b SET v = 1; COMMIT");
+                run(&mut owner, change);
+                let b = other.query("SELECT v FROM b WHERE id = 1", ()).map(|rows| rows[0].get::<i64>(0));
+                let ended = other.execute_script("COMMIT");
+                match (b, ended) {
+                    (Ok(b), Ok(())) => assert_eq!(b.expect("a number"), a, "{protocol}: {change}"),
+                    (Err(error), _) | (_, Err(error)) => {
+                        assert_eq!(error.sqlstate().as_str(), "40001", "{protocol}: {change}");
+                    }
+                }
+                run(&mut other, "ROLLBACK");
+                // Nothing that it has read has changed.
+                run(&mut other, &format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM note"));
+                run(&mut owner, "CREATE TABLE c AS SELECT 5::bigint AS v; CREATE INDEX ON c (v)");
+                let c =
+                    other.query("SELECT v FROM c", ()).map(|rows| rows[0].get::<i64>(0).expect("a number"));
+                if level == "SERIALIZABLE" {
+                    assert_eq!(c.expect("goes on"), 5, "{protocol}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_the_block_has_locked_are_locked() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        let first = "SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+        for block in ["BEGIN; CREATE TABLE w (i int);", "BEGIN;"] {
+            run(&mut owner, &format!("{block} {first}; CREATE TABLE IF NOT EXISTS w (i int)"));
+            waits(&mut other, first);
+            run(&mut owner, "ROLLBACK");
+            run(&mut other, first);
+        }
+    }
+}
+
+#[test]
+fn a_table_that_was_replaced_meanwhile_is_not_locked() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let (mut owner, mut other) = two(&db);
+        run(&mut other, "SET lock_timeout = 0; BEGIN; SELECT * FROM note");
+        run(&mut owner, "BEGIN; DROP TABLE t; CREATE TABLE t (id int)");
+        let outcome = std::thread::scope(|scope| {
+            let lock = scope.spawn(|| other.execute("LOCK TABLE t", ()));
+            while db.stats().waiting.locks == 0 && !lock.is_finished() {
+                std::thread::yield_now();
+            }
+            run(&mut owner, "COMMIT");
+            lock.join().expect("no panic")
+        });
+        assert_eq!(state(outcome), "40001", "{protocol}");
+    }
+}
+
 /// A ring of a table that the block has locked and a key that another holds: one of them gives up.
 #[test]
 fn a_ring_of_waits_is_found() {

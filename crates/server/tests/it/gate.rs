@@ -46,19 +46,28 @@ fn who_waits_at_the_gate_is_seen() {
     let mut me = running.client();
     reader.message('Q', b"SELECT n FROM t\0").send();
     snapshot.message('Q', b"BEGIN READ ONLY; SELECT n FROM t\0").send();
-    for waiting in [second, third] {
+    let (mut changer, fourth) = enter(&running);
+    changer.message('Q', b"CREATE TABLE u (n int)\0").send();
+    for waiting in [second, third, fourth] {
         let event = format!("SELECT state, wait_event_type FROM pg_stat_activity WHERE pid = {waiting}");
         until(&mut me, &event, "D:active,Lock");
     }
+    // Who changes the schema waits for the gate, the others for the table.
     let locks = "SELECT pid, locktype, classid::regclass, mode, granted FROM pg_locks
          WHERE locktype = 'object' ORDER BY granted DESC, pid";
     let seen = me.query(locks);
     assert_eq!(seen[1], format!("D:{first},object,pg_database,AccessExclusiveLock,t"));
-    assert_eq!(seen[2], format!("D:{second},object,pg_database,AccessShareLock,f"));
-    assert_eq!(seen[3], format!("D:{third},object,pg_database,AccessShareLock,f"));
+    assert_eq!(seen[2], format!("D:{fourth},object,pg_database,AccessShareLock,f"));
+    let locks = "SELECT pid, locktype, relation::regclass, mode, granted FROM pg_locks
+         WHERE locktype = 'relation' ORDER BY granted DESC, pid";
+    let seen = me.query(locks);
+    assert_eq!(seen[1], format!("D:{first},relation,t,AccessExclusiveLock,t"));
+    assert_eq!(seen[2], format!("D:{second},relation,t,AccessShareLock,f"));
+    assert_eq!(seen[3], format!("D:{third},relation,t,AccessShareLock,f"));
     assert_eq!(holder.query("COMMIT"), ["C:COMMIT", "Z:I"]);
     assert_eq!(shown(&reader.until_ready()), ["T", "D:1", "C:SELECT 1", "Z:I"]);
     assert_eq!(shown(&snapshot.until_ready()), ["C:BEGIN", "T", "D:1", "C:SELECT 1", "Z:T"]);
+    assert_eq!(shown(&changer.until_ready()), ["C:CREATE TABLE", "Z:I"]);
     // The reader's block is open.
     let left = me.query("SELECT pid, locktype, relation::regclass, mode FROM pg_locks");
     assert_eq!(left[1], format!("D:{third},relation,t,AccessShareLock"));

@@ -359,6 +359,15 @@ fn columns_of_tables_say_whose_they_are() {
     assert_eq!(origins("WITH a AS (SELECT 1 AS id) SELECT id FROM a"), [(0, 0)]);
     assert_eq!(origins("SELECT id FROM a UNION SELECT id FROM b"), [(0, 0)]);
     assert_eq!(origins("SELECT * FROM a JOIN b USING (id)"), [(0, 0); 3]);
+    assert_eq!(
+        origins("INSERT INTO a VALUES (7) RETURNING *, id + 1, a.name"),
+        [(a, 1), (a, 2), (0, 0), (a, 2)]
+    );
+    assert_eq!(
+        origins("UPDATE b u SET id = u.id FROM a WHERE a.id = 7 RETURNING *"),
+        [(b, 1), (b, 2), (a, 1), (a, 2)]
+    );
+    assert_eq!(origins("DELETE FROM a AS gone WHERE id = 7 RETURNING gone.name"), [(a, 2)]);
 }
 
 /// psycopg's named cursors: DECLARE with parameters, then the cursor as a portal. Answers as PostgreSQL 15's.

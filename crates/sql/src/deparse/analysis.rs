@@ -51,7 +51,13 @@ pub(super) struct Analysis<'c> {
 }
 
 /// How deep what is written several times may be within itself: each level makes the text longer by a factor.
-const COPIES_MAX: usize = 4;
+const COPIES_MAX: usize = 2;
+
+/// Copies, times the length of the text, that an IN makes at most.
+const COPIED_MAX: usize = 1_000_000;
+
+/// Operands of a chain of operators.
+const CHAIN_MAX: usize = 1_000;
 
 impl<'c> Analysis<'c> {
     pub(super) fn new(catalog: &'c Catalog, shown: &'c Catalog, text: &'c str) -> Analysis<'c> {
@@ -130,6 +136,8 @@ impl Analysis<'_> {
             ExprKind::Unary(op, inner) => self.unary(*op, inner)?,
             ExprKind::Binary(BinaryOp::And | BinaryOp::Or, ..) => self.logic(e)?,
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right)?,
+            // It becomes as deep as it is long.
+            ExprKind::Chain(_, rest) if rest.len() > CHAIN_MAX => return None,
             ExprKind::Chain(first, rest) => {
                 let mut left = self.expr(first)?;
                 for (op, _, right) in rest {
@@ -464,6 +472,10 @@ impl Analysis<'_> {
             let item = self.expr(item)?;
             if has_columns { others.push(item) } else { fixed.push(item) }
         }
+        // Each of them is compared with a copy.
+        if others.len().saturating_mul(self.text.len()) > COPIED_MAX {
+            return None;
+        }
         let mut parts = Vec::new();
         if fixed.len() > 1 {
             let types: Vec<_> = std::iter::once(&value).chain(&fixed).map(|n| n.ty.oid).collect();
@@ -474,6 +486,9 @@ impl Analysis<'_> {
                 let array = node(self.array(common), NodeKind::Array(items));
                 parts.push(self.quantified(symbol, negated, value.clone(), array)?);
             }
+        }
+        if fixed.len().saturating_mul(self.text.len()) > COPIED_MAX {
+            return None;
         }
         for item in fixed.into_iter().chain(others) {
             parts.push(self.operator(symbol, value.clone(), item)?);
@@ -698,11 +713,10 @@ fn number(text: &str, negative: bool) -> Option<Node> {
         let digits = plain.trim_start_matches('0');
         let digits = if digits.is_empty() { "0" } else { digits };
         let signed = if negative && digits != "0" { format!("-{digits}") } else { digits.to_owned() };
-        // The sign comes behind the choice of the type.
-        if digits.parse::<i32>().is_ok() {
+        if signed.parse::<i32>().is_ok() {
             return Some(constant(INT4, signed));
         }
-        if digits.parse::<i64>().is_ok() {
+        if signed.parse::<i64>().is_ok() {
             return Some(constant(INT8, signed));
         }
     }

@@ -72,7 +72,8 @@ impl Analysis<'_> {
         }
         let name = call.name.parts.last()?.as_str();
         // What these words become is in the schema of the system.
-        let own = matches!(&call.name.parts[..], [_, name] if matches!(name.as_str(), "overlaps" | "is_normalized"));
+        let own = matches!(&call.name.parts[..], [schema, name]
+            if schema == "pg_catalog" && matches!(name.as_str(), "overlaps" | "is_normalized"));
         if name == "is_normalized" && own {
             return self.is_normalized(args);
         }
@@ -94,7 +95,7 @@ impl Analysis<'_> {
             let how = match name {
                 "extract" => Worded::Extract,
                 "normalize" => Worded::Normalize,
-                "overlaps" => Worded::Overlaps,
+                "overlaps" if direct == 4 => Worded::Overlaps,
                 "overlay" => Worded::Overlay,
                 "position" => Worded::Position,
                 // SIMILAR has a function of its own.
@@ -291,6 +292,8 @@ impl Analysis<'_> {
         // The word behind the one that says what is counted.
         let mut words = self.text.get(frame.position as usize..)?.split_whitespace();
         let between = words.nth(1).is_some_and(|word| word.eq_ignore_ascii_case("between"));
+        // There may be comments among them.
+        let between = between || !matches!(end, EdgeNode::Current);
         Some(FrameNode { units: frame.units, between, start, end, exclude: frame.exclude })
     }
 

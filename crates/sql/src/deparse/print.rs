@@ -6,6 +6,7 @@ use super::node::{
     CallNode, CastKind, EdgeNode, Form, FrameNode, Logic, Node, NodeKind, SortNode, Sublink, SublinkKind,
     SubscriptNode, Ty, WindowNode, Worded,
 };
+use planaria_base::stack;
 use planaria_base::text_io::quote_ident;
 use planaria_catalog::{Catalog, reg};
 use planaria_syntax::ast::{FrameExclusion, FrameUnits};
@@ -181,6 +182,10 @@ impl<'p> Printer<'p> {
     }
 
     pub(super) fn expr(&mut self, node: &Node, implicit: bool) {
+        if stack::check().is_err() {
+            self.failed = true;
+            return;
+        }
         match &node.kind {
             NodeKind::Column(relation, name) => self.column(*relation, name),
             NodeKind::Value => self.put("VALUE"),

@@ -5,7 +5,8 @@ use super::coerce::{INT8, UNKNOWN};
 use super::node::{
     BodyNode, CteNode, FromNode, Node, NodeKind, QueryNode, Relation, RelationKind, SelectNode, SortNode, Ty,
 };
-use planaria_base::{oid, stack};
+use planaria_base::text_io::quote_ident;
+use planaria_base::{SchemaId, oid, stack};
 use planaria_catalog::{Returns, View, Wanted, system};
 use planaria_syntax::ast::{
     Expr, ExprKind, FunctionCall, JoinCondition, JoinKind, Name, OrderItem, Query, QueryBody, Select,
@@ -398,13 +399,21 @@ impl Analysis<'_> {
             Some(schema) => (self.catalog.schema(schema)?, local.as_str()).into(),
         };
         if let Some(view) = self.catalog.view(wanted) {
-            let shown = self.shown.shown_relation(view.schema, &view.name);
+            let shown = self.shown_stored(view.schema, &view.name);
             let columns = self.view_columns(view)?;
             return Some((local.clone(), RelationKind::Stored { shown, only }, columns));
         }
         let table = self.catalog.table(wanted)?;
-        let shown = self.shown.shown_relation(table.schema, &table.name);
+        let shown = self.shown_stored(table.schema, &table.name);
         Some((local.clone(), RelationKind::Stored { shown, only }, columns_of(self.catalog, table)))
+    }
+
+    /// A relation as FROM names it: with its schema where a name of WITH would be meant otherwise.
+    fn shown_stored(&self, schema: SchemaId, name: &str) -> String {
+        if self.ctes.iter().any(|(cte, _)| cte == name) {
+            return format!("{}.{}", quote_ident(self.catalog.schema_name(schema)), quote_ident(name));
+        }
+        self.shown.shown_relation(schema, name)
     }
 
     /// The columns of a view, from its query.

@@ -13,6 +13,7 @@ use super::constraint::Values;
 use super::dml::{Returning, mismatch};
 use super::names::{Names, Source, SourceColumn};
 use super::policy::PolicyCheck;
+use super::proposed::Proposed;
 use super::referential::Waiting;
 use super::trigger::{ChangedRow, Own};
 use super::types::CastContext;
@@ -120,8 +121,11 @@ impl Lowerer<'_> {
         self.push_frame();
         self.bind_with(&mut level, &insert.with, false)?;
         let mut given = self.given_columns(target, insert)?;
+        // DEFAULT is a value, too, where a column is named.
+        let named = given.clone();
         let mut rows = self.bind_rows(&level, target, insert, &mut given)?;
-        self.note_columns(target, &target.writes, given.iter().copied());
+        let named = if insert.columns.is_empty() { &given } else { &named };
+        self.note_columns(target, &target.writes, named.iter().copied());
         let may_update = insert.on_conflict.as_ref().is_some_and(|on| on.update.is_some());
         let xmax = (may_update && !insert.returning.is_empty()).then(|| self.temp(XID));
         let (names, shadow) = self.returned_names(&level, target, &alias, xmax)?;
@@ -517,6 +521,7 @@ impl Lowerer<'_> {
             self.outside("WHERE", |l| l.bind_condition(&names, e, "WHERE"))?.conjuncts(&mut filter);
         }
         self.require_reads(target, existing);
+        self.require_reads(target, excluded);
         let checks = self.target_checks(target, existing)?;
         Ok(Conflict {
             arbiters,
@@ -880,20 +885,4 @@ fn spread<'r>(level: &Names<'_>, rows: &'r [Vec<Option<Expr>>]) -> Cow<'r, [Vec<
         None => vec![None],
     };
     Cow::Owned(rows.iter().map(|row| row.iter().flat_map(one).collect()).collect())
-}
-
-/// A row to be inserted.
-pub(super) struct Proposed<'a> {
-    pub target: &'a Target<'a>,
-    /// What views ask of it.
-    pub checks: &'a [ViewCheck],
-    /// Which columns `values` are for.
-    pub given: &'a [usize],
-    pub values: &'a [Typed],
-    /// The relation of the row as it is stored.
-    pub shadow: RelId,
-    /// It is the only one.
-    pub single: bool,
-    /// ... and is stored, or the statement fails.
-    pub certain: bool,
 }

@@ -11,10 +11,11 @@
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::dml::Returning;
 use super::emit_join::Carried;
-use super::insert::{Proposed, Rows};
+use super::insert::Rows;
 use super::names::Names;
 use super::plan::{JoinPlan, Source, is_single};
 use super::policy::MergeChecks;
+use super::proposed::Proposed;
 use super::referential::Waiting;
 use super::rights::AccessId;
 use super::trigger::Own;

@@ -68,6 +68,7 @@ mod plan;
 pub mod plpgsql;
 mod policy;
 mod polymorphic;
+mod proposed;
 mod qualify;
 mod questions;
 mod ranges;

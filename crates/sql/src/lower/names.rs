@@ -331,7 +331,10 @@ impl Lowerer<'_> {
                         self.note_read(&value);
                         return Ok(value);
                     }
-                    source.columns.iter().for_each(|column| self.note_tracked(&column.tracked));
+                    for column in &source.columns {
+                        self.note_tracked(&column.tracked);
+                        self.note_read(&column.expr);
+                    }
                     // A whole row; it can be compared and counted.
                     let fields = source.columns.iter().map(|c| c.expr.clone()).collect();
                     return Ok(Bound::new(BoundKind::Row(fields), Type::Void, position));

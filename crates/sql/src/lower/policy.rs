@@ -27,7 +27,7 @@ use super::rights::Runner;
 use super::updatable::Target;
 use super::{Lowerer, Scope};
 use planaria_base::{Datum, Error, Result, RoleId, SqlState, TableId, Type};
-use planaria_catalog::{Catalog, Policy, PolicyCommand, Table};
+use planaria_catalog::{Catalog, Object, Policy, PolicyCommand, Privileges, Table};
 use planaria_ir::{Draw, ErrorFields, Op, OpId, OpKind, ProgramKind, Reg};
 use planaria_syntax::ast::Expr;
 use std::collections::HashMap;
@@ -145,14 +145,17 @@ impl<'c> Lowerer<'c> {
         Ok(Some(binding))
     }
 
-    /// Whether errors may show rows of a table: not where its policies may bind who runs the program.
+    /// Whether errors may show rows of a table: not where its policies may bind who runs the program, nor where that role
+    /// may not read all of its columns.
     pub(super) fn tells_rows(&self, table: &Table) -> bool {
-        !table.row_security
-            || match self.rights.runner() {
-                Runner::Engine => true,
-                Runner::Role(role) => self.catalog.is_exempt(role, table.id),
-                Runner::AtRunTime => false,
+        match self.rights.runner() {
+            Runner::Engine => true,
+            Runner::Role(role) => {
+                let may = self.catalog.privileges(role, &Object::Table(table.id));
+                self.catalog.is_exempt(role, table.id) && may.intersects(Privileges::SELECT)
             }
+            Runner::AtRunTime => !table.row_security,
+        }
     }
 
     /// The answer to a question that is asked once, where the program begins.

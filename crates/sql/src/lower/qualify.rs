@@ -6,7 +6,7 @@
 use super::view_text::{Edit, edited};
 use planaria_base::text_io::quote_ident;
 use planaria_base::types::SystemType;
-use planaria_base::{Result, SchemaId};
+use planaria_base::{Error, Result, SchemaId};
 use planaria_catalog::{Catalog, Wanted, reg, system};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, TypeName, TypeNameKind};
@@ -20,7 +20,7 @@ pub(crate) fn qualified_expression(catalog: &Catalog, text: &str) -> Result<Stri
         return Ok(text.to_owned());
     }
     let kept = |schema, _: Kind, _: &str| schema != SchemaId::PUBLIC;
-    Writer { catalog, text, needed: &kept, edits: Vec::new() }.expression()
+    Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: None }.expression()
 }
 
 /// The text of a query, with schemas.
@@ -29,7 +29,7 @@ pub(crate) fn qualified_query(catalog: &Catalog, text: &str) -> Result<String> {
         return Ok(text.to_owned());
     }
     let kept = |schema, _: Kind, _: &str| schema != SchemaId::PUBLIC;
-    Writer { catalog, text, needed: &kept, edits: Vec::new() }.query()
+    Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: None }.query()
 }
 
 /// An expression that is kept, as it is to be written along the catalog's path.
@@ -38,7 +38,8 @@ pub fn shown_expression(catalog: &Catalog, text: &str) -> String {
         return text.to_owned();
     }
     let hidden = |schema, kind, name: &str| is_hidden(catalog, schema, kind, name);
-    let writer = Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new() };
+    let writer =
+        Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: None };
     writer.expression().unwrap_or_else(|_| text.to_owned())
 }
 
@@ -48,7 +49,8 @@ pub fn shown_query(catalog: &Catalog, text: &str) -> String {
         return text.to_owned();
     }
     let hidden = |schema, kind, name: &str| is_hidden(catalog, schema, kind, name);
-    let writer = Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new() };
+    let writer =
+        Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: None };
     writer.query().unwrap_or_else(|_| text.to_owned())
 }
 
@@ -78,19 +80,31 @@ struct Writer<'c> {
     /// Whether the schema has to be said.
     needed: &'c dyn Fn(SchemaId, Kind, &str) -> bool,
     edits: Vec<Edit>,
+    /// Where a routine of `pg_temp` is called: it goes with the session.
+    temporary: Option<u32>,
 }
 
 impl Writer<'_> {
     fn expression(mut self) -> Result<String> {
         let expr = planaria_syntax::parse::expression(self.text)?;
         visit::expr(&expr, &mut |node| self.note(node));
-        Ok(edited(self.text, self.edits))
+        self.done()
     }
 
     fn query(mut self) -> Result<String> {
         let query = planaria_syntax::parse::query(self.text)?;
         visit::query(&query, &mut |node| self.note(node));
-        Ok(edited(self.text, self.edits))
+        self.done()
+    }
+
+    fn done(self) -> Result<String> {
+        match self.temporary {
+            None => Ok(edited(self.text, self.edits)),
+            Some(at) => {
+                let hint = "Create the routine in a schema that stays.";
+                Err(Error::unsupported("a definition that calls a routine of pg_temp", hint).at(at))
+            }
+        }
     }
 
     fn note(&mut self, node: Node<'_>) {
@@ -103,6 +117,9 @@ impl Writer<'_> {
                 }
             }
             Node::Call(call) => {
+                if matches!(&call.name.parts[..], [schema, _] if schema == planaria_catalog::TEMPORARY) {
+                    self.temporary.get_or_insert(call.name.position);
+                }
                 if let [local] = &call.name.parts[..]
                     && !reg::is_built_in(local)
                     && let Some(routine) = self.catalog.procedures_named(local).next()
