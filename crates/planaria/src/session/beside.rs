@@ -30,7 +30,7 @@ use crate::session::core::SessionCore;
 use planaria_base::{Result, TableId};
 use planaria_catalog::{Catalog, Sequence, Table};
 use planaria_log::Effect;
-use planaria_protocol::{Conflict, Isolation};
+use planaria_protocol::Conflict;
 use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
 
@@ -291,7 +291,10 @@ impl SessionCore {
         let left = touched.is_some_and(|all| all.iter().all(|(table, mode)| new.leaves(&old, *table, *mode)));
         if left {
             self.refresh_to(Arc::new(new));
-            self.followed_from.get_or_insert(old);
+            let moment = self.txn.moment();
+            if self.followed_from.as_ref().is_none_or(|(_, then)| *then != moment) {
+                self.followed_from = Some((old, moment));
+            }
         }
         left
     }
@@ -300,20 +303,20 @@ impl SessionCore {
     /// old versions, and its rows seem to have been there for ever: so the block's moment has to move on before it is read
     /// (40001 where it cannot).
     pub(crate) fn date_anew(&mut self, touches: &Touches) -> Result<()> {
-        let Some(then) = &self.followed_from else { return Ok(()) };
-        // At that level each statement has a moment of its own.
-        if self.isolation == Isolation::ReadCommitted || self.txn.moment().is_none() {
+        let Some((then, moment)) = &self.followed_from else { return Ok(()) };
+        // It may have moved on since.
+        if moment.is_none() || self.txn.moment() != *moment {
             return Ok(());
         }
         let new = |(table, _): &(TableId, LockMode)| !self.schema.shares_table(then, *table);
         if !touches.anything && !touches.tables.iter().any(new) {
             return Ok(());
         }
-        let schema = self.schema.clone();
-        if !self.txn.move_on(&schema.tables, Conflict::Past) {
+        let (schema, moment) = (self.schema.clone(), *moment);
+        // Who only reads may stay where it is instead.
+        if !self.txn.move_on(&schema.tables, Conflict::Past) || self.txn.moment() == moment {
             return Err(schema_changed());
         }
-        self.followed_from = None;
         Ok(())
     }
 

@@ -125,8 +125,8 @@ pub(crate) struct SessionCore {
     pub(crate) has_locks: bool,
     /// What the statement of a block was compiled for, where the schema has changed since, and whether that is no matter.
     pub(crate) compiled_for: Option<(Arc<Arc<SchemaVersion>>, bool)>,
-    /// What the open block began under, where it goes on under another schema.
-    pub(crate) followed_from: Option<Arc<Arc<SchemaVersion>>>,
+    /// What the open block ran under, where it goes on under another schema, and its moment then.
+    pub(crate) followed_from: Option<(Arc<Arc<SchemaVersion>>, Option<CommitTs>)>,
     /// What its transaction has put off.
     pub(crate) deferred: Deferred,
     pub(crate) trigger_codes: crate::session::deferred_triggers::TriggerCodes,

@@ -171,7 +171,7 @@ fn calls_that_ask_who_calls_are_logged_by_values() -> Result<()> {
 #[test]
 fn rights_on_columns_and_default_rights_are_recovered() -> Result<()> {
     const RIGHTS: &str = "
-        CREATE ROLE reader; CREATE ROLE maker; GRANT CREATE ON SCHEMA public TO maker;
+        CREATE ROLE reader LOGIN; CREATE ROLE maker LOGIN; GRANT CREATE ON SCHEMA public TO maker;
         CREATE TABLE wages (id int PRIMARY KEY, name text, amount int);
         INSERT INTO wages VALUES (1, 'a', 10);
         GRANT SELECT (id, name), UPDATE (name) ON wages TO reader;

@@ -394,7 +394,8 @@ impl OldImages {
         }
         // SAFETY: as above; they are retired further down.
         let of = |at: usize| unsafe { &*all[at].cast_const() };
-        let Some(first) = (0..all.len()).find(|at| of(*at).sealed() != OPEN) else { return true };
+        // The first of them stays: what was newest a moment ago may have been sealed since, and nothing here leads to it.
+        let Some(first) = (1..all.len()).find(|at| of(*at).sealed() != OPEN) else { return true };
         let passed = (first..all.len()).find(|at| of(*at).sealed() <= what.oldest.0).unwrap_or(all.len());
         let (several, many) = (passed - first > YOUNG_MAX, passed - first > SEALED_MAX);
         let mut groups: Vec<Group> = Vec::new();
