@@ -309,7 +309,9 @@ impl SessionCore {
             return Ok(());
         }
         let new = |(table, _): &(TableId, LockMode)| !self.schema.shares_table(then, *table);
-        if !touches.anything && !touches.tables.iter().any(new) {
+        // Where nothing was committed since, the moment is now.
+        let is_now = || *moment == Some(self.engine.clock.now().before());
+        if !touches.anything && !touches.tables.iter().any(new) || is_now() {
             return Ok(());
         }
         let (schema, moment) = (self.schema.clone(), *moment);
