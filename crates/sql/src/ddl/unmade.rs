@@ -138,7 +138,7 @@ fn operators(method: &str, types: &[Type], orders: &[KeyOrder]) -> &'static str 
     match method {
         _ if trigrams => "LIKE, ~ and %",
         _ if searches => "@@",
-        "gin" if types.iter().any(|t| *t == Type::Jsonb) => "@> and ?",
+        "gin" if types.contains(&Type::Jsonb) => "@> and ?",
         "gin" => "@> and &&",
         "gist" => "&& and @>",
         _ => "its operators",

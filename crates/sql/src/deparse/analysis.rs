@@ -419,14 +419,14 @@ impl Analysis<'_> {
         let declared = [line.left, line.right];
         let (types, result) = self.resolve(&[left.ty.oid, right.ty.oid], &declared, line.result)?;
         let args = vec![
-            self.to_declared(left, declared[0], types[0])?,
-            self.to_declared(right, declared[1], types[1])?,
+            self.converted_to(left, declared[0], types[0])?,
+            self.converted_to(right, declared[1], types[1])?,
         ];
         Some(node(result, NodeKind::Operator(symbol.to_owned(), args)))
     }
 
     /// An argument as the parameter has it: what fits a polymorphic one stays as it is.
-    pub(super) fn to_declared(&mut self, arg: Node, declared: oid::Oid, ty: oid::Oid) -> Option<Node> {
+    pub(super) fn converted_to(&mut self, arg: Node, declared: oid::Oid, ty: oid::Oid) -> Option<Node> {
         if super::coerce::is_polymorphic(declared) && arg.ty.oid != UNKNOWN && self.base(arg.ty).oid == ty {
             return Some(arg);
         }
@@ -507,7 +507,7 @@ impl Analysis<'_> {
         }
         let line = self.operator_line(symbol, left.ty.oid, element)?;
         let (types, _) = self.resolve(&[left.ty.oid, element], &[line.left, line.right], BOOL)?;
-        let left = self.to_declared(left, line.left, types[0])?;
+        let left = self.converted_to(left, line.left, types[0])?;
         let wanted = self.array(types[1]);
         if wanted == 0 {
             return None;

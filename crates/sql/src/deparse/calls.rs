@@ -227,7 +227,7 @@ impl Analysis<'_> {
         for (at, (name, arg)) in args.into_iter().enumerate() {
             let arg = match found.args[at] {
                 ANY => arg,
-                declared => self.to_declared(arg, declared, wanted[at])?,
+                declared => self.converted_to(arg, declared, wanted[at])?,
             };
             nodes.push((name, arg));
         }

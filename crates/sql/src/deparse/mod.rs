@@ -161,11 +161,15 @@ fn names_of(over: Over<'_>) -> usize {
 
 /// Whether something looks like a call: what an index or a key needs no parentheses around.
 fn is_call(node: &Node) -> bool {
-    match &node.kind {
-        NodeKind::Call(_) | NodeKind::Coalesce(_) | NodeKind::MinMax(..) | NodeKind::NullIf(..) => true,
-        NodeKind::SqlValue(_) | NodeKind::Worded(..) => true,
-        _ => false,
-    }
+    matches!(
+        &node.kind,
+        NodeKind::Call(_)
+            | NodeKind::Coalesce(_)
+            | NodeKind::MinMax(..)
+            | NodeKind::NullIf(..)
+            | NodeKind::SqlValue(_)
+            | NodeKind::Worded(..)
+    )
 }
 
 /// A view's query in normal form, without the semicolon; `None` where it cannot be had.
