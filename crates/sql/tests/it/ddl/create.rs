@@ -133,11 +133,9 @@ fn errors_of_create_table() {
     ] {
         refused(&c, statement, expected);
     }
-    for statement in ["CREATE TABLE a.b.c (a int)"] {
-        let e = fails(&c, statement);
-        assert_eq!(e.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "{statement}: {e}");
-        assert!(e.fields().hint.is_some(), "{statement}");
-    }
+    let e = fails(&c, "CREATE TABLE a.b.c (a int)");
+    assert_eq!(e.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "{e}");
+    assert!(e.fields().hint.is_some());
 }
 
 #[test]
