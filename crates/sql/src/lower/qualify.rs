@@ -20,7 +20,7 @@ pub(crate) fn qualified_expression(catalog: &Catalog, text: &str) -> Result<Stri
         return Ok(text.to_owned());
     }
     let kept = |schema, _: Kind, _: &str| schema != SchemaId::PUBLIC;
-    Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: None }.expression()
+    Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: false }.expression()
 }
 
 /// The text of a query, with schemas.
@@ -29,7 +29,7 @@ pub(crate) fn qualified_query(catalog: &Catalog, text: &str) -> Result<String> {
         return Ok(text.to_owned());
     }
     let kept = |schema, _: Kind, _: &str| schema != SchemaId::PUBLIC;
-    Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: None }.query()
+    Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: false }.query()
 }
 
 /// An expression that is kept, as it is to be written along the catalog's path.
@@ -39,7 +39,7 @@ pub fn shown_expression(catalog: &Catalog, text: &str) -> String {
     }
     let hidden = |schema, kind, name: &str| is_hidden(catalog, schema, kind, name);
     let writer =
-        Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: None };
+        Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: false };
     writer.expression().unwrap_or_else(|_| text.to_owned())
 }
 
@@ -50,7 +50,7 @@ pub fn shown_query(catalog: &Catalog, text: &str) -> String {
     }
     let hidden = |schema, kind, name: &str| is_hidden(catalog, schema, kind, name);
     let writer =
-        Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: None };
+        Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: false };
     writer.query().unwrap_or_else(|_| text.to_owned())
 }
 
@@ -80,8 +80,8 @@ struct Writer<'c> {
     /// Whether the schema has to be said.
     needed: &'c dyn Fn(SchemaId, Kind, &str) -> bool,
     edits: Vec<Edit>,
-    /// Where a routine of `pg_temp` is called: it goes with the session.
-    temporary: Option<u32>,
+    /// A routine of `pg_temp` is called: it goes with the session.
+    temporary: bool,
 }
 
 impl Writer<'_> {
@@ -98,13 +98,11 @@ impl Writer<'_> {
     }
 
     fn done(self) -> Result<String> {
-        match self.temporary {
-            None => Ok(edited(self.text, self.edits)),
-            Some(at) => {
-                let hint = "Create the routine in a schema that stays.";
-                Err(Error::unsupported("a definition that calls a routine of pg_temp", hint).at(at))
-            }
+        if self.temporary {
+            let what = "a definition that calls a routine of pg_temp is not supported";
+            return Err(Error::unsupported(what, "Create the routine in a schema that stays."));
         }
+        Ok(edited(self.text, self.edits))
     }
 
     fn note(&mut self, node: Node<'_>) {
@@ -118,7 +116,7 @@ impl Writer<'_> {
             }
             Node::Call(call) => {
                 if matches!(&call.name.parts[..], [schema, _] if schema == planaria_catalog::TEMPORARY) {
-                    self.temporary.get_or_insert(call.name.position);
+                    self.temporary = true;
                 }
                 if let [local] = &call.name.parts[..]
                     && !reg::is_built_in(local)

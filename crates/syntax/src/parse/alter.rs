@@ -1,7 +1,7 @@
 //! ALTER TABLE, and ALTER of objects that can only be renamed.
 
 use planaria_base::Result;
-use planaria_catalog::{CheckTime, Volatility};
+use planaria_catalog::Volatility;
 
 use super::parser::Parser;
 use crate::ast::{
@@ -172,33 +172,7 @@ impl Parser<'_> {
     fn alter_constraint(&mut self) -> Result<AlterTable> {
         self.bump();
         let name = self.name()?;
-        let (mut deferrable, mut deferred) = (None, None);
-        loop {
-            let position = self.position();
-            let (slot, value) = if self.eat_words(&["not", "deferrable"]) {
-                (&mut deferrable, false)
-            } else if self.eat_word("deferrable") {
-                (&mut deferrable, true)
-            } else if self.eat_words(&["initially", "immediate"]) {
-                (&mut deferred, false)
-            } else if self.eat_words(&["initially", "deferred"]) {
-                (&mut deferred, true)
-            } else {
-                break;
-            };
-            if slot.replace(value).is_some() {
-                return Err(self.syntax_error("conflicting constraint properties", position));
-            }
-            if deferrable == Some(false) && deferred == Some(true) {
-                let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
-                return Err(self.syntax_error(message, position));
-            }
-        }
-        let check = match (deferrable, deferred) {
-            (_, Some(true)) => CheckTime::Deferred,
-            (Some(true), _) => CheckTime::Deferrable,
-            _ => CheckTime::NotDeferrable,
-        };
+        let check = self.check_time()?;
         Ok(AlterTable::AlterConstraint { name, check })
     }
 

@@ -56,7 +56,7 @@ impl Parser<'_> {
 
     /// A call without what follows its parenthesis.
     pub(crate) fn plain_call(&mut self, name: Name) -> Result<FunctionCall> {
-        let mut call = new_call(name, Vec::new());
+        let mut call = FunctionCall::plain(name, Vec::new());
         self.expect(Kind::LeftParen)?;
         if self.eat(Kind::RightParen) {
             return Ok(call);
@@ -400,36 +400,21 @@ impl Parser<'_> {
     }
 }
 
-fn new_call(name: Name, args: Vec<Argument>) -> FunctionCall {
-    FunctionCall {
-        name,
-        args,
-        star: false,
-        distinct: false,
-        order_by: Vec::new(),
-        within_group: false,
-        filter: None,
-        over: None,
-        variadic: false,
-        worded: false,
-    }
-}
-
 /// A call that means a function of `pg_catalog`, whatever else has its name.
 fn own_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
     let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
     let parts = vec!["pg_catalog".to_owned(), name.to_owned()];
-    ExprKind::Call(Box::new(new_call(Name { parts, position }, args)))
+    ExprKind::Call(Box::new(FunctionCall::plain(Name { parts, position }, args)))
 }
 
 fn make_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
     let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
-    ExprKind::Call(Box::new(new_call(Name { parts: vec![name.to_owned()], position }, args)))
+    ExprKind::Call(Box::new(FunctionCall::plain(Name { parts: vec![name.to_owned()], position }, args)))
 }
 
 /// The same with words between its arguments.
 fn worded_call(name: &str, args: Vec<Expr>, position: Position) -> ExprKind {
     let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
     let name = Name { parts: vec![name.to_owned()], position };
-    ExprKind::Call(Box::new(FunctionCall { worded: true, ..new_call(name, args) }))
+    ExprKind::Call(Box::new(FunctionCall { worded: true, ..FunctionCall::plain(name, args) }))
 }

@@ -39,7 +39,7 @@ impl Parser<'_> {
             if self.at_word("from") {
                 return self.unsupported("a constraint trigger FROM another table", self.position());
             }
-            check = Some(self.trigger_check_time()?);
+            check = Some(self.check_time()?);
         }
         let mut transitions = Vec::new();
         if !constraint && self.eat_word("referencing") {
@@ -133,7 +133,7 @@ impl Parser<'_> {
     }
 
     /// `[[NOT] DEFERRABLE] [INITIALLY IMMEDIATE | DEFERRED]`
-    fn trigger_check_time(&mut self) -> Result<CheckTime> {
+    pub(super) fn check_time(&mut self) -> Result<CheckTime> {
         let (mut deferrable, mut deferred) = (None, None);
         let begin = self.position();
         loop {
