@@ -72,11 +72,12 @@ pub struct Beside {
 /// gives the same again on replay.
 pub trait Host {
     /// An input from outside; of the draw's type, never a text. `Draw::Kept` is asked of
-    /// [`Host::kept`], users of [`Host::user`].
+    /// [`Host::kept`], names of [`Host::name`].
     fn draw(&mut self, input: Draw) -> Result<Slot>;
-    /// The name of the role that runs the program now, or of the session's. Never in a call that runs again.
-    fn user(&mut self, session: bool) -> Result<String> {
-        let _ = session;
+    /// A draw that is a name: of the role that runs the program now, of the session's, or of the database. Never in a call
+    /// that runs again.
+    fn name(&mut self, of: Draw) -> Result<String> {
+        let _ = of;
         Err(Error::internal("nobody says who runs the program"))
     }
     /// The program is about to do what depends on other transactions: on the claims that they have. An error

@@ -270,6 +270,7 @@ impl Draw {
             | Draw::Kept => Determinism::Draws,
             Draw::CurrentUser
             | Draw::SessionUser
+            | Draw::CurrentDatabase
             | Draw::Permitted(_)
             | Draw::RowSecurity(_)
             | Draw::ActsAs(_)
@@ -285,6 +286,7 @@ impl Draw {
             | Draw::TransactionId
             | Draw::CurrentUser
             | Draw::SessionUser
+            | Draw::CurrentDatabase
             | Draw::Permitted(_)
             | Draw::RowSecurity(_)
             | Draw::ActsAs(_)

@@ -77,6 +77,8 @@ pub enum Draw {
     CurrentUser,
     /// `session_user`: the same.
     SessionUser,
+    /// `current_database()`: the name by which the session's client calls the database. The same.
+    CurrentDatabase,
     /// Whether the role that runs the program now has what it needs rights for, by its number. Only in
     /// guarded programs; those are never logged as calls.
     Permitted(u32),

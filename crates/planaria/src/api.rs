@@ -406,6 +406,9 @@ impl SessionCore {
     pub(crate) fn begin_with(&mut self, name: &str, value: &str) -> Result<()> {
         self.settings.begin_with(name, value)
     }
+    pub(crate) fn call_database(&mut self, name: &str) {
+        self.settings.call_database(name);
+    }
     pub(crate) fn setting(&self, name: &str) -> Result<&str> {
         self.settings.get(name)
     }

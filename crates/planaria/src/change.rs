@@ -2,13 +2,13 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | 4: the version of this form |
+//! | 1 | the version of this form: 5 if the statement has a name of the database, as its client calls it; 4 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
+//! Of the versions before 5, a database that is not called `planaria` is another: what they say of it did nothing. Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
 //! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
 //! version 2, are those of before tables kept intervals whole.
 //!
@@ -19,7 +19,9 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
+/// The database has its own name.
+const OWN_NAME: u8 = 4;
 /// Indexes that are not made were forgotten.
 const FORGETFUL: u8 = 3;
 /// Names were looked for in `public`, too.
@@ -32,6 +34,7 @@ pub(crate) struct SchemaChange<'t> {
     users: Option<[&'t str; 2]>,
     before_intervals: bool,
     forgets_indexes: bool,
+    any_database: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -56,22 +59,30 @@ impl<'t> SchemaChange<'t> {
                     users: None,
                     before_intervals: true,
                     forgets_indexes: true,
+                    any_database: false,
                     path: None,
                     text,
                 });
             }
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
-        let forgets_indexes = version <= FORGETFUL;
+        let (forgets_indexes, any_database) = (version <= FORGETFUL, version > OWN_NAME);
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         match (version, &parts[..]) {
-            (VERSION | FORGETFUL, [user, session_user, path, text]) => {
+            (VERSION | OWN_NAME | FORGETFUL, [user, session_user, path, text]) => {
                 let users = Some([*user, *session_user]);
-                Ok(SchemaChange { users, before_intervals, forgets_indexes, path: Some(path), text })
+                Ok(SchemaChange {
+                    users,
+                    before_intervals,
+                    forgets_indexes,
+                    any_database,
+                    path: Some(path),
+                    text,
+                })
             }
             (BEFORE_INTERVALS | FROM_HOME, [user, session_user, text]) => {
                 let users = Some([*user, *session_user]);
-                Ok(SchemaChange { users, before_intervals, forgets_indexes, path: None, text })
+                Ok(SchemaChange { users, before_intervals, forgets_indexes, any_database, path: None, text })
             }
             _ => {
                 Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was"))
@@ -129,6 +140,7 @@ impl<'t> SchemaChange<'t> {
             before_intervals,
             forgets_indexes,
             checks_bodies,
+            any_database: self.any_database,
             internal,
         })
     }
@@ -137,7 +149,7 @@ impl<'t> SchemaChange<'t> {
 /// A change for the log.
 pub(crate) fn encode(catalog: &Catalog, actor: Actor, path: &SearchPath, text: &str) -> Vec<u8> {
     let (user, session_user) = (catalog.role_name(actor.user), catalog.role_name(actor.session_user));
-    let mut bytes = vec![VERSION];
+    let mut bytes = vec![if actor.any_database { VERSION } else { OWN_NAME }];
     for part in [&user, &session_user] {
         bytes.extend(part.as_bytes());
         bytes.push(0);
@@ -168,7 +180,12 @@ mod tests {
             // Bodies were looked at then, if they were.
             let actor = Actor { checks_bodies: false, internal: true, ..Actor::default() };
             assert_eq!(change.actor(&catalog).expect("known"), actor);
+            assert_eq!(bytes[0], OWN_NAME);
         }
+        let other = Actor { any_database: true, ..Actor::default() };
+        let bytes = encode(&catalog, other, &path(&[0]), "COMMENT ON DATABASE shop IS 'x'");
+        let change = SchemaChange::decode(&bytes).expect("decodes");
+        assert!(bytes[0] == VERSION && change.actor(&catalog).expect("known").any_database);
     }
 
     #[test]

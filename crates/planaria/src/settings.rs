@@ -4,6 +4,7 @@
 //! A value set in a transaction that is rolled back is undone; SET LOCAL lasts until the end of the
 //! transaction.
 
+mod database;
 mod running;
 mod styles;
 
@@ -281,6 +282,8 @@ pub(crate) struct Settings {
     known: BTreeSet<String>,
     /// Of the program that runs.
     running: Running,
+    /// What the client calls the database, where that is not its own name.
+    database: Option<Arc<str>>,
 }
 
 /// The number of a state that there was not before. What is kept for the settings of one session is not that of another

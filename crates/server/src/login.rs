@@ -202,6 +202,7 @@ fn admit(shared: &Arc<Shared>, startup: Startup, peer: Option<SocketAddr>) -> Re
     if shared.config().authentication != Authentication::Owner {
         backend.session()?.log_in_as(&startup.user)?;
     }
+    backend.session()?.call_database(&startup.database);
     if startup.minor > 0 || !startup.unknown.is_empty() {
         let unknown: Vec<&str> = startup.unknown.iter().map(String::as_str).collect();
         backend.reply.negotiate_protocol_version(&unknown);

@@ -248,10 +248,10 @@ pub(crate) enum Inst {
         dst: R,
         input: Draw,
     },
-    /// The name of a user.
-    User {
+    /// The name of a user, or of the database.
+    Name {
         dst: R,
-        session: bool,
+        of: Draw,
     },
     /// The next kept value; `ty` is its type's number in [`Code::kept`].
     Kept {

@@ -507,7 +507,7 @@ fn result_of(inst: &mut Inst) -> Option<&mut R> {
         | Inst::CastNum { dst, .. }
         | Inst::Cast { dst, .. }
         | Inst::Kept { dst, .. }
-        | Inst::User { dst, .. }
+        | Inst::Name { dst, .. }
         | Inst::Draw { dst, .. }
         | Inst::NextValue { dst, .. }
         | Inst::CurrentValue { dst, .. }

@@ -73,9 +73,10 @@ impl Compiler<'_> {
                 };
                 Inst::Kept { dst: self.emit.reg(*dst)?, ty }
             }
-            OpKind::Draw { dst, input: input @ (Draw::CurrentUser | Draw::SessionUser) } => {
-                Inst::User { dst: self.emit.reg(*dst)?, session: *input == Draw::SessionUser }
-            }
+            OpKind::Draw {
+                dst,
+                input: of @ (Draw::CurrentUser | Draw::SessionUser | Draw::CurrentDatabase),
+            } => Inst::Name { dst: self.emit.reg(*dst)?, of: *of },
             OpKind::Draw { dst, input } => Inst::Draw { dst: self.emit.reg(*dst)?, input: *input },
             OpKind::NextValue { dst, sequence } => {
                 Inst::NextValue { dst: self.emit.reg(*dst)?, sequence: *sequence }

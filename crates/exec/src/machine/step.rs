@@ -306,8 +306,8 @@ impl Machine {
                     attempt!(self.trim(&code.trims[usize::from(trim)], frame, base, ctx.host));
                 }
                 Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
-                Inst::User { dst, session } => {
-                    let name = attempt!(ctx.host.user(session));
+                Inst::Name { dst, of } => {
+                    let name = attempt!(ctx.host.name(of));
                     reg!(dst) = attempt!(self.heap.text(&name));
                 }
                 Inst::Kept { dst, ty } => {

@@ -146,7 +146,9 @@ impl Host for TestHost {
             Draw::Uuid => Slot::Uuid([7; 16]),
             Draw::TransactionId | Draw::LastValue => Slot::Int(self.next),
             Draw::Kept => return Err(Error::internal("asked of kept()")),
-            Draw::CurrentUser | Draw::SessionUser => return Err(Error::internal("asked of user()")),
+            Draw::CurrentUser | Draw::SessionUser | Draw::CurrentDatabase => {
+                return Err(Error::internal("asked of name()"));
+            }
             Draw::Permitted(_) => Slot::Bool(true),
             Draw::RowSecurity(_) | Draw::ActsAs(_) | Draw::RowSecurityOff => Slot::Bool(false),
         })

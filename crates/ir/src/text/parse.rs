@@ -608,6 +608,7 @@ impl Parser {
                     "lastvalue" => Draw::LastValue,
                     "user" => Draw::CurrentUser,
                     "session" => Draw::SessionUser,
+                    "database" => Draw::CurrentDatabase,
                     "permitted" => Draw::Permitted(self.entity("n")?),
                     "secured" => Draw::RowSecurity(TableId(self.entity("n")?)),
                     "actsas" => Draw::ActsAs(RoleId(self.entity("n")?)),

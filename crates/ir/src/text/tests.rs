@@ -161,7 +161,8 @@ impl Choice {
             5 => OpKind::Cast { dst, src: self.reg(), explicit: self.coin() },
             6 => {
                 let (now, clock) = (Draw::TransactionTimestamp, Draw::ClockTimestamp);
-                let users = [Draw::CurrentUser, Draw::SessionUser, Draw::Permitted(self.id())];
+                let users =
+                    [Draw::CurrentUser, Draw::SessionUser, Draw::CurrentDatabase, Draw::Permitted(self.id())];
                 let inputs =
                     [now, clock, Draw::Random, Draw::Uuid, Draw::TransactionId, Draw::LastValue, Draw::Kept];
                 let security = [

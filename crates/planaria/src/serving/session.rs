@@ -115,6 +115,8 @@ pub trait ServedSession: Sealed {
     fn sleeps_by(&mut self, sleeper: fn(&mut dyn FnMut()));
     /// The same as the client has said it when it connected: RESET goes back to that.
     fn begin_with(&mut self, name: &str, value: &str) -> Result<()>;
+    /// What the client calls the database from now on: `current_database()`.
+    fn call_database(&mut self, name: &str);
     /// A setting that is a time, in milliseconds; 0 where it is off.
     fn setting_milliseconds(&self, name: &str) -> u64;
     /// A number that moves when settings change.
@@ -206,6 +208,9 @@ impl ServedSession for Session {
     }
     fn begin_with(&mut self, name: &str, value: &str) -> Result<()> {
         self.api.begin_with(name, value)
+    }
+    fn call_database(&mut self, name: &str) {
+        self.api.call_database(name);
     }
     fn setting_milliseconds(&self, name: &str) -> u64 {
         self.api.setting_milliseconds(name)

@@ -23,8 +23,16 @@ impl SessionCore {
             before_intervals: false,
             forgets_indexes: false,
             checks_bodies: !self.settings.is_off("check_function_bodies"),
+            any_database: false,
             internal: self.internal,
         }
+    }
+
+    /// Who makes this change of the schema.
+    pub(crate) fn actor_of(&self, statement: &Statement) -> Actor {
+        let named = ddl::databases_named(&statement.kind);
+        let any_database = !named.is_empty() && named.iter().all(|name| self.settings.is_database(name));
+        Actor { any_database, ..self.actor() }
     }
 
     /// The newest catalog, with what the open block has done to it.
@@ -54,7 +62,8 @@ impl SessionCore {
         let catalog = self.newest_catalog();
         let of_server = self.engine.defaults.load();
         let defaults = of_server.iter().chain(catalog.session_defaults(self.user.session()));
-        self.settings = Settings::beginning_with(defaults).in_place();
+        let settings = Settings::beginning_with(defaults).in_place();
+        self.settings = settings.of_database(&self.settings);
         self.mirror_user();
     }
 

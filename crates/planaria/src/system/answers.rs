@@ -137,7 +137,7 @@ pub(crate) fn answer(
         }
         Question::Describe => {
             let (class, object) = (oid_of(args[0]), oid_of(args[1]));
-            text(heap, describe::describe(catalog, class, object, args[2].int()))
+            text(heap, describe::describe(facts, class, object, args[2].int()))
         }
         Question::Comment => {
             let (object, class) = (oid_of(args[0]), read(heap, args[1]));

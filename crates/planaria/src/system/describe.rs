@@ -1,15 +1,17 @@
 //! `pg_describe_object`: what an object of the catalogs is, in words.
 
+use super::Facts;
 use super::relations::system_relation;
 use super::rows::fixed;
 use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, oid};
 use planaria_catalog::oids::{DATABASE_OID, Object};
-use planaria_catalog::{Catalog, DATABASE, reg};
+use planaria_catalog::{Catalog, reg};
 
 /// An object of a catalog (by the catalog's OID), or one of its columns; `None` where there is none.
-pub(super) fn describe(catalog: &Catalog, class: Oid, object: Oid, column: i64) -> Option<String> {
+pub(super) fn describe(facts: &Facts<'_>, class: Oid, object: Oid, column: i64) -> Option<String> {
+    let catalog = facts.catalog;
     let shown = |ty: SystemType| reg::show(catalog, ty, object);
     let known = catalog.oids.object(object);
     let system = object < oid::FIRST_NORMAL;
@@ -70,7 +72,7 @@ pub(super) fn describe(catalog: &Catalog, class: Oid, object: Oid, column: i64) 
             _ => None,
         },
         1260 => catalog.role_of_oid(object).map(|role| format!("role {}", role.name)),
-        1262 if object == DATABASE_OID => Some(format!("database {DATABASE}")),
+        1262 if object == DATABASE_OID => Some(format!("database {}", facts.settings.database())),
         2612 => named("pg_language", "lanname", object).map(|name| format!("language {name}")),
         3079 => named("pg_extension", "extname", object).map(|name| format!("extension {name}")),
         _ => None,

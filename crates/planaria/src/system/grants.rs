@@ -2,7 +2,7 @@
 
 use super::Facts;
 use super::rows::Rows;
-use planaria_catalog::{ALL_OF_COLUMNS, Catalog, DATABASE, Grant, Object, Privileges, Rights};
+use planaria_catalog::{ALL_OF_COLUMNS, Catalog, Grant, Object, Privileges, Rights};
 
 /// Whose grants a view shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ fn add(
     rows.add(|r| {
         r.set("grantor", catalog.role_name(grant.grantor))
             .set("grantee", grant.grantee.map_or("PUBLIC".to_owned(), |g| catalog.role_name(g)))
-            .set("table_catalog", DATABASE)
+            .set("table_catalog", facts.settings.database())
             .set("table_schema", schema)
             .set("table_name", catalog.object_name(object))
             .set("privilege_type", privilege)

@@ -46,7 +46,8 @@ enum Target {
 }
 
 /// The object by kind, and by name or OID; `None` where an OID is of nothing.
-fn target(catalog: &Catalog, kind: &str, name: &str) -> Result<Option<Target>> {
+fn target(facts: &Facts<'_>, kind: &str, name: &str) -> Result<Option<Target>> {
+    let catalog = facts.catalog;
     let digits = name.parse::<Oid>().ok();
     let found = |ty| match digits {
         Some(oid) => Ok(oid),
@@ -82,7 +83,7 @@ fn target(catalog: &Catalog, kind: &str, name: &str) -> Result<Option<Target>> {
             }
         }
         "database" => {
-            if digits.is_none() && name != planaria_catalog::DATABASE {
+            if digits.is_none() && !facts.settings.is_database(name) {
                 let message = format!("database \"{name}\" does not exist");
                 return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message));
             }
@@ -103,7 +104,7 @@ pub(super) fn has_privilege(
 ) -> Result<Option<bool>> {
     let catalog = facts.catalog;
     let role = role(facts, who)?;
-    let Some(target) = target(catalog, kind, name)? else { return Ok(None) };
+    let Some(target) = target(facts, kind, name)? else { return Ok(None) };
     // The columns whose own rights count as well.
     let columns: Vec<String> = match (&target, kind) {
         (Target::Object(object), "column") => match column_named(catalog, object, column)? {

@@ -52,7 +52,7 @@ pub(super) fn databases(facts: &Facts<'_>, rows: &mut Rows) {
     let rights = &facts.catalog.database_rights;
     rows.add(|r| {
         r.set("oid", DATABASE_OID)
-            .set("datname", planaria_catalog::DATABASE)
+            .set("datname", facts.settings.database())
             .set("datdba", facts.catalog.role_oid(rights.owner))
             .set("datacl", rights.display(facts.catalog))
             .set("encoding", 6)
@@ -215,7 +215,7 @@ pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
         let visible = catalog.has_privileges_of(facts.role, client.role);
         rows.add(|r| {
             r.set("datid", DATABASE_OID)
-                .set("datname", planaria_catalog::DATABASE)
+                .set("datname", facts.settings.database())
                 .set("pid", client.number)
                 .set("usesysid", catalog.role_oid(client.role))
                 .set("usename", catalog.role_name(client.role))
@@ -246,7 +246,7 @@ pub(super) fn activity(facts: &Facts<'_>, rows: &mut Rows) {
 fn own_activity(facts: &Facts<'_>, rows: &mut Rows) {
     rows.add(|r| {
         r.set("datid", DATABASE_OID)
-            .set("datname", planaria_catalog::DATABASE)
+            .set("datname", facts.settings.database())
             .set("pid", facts.session)
             .set("usesysid", facts.catalog.role_oid(facts.session_user))
             .set("usename", facts.catalog.role_name(facts.session_user))
@@ -389,7 +389,7 @@ pub(super) fn database_statistics(facts: &Facts<'_>, rows: &mut Rows) {
     let clients = facts.clients.as_ref().map_or(1, |clients| clients.list().len());
     rows.add(|r| {
         r.set("datid", DATABASE_OID)
-            .set("datname", planaria_catalog::DATABASE)
+            .set("datname", facts.settings.database())
             .set("numbackends", clients as i64)
             .set("xact_commit", commits as i64)
             .set("xact_rollback", aborts as i64);

@@ -2,6 +2,7 @@
 
 mod activity;
 mod budget;
+mod called;
 mod claims;
 #[path = "../common/mod.rs"]
 mod common;

@@ -3,7 +3,7 @@
 use super::depend::Object as Target;
 use super::{Change, drop, names};
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Commented, DATABASE, Object, no_schema};
+use planaria_catalog::{Commented, Object, no_schema};
 use planaria_syntax::ast::{CommentTarget, Name, ObjectKind};
 
 impl Change {
@@ -96,7 +96,7 @@ impl Change {
                 self.catalog.require_owner(self.actor.user, &Object::Schema(id))?;
                 Commented::Schema(id)
             }
-            CommentTarget::Database(name) if name == DATABASE => {
+            CommentTarget::Database(name) if self.is_ours(name) => {
                 self.catalog.require_owner(self.actor.user, &Object::Database)?;
                 Commented::Database
             }

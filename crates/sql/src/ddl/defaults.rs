@@ -2,9 +2,9 @@
 
 use super::Change;
 use super::role::denied;
-use planaria_base::{Error, Result, RoleId, SqlState};
-use planaria_catalog::{DATABASE, Object};
-use planaria_syntax::ast::{DefaultsChange, DefaultsOf, Position};
+use planaria_base::{Result, RoleId};
+use planaria_catalog::Object;
+use planaria_syntax::ast::{DefaultsChange, DefaultsOf};
 
 impl Change {
     pub(super) fn alter_defaults(
@@ -15,7 +15,7 @@ impl Change {
         let (role, in_database, tag) = match of {
             DefaultsOf::Role(role, database) => {
                 let role = role.as_ref().map(|role| self.role_of(role)).transpose()?;
-                database.as_ref().map(is_ours).transpose()?;
+                database.as_ref().map(|named| self.check_is_ours(named)).transpose()?;
                 match role {
                     Some(role) => self.check_may_set(role)?,
                     None if database.is_some() => {
@@ -27,7 +27,7 @@ impl Change {
                 (role, database.is_some(), "ALTER ROLE")
             }
             DefaultsOf::Database(name) => {
-                is_ours(name)?;
+                self.check_is_ours(name)?;
                 self.catalog.require_owner(self.actor.user, &Object::Database)?;
                 (None, true, "ALTER DATABASE")
             }
@@ -59,13 +59,4 @@ impl Change {
         }
         Err(denied("permission denied"))
     }
-}
-
-/// 3D000 where it is another's name.
-fn is_ours((name, position): &(String, Position)) -> Result<()> {
-    if name == DATABASE {
-        return Ok(());
-    }
-    let message = format!("database \"{name}\" does not exist");
-    Err(Error::new(SqlState::INVALID_CATALOG_NAME, message).at(*position))
 }

@@ -3,8 +3,7 @@
 use super::{Change, names, routine};
 use planaria_base::{Error, Result, RoleId, SchemaId, SqlState};
 use planaria_catalog::{
-    ALL_OF_COLUMNS, DATABASE, DefaultKind, Dependents, Grant, Object, ObjectKind, Privileges, Rights,
-    no_schema,
+    ALL_OF_COLUMNS, DefaultKind, Dependents, Grant, Object, ObjectKind, Privileges, Rights, no_schema,
 };
 use planaria_syntax::ast::{
     DefaultsFor, DefaultsKind, GrantStatement, GrantTarget, Name, Position, RoleName, RoutineRef,
@@ -204,11 +203,8 @@ impl Change {
             GrantTarget::Schemas(names) => self.schemas(names),
             GrantTarget::Databases(names) => {
                 let mut all = Vec::new();
-                for (name, _) in names {
-                    if name != DATABASE {
-                        let message = format!("database \"{name}\" does not exist");
-                        return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message));
-                    }
+                for named in names {
+                    self.check_is_ours(named)?;
                     all.push(Object::Database);
                 }
                 Ok(all)

@@ -39,6 +39,7 @@ mod cast;
 mod comment;
 mod composite;
 mod constraint;
+mod database;
 mod defaults;
 mod depend;
 mod drop;
@@ -70,6 +71,7 @@ mod unmade;
 mod user_type;
 mod view;
 
+pub use database::databases_named;
 pub use depend::{Named, named_by_expression, named_by_view};
 pub use partition::{partition_bound_text, partition_condition_text, partition_key_types};
 pub use role::is_verifier;
@@ -253,6 +255,8 @@ pub struct Actor {
     /// Bodies of routines are looked at when they are created: not by who loads a dump, whose tables come later, nor
     /// when a change that the log has is made once more.
     pub checks_bodies: bool,
+    /// The names of the database in the statement are those by which its client calls it: none of them is another's.
+    pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
     pub internal: bool,
 }
@@ -267,6 +271,7 @@ impl Default for Actor {
             before_intervals: false,
             forgets_indexes: false,
             checks_bodies: true,
+            any_database: false,
             internal: false,
         }
     }

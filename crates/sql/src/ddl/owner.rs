@@ -3,7 +3,7 @@
 use super::depend::Object as Dropped;
 use super::{Change, names};
 use planaria_base::{Error, Result, RoleId, SchemaId, SequenceId, SqlState};
-use planaria_catalog::{Catalog, DATABASE, Dependents, Grant, Object, SUPERUSER, no_schema};
+use planaria_catalog::{Catalog, Dependents, Grant, Object, SUPERUSER, no_schema};
 use planaria_syntax::ast::{Name, ObjectKind as Kind, OwnedObject, RoleSpec};
 
 fn denied(message: String) -> Error {
@@ -55,7 +55,7 @@ impl Change {
             OwnedObject::Schema(name, _) => {
                 (Object::Schema(self.catalog.schema(name).ok_or_else(|| no_schema(name))?), "ALTER SCHEMA")
             }
-            OwnedObject::Database(name, _) if name == DATABASE => (Object::Database, "ALTER DATABASE"),
+            OwnedObject::Database(name, _) if self.is_ours(name) => (Object::Database, "ALTER DATABASE"),
             OwnedObject::Database(name, _) => {
                 let message = format!("database \"{name}\" does not exist");
                 return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message));

@@ -3,7 +3,6 @@
 use super::Lowerer;
 use super::Variable;
 use super::bound::{Bound, BoundKind};
-use super::functions::DATABASE;
 use super::names::Names;
 use super::operators::comparison;
 use super::types::{CastContext, unmodified};
@@ -748,7 +747,6 @@ pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) ->
         return Ok(Bound::new(kind, Type::Rounded(clock, digits as u8), position));
     }
     let draw = |ty| Bound::new(BoundKind::Draw(Draw::TransactionTimestamp), ty, position);
-    let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, position);
     Ok(match keyword {
         "current_timestamp" => draw(Type::TimestampTz),
         "localtimestamp" | "localtime" | "current_date" => {
@@ -756,7 +754,7 @@ pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) ->
             let kind = BoundKind::Cast(Box::new(draw(Type::TimestampTz)), true);
             Bound::new(kind, ty.clone(), position)
         }
-        "current_catalog" => text(DATABASE),
+        "current_catalog" => Bound::new(BoundKind::Draw(Draw::CurrentDatabase), Type::Text, position),
         _ => {
             return Err(Error::unsupported(
                 format!("{keyword} is not supported"),

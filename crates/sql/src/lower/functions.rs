@@ -29,7 +29,6 @@ pub(super) enum Make {
     Draw(Draw),
     /// The argument itself, converted.
     Same,
-    Constant(&'static str),
 }
 
 pub(super) struct Line {
@@ -43,7 +42,7 @@ pub(super) const fn line(name: &'static str, args: &'static [Type], result: Type
     Line { name, args, result, make }
 }
 
-use Make::{Constant, Same, Then, With};
+use Make::{Same, Then, With};
 use Type::{
     Bool, Bytea, Date, Float4, Float8, Int2, Int4, Int8, Interval, Text, Time, Timestamp, TimestampTz, Uuid,
 };
@@ -54,7 +53,6 @@ const NO_OPTIONS: &[Extra] = &[Extra::Text("")];
 /// From the beginning on, the first match or, with option g, all.
 const FIRST: &[Extra] = &[Extra::Int(1), Extra::Int(-1)];
 const FIRST_WITHOUT_OPTIONS: &[Extra] = &[Extra::Text(""), Extra::Int(1), Extra::Int(-1)];
-pub(super) use planaria_catalog::DATABASE;
 use planaria_catalog::{Object, Privileges};
 use planaria_syntax::ast::Name;
 
@@ -263,7 +261,7 @@ static TABLE: &[Line] = &[
     line("sha384", &[Bytea], Bytea, With(Func::BytesSha, &[Extra::Int(384)])),
     line("sha512", &[Bytea], Bytea, With(Func::BytesSha, &[Extra::Int(512)])),
     line("version", &[], Text, F(Func::Version)),
-    line("current_database", &[], Text, Constant(DATABASE)),
+    line("current_database", &[], Text, Make::Draw(Draw::CurrentDatabase)),
     // ---- conversions by a type's name ----
     line("text", &[Text], Text, Same),
     line("date", &[Timestamp], Date, Same),
@@ -409,7 +407,6 @@ impl Lowerer<'_> {
                 let arg = bound.pop().expect("conversions have one argument");
                 self.coerce(arg, &result, CastContext::Explicit)?
             }
-            Constant(text) => Bound::constant(Datum::Text((*text).to_owned()), Text, position),
         }))
     }
 

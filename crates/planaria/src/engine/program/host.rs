@@ -238,6 +238,7 @@ impl Inputs {
             | Draw::StatementTimestamp
             | Draw::CurrentUser
             | Draw::SessionUser
+            | Draw::CurrentDatabase
             | Draw::Permitted(_)
             | Draw::RowSecurity(_)
             | Draw::ActsAs(_)
@@ -426,9 +427,13 @@ impl Host for SessionHost<'_> {
         Ok(value)
     }
 
-    fn user(&mut self, session: bool) -> Result<String> {
+    fn name(&mut self, of: Draw) -> Result<String> {
         self.inputs.beyond_a_call()?;
-        Ok(self.schema.catalog.role_name(if session { self.session_user } else { self.role }))
+        Ok(match of {
+            Draw::CurrentDatabase => self.settings.database().to_owned(),
+            Draw::SessionUser => self.schema.catalog.role_name(self.session_user),
+            _ => self.schema.catalog.role_name(self.role),
+        })
     }
 
     fn asks_others(&mut self) -> Result<()> {
