@@ -38,8 +38,9 @@ impl Settings {
     /// Has a heap compute in the time zone and the styles that are set now.
     pub(crate) fn settle_forms(&self, heap: &mut Heap) {
         let styles = self.styles();
-        // UTC by another name is shown by it.
-        let named = styles.writes_otherwise();
+        // UTC by another name is shown by it, and by what its clocks are called (`GMT`, `+00`) by to_char.
+        let named = styles.writes_otherwise()
+            || self.named_zone().is_some_and(|zone| zone.is_utc() && zone.called_at(0).0 != "UTC");
         heap.set_forms(if named { self.named_zone() } else { self.zone() }, styles);
     }
 }

@@ -245,8 +245,6 @@ fn parameter(catalog: &Catalog, p: &Procedure, parameter: &Parameter, default: b
 /// `pg_get_function_arguments`, or, without defaults, `..._identity_arguments`.
 pub(super) fn arguments(catalog: &Catalog, p: &Procedure, defaults: bool) -> String {
     let shown = p.parameters.iter().filter(|q| q.mode != Mode::Table);
-    // Identity is about what a caller passes; a function's OUT parameters are not.
-    let shown = shown.filter(|q| defaults || p.is_procedure() || q.mode != Mode::Out);
     shown.map(|q| parameter(catalog, p, q, defaults)).collect::<Vec<_>>().join(", ")
 }
 
@@ -260,13 +258,14 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
         [one] => declared(catalog, &one.ty, one.domain),
         _ => "record".to_owned(),
     };
+    let of_columns = p.parameters.iter().any(|q| q.mode == Mode::Table);
     Some(match &p.returns {
         Returns::Procedure => return None,
         Returns::Scalar(ty) => declared(catalog, ty, p.returns_domain),
         Returns::SetOf(ty) => format!("SETOF {}", declared(catalog, ty, p.returns_domain)),
-        Returns::SetOfTable(id) => format!("SETOF {}", table_name(id)),
+        Returns::SetOfTable(id) if !of_columns => format!("SETOF {}", table_name(id)),
         Returns::RowOf(id) => table_name(id),
-        Returns::Table => {
+        Returns::SetOfTable(_) | Returns::Table => {
             let columns = p
                 .outputs()
                 .map(|q| format!("{} {}", quote_ident(&q.name), declared(catalog, &q.ty, q.domain)));

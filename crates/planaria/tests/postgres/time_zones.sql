@@ -102,3 +102,15 @@ select * from l where (l, 1) >= (timestamptz '2024-01-02 03:00+00', 1) order by 
 select case l when timestamptz '2024-01-02 03:00+00' then 'it' end from l order by l;
 select nullif(l, timestamptz '2024-01-02 03:00+00') from l order by 1;
 reset timezone;
+-- UTC by other names
+set time zone interval '+00:00' hour to minute;
+show timezone;
+select to_char(timestamptz '2024-01-02 03:00+00', 'TZ tz OF');
+select show_it(timestamptz '2024-01-02 03:00+00');
+set timezone = 'GMT';
+select to_char(timestamptz '2024-01-02 03:00+00', 'TZ tz OF');
+set timezone = 'Etc/UTC';
+select to_char(timestamptz '2024-01-02 03:00+00', 'TZ tz OF');
+set timezone = '<here>+00';
+select to_char(timestamptz '2024-01-02 03:00+00', 'TZ tz OF'), timestamptz '2024-01-02 03:00+00';
+reset timezone;

@@ -9,7 +9,7 @@ use crate::lower::{
     self, CastContext, Declared, Lowerer, Scope, qualified_expression, row_type, table_of_type,
 };
 use planaria_base::types::{RowType, SystemType};
-use planaria_base::{Error, ProcedureId, Result, SqlState, Type, TypeId, limits};
+use planaria_base::{Error, ProcedureId, Result, SqlState, TableId, Type, TypeId, limits};
 use planaria_catalog::{
     Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Volatility, path_names,
 };
@@ -300,10 +300,6 @@ impl Change {
     /// 0A000 for what a parameter of a row type cannot be.
     fn check_row_parameter(&self, row: &RowType, p: &RoutineParameter) -> Result<()> {
         let refused = |what: &str, hint| Err(Error::unsupported(what, hint).at(p.ty.position));
-        if p.mode != Mode::In {
-            let hint = "Declare its columns one by one, or RETURNS with the row type.";
-            return refused("a row type as an OUT, INOUT or VARIADIC parameter is not supported", hint);
-        }
         let table = row.of.as_ref().map(|of| self.catalog.table_by_id(of.table));
         if table.is_some_and(|t| self.catalog.path().temporary() == Some(t.schema)) {
             let hint = "Pass the columns one by one.";
@@ -352,7 +348,13 @@ impl Change {
         let outs: Vec<&Parameter> =
             parameters.iter().filter(|p| matches!(p.mode, Mode::Out | Mode::InOut)).collect();
         let (ty, setof) = match &create.returns {
-            Some(RoutineReturns::Table) if outs.is_empty() => return Ok(Returns::Table),
+            Some(RoutineReturns::Table) if outs.is_empty() => {
+                let mut columns = parameters.iter().filter(|p| p.mode == Mode::Table);
+                return Ok(match (columns.next().and_then(|p| row_of(&p.ty)), columns.next()) {
+                    (Some(table), None) => Returns::SetOfTable(table),
+                    _ => Returns::Table,
+                });
+            }
             Some(RoutineReturns::Table) => {
                 let message = "OUT and INOUT arguments aren't allowed in TABLE functions";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(create.name.position));
@@ -361,7 +363,7 @@ impl Change {
             None => {
                 return match &outs[..] {
                     [] => Err(invalid("function result type must be specified").at(create.name.position)),
-                    [one] => Ok(Returns::Scalar(one.ty.clone())),
+                    [one] => Ok(row_of(&one.ty).map_or(Returns::Scalar(one.ty.clone()), Returns::RowOf)),
                     _ => Ok(Returns::OutRow),
                 };
             }
@@ -414,7 +416,20 @@ impl Change {
                 return Err(invalid(message).at(ty.position));
             }
         }
-        Ok(if setof { Returns::SetOf(value) } else { Returns::Scalar(value) })
+        Ok(match (row_of(&value), setof) {
+            (Some(table), true) => Returns::SetOfTable(table),
+            (Some(table), false) => Returns::RowOf(table),
+            (None, true) => Returns::SetOf(value),
+            (None, false) => Returns::Scalar(value),
+        })
+    }
+}
+
+/// The table of a row type. One parameter of it is the answer, not a column of that.
+fn row_of(ty: &Type) -> Option<TableId> {
+    match ty {
+        Type::Record(row) => row.of.as_ref().map(|of| of.table),
+        _ => None,
     }
 }
 

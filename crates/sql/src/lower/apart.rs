@@ -19,7 +19,7 @@ use planaria_ir::{CollKind, OpKind, Reg, RegKind};
 use std::collections::BTreeSet;
 
 /// Tables that functions may change.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Changed {
     any: bool,
     tables: BTreeSet<TableId>,

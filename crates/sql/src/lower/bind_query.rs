@@ -35,6 +35,8 @@ pub(super) struct BoundCte {
     pub turn: Option<Turn>,
     /// How many of its last columns SEARCH and CYCLE add.
     pub tracked: usize,
+    /// It is a table as it was: its list is made before all parts of the statement.
+    pub before: bool,
 }
 
 /// The recursive term of a recursive CTE.
@@ -186,6 +188,7 @@ impl Lowerer<'_> {
             list: None,
             turn: None,
             tracked: 0,
+            before: false,
         });
         self.ctes.len() - 1
     }
@@ -602,6 +605,7 @@ impl Lowerer<'_> {
             Some(Windows { rel: window_rel, calls: windows })
         };
         self.push_down(&from, &mut filter)?;
+        self.read_as_before(&from, None, &mut filter)?;
         for (column, output) in columns.iter_mut().zip(&outputs) {
             column.ty = output.ty.clone();
         }

@@ -77,6 +77,7 @@ impl Lowerer<'_> {
         let mut returning = self.bind_returning(&level, &delete.returning)?;
         self.require_reads(changed, target);
         filter.extend(self.changeable_rows(changed, target, PolicyCommand::Delete)?);
+        self.read_as_before(&items, Some(target), &mut filter)?;
         filter.iter_mut().for_each(|e| self.count(e));
         self.count_items(&items);
         self.count_returning(&mut returning);

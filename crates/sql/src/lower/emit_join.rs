@@ -548,6 +548,7 @@ impl Lowerer<'_> {
         }
         if self.ctes[index].turn.is_none()
             && self.ctes[index].uses == 1
+            && !self.ctes[index].before
             && self.ctes[index].list.is_none()
             && let Some(query) = self.ctes[index].query.clone()
             && !self.is_volatile(&Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0))
@@ -575,9 +576,15 @@ impl Lowerer<'_> {
         if self.ctes[index].turn.is_some() {
             return self.recursive_list(index);
         }
+        if self.ctes[index].before {
+            self.count_cte(index);
+        }
         let query = self.ctes[index].query.clone().ok_or_else(|| Error::internal("a CTE without a query"))?;
-        let frame = self.frame_for(&query);
         let what = format!("CTE {}", self.ctes[index].name);
+        if self.ctes[index].before {
+            return self.list_before(index, &query, &what);
+        }
+        let frame = self.frame_for(&query);
         let list = self.list_of(&query, frame, &what)?;
         self.ctes[index].list = Some(list);
         Ok(list)

@@ -154,6 +154,7 @@ impl Lowerer<'_> {
             _ => filter.extend(visible),
         }
         self.name_all_updated(table, target, &mut whens);
+        self.read_as_before(&items, Some(target), &mut filter)?;
         // Uses of columns.
         filter.iter_mut().for_each(|e| self.count(e));
         for when in &mut whens {

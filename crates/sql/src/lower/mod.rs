@@ -17,6 +17,7 @@
 
 mod apart;
 mod arrays;
+mod as_before;
 mod bind_aggregate;
 mod bind_call;
 mod bind_expr;
@@ -196,6 +197,10 @@ pub struct Lowerer<'c> {
     domains: Vec<(Reg, TypeId)>,
     /// Those of the columns of the rows that a set function emits.
     emitted_domains: Vec<Option<TypeId>>,
+    /// The statement with changes in WITH that is being lowered.
+    before: Option<as_before::Before>,
+    /// Parameters of row types that the routine gives: the register of the row, and those of its fields.
+    row_outs: Vec<(Reg, Vec<Reg>)>,
     /// Computed keys of the indexes of tables, by relation.
     computed_keys: HashMap<RelId, std::rc::Rc<Vec<computed_keys::ComputedKey>>>,
     /// Of the path being looked for: expressions that are as good as a column.
@@ -263,6 +268,8 @@ impl<'c> Lowerer<'c> {
             conflict: VariableConflict::default(),
             domains: Vec::new(),
             emitted_domains: Vec::new(),
+            before: None,
+            row_outs: Vec::new(),
             computed_keys: HashMap::new(),
             as_columns: Vec::new(),
             text: None,

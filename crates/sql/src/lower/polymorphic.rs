@@ -11,7 +11,7 @@ use super::Lowerer;
 use super::operators::base_name;
 use planaria_base::types::{RangeType, SystemType};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type};
-use planaria_catalog::{Mode, Parameter, Procedure, Returns};
+use planaria_catalog::{Parameter, Procedure, Returns};
 
 /// What the polymorphic types of a call mean.
 #[derive(Default)]
@@ -233,11 +233,6 @@ impl Solution {
     fn instance(&self, routine: &Procedure) -> Result<Procedure> {
         let parameter = |p: &Parameter| {
             let ty = self.apply(&p.ty)?;
-            if matches!(ty, Type::Record(_)) && p.ty.is_polymorphic() && p.mode != Mode::In {
-                let hint = "Declare its columns one by one, or RETURNS with the polymorphic type.";
-                let what = "a row as an OUT, INOUT or TABLE parameter is not supported";
-                return Err(Error::unsupported(what, hint));
-            }
             Ok(Parameter { ty, ..p.clone() })
         };
         let table = |ty: &Type| match ty {

@@ -368,6 +368,39 @@ impl Lowerer<'_> {
         fields
     }
 
+    /// The row variable of a parameter that the routine gives: NULL, unless it is passed as well.
+    pub(super) fn given_row(&mut self, row: Reg, ty: &RowType, name: &str, passed: bool) -> Variable {
+        let fields = match passed {
+            true => self.unpacked(row, ty, Some(name)),
+            false => {
+                let mut fields = Vec::with_capacity(ty.len());
+                for (field, ty) in ty.iter() {
+                    let reg = self.program.reg(RegKind::Value(ty.clone()), Some(format!("{name}.{field}")));
+                    self.emit(OpKind::Const { dst: reg, value: Datum::Null });
+                    fields.push((field.clone(), Typed { reg, ty: ty.clone() }));
+                }
+                fields
+            }
+        };
+        let table = ty.of.as_ref().map(|of| of.table);
+        if let Some(table) = table {
+            let domains = self.catalog.table_by_id(table).visible().map(|(_, c)| c.domain);
+            let domains: Vec<_> = domains.collect();
+            for ((_, field), domain) in fields.iter().zip(domains) {
+                self.declare_domain(field.reg, domain);
+            }
+        }
+        self.row_outs.push((row, fields.iter().map(|(_, field)| field.reg).collect()));
+        Variable::Row { fields, table }
+    }
+
+    /// Puts the rows together that the routine gives, before it answers.
+    pub(super) fn pack_outs(&mut self) {
+        for (row, fields) in self.row_outs.clone() {
+            self.emit(OpKind::Apply { dst: row, func: Func::RowMake, args: fields });
+        }
+    }
+
     /// Where so many columns are wanted and there is one, a row: its fields.
     pub(super) fn spread_row(&mut self, wanted: usize, values: &[Typed]) -> Option<Vec<Typed>> {
         match values {

@@ -5,9 +5,10 @@
 //! its rows to a list, and so does a query, which is computed whether or not somebody asks for it. Then the
 //! statement itself runs, and reads the lists.
 //!
-//! That comes to the same as long as no part reads, but for the sake of constraints, a table that a part before it
-//! has changed: where one does, the statement is refused ([`Lowerer::apart`]). Keys of the changed rows are looked at
-//! when a part ends, where PostgreSQL looks when the statement does.
+//! What parts read of a table that one before them has changed is read in front of all ([`super::as_before`]). Where
+//! that cannot be, since they change such a table themselves or lock rows of it, the statement is refused
+//! ([`Lowerer::apart`]). Keys of the changed rows are looked at when a part ends, where PostgreSQL looks when the statement
+//! does.
 
 use super::apart::Changed;
 use super::bind_query::BoundCte;
@@ -75,6 +76,7 @@ impl BoundCte {
             list,
             turn: None,
             tracked: 0,
+            before: false,
         }
     }
 }
@@ -128,8 +130,11 @@ impl Lowerer<'_> {
         let with = std::mem::take(rest.with_mut());
         let given = std::mem::take(&mut self.given);
         let around = std::mem::take(&mut self.kept);
+        let before = emit.then(|| self.before_parts());
+        let before = std::mem::replace(&mut self.before, before);
         let parts = self.with_parts(scope, &with, statement.is_recursive(), emit);
         let done = parts.and_then(|changed| f(self, &rest, &changed));
+        self.before = before;
         self.given = given;
         let kept = std::mem::replace(&mut self.kept, around);
         let done = done?;
@@ -154,6 +159,7 @@ impl Lowerer<'_> {
                     self.apart(&block, &changed)?;
                     self.changed_in(&block, &mut changed);
                     self.append(block);
+                    self.done_before(&changed);
                 }
                 self.given.push((name, place));
                 continue;
@@ -192,11 +198,18 @@ impl Lowerer<'_> {
                 });
                 self.changed_in(&block, &mut changed);
                 self.append(block);
+                self.done_before(&changed);
             }
             self.ctes.push(BoundCte::listed(cte.name.clone(), columns, list));
             self.given.push((cte.name.clone(), self.ctes.len() - 1));
         }
         Ok(changed)
+    }
+
+    fn done_before(&mut self, changed: &Changed) {
+        if let Some(before) = &mut self.before {
+            before.changed = changed.clone();
+        }
     }
 
     fn part_outputs(&mut self, scope: &Scope, statement: &Statement) -> Result<Vec<Output>> {

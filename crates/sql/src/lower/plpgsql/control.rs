@@ -554,6 +554,7 @@ impl Body<'_, '_> {
                 }
             }
         }
+        self.l.pack_outs();
         self.l.emit(OpKind::Return);
         Ok(())
     }
@@ -590,6 +591,7 @@ impl Body<'_, '_> {
         let (outputs, outs) = (outputs.clone(), outs.clone());
         match (value, outs) {
             (None, Some(regs)) => {
+                self.l.pack_outs();
                 self.l.emit(OpKind::Emit { values: regs });
                 Ok(())
             }

@@ -96,7 +96,9 @@ fn lower_once(
         let ty = parameter.ty.clone();
         l.program.params.push(Param { name: name.clone(), ty: ty.clone(), mode, reg });
         l.declare_domain(reg, parameter.domain);
+        let given = mode != ParamMode::In && procedure.language == Language::PlPgSql;
         let variable = match &ty {
+            Type::Record(row) if given => l.given_row(reg, row, &name, mode == ParamMode::InOut),
             Type::Record(row) => Variable::Row {
                 fields: l.unpacked(reg, row, Some(&name)),
                 table: row.of.as_ref().map(|of| of.table),
@@ -230,6 +232,12 @@ fn answer(
             l.program.outs = regs;
             Answer::Outs
         }
+        // The one parameter that it gives is the answer: its fields are.
+        Returns::RowOf(table) if !l.row_outs.is_empty() => {
+            l.program.outputs = columns(*table);
+            l.program.outs = l.row_outs.pop().map(|(_, fields)| fields).unwrap_or_default();
+            Answer::Outs
+        }
         Returns::RowOf(table) => {
             let outputs = columns(*table);
             let row: Vec<Typed> = outputs
@@ -255,7 +263,7 @@ fn answer(
         Returns::SetOfTable(table) => {
             l.emitted_domains = catalog.table_by_id(*table).visible().map(|(_, c)| c.domain).collect();
             l.program.outputs = columns(*table);
-            Answer::Set(columns(*table), None)
+            Answer::Set(columns(*table), l.row_outs.pop().map(|(_, fields)| fields))
         }
         Returns::Table | Returns::SetOfOutRow => {
             l.emitted_domains = regs.iter().map(|reg| l.domain_of(*reg)).collect();
@@ -331,6 +339,7 @@ fn lower_body(
     done?;
     // Behind the body, in no statement of it.
     body.l.at(u32::MAX);
+    body.l.pack_outs();
     if let (Answer::Trigger, false) = (&body.answer, ends_in_return(&block.body)) {
         body.fail(
             SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
