@@ -69,7 +69,7 @@ impl Zone {
             None => seconds_of(&lower).map(|seconds| -seconds),
         };
         if let Some(seconds) = plain {
-            return Zone::fixed(name, seconds).ok().map(Arc::new);
+            return Zone::fixed(&name.to_ascii_uppercase(), seconds).ok().map(Arc::new);
         }
         let rules = match lower.as_str() {
             "z" | "zulu" => TimeZone::UTC,

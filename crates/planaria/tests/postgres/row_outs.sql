@@ -26,9 +26,9 @@ SELECT * FROM one(1);
 SELECT one(2);
 SELECT (one(7)).name, (one(8)) IS NULL;
 SELECT * FROM one(9);
-CREATE FUNCTION again(OUT people) RETURNS people LANGUAGE plpgsql AS $$
+CREATE FUNCTION again(OUT of people) RETURNS people LANGUAGE plpgsql AS $$
 BEGIN
-  $1.id := 5;
+  of.id := 5;
 END $$;
 SELECT * FROM again();
 -- in and out
@@ -44,7 +44,6 @@ BEGIN
 END $$;
 SELECT upper_name(p) FROM people p ORDER BY p.id;
 SELECT u.* FROM people p, upper_name(p) u ORDER BY u.id;
-SELECT upper_name(NULL);
 CREATE FUNCTION strictly(INOUT who people, OUT n int) LANGUAGE plpgsql STRICT AS $$
 BEGIN
   n := length(who.name);
@@ -154,11 +153,11 @@ EXCEPTION WHEN unique_violation THEN
 END $$;
 SELECT (a.response).id, (a.response).name, a.caught FROM add(11, 'Kim') a;
 SELECT (a.response).id, (a.response).name, a.caught FROM add(12, 'Kim') a;
-CREATE OR REPLACE FUNCTION pg_temp.testfunc(OUT response people, OUT sequelize_caught_exception text) RETURNS RECORD AS $func$
+CREATE OR REPLACE FUNCTION pg_temp.testfunc(OUT response people, OUT sequelize_caught_exception text) RETURNS RECORD AS $$
 BEGIN
   INSERT INTO people VALUES (13, 'Lou', NULL) RETURNING * INTO response;
 EXCEPTION WHEN unique_violation THEN GET STACKED DIAGNOSTICS sequelize_caught_exception = PG_EXCEPTION_DETAIL;
-END $func$ LANGUAGE plpgsql;
+END $$ LANGUAGE plpgsql;
 SELECT (testfunc.response)."id", (testfunc.response)."name", testfunc.sequelize_caught_exception FROM pg_temp.testfunc();
 DROP FUNCTION IF EXISTS pg_temp.testfunc();
 -- as any other type
@@ -172,7 +171,7 @@ SELECT * FROM pick(ROW(1, 'x')::pair, ROW(1, 'y')::pair);
 SELECT * FROM pick(NULL::people, NULL::people);
 -- what is said of them
 SELECT p.proname, pg_get_function_arguments(p.oid), pg_get_function_identity_arguments(p.oid), pg_get_function_result(p.oid),
-       p.prorettype::regtype, p.proretset, p.proallargtypes::regtype[], p.proargmodes, p.proargnames
+       p.prorettype::regtype, p.proretset, ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proallargtypes) WITH ORDINALITY u(t, n) ORDER BY n), p.proargmodes, p.proargnames
 FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace ORDER BY 1;
 SELECT pg_get_functiondef('find(int)'::regprocedure);
 SELECT pg_get_functiondef('only_rows()'::regprocedure);

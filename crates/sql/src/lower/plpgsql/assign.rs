@@ -274,7 +274,7 @@ impl Body<'_, '_> {
         Ok(Target::Part { whole, steps, ty })
     }
 
-    fn check_constant(&self, reg: Reg, name: &Name) -> Result<()> {
+    pub(super) fn check_constant(&self, reg: Reg, name: &Name) -> Result<()> {
         if self.constants.contains(&reg) {
             return Err(Error::new(
                 super::ERROR_IN_ASSIGNMENT,

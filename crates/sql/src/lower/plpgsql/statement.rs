@@ -4,7 +4,7 @@ use super::assign::{Target, store_row};
 use super::by_steps::{CALL_BY_ITSELF, SCHEMA_CHANGE};
 use super::routine::without_into;
 use super::{Body, unsupported};
-use crate::lower::{CastContext, Lowerer, Typed};
+use crate::lower::{CastContext, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{CollDecl, CollKind, Diagnostic, Func, OpKind, Output, Reg, RegKind, Run};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
@@ -299,6 +299,18 @@ impl Body<'_, '_> {
         for (name, value, argument) in called.outs {
             let Some(argument) = argument else { continue };
             if matches!(argument.kind, ExprKind::Null) {
+                continue;
+            }
+            // A row goes to a row variable field by field.
+            if let (Some(Variable::Row { fields, .. }), Type::Record(row)) =
+                (self.whole_row(&argument), &value.ty)
+                && let ExprKind::Column(variable) = &argument.kind
+                && fields.len() == row.len()
+            {
+                fields.iter().try_for_each(|(_, field)| self.check_constant(field.reg, variable))?;
+                let row = row.clone();
+                values.extend(self.l.unpacked(value.reg, &row, None).into_iter().map(|(_, field)| field));
+                targets.extend(fields.into_iter().map(|(_, field)| Target::Value(field)));
                 continue;
             }
             let target = self.target(&argument).map_err(|_| {
