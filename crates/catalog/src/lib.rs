@@ -25,6 +25,7 @@ mod policies;
 pub mod reg;
 mod rights;
 mod role;
+mod routines;
 mod schemas;
 pub mod system;
 mod triggers;
@@ -47,6 +48,7 @@ pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use routines::StandardBody;
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };
@@ -566,6 +568,9 @@ pub struct Procedure {
     /// The domain that it was declared to answer with.
     #[serde(default)]
     pub returns_domain: Option<TypeId>,
+    /// Its body is no string: what it names is known, and stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard: Option<StandardBody>,
     /// SECURITY DEFINER: runs with the rights of its owner, not of its caller.
     #[serde(default)]
     pub security_definer: bool,

@@ -85,6 +85,10 @@ pub(crate) fn answer(
             let found = definitions::routine(catalog, oid_of(args[0]));
             text(heap, found.map(|p| definitions::routine_statement(catalog, p)))
         }
+        Question::RoutineBody => {
+            let found = definitions::routine(catalog, oid_of(args[0]));
+            text(heap, found.and_then(|p| definitions::standard_body(catalog, p)))
+        }
         Question::RoutineArguments | Question::RoutineIdentity => {
             let defaults = question == Question::RoutineArguments;
             let oid = oid_of(args[0]);

@@ -99,7 +99,8 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("proargmodes", all.map(|all| all.iter().map(mode).collect::<Vec<_>>()))
                 .set("proargnames", named.then(|| p.parameters.iter().map(|q| &q.name).collect::<Vec<_>>()))
                 .set("proargdefaults", Some(defaults.join(", ")).filter(|d| !d.is_empty()))
-                .set("prosrc", &p.body)
+                .set("prosrc", if p.standard.is_some() { "" } else { &p.body })
+                .set("prosqlbody", p.standard_text())
                 .set(
                     "proconfig",
                     (!p.settings.is_empty()).then(|| {

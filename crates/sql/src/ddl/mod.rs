@@ -70,7 +70,7 @@ mod unmade;
 mod user_type;
 mod view;
 
-pub use depend::{Named, named_by_expression, named_by_view};
+pub use depend::{Named, named_by_expression, named_by_routine, named_by_view};
 pub use partition::{partition_bound_text, partition_condition_text, partition_key_types};
 pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};

@@ -174,6 +174,11 @@ impl Change {
             lower::check_polymorphic_result(ty, &inputs)?;
         }
         self.tell_references(create)?;
+        let standard = create.standard.is_some();
+        if standard && inputs.iter().any(Type::is_polymorphic) {
+            let message = "SQL function with unquoted function body cannot have polymorphic arguments";
+            return Err(invalid(message));
+        }
         let mut procedure = Procedure {
             id: ProcedureId::from(self.catalog.procedures.len()),
             schema,
@@ -186,7 +191,11 @@ impl Change {
             language: language(create)?,
             volatility: create.volatility.unwrap_or(Volatility::Volatile),
             strict: create.strict,
-            body: create.body.clone(),
+            body: match create.standard {
+                Some(_) => lower::qualified_statements(&self.catalog, &create.body)?,
+                None => create.body.clone(),
+            },
+            standard: create.standard,
             body_position: create.body_position,
             current: true,
             security_definer: create.security_definer,
@@ -213,7 +222,7 @@ impl Change {
         self.out.routine = Some(procedure.id);
         let id = procedure.id;
         self.catalog.procedures.push(procedure.into());
-        if self.actor.checks_bodies {
+        if self.actor.checks_bodies || standard {
             let made = self.catalog.procedure(id);
             if lower::plpgsql::routine_goes_by_steps(made) {
                 lower::plpgsql::check_steps(made)?;
@@ -444,6 +453,10 @@ fn unmodified(ty: Type) -> Type {
 
 fn language(create: &CreateRoutine) -> Result<Language> {
     match create.language.as_deref() {
+        Some(other) if create.standard.is_some() && other != "sql" => {
+            Err(invalid("inline SQL function body only valid for language SQL"))
+        }
+        None if create.standard.is_some() => Ok(Language::Sql),
         Some("plpgsql") => Ok(Language::PlPgSql),
         Some("sql") => Ok(Language::Sql),
         None => Err(invalid("no language specified").at(create.name.position)),

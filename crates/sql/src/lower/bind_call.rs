@@ -791,16 +791,6 @@ impl Lowerer<'_> {
         self.bind_text_in(&Names::of(&scope), text, position)
     }
 
-    /// Looks at the catalog from where what is kept as text does.
-    pub(crate) fn at_home<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = self.catalog;
-        let kept = std::mem::replace(&mut self.kept_text, true);
-        self.catalog = outer.home();
-        let result = f(self);
-        (self.catalog, self.kept_text) = (outer, kept);
-        result
-    }
-
     /// The same, with names.
     pub(super) fn bind_text_in(&mut self, names: &Names<'_>, text: &str, position: u32) -> Result<Bound> {
         let foreign = |mut e: Error| {

@@ -155,6 +155,9 @@ fn lower_once(
                 true => SqlAnswer::of(catalog, procedure, &l.program.outputs),
                 false => None,
             };
+            if procedure.standard.is_some() {
+                l.look_from_home();
+            }
             let mut body = body(&mut l, scope, &procedure.name, answer, false);
             body.declared = declared;
             body.sql_statements(&statements)?;
