@@ -11,6 +11,7 @@
 //! replaced procedure is a new id under the old name, so that a log entry names the definition it
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
+mod aggregates;
 mod casts;
 mod column_rights;
 mod comments;
@@ -32,6 +33,7 @@ mod triggers;
 mod types;
 mod views;
 
+pub use aggregates::{AggregateOf, BuiltInFunction, SupportFunction, built_in_functions, support_expression};
 pub use casts::{UserCast, UserCastContext};
 pub use column_rights::{ALL_OF_COLUMNS, Columns};
 pub use comments::{Comment, Commented};
@@ -571,6 +573,9 @@ pub struct Procedure {
     /// Its body is no string: what it names is known, and stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard: Option<StandardBody>,
+    /// It is an aggregate, and has no body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Box<AggregateOf>>,
     /// SECURITY DEFINER: runs with the rights of its owner, not of its caller.
     #[serde(default)]
     pub security_definer: bool,

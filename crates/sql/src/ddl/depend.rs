@@ -416,6 +416,7 @@ impl Object {
                     all.push((Object::ViewTrigger(view, trigger.name.clone()), own.clone()));
                 }
                 let of = catalog.procedure(*id);
+                all.extend(super::aggregate::made_of(catalog, of).map(|a| (Object::Routine(a), own.clone())));
                 let name = &mention(catalog, of.schema, &of.name);
                 // An overload that stays may be the one meant: only the last of a name is needed for sure.
                 if catalog.procedures_named((of.schema, of.name.as_str())).count() > 1 {

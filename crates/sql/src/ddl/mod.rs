@@ -33,6 +33,7 @@
 //!
 //! Limits: inheritance gives 0A000.
 
+mod aggregate;
 mod alter;
 mod alter_routine;
 mod cast;
@@ -206,6 +207,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::RenameType { .. }
             | StatementKind::DropType { .. }
             | StatementKind::Cast(_)
+            | StatementKind::Aggregate(_)
             | StatementKind::CreateRoutine(_)
             | StatementKind::CreateTrigger(_)
             | StatementKind::DropTrigger { .. }
@@ -368,6 +370,7 @@ impl Change {
                 self.drop_types(*domain, names, *if_exists, *cascade)
             }
             StatementKind::Cast(change) => self.change_cast(change),
+            StatementKind::Aggregate(change) => self.change_aggregate(change),
             StatementKind::CreateRoutine(create) => self.create_routine(create),
             StatementKind::CreateTrigger(create) => self.create_trigger(create),
             StatementKind::DropTrigger { name, table, if_exists } => {

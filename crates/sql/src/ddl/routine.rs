@@ -93,7 +93,7 @@ pub fn find<'c>(
 }
 
 /// The type of a parameter or result that is one value.
-fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
+pub(super) fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
     match &ty.kind {
         TypeNameKind::Known(known) => Ok(known.clone().into()),
         TypeNameKind::Serial(_) => {
@@ -163,7 +163,7 @@ impl Change {
         }
         let (schema, name) = names::new(&self.catalog, &create.name)?;
         self.require_create(schema)?;
-        let parameters = self.parameters(create)?;
+        let parameters = self.parameters(&create.parameters, create.name.position)?;
         let (returns, returns_domain) = self.returns(create, &parameters)?;
         let input = |p: &&Parameter| matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic);
         let inputs: Vec<Type> = parameters.iter().filter(input).map(|p| p.ty.clone()).collect();
@@ -196,6 +196,7 @@ impl Change {
                 None => create.body.clone(),
             },
             standard: create.standard,
+            aggregate: None,
             body_position: create.body_position,
             current: true,
             security_definer: create.security_definer,
@@ -206,19 +207,7 @@ impl Change {
         };
         set_all(&mut procedure, &create.settings);
         check_path(&procedure)?;
-        if let Some(old) = self.same_inputs(&procedure) {
-            if !create.or_replace {
-                let message = format!("function \"{name}\" already exists with same argument types");
-                return Err(Error::new(SqlState::DUPLICATE_FUNCTION, message).at(create.name.position));
-            }
-            self.catalog.require_owner(self.actor.user, &Object::Routine(old.id))?;
-            replaceable(old, &procedure)?;
-            let old = old.id;
-            procedure.rights = self.catalog.procedure(old).rights.clone();
-            procedure.comment.clone_from(&self.catalog.procedure(old).comment);
-            self.catalog.procedures[old.index()].current = false;
-            self.replace_trigger_function(old, procedure.id);
-        }
+        self.take_place(&mut procedure, create.or_replace, create.name.position)?;
         self.out.routine = Some(procedure.id);
         let id = procedure.id;
         self.catalog.procedures.push(procedure.into());
@@ -231,6 +220,23 @@ impl Change {
                 .map_err(|e| in_statement(e, create.body_position))?;
         }
         Ok(tag)
+    }
+
+    /// A routine takes the place of the one that it replaces, if there is one.
+    pub(super) fn take_place(&mut self, new: &mut Procedure, or_replace: bool, position: u32) -> Result<()> {
+        let Some(old) = self.same_inputs(new) else { return Ok(()) };
+        if !or_replace {
+            let message = format!("function \"{}\" already exists with same argument types", new.name);
+            return Err(Error::new(SqlState::DUPLICATE_FUNCTION, message).at(position));
+        }
+        self.catalog.require_owner(self.actor.user, &Object::Routine(old.id))?;
+        replaceable(old, new)?;
+        let old = old.id;
+        new.rights = self.catalog.procedure(old).rights.clone();
+        new.comment.clone_from(&self.catalog.procedure(old).comment);
+        self.catalog.procedures[old.index()].current = false;
+        self.replace_trigger_function(old, new.id);
+        Ok(())
     }
 
     /// The version that has the same name and input types: replaced, or in the way.
@@ -258,10 +264,10 @@ impl Change {
         Ok(())
     }
 
-    fn parameters(&self, create: &CreateRoutine) -> Result<Vec<Parameter>> {
+    pub(super) fn parameters(&self, given: &[RoutineParameter], position: u32) -> Result<Vec<Parameter>> {
         let mut all: Vec<Parameter> = Vec::new();
         let mut defaults = false;
-        for p in &create.parameters {
+        for p in given {
             let Declared { ty, domain } = value_type(&self.catalog, &p.ty).map_err(unquoted)?;
             if ty == Type::Void {
                 return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
@@ -301,7 +307,7 @@ impl Change {
         let inputs = all.iter().filter(|p| p.mode != Mode::Table).count();
         if inputs > limits::ARGUMENTS_MAX {
             let message = format!("functions cannot have more than {} arguments", limits::ARGUMENTS_MAX);
-            return Err(Error::new(SqlState::TOO_MANY_ARGUMENTS, message).at(create.name.position));
+            return Err(Error::new(SqlState::TOO_MANY_ARGUMENTS, message).at(position));
         }
         Ok(all)
     }
@@ -476,12 +482,14 @@ fn language(create: &CreateRoutine) -> Result<Language> {
 /// OR REPLACE keeps kind, result and names of the inputs.
 fn replaceable(old: &Procedure, new: &Procedure) -> Result<()> {
     let drop_first = |error: Error| {
-        let kind = kind_word(Some(old.is_procedure())).to_uppercase();
+        let kind = if old.aggregate.is_some() { "AGGREGATE" } else { kind_word(Some(old.is_procedure())) };
+        let kind = kind.to_uppercase();
         error.with_hint(format!("Use DROP {kind} {} first.", reference(old)))
     };
-    if old.is_procedure() != new.is_procedure() {
+    if old.kind_name() != new.kind_name() {
         let message = "cannot change routine kind";
-        let detail = format!("\"{}\" is a {}.", old.name, kind_word(Some(old.is_procedure())));
+        let article = if old.aggregate.is_some() { "an" } else { "a" };
+        let detail = format!("\"{}\" is {article} {}.", old.name, old.kind_name());
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
     }
     let result = |p: &Procedure| -> Vec<(Type, Option<String>)> {

@@ -246,6 +246,7 @@ impl Change {
             },
             returns_domain: None,
             standard: None,
+            aggregate: None,
             instance_of: None,
             security_definer: false,
             settings: Vec::new(),

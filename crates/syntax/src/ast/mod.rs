@@ -4,6 +4,7 @@
 //! error can point at carries its byte position in the text. Names are folded
 //! already: lower case unless they were quoted.
 
+mod aggregate;
 mod alter;
 mod call;
 mod comment;
@@ -27,6 +28,7 @@ pub mod visit;
 mod window;
 mod with;
 
+pub use aggregate::{AggregateChange, CreateAggregate};
 pub use alter::AlterTable;
 pub use call::{Argument, FunctionCall};
 pub use comment::CommentTarget;
@@ -481,6 +483,8 @@ pub enum StatementKind {
     DropType { domain: bool, names: Vec<Name>, if_exists: bool, cascade: bool },
     /// CREATE CAST, DROP CAST
     Cast(Box<CastChange>),
+    /// CREATE AGGREGATE, DROP AGGREGATE
+    Aggregate(Box<AggregateChange>),
     /// CREATE FUNCTION / PROCEDURE
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE SCHEMA

@@ -78,7 +78,7 @@ impl Parser<'_> {
     }
 
     /// `[mode] [name] type [DEFAULT e]`; the mode may stand behind the name.
-    fn parameter(&mut self) -> Result<RoutineParameter> {
+    pub(crate) fn parameter(&mut self) -> Result<RoutineParameter> {
         let position = self.position();
         let mode = self.mode();
         let name = match self.parameter_name_follows() {
