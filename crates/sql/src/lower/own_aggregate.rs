@@ -203,7 +203,7 @@ impl Lowerer<'_> {
     ) -> Result<()> {
         let Some((acc, _)) = state.regs.first().copied() else { return Ok(()) };
         let position = a.args.first().map_or(0, |e| e.position);
-        let mut step = |l: &mut Lowerer<'_>| {
+        let step = |l: &mut Lowerer<'_>| {
             let mut args = vec![Typed { reg: acc, ty: of.state.clone() }];
             args.extend(values.iter().cloned());
             let next = l.bind_support(&of.transition, args, position)?;
@@ -215,7 +215,7 @@ impl Lowerer<'_> {
         let (Some((begun, _)), Some(first)) = (state.regs.get(1).copied(), values.first()) else {
             return step(self);
         };
-        let then = self.block(&mut step)?;
+        let then = self.block(step)?;
         let otherwise = self.block(|l| {
             let first = l.exactly(first.reg, &of.state);
             l.copy(acc, first);

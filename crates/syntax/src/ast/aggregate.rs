@@ -66,6 +66,7 @@ impl CreateAggregate {
 /// CREATE AGGREGATE, DROP AGGREGATE
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "fields are named after the clause in the line above them")]
+#[allow(clippy::large_enum_variant, reason = "a statement has it in a box")]
 pub enum AggregateChange {
     /// CREATE
     Create(CreateAggregate),
