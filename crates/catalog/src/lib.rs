@@ -11,6 +11,7 @@
 //! replaced procedure is a new id under the old name, so that a log entry names the definition it
 //! ran with. Replaced procedure versions stay in `procedures` with `current = false`.
 
+mod aggregates;
 mod casts;
 mod column_rights;
 mod comments;
@@ -25,12 +26,14 @@ mod policies;
 pub mod reg;
 mod rights;
 mod role;
+mod routines;
 mod schemas;
 pub mod system;
 mod triggers;
 mod types;
 mod views;
 
+pub use aggregates::{AggregateOf, BuiltInFunction, SupportFunction, built_in_functions, support_expression};
 pub use casts::{UserCast, UserCastContext};
 pub use column_rights::{ALL_OF_COLUMNS, Columns};
 pub use comments::{Comment, Commented};
@@ -47,6 +50,7 @@ pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use routines::StandardBody;
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };
@@ -566,6 +570,12 @@ pub struct Procedure {
     /// The domain that it was declared to answer with.
     #[serde(default)]
     pub returns_domain: Option<TypeId>,
+    /// Its body is no string: what it names is known, and stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard: Option<StandardBody>,
+    /// It is an aggregate, and has no body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Box<AggregateOf>>,
     /// SECURITY DEFINER: runs with the rights of its owner, not of its caller.
     #[serde(default)]
     pub security_definer: bool,

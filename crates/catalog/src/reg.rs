@@ -391,6 +391,9 @@ fn routine_name(catalog: &Catalog, oid: Oid) -> Option<String> {
     if let Some((schema, name)) = ROUTINES.by_oid.get(&oid) {
         return Some(shown(*schema, name));
     }
+    if let Some(name) = crate::aggregates::support_name(oid) {
+        return Some(shown(oid::PG_CATALOG, name));
+    }
     match catalog.oids.object(oid)? {
         Object::Routine(s) => catalog.routine_by_identity(s).map(|p| catalog.shown_routine(p)),
         _ => None,

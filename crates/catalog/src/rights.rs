@@ -620,6 +620,7 @@ impl Catalog {
         match object {
             Object::Table(id) if self.table_by_id(*id).materialized.is_some() => "materialized view",
             Object::Table(id) if self.table_by_id(*id).composite => "type",
+            Object::Routine(id) if self.procedure(*id).aggregate.is_some() => "aggregate",
             _ => self.object_kind(object).word(),
         }
     }

@@ -203,9 +203,9 @@ impl Question {
         use Question::*;
         match self {
             RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
-            | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault | ViewDef
-            | PlainExpression | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible | Comment
-            | Describe | RoleName | SerialSequence => Determinism::Catalog,
+            | RoutineBody | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault
+            | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible
+            | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
             | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
             | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | ExportSnapshot | Sleep

@@ -87,6 +87,7 @@ impl Objects {
             objects.read_schemas(source, selection, owners)?;
             objects.read_types(source, selection, owners)?;
             objects.read_routines(source, selection, owners)?;
+            objects.read_aggregates(source, selection, owners)?;
         }
         objects.read_sequences(source, selection, owners)?;
         objects.read_relations(source, selection, owners)?;
@@ -179,6 +180,67 @@ impl Objects {
             let create = format!("{};\n", row.text(6).trim_end());
             let alter = owner(&label, row.text(3), owners);
             self.add(Kind::Routine, row.oid(0), &name, label, row.text(3), row.get(7), create, alter);
+        }
+        Ok(())
+    }
+
+    fn read_aggregates(&mut self, source: &mut Source, selection: &Selection, owners: bool) -> Result<()> {
+        let function = |column: &str| {
+            format!(
+                "(SELECT coalesce((SELECT quote_ident(fn.nspname) || '.' || quote_ident(f.proname) FROM pg_proc f
+                  JOIN pg_namespace fn ON fn.oid = f.pronamespace WHERE f.oid = {column}::oid), {column}::text)
+                  WHERE {column}::oid <> 0)"
+            )
+        };
+        let query = format!(
+            "SELECT p.oid, n.nspname, quote_ident(n.nspname) || '.' || quote_ident(p.proname),
+                    quote_ident(pg_get_userbyid(p.proowner)),
+                    CASE WHEN p.pronargs = 0 THEN '*' ELSE pg_get_function_identity_arguments(p.oid) END,
+                    {}, format_type(a.aggtranstype, NULL), {}, a.aggfinalextra, a.aggfinalmodify, {},
+                    quote_literal(a.agginitval), (SELECT o.oprname FROM pg_operator o WHERE o.oid = a.aggsortop),
+                    p.proparallel, a.aggtransspace, p.proacl::text
+             FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid::oid
+             JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {USERS}",
+            function("a.aggtransfn"),
+            function("a.aggfinalfn"),
+            function("a.aggcombinefn"),
+        );
+        for row in source.rows(&query)?.iter().filter(|row| selection.has_schema(row.text(1))) {
+            let name = format!("{}({})", row.text(2), row.text(4));
+            let label = format!("AGGREGATE {name}");
+            let mut create = format!(
+                "CREATE AGGREGATE {name} (\n    SFUNC = {},\n    STYPE = {}",
+                row.text(5),
+                row.text(6)
+            );
+            if let Some(last) = row.get(7) {
+                let _ = write!(create, ",\n    FINALFUNC = {last}");
+                create.push_str(if row.is(8) { ",\n    FINALFUNC_EXTRA" } else { "" });
+                create.push_str(match row.text(9) {
+                    "s" => ",\n    FINALFUNC_MODIFY = SHAREABLE",
+                    "w" => ",\n    FINALFUNC_MODIFY = READ_WRITE",
+                    _ => "",
+                });
+            }
+            let values = [(10, "COMBINEFUNC"), (11, "INITCOND"), (12, "SORTOP")];
+            for (at, word) in values {
+                if let Some(value) = row.get(at) {
+                    let _ = write!(create, ",\n    {word} = {value}");
+                }
+            }
+            create.push_str(match row.text(13) {
+                "s" => ",\n    PARALLEL = SAFE",
+                "r" => ",\n    PARALLEL = RESTRICTED",
+                _ => "",
+            });
+            if row.text(14) != "0" {
+                let _ = write!(create, ",\n    SSPACE = {}", row.text(14));
+            }
+            create.push_str("\n);");
+            let alter = owner(&label, row.text(3), owners);
+            // Privileges name it as a function.
+            let label = format!("FUNCTION {}", name.replace("(*)", "()"));
+            self.add(Kind::Routine, row.oid(0), &name, label, row.text(3), row.get(15), create, alter);
         }
         Ok(())
     }

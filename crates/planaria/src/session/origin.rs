@@ -84,7 +84,7 @@ fn collect<'c>(
                 && collect(catalog, right, with, sources)
         }
         TableRef::Sample { table, .. } => collect(catalog, table, with, sources),
-        TableRef::Derived { .. } | TableRef::Function { .. } => false,
+        TableRef::Derived { .. } | TableRef::Function { .. } | TableRef::RowsFrom { .. } => false,
     }
 }
 

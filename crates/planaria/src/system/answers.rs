@@ -83,7 +83,15 @@ pub(crate) fn answer(
         Question::TriggerDepth => Ok(Slot::Int(0)),
         Question::RoutineDef => {
             let found = definitions::routine(catalog, oid_of(args[0]));
+            if let Some(aggregate) = found.filter(|p| p.aggregate.is_some()) {
+                let message = format!("\"{}\" is an aggregate function", aggregate.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
             text(heap, found.map(|p| definitions::routine_statement(catalog, p)))
+        }
+        Question::RoutineBody => {
+            let found = definitions::routine(catalog, oid_of(args[0]));
+            text(heap, found.and_then(|p| definitions::standard_body(catalog, p)))
         }
         Question::RoutineArguments | Question::RoutineIdentity => {
             let defaults = question == Question::RoutineArguments;

@@ -347,4 +347,20 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         let named = ddl::named_by_view(catalog, view);
         each(&named, &mut |on| add(on, (PG_REWRITE, rule, 0), 'n'));
     }
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        for function in p.aggregate.iter().flat_map(|of| of.functions()) {
+            if let Some(called) = function.routine(catalog) {
+                add((PG_PROC, catalog.routine_oid(called), 0), (PG_PROC, catalog.routine_oid(p), 0), 'n');
+            }
+        }
+    }
+    for p in catalog.procedures.iter().filter(|p| p.current && p.standard.is_some()) {
+        let named = ddl::named_by_routine(catalog, p);
+        let own = (PG_PROC, catalog.routine_oid(p), 0);
+        each(&named, &mut |on| {
+            if on != own {
+                add(on, own, 'n');
+            }
+        });
+    }
 }

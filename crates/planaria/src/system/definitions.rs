@@ -10,10 +10,10 @@ use planaria_base::{Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{
     Catalog, CheckTime, Firing, Index, Language, Mode, Parameter, Procedure, ReferentialAction, Returns,
-    Table, TriggerEvent, Volatility, path_names, reg,
+    StandardBody, Table, TriggerEvent, Volatility, path_names, reg,
 };
-use planaria_sql::deparse::Over;
-use planaria_sql::lower::shown_expression;
+use planaria_sql::deparse::{self, Over, Wanted};
+use planaria_sql::lower::{shown_expression, shown_statements};
 use planaria_syntax::ast::ExprKind;
 use std::fmt::Write;
 
@@ -369,6 +369,9 @@ pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
         let values: Vec<String> = values.iter().map(|value| quote_literal(value)).collect();
         let _ = writeln!(text, " SET {} TO {}", quote_ident(spelled(name)), values.join(", "));
     }
+    if let Some(body) = standard_body(catalog, p) {
+        return text + &body + "\n";
+    }
     // A tag that the body does not hold.
     let mut tag = kind.to_owned();
     while p.body.contains(&format!("${tag}$")) {
@@ -376,6 +379,26 @@ pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
     }
     let _ = writeln!(text, "AS ${tag}${}${tag}$", p.body);
     text
+}
+
+/// `pg_get_function_sqlbody`
+pub(super) fn standard_body(catalog: &Catalog, p: &Procedure) -> Option<String> {
+    if let (StandardBody::Return, Some(expression)) = (p.standard?, p.body.get("SELECT".len()..)) {
+        let wanted = match &p.returns {
+            Returns::Scalar(ty) => Wanted::Stored(ty, p.returns_domain),
+            _ => Wanted::Any,
+        };
+        // A parameter within a query would be shown with the name of its function.
+        let simple = !expression.to_ascii_lowercase().contains("select");
+        if let Some(e) = simple
+            .then(|| deparse::expression(catalog, expression, Over::Parameters(p), wanted, false))
+            .flatten()
+        {
+            return Some(format!("RETURN {}", e.text));
+        }
+    }
+    let shown = Procedure { body: shown_statements(catalog, &p.body), ..p.clone() };
+    shown.standard_text()
 }
 
 /// `pg_get_serial_sequence(table, column)`: of the column's serial or identity sequence.

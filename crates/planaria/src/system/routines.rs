@@ -8,7 +8,10 @@ use planaria_base::oid::{self, Oid};
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Type};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, Volatility};
+use planaria_catalog::{Catalog, Language, Mode, Parameter, Procedure, Returns, SupportFunction, Volatility};
+
+/// `internal` in `pg_language`: that of aggregates.
+const INTERNAL: Oid = 12;
 
 /// `trigger` in `pg_type`.
 const TRIGGER: Oid = 2279;
@@ -18,6 +21,59 @@ fn language(language: Language) -> Oid {
     let name = definitions::language(language);
     let row = fixed("pg_language").find(|l| l.value("lanname") == Datum::Text(name.to_owned()));
     row.map_or(0, |l| l.int("oid") as Oid)
+}
+
+/// `prosrc`
+fn source(p: &Procedure) -> &str {
+    match (&p.aggregate, p.standard) {
+        (Some(_), _) => "aggregate_dummy",
+        (None, Some(_)) => "",
+        (None, None) => &p.body,
+    }
+}
+
+/// The operator of SORTOP.
+fn sort_operator(name: &str, ty: Oid) -> Oid {
+    let found = fixed("pg_operator").find(|o| {
+        o.value("oprname") == Datum::Text(name.to_owned())
+            && o.int("oprleft") as Oid == ty
+            && o.int("oprright") as Oid == ty
+    });
+    found.map_or(0, |o| o.int("oid") as Oid)
+}
+
+/// `pg_aggregate`
+pub(super) fn aggregates(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for p in catalog.procedures.iter().filter(|p| p.current) {
+        let Some(of) = &p.aggregate else { continue };
+        let function = |f: &Option<SupportFunction>| f.as_ref().map_or(0, |f| f.oid(catalog));
+        let modify = of.modify.unwrap_or('r');
+        let first = p.inputs().next().map_or(0, |q| oid::of(&q.ty));
+        rows.add(|r| {
+            r.set("aggfnoid", catalog.routine_oid(p))
+                .set("aggkind", 'n')
+                .set("aggnumdirectargs", 0)
+                .set("aggtransfn", of.transition.oid(catalog))
+                .set("aggfinalfn", function(&of.last))
+                .set("aggcombinefn", function(&of.combine))
+                .set("aggserialfn", 0)
+                .set("aggdeserialfn", 0)
+                .set("aggmtransfn", 0)
+                .set("aggminvtransfn", 0)
+                .set("aggmfinalfn", 0)
+                .set("aggfinalextra", of.extra)
+                .set("aggmfinalextra", false)
+                .set("aggfinalmodify", modify)
+                .set("aggmfinalmodify", 'r')
+                .set("aggsortop", of.sort.as_ref().map_or(0, |name| sort_operator(name, first)))
+                .set("aggtranstype", oid::of(&of.state))
+                .set("aggtransspace", i64::from(of.space))
+                .set("aggmtranstype", 0)
+                .set("aggmtransspace", 0)
+                .set("agginitval", of.initial.clone());
+        });
+    }
 }
 
 /// `prorettype`
@@ -68,11 +124,21 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("proowner", catalog.role_oid(p.rights.owner))
                 .set("proacl", p.rights.display(catalog))
                 .set("prosecdef", p.security_definer)
-                .set("prolang", language(p.language))
+                .set("prolang", if p.aggregate.is_some() { INTERNAL } else { language(p.language) })
                 .set("prorows", if p.returns_set() { 1000.0 } else { 0.0 })
                 .set("procost", 100.0)
                 .set("provariadic", variadic.map_or(0, |ty| oid::of(&ty)))
-                .set("prokind", if p.is_procedure() { 'p' } else { 'f' })
+                .set(
+                    "prokind",
+                    if p.aggregate.is_some() {
+                        'a'
+                    } else if p.is_procedure() {
+                        'p'
+                    } else {
+                        'f'
+                    },
+                )
+                .set("proparallel", p.aggregate.as_ref().and_then(|of| of.parallel).unwrap_or('u'))
                 .set("proisstrict", p.strict)
                 .set("proretset", p.returns_set())
                 .set(
@@ -99,7 +165,8 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("proargmodes", all.map(|all| all.iter().map(mode).collect::<Vec<_>>()))
                 .set("proargnames", named.then(|| p.parameters.iter().map(|q| &q.name).collect::<Vec<_>>()))
                 .set("proargdefaults", Some(defaults.join(", ")).filter(|d| !d.is_empty()))
-                .set("prosrc", &p.body)
+                .set("prosrc", source(p))
+                .set("prosqlbody", p.standard_text())
                 .set(
                     "proconfig",
                     (!p.settings.is_empty()).then(|| {

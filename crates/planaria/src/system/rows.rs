@@ -157,6 +157,7 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_depend") => constraints::depends(facts, out),
         (system::PG_CATALOG, "pg_description") => comments(&facts.catalog.comments(), false, out),
         (system::PG_CATALOG, "pg_shdescription") => comments(&facts.catalog.shared_comments(), true, out),
+        (system::PG_CATALOG, "pg_aggregate") => routines::aggregates(facts, out),
         (system::PG_CATALOG, "pg_proc") => routines::routines(facts, out),
         (system::PG_CATALOG, "pg_default_acl") => privileges::defaults(facts, out),
         (system::PG_CATALOG, "pg_namespace") => server::namespaces(facts, out),

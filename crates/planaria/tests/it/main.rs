@@ -62,6 +62,7 @@ mod named;
 mod no_hang;
 mod notify;
 mod old_databases;
+mod own_aggregates;
 mod packed_types;
 mod partitions;
 mod paths_and_times;

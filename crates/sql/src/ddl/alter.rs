@@ -88,6 +88,12 @@ impl Change {
             let action = AlterView::Default { column: column.clone(), default };
             return self.alter_view(name, if_exists, &action, "ALTER TABLE");
         }
+        if let [AlterTable::RenameColumn { from, to }] = actions
+            && self.catalog.view(names::relation_wanted(&self.catalog, name)?).is_some()
+        {
+            let action = AlterView::RenameColumn { from: from.clone(), to: to.clone() };
+            return self.alter_view(name, if_exists, &action, "ALTER TABLE");
+        }
         let table = match names::table(&self.catalog, name) {
             Ok(table) => table,
             Err(e) if if_exists && e.sqlstate() == SqlState::UNDEFINED_TABLE => {

@@ -18,6 +18,7 @@ impl Change {
         };
         self.catalog.require_owner(self.actor.user, &Object::Routine(id))?;
         let tag = match routine.procedure {
+            _ if routine.aggregate => "ALTER AGGREGATE",
             Some(true) => "ALTER PROCEDURE",
             Some(false) => "ALTER FUNCTION",
             None => "ALTER ROUTINE",
@@ -59,6 +60,10 @@ impl Change {
         }
         let (id, tag) = self.altered(routine)?;
         let old = self.catalog.procedure(id);
+        if old.aggregate.is_some() {
+            let message = format!("\"{}\" is an aggregate function", old.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         if old.is_procedure() && (options.strict.is_some() || options.volatility.is_some()) {
             let message = "invalid attribute in procedure definition";
             return Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));

@@ -1,5 +1,5 @@
 //! What depends on what. Dependencies are found by reading the definitions' text again; nothing is
-//! stored, so nothing can be stale. A routine's body is no dependency, as in PostgreSQL.
+//! stored, so nothing can be stale. A routine's body is no dependency where it is a string, as in PostgreSQL.
 
 use super::schema::mention;
 use super::trigger::TriggersOf;
@@ -13,10 +13,11 @@ use planaria_base::{
 use planaria_catalog::oids;
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
-    Catalog, ColumnDefault, IndexKey, PUBLIC, Returns, Table, TypeKind, View, is_made_of, of_key, reg,
+    Catalog, ColumnDefault, IndexKey, PUBLIC, Procedure, Returns, Table, TypeKind, View, is_made_of, of_key,
+    reg,
 };
 use planaria_syntax::ast::visit::{self, Node};
-use planaria_syntax::ast::{Expr, ExprKind, Query, TypeNameKind};
+use planaria_syntax::ast::{Assignment, Expr, ExprKind, Query, StatementKind, TypeNameKind};
 use std::collections::BTreeSet;
 
 /// Something that can be dropped.
@@ -80,6 +81,12 @@ pub fn named_by_expression(catalog: &Catalog, text: &str) -> Named {
 /// What a view names.
 pub fn named_by_view(catalog: &Catalog, view: &View) -> Named {
     References::of_view(view).map_or_else(|_| Named::default(), |references| references.resolved(catalog))
+}
+
+/// What the body of a routine names, where it is no string.
+pub fn named_by_routine(catalog: &Catalog, procedure: &Procedure) -> Named {
+    References::of_routine(procedure)
+        .map_or_else(|_| Named::default(), |references| references.resolved(catalog))
 }
 
 impl References {
@@ -171,6 +178,36 @@ impl References {
             visit::expr(&reparse::expression(text)?, &mut |node| all.note(node));
         }
         Ok(all)
+    }
+    /// Nothing, of a routine whose body is a string.
+    pub(super) fn of_routine(procedure: &Procedure) -> Result<References> {
+        let mut all = References::default();
+        if procedure.standard.is_some() {
+            for statement in reparse::statements(&procedure.body)? {
+                visit::statement(&statement, &mut |node| all.note(node));
+                all.note_changes(&statement.kind);
+            }
+        }
+        Ok(all)
+    }
+    /// The columns that a statement gives values.
+    fn note_changes(&mut self, kind: &StatementKind) {
+        let set: &[Assignment] = match kind {
+            StatementKind::Insert(insert) => {
+                self.star |= insert.columns.is_empty();
+                self.columns.extend(insert.columns.iter().map(|(name, _)| name.clone()));
+                let update = insert.on_conflict.as_ref().and_then(|on| on.update.as_ref());
+                update.map_or(&[], |update| &update.set)
+            }
+            StatementKind::Update(update) => &update.set,
+            // Its actions may be any.
+            StatementKind::Merge(_) => {
+                self.star = true;
+                &[]
+            }
+            _ => &[],
+        };
+        self.columns.extend(set.iter().flat_map(|a| &a.columns).map(|(name, _)| name.clone()));
     }
     pub(super) fn of_text(text: &str) -> Result<References> {
         reparse::expression(text).map(|e| References::of_expr(&e))
@@ -297,6 +334,7 @@ impl Object {
                 let mentioned = mention(catalog, of.schema, &of.name);
                 views_on(catalog, &mentioned, &own, |_| true, &mut all)?;
                 policies_with(catalog, &own, |_, r| r.relations.contains(&mentioned), &mut all)?;
+                routines_with(catalog, &own, |r| r.relations.contains(&mentioned), &mut all)?;
                 on_owned_sequences(catalog, *id, |_| true, &mut all)?;
                 of_row_type(catalog, *id, &format!("type {name}"), &mentioned, &mut all)?;
                 if of.composite {
@@ -308,6 +346,7 @@ impl Object {
                 let mentioned = mention(catalog, schema, name);
                 views_on(catalog, &mentioned, &own, |_| true, &mut all)?;
                 policies_with(catalog, &own, |_, r| r.relations.contains(&mentioned), &mut all)?;
+                routines_with(catalog, &own, |r| r.relations.contains(&mentioned), &mut all)?;
             }
             Object::Column(id, column) => {
                 let table = catalog.table_by_id(*id);
@@ -331,6 +370,9 @@ impl Object {
                     (of.id == *id || r.relations.contains(&mentioned)) && (r.star || r.columns.contains(name))
                 };
                 policies_with(catalog, &own, names_it, &mut all)?;
+                let reads =
+                    |r: &References| r.relations.contains(&mentioned) && (r.star || r.columns.contains(name));
+                routines_with(catalog, &own, reads, &mut all)?;
                 for trigger in Change::triggers_on(table, *column)? {
                     all.push((Object::Trigger(*id, trigger.name.clone()), own.clone()));
                 }
@@ -346,6 +388,8 @@ impl Object {
             Object::Sequence(id) => {
                 let name =
                     catalog.sequences[id.index()].as_ref().map(|s| mention(catalog, s.schema, &s.name));
+                let uses = |r: &References| name.as_ref().is_some_and(|n| r.sequences.contains(n));
+                routines_with(catalog, &own, uses, &mut all)?;
                 for table in tables() {
                     for (c, column) in table.visible() {
                         let uses = match &column.default {
@@ -372,6 +416,7 @@ impl Object {
                     all.push((Object::ViewTrigger(view, trigger.name.clone()), own.clone()));
                 }
                 let of = catalog.procedure(*id);
+                all.extend(super::aggregate::made_of(catalog, of).map(|a| (Object::Routine(a), own.clone())));
                 let name = &mention(catalog, of.schema, &of.name);
                 // An overload that stays may be the one meant: only the last of a name is needed for sure.
                 if catalog.procedures_named((of.schema, of.name.as_str())).count() > 1 {
@@ -383,6 +428,9 @@ impl Object {
                     }
                 }
                 policies_with(catalog, &own, |_, r| r.functions.contains(name), &mut all)?;
+                let calls = |r: &References| r.functions.contains(name);
+                routines_with(catalog, &own, calls, &mut all)?;
+                all.retain(|(object, _)| object != self);
                 for table in tables() {
                     for (c, column) in table.visible() {
                         let (ColumnDefault::Expression(text) | ColumnDefault::Generated(text)) =
@@ -653,6 +701,21 @@ fn views_on(
         let refs = References::of_view(view)?;
         if refs.relations.contains(relation) && also(&refs) {
             all.push((of_view(catalog, view), own.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Routines whose bodies are no strings, and name something.
+fn routines_with(
+    catalog: &Catalog,
+    own: &str,
+    names_it: impl Fn(&References) -> bool,
+    all: &mut Vec<(Object, String)>,
+) -> Result<()> {
+    for p in catalog.procedures.iter().filter(|p| p.current && p.standard.is_some()) {
+        if names_it(&References::of_routine(p)?) {
+            all.push((Object::Routine(p.id), own.to_owned()));
         }
     }
     Ok(())

@@ -277,6 +277,9 @@ impl Change {
             e.fields_mut().position = None;
             e
         };
+        if r.aggregate {
+            return self.aggregate(r).map(|p| Object::Routine(p.id));
+        }
         let found = routine::find(&self.catalog, &r.name, r.types.as_deref(), r.procedure);
         let found = found.map_err(unplaced)?;
         if r.procedure.is_some_and(|p| p != found.is_procedure()) {

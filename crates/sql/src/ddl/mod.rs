@@ -33,6 +33,7 @@
 //!
 //! Limits: inheritance gives 0A000.
 
+mod aggregate;
 mod alter;
 mod alter_routine;
 mod cast;
@@ -72,7 +73,7 @@ mod user_type;
 mod view;
 
 pub use database::databases_named;
-pub use depend::{Named, named_by_expression, named_by_view};
+pub use depend::{Named, named_by_expression, named_by_routine, named_by_view};
 pub use partition::{partition_bound_text, partition_condition_text, partition_key_types};
 pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
@@ -208,6 +209,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::RenameType { .. }
             | StatementKind::DropType { .. }
             | StatementKind::Cast(_)
+            | StatementKind::Aggregate(_)
             | StatementKind::CreateRoutine(_)
             | StatementKind::CreateTrigger(_)
             | StatementKind::DropTrigger { .. }
@@ -373,6 +375,7 @@ impl Change {
                 self.drop_types(*domain, names, *if_exists, *cascade)
             }
             StatementKind::Cast(change) => self.change_cast(change),
+            StatementKind::Aggregate(change) => self.change_aggregate(change),
             StatementKind::CreateRoutine(create) => self.create_routine(create),
             StatementKind::CreateTrigger(create) => self.create_trigger(create),
             StatementKind::DropTrigger { name, table, if_exists } => {

@@ -35,6 +35,7 @@ impl Change {
             }
             OwnedObject::Routine(r) => {
                 let tag = match r.procedure {
+                    _ if r.aggregate => "ALTER AGGREGATE",
                     Some(true) => "ALTER PROCEDURE",
                     Some(false) => "ALTER FUNCTION",
                     None => "ALTER ROUTINE",

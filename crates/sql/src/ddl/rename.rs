@@ -129,6 +129,18 @@ impl Change {
         })
     }
 
+    /// 0A000 where the body of a routine, that is no string, names a relation.
+    pub(super) fn refuse_named_by_routines(&self, relation: &str, message: &str) -> Result<()> {
+        for p in self.catalog.procedures.iter().filter(|p| p.current && p.standard.is_some()) {
+            if References::of_routine(p)?.relations.contains(relation) {
+                let detail = format!("Function \"{}\" depends on it, and bodies are kept as text.", p.name);
+                let hint = "Drop the function, make the change, create the function again.";
+                return Err(Error::unsupported(message, hint).with_detail(detail));
+            }
+        }
+        Ok(())
+    }
+
     /// Does a renaming, and changes the texts of the views that mention it. 0A000 where one of them would not be what it
     /// was: PostgreSQL keeps views as trees.
     fn rename_in_views(
@@ -139,6 +151,7 @@ impl Change {
         message: &str,
         rename: impl FnOnce(&mut Change) -> Result<()>,
     ) -> Result<()> {
+        self.refuse_named_by_routines(relation, message)?;
         let mut changed = Vec::new();
         for view in self.catalog.views.values() {
             if References::of_view(view)?.relations.contains(relation) {

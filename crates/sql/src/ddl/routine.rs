@@ -93,7 +93,7 @@ pub fn find<'c>(
 }
 
 /// The type of a parameter or result that is one value.
-fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
+pub(super) fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
     match &ty.kind {
         TypeNameKind::Known(known) => Ok(known.clone().into()),
         TypeNameKind::Serial(_) => {
@@ -163,7 +163,7 @@ impl Change {
         }
         let (schema, name) = names::new(&self.catalog, &create.name)?;
         self.require_create(schema)?;
-        let parameters = self.parameters(create)?;
+        let parameters = self.parameters(&create.parameters, create.name.position)?;
         let (returns, returns_domain) = self.returns(create, &parameters)?;
         let input = |p: &&Parameter| matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic);
         let inputs: Vec<Type> = parameters.iter().filter(input).map(|p| p.ty.clone()).collect();
@@ -174,6 +174,11 @@ impl Change {
             lower::check_polymorphic_result(ty, &inputs)?;
         }
         self.tell_references(create)?;
+        let standard = create.standard.is_some();
+        if standard && inputs.iter().any(Type::is_polymorphic) {
+            let message = "SQL function with unquoted function body cannot have polymorphic arguments";
+            return Err(invalid(message));
+        }
         let mut procedure = Procedure {
             id: ProcedureId::from(self.catalog.procedures.len()),
             schema,
@@ -186,7 +191,12 @@ impl Change {
             language: language(create)?,
             volatility: create.volatility.unwrap_or(Volatility::Volatile),
             strict: create.strict,
-            body: create.body.clone(),
+            body: match create.standard {
+                Some(_) => lower::qualified_statements(&self.catalog, &create.body)?,
+                None => create.body.clone(),
+            },
+            standard: create.standard,
+            aggregate: None,
             body_position: create.body_position,
             current: true,
             security_definer: create.security_definer,
@@ -197,23 +207,11 @@ impl Change {
         };
         set_all(&mut procedure, &create.settings);
         check_path(&procedure)?;
-        if let Some(old) = self.same_inputs(&procedure) {
-            if !create.or_replace {
-                let message = format!("function \"{name}\" already exists with same argument types");
-                return Err(Error::new(SqlState::DUPLICATE_FUNCTION, message).at(create.name.position));
-            }
-            self.catalog.require_owner(self.actor.user, &Object::Routine(old.id))?;
-            replaceable(old, &procedure)?;
-            let old = old.id;
-            procedure.rights = self.catalog.procedure(old).rights.clone();
-            procedure.comment.clone_from(&self.catalog.procedure(old).comment);
-            self.catalog.procedures[old.index()].current = false;
-            self.replace_trigger_function(old, procedure.id);
-        }
+        self.take_place(&mut procedure, create.or_replace, create.name.position)?;
         self.out.routine = Some(procedure.id);
         let id = procedure.id;
         self.catalog.procedures.push(procedure.into());
-        if self.actor.checks_bodies {
+        if self.actor.checks_bodies || standard {
             let made = self.catalog.procedure(id);
             if lower::plpgsql::routine_goes_by_steps(made) {
                 lower::plpgsql::check_steps(made)?;
@@ -222,6 +220,23 @@ impl Change {
                 .map_err(|e| in_statement(e, create.body_position))?;
         }
         Ok(tag)
+    }
+
+    /// A routine takes the place of the one that it replaces, if there is one.
+    pub(super) fn take_place(&mut self, new: &mut Procedure, or_replace: bool, position: u32) -> Result<()> {
+        let Some(old) = self.same_inputs(new) else { return Ok(()) };
+        if !or_replace {
+            let message = format!("function \"{}\" already exists with same argument types", new.name);
+            return Err(Error::new(SqlState::DUPLICATE_FUNCTION, message).at(position));
+        }
+        self.catalog.require_owner(self.actor.user, &Object::Routine(old.id))?;
+        replaceable(old, new)?;
+        let old = old.id;
+        new.rights = self.catalog.procedure(old).rights.clone();
+        new.comment.clone_from(&self.catalog.procedure(old).comment);
+        self.catalog.procedures[old.index()].current = false;
+        self.replace_trigger_function(old, new.id);
+        Ok(())
     }
 
     /// The version that has the same name and input types: replaced, or in the way.
@@ -249,10 +264,10 @@ impl Change {
         Ok(())
     }
 
-    fn parameters(&self, create: &CreateRoutine) -> Result<Vec<Parameter>> {
+    pub(super) fn parameters(&self, given: &[RoutineParameter], position: u32) -> Result<Vec<Parameter>> {
         let mut all: Vec<Parameter> = Vec::new();
         let mut defaults = false;
-        for p in &create.parameters {
+        for p in given {
             let Declared { ty, domain } = value_type(&self.catalog, &p.ty).map_err(unquoted)?;
             if ty == Type::Void {
                 return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
@@ -292,7 +307,7 @@ impl Change {
         let inputs = all.iter().filter(|p| p.mode != Mode::Table).count();
         if inputs > limits::ARGUMENTS_MAX {
             let message = format!("functions cannot have more than {} arguments", limits::ARGUMENTS_MAX);
-            return Err(Error::new(SqlState::TOO_MANY_ARGUMENTS, message).at(create.name.position));
+            return Err(Error::new(SqlState::TOO_MANY_ARGUMENTS, message).at(position));
         }
         Ok(all)
     }
@@ -459,6 +474,10 @@ fn unmodified(ty: Type) -> Type {
 
 fn language(create: &CreateRoutine) -> Result<Language> {
     match create.language.as_deref() {
+        Some(other) if create.standard.is_some() && other != "sql" => {
+            Err(invalid("inline SQL function body only valid for language SQL"))
+        }
+        None if create.standard.is_some() => Ok(Language::Sql),
         Some("plpgsql") => Ok(Language::PlPgSql),
         Some("sql") => Ok(Language::Sql),
         None => Err(invalid("no language specified").at(create.name.position)),
@@ -478,12 +497,14 @@ fn language(create: &CreateRoutine) -> Result<Language> {
 /// OR REPLACE keeps kind, result and names of the inputs.
 fn replaceable(old: &Procedure, new: &Procedure) -> Result<()> {
     let drop_first = |error: Error| {
-        let kind = kind_word(Some(old.is_procedure())).to_uppercase();
+        let kind = if old.aggregate.is_some() { "AGGREGATE" } else { kind_word(Some(old.is_procedure())) };
+        let kind = kind.to_uppercase();
         error.with_hint(format!("Use DROP {kind} {} first.", reference(old)))
     };
-    if old.is_procedure() != new.is_procedure() {
+    if old.kind_name() != new.kind_name() {
         let message = "cannot change routine kind";
-        let detail = format!("\"{}\" is a {}.", old.name, kind_word(Some(old.is_procedure())));
+        let article = if old.aggregate.is_some() { "an" } else { "a" };
+        let detail = format!("\"{}\" is {article} {}.", old.name, old.kind_name());
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
     }
     let result = |p: &Procedure| -> Vec<(Type, Option<String>)> {

@@ -214,6 +214,7 @@ impl Change {
                 Object::Routine(id) if self.catalog.procedure(id).is_procedure() => {
                     (Target::Routine(id), "ALTER PROCEDURE")
                 }
+                Object::Routine(id) if routine.aggregate => (Target::Routine(id), "ALTER AGGREGATE"),
                 Object::Routine(id) => (Target::Routine(id), "ALTER FUNCTION"),
                 _ => return Err(Error::internal("a routine of another kind")),
             },
@@ -351,6 +352,12 @@ impl Change {
         };
         let mention = mention(catalog, schema, name);
         let mut named = None;
+        if let Target::Routine(id) = object
+            && let Some(aggregate) = super::aggregate::made_of(catalog, catalog.procedure(*id)).next()
+        {
+            let holder = &catalog.procedure(aggregate).name;
+            named = Some(format!("The aggregate \"{holder}\" names it, and is kept as text."));
+        }
         each_text(catalog, &mut |what, holder, references| {
             let names = match object {
                 Target::Routine(_) => references.functions.contains(&mention),

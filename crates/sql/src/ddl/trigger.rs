@@ -245,6 +245,8 @@ impl Change {
                 TriggersOf::View(key) => Some(key.clone()),
             },
             returns_domain: None,
+            standard: None,
+            aggregate: None,
             instance_of: None,
             security_definer: false,
             settings: Vec::new(),

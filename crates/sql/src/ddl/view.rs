@@ -155,6 +155,25 @@ impl Change {
         self.catalog.require_owner(self.actor.user, &Object::View(view.key()))?;
         let mut new = view.clone();
         match action {
+            AlterView::RenameColumn { from, to } => {
+                let Some(at) = view.columns.iter().position(|c| c == from) else {
+                    let message = format!("column \"{from}\" does not exist");
+                    return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+                };
+                if view.columns.contains(to) {
+                    let message = format!("column \"{to}\" of relation \"{}\" already exists", view.name);
+                    return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+                }
+                new.columns[at].clone_from(to);
+                if let Some(text) = new.defaults.remove(from) {
+                    new.defaults.insert(to.clone(), text);
+                }
+                if let Some(text) = new.column_comments.remove(from) {
+                    new.column_comments.insert(to.clone(), text);
+                }
+                new.rights.move_column(from, Some(to));
+                return self.rename_view_column(&view, new, from).map(|()| tag);
+            }
             AlterView::Options(options) => {
                 new.check_option = options.check.unwrap_or(view.check_option);
                 new.security_invoker = options.security_invoker.unwrap_or(view.security_invoker);
@@ -183,6 +202,23 @@ impl Change {
         }
         self.catalog.views.insert(view.key(), new);
         Ok(tag)
+    }
+}
+
+impl Change {
+    /// A view with a column of another name takes its place. 0A000 where something names the column: what does is kept as
+    /// text.
+    fn rename_view_column(&mut self, old: &View, mut new: View, from: &str) -> Result<()> {
+        let message = format!("column \"{from}\" of view \"{}\" cannot be renamed", old.name);
+        let mentioned = super::schema::mention(&self.catalog, old.schema, &old.name);
+        self.refuse_named_by_policies(None, &mentioned, Some(from), &message)?;
+        self.refuse_named_by_routines(&mentioned, &message)?;
+        let before = self.views_over(&mentioned)?;
+        if new.rows.is_some() {
+            new.rows = Some(Box::new(self.rows_of_view(&new)?));
+        }
+        self.catalog.views.insert(old.key(), new);
+        self.refuse_changed_views(before, &message)
     }
 }
 

@@ -29,7 +29,7 @@ use analysis::{Analysis, Level, columns_of, declared};
 use coerce::{BOOL, Context};
 use node::{Node, NodeKind, Relation, RelationKind, Ty};
 use planaria_base::{Type, TypeId};
-use planaria_catalog::{Catalog, Table, View};
+use planaria_catalog::{Catalog, Mode, Procedure, Table, View};
 use print::Printer;
 
 /// What an expression is over.
@@ -41,6 +41,8 @@ pub enum Over<'c> {
     Table(&'c Table),
     /// The old and the new row of a trigger.
     Rows(&'c Table),
+    /// The parameters of a routine that have names.
+    Parameters(&'c Procedure),
     /// VALUE, of a domain over that type.
     Value(&'c Type, Option<TypeId>),
 }
@@ -127,6 +129,15 @@ fn expression_from(
             analysis.over(table, "old", false);
             analysis.over(table, "new", false);
         }
+        Over::Parameters(procedure) => {
+            let mut level = Level::default();
+            for p in procedure.parameters.iter().filter(|p| !p.name.is_empty() && p.mode != Mode::Table) {
+                let ty = declared(catalog, &p.ty, p.domain);
+                let kind = NodeKind::Column(None, p.name.clone());
+                level.visible.push((p.name.clone(), Node { ty, kind }));
+            }
+            analysis.levels.push(level);
+        }
         Over::Value(ty, domain) => analysis.value = Some(declared(catalog, ty, domain)),
     }
     let node = analysis.expr(&expr)?;
@@ -153,7 +164,7 @@ fn expression_from(
 /// How many relations an expression is over.
 fn names_of(over: Over<'_>) -> usize {
     match over {
-        Over::Nothing | Over::Value(..) => 0,
+        Over::Nothing | Over::Parameters(_) | Over::Value(..) => 0,
         Over::Table(_) => 1,
         Over::Rows(_) => 2,
     }

@@ -368,7 +368,7 @@ impl Analysis<'_> {
                 let kind = RelationKind::Function { call: Box::new(node), ordinality: *ordinality };
                 Some(self.add(&name, alias.as_ref(), kind, columns, lateral, relations))
             }
-            TableRef::Sample { .. } => None,
+            TableRef::Sample { .. } | TableRef::RowsFrom { .. } => None,
             TableRef::Join { kind, left, right, condition, .. } => {
                 self.join(*kind, left, right, condition, relations)
             }

@@ -1,13 +1,14 @@
 //! Aggregate functions: which query a call belongs to, its arguments, its kind.
 
 use super::Lowerer;
-use super::bind_call::Clause;
+use super::bind_call::{Clause, is_own};
 use super::bound::{Aggregate, AggregateKind, Bound, BoundKind};
 use super::functions::no_function;
 use super::names::Names;
 use super::types::{has_order, told_apart, unmodified};
 use planaria_base::types::{PackedKind, PackedType};
 use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::Wanted;
 use planaria_ir::Func;
 use planaria_syntax::ast::FunctionCall;
 
@@ -39,13 +40,15 @@ impl Lowerer<'_> {
     pub(super) fn bind_aggregate_call(
         &mut self,
         names: &Names<'_>,
-        name: &str,
+        wanted: Wanted<'_>,
         call: &FunctionCall,
         position: u32,
     ) -> Result<Bound> {
+        let name = wanted.local;
         let depth = names.depth();
         self.aggregated.push(Aggregated { depth, columns: None, aggregates: None });
-        let aggregate = self.in_clause(Clause::Aggregate, |l| l.bind_aggregate(names, name, call, position));
+        let aggregate =
+            self.in_clause(Clause::Aggregate, |l| l.bind_aggregate(names, wanted, call, position));
         let levels = self.aggregated.pop().expect("pushed above");
         let aggregate = aggregate?;
         // It belongs to the innermost level that its arguments speak of: to a query around, if they name
@@ -104,10 +107,12 @@ impl Lowerer<'_> {
     pub(super) fn bind_aggregate(
         &mut self,
         names: &Names<'_>,
-        name: &str,
+        wanted: Wanted<'_>,
         call: &FunctionCall,
         position: u32,
     ) -> Result<Aggregate> {
+        // No name of a user's schema is one of the system's.
+        let name = if is_own(wanted) { "" } else { wanted.local };
         let mut condition =
             |f| self.in_clause(Clause::Filter, |l: &mut Self| l.bind_condition(names, f, "FILTER"));
         let filter = call.filter.as_ref().map(&mut condition).transpose()?;
@@ -128,7 +133,7 @@ impl Lowerer<'_> {
             *arg = self.settle(e)?;
         }
         let types: Vec<Type> = args.iter().map(|a| a.ty.plain().clone()).collect();
-        let missing = || no_function(name, &types, position);
+        let missing = || no_function(&call.name.parts.join("."), &types, position);
         let int = |t: &Type| matches!(t, Type::Int2 | Type::Int4 | Type::Int8);
         let numeric = Type::Numeric(None);
         use AggregateKind as K;
@@ -189,7 +194,13 @@ impl Lowerer<'_> {
             {
                 (K::StringAgg, Some(Type::Text), Type::Text)
             }
-            _ => return Err(missing()),
+            _ => match self.own_aggregate(wanted, call, &args, position)? {
+                Some((id, taken, ty)) => {
+                    args = taken;
+                    (K::Own(id), None, ty)
+                }
+                None => return Err(missing()),
+            },
         };
         if let Some(to) = to {
             args = args.into_iter().map(|a| self.operand(a, &to)).collect::<Result<_>>()?;
@@ -199,11 +210,11 @@ impl Lowerer<'_> {
         if distinct {
             args.iter().try_for_each(|e| told_apart(&e.ty, position))?;
         }
-        if distinct && !order.is_empty() && order.iter().any(|(e, ..)| *e != args[0]) {
+        if distinct && !order.is_empty() && order.iter().any(|(e, ..)| !args.contains(e)) {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));
         }
-        if !matches!(kind, K::ArrayAgg | K::StringAgg) {
+        if !matches!(kind, K::ArrayAgg | K::StringAgg | K::Own(_)) {
             order.clear();
         } else if distinct && order.is_empty() {
             // What is told apart comes sorted.

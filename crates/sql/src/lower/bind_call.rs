@@ -6,9 +6,8 @@ use super::bind_expr::arrayed;
 use super::bound::{Aggregate, Bound, BoundKind, Rel, RelId, RelKind, WindowCall};
 use super::functions::{ambiguous, missing_function, no_function};
 use super::names::Names;
-use super::polymorphic::{Solution, polymorphic};
-use super::resolve::{Choice, choose, choose_by};
-use super::types::{CastContext, same_base, unmodified};
+use super::resolve::{Choice, choose};
+use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
 use planaria_ir::{Func, ReadMode};
@@ -194,6 +193,13 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Bound> {
         let wanted = self.meant(&call.name)?;
+        let of_system = !is_own(wanted) && (is_aggregate(wanted.local) || is_other_aggregate(wanted.local));
+        if !of_system && self.calls_own_aggregate(wanted, call) {
+            return match call.over {
+                Some(_) => self.bind_window(names, wanted, call, position),
+                None => self.bind_aggregate_call(names, wanted, call, position),
+            };
+        }
         if is_own(wanted) {
             return self.bind_own_call(names, wanted, call, position);
         }
@@ -219,10 +225,10 @@ impl Lowerer<'_> {
             return self.bind_call(names, &call, position);
         }
         if call.over.is_some() {
-            return self.bind_window(names, &name, call, position);
+            return self.bind_window(names, wanted, call, position);
         }
         if is_aggregate(&name) {
-            return self.bind_aggregate_call(names, &name, call, position);
+            return self.bind_aggregate_call(names, wanted, call, position);
         }
         if is_other_aggregate(&name) && self.catalog.procedures_named(&name).next().is_none() {
             return Err(self.no_aggregate(names, &name, call, position)?);
@@ -624,77 +630,6 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The routine that a call means, and where its parameters' values come from.
-    pub(super) fn find_routine(
-        &mut self,
-        name: Wanted<'_>,
-        call: &FunctionCall,
-        args: &[Bound],
-        procedure: bool,
-        position: u32,
-    ) -> Result<Option<(ProcedureId, Vec<Given>)>> {
-        let catalog = self.catalog;
-        let mut found = Vec::new();
-        for p in catalog.procedures_named(name).filter(|p| p.is_procedure() == procedure) {
-            if let Some((given, types)) = match_arguments(p, call, args.len()) {
-                let agree = || {
-                    let polymorphic = polymorphic(&types, args.iter().map(|a| a.ty.clone()));
-                    // That nothing says what they are is an error of the call, not of the choice.
-                    let known = polymorphic.iter().any(|(_, ty)| *ty != Type::Unknown);
-                    !known || Solution::of(self, &polymorphic).is_ok()
-                };
-                if !p.is_polymorphic() || agree() {
-                    found.push((p.id, given, types));
-                }
-            }
-        }
-        let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
-        if found.is_empty() {
-            if let Some(other) = catalog.procedures_named(name).find(|p| p.is_procedure() != procedure) {
-                let shown: Vec<String> = types.iter().map(super::operators::base_name).collect();
-                let (is, hint) = if other.is_procedure() {
-                    ("procedure", "To call a procedure, use CALL.")
-                } else {
-                    ("function", "To call a function, use SELECT.")
-                };
-                let article = if procedure { "not a procedure" } else { "a procedure" };
-                let message = format!("{name}({}) is {article}", shown.join(", "));
-                let _ = is;
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position).with_hint(hint));
-            }
-            return Ok(None);
-        }
-        // Of those that take the same types, one without VARIADIC is meant.
-        let cost = |given: &[Given]| given.iter().filter(|g| matches!(g, Given::Variadic(_))).count();
-        let all = std::mem::take(&mut found);
-        for (i, (id, given, types)) in all.iter().enumerate() {
-            let beaten = all.iter().enumerate().any(|(j, (_, other, t))| {
-                let same = t.len() == types.len() && t.iter().zip(types).all(|(a, b)| same_base(a, b));
-                i != j && same && cost(other) < cost(given)
-            });
-            if !beaten {
-                found.push((*id, given.clone(), types.clone()));
-            }
-        }
-        let candidates: Vec<Vec<Type>> = found.iter().map(|(_, _, t)| t.clone()).collect();
-        let implicit = |from: &Type, to: &Type| self.castable(from, to, CastContext::Implicit);
-        match choose_by(&candidates, &types, &implicit) {
-            Choice::One(i) => {
-                let (id, given, declared) = found.swap_remove(i);
-                let routine = catalog.procedure(id);
-                if !routine.is_polymorphic() {
-                    return Ok(Some((id, given)));
-                }
-                let default = |(q, g): (_, &Given)| matches!(g, Given::Default).then_some(q);
-                let left_out: Vec<&Parameter> = passed(routine).zip(&given).filter_map(default).collect();
-                let id = self.called(id, polymorphic(&declared, types), &left_out, position)?;
-                Ok(Some((id, given)))
-            }
-            Choice::None => Ok(None),
-            Choice::Ambiguous => Err(ambiguous(name.local, &types, position)),
-        }
-    }
-
     /// The values of a routine's IN and INOUT parameters, in order.
     pub(super) fn routine_args(
         &mut self,
@@ -791,16 +726,6 @@ impl Lowerer<'_> {
         self.bind_text_in(&Names::of(&scope), text, position)
     }
 
-    /// Looks at the catalog from where what is kept as text does.
-    pub(crate) fn at_home<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = self.catalog;
-        let kept = std::mem::replace(&mut self.kept_text, true);
-        self.catalog = outer.home();
-        let result = f(self);
-        (self.catalog, self.kept_text) = (outer, kept);
-        result
-    }
-
     /// The same, with names.
     pub(super) fn bind_text_in(&mut self, names: &Names<'_>, text: &str, position: u32) -> Result<Bound> {
         let foreign = |mut e: Error| {
@@ -841,7 +766,7 @@ impl Lowerer<'_> {
 }
 
 /// The parameters that a call's arguments stand for: of a procedure, also its OUT parameters.
-fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
+pub(super) fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
     let procedure = p.is_procedure();
     p.parameters.iter().filter(move |q| match q.mode {
         Mode::In | Mode::InOut | Mode::Variadic => true,
@@ -852,44 +777,4 @@ fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
 
 fn output_name(p: &Parameter, i: usize) -> String {
     if p.name.is_empty() { format!("column{}", i + 1) } else { p.name.clone() }
-}
-
-/// How the arguments of a call would go to the parameters, and the type each argument would get.
-fn match_arguments(p: &Procedure, call: &FunctionCall, n: usize) -> Option<(Vec<Given>, Vec<Type>)> {
-    let parameters: Vec<&Parameter> = passed(p).collect();
-    let mut given: Vec<Given> = parameters.iter().map(|_| Given::Default).collect();
-    let mut set = vec![false; parameters.len()];
-    let mut types = Vec::with_capacity(n);
-    for (i, arg) in call.args.iter().enumerate() {
-        let at = match &arg.name {
-            Some(name) => parameters.iter().position(|q| q.name == *name)?,
-            None => {
-                let last = parameters.len().checked_sub(1)?;
-                let variadic = parameters[last].mode == Mode::Variadic && !call.variadic;
-                if variadic && i >= last {
-                    if i == last {
-                        given[last] = Given::Variadic(last);
-                        set[last] = true;
-                    }
-                    types.push(parameters[last].ty.element()?);
-                    continue;
-                }
-                if i > last {
-                    return None;
-                }
-                i
-            }
-        };
-        if set[at] {
-            return None;
-        }
-        set[at] = true;
-        given[at] = Given::Argument(i);
-        types.push(parameters[at].ty.clone());
-    }
-    let complete = parameters
-        .iter()
-        .zip(&set)
-        .all(|(q, set)| *set || q.default.is_some() || q.mode == Mode::Out && call.args.is_empty());
-    complete.then_some((given, types))
 }

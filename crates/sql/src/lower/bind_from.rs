@@ -48,7 +48,7 @@ pub(super) fn refuse_composite(
     Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position))
 }
 
-fn is_unnest(catalog: &planaria_catalog::Catalog, name: &Name) -> Result<bool> {
+pub(super) fn is_unnest(catalog: &planaria_catalog::Catalog, name: &Name) -> Result<bool> {
     named(catalog, name).map(|wanted| wanted.local == "unnest" && !is_own(wanted))
 }
 
@@ -111,6 +111,9 @@ impl Lowerer<'_> {
                     return self.bind_table(level, &derived, nullable);
                 }
                 self.bind_function(level, call, alias.as_ref(), *ordinality, *position)
+            }
+            TableRef::RowsFrom { calls, alias, ordinality, position } => {
+                self.bind_rows_from(level, calls, alias.as_ref(), *ordinality, nullable, *position)
             }
             TableRef::Sample { table, method, args, seed } => {
                 let mut part = self.bind_table(level, table, nullable)?;
@@ -388,7 +391,7 @@ impl Lowerer<'_> {
         Ok(FromClause { items: vec![Item::Rel(rel)], filter: Vec::new(), star })
     }
 
-    fn add_source(
+    pub(super) fn add_source(
         &mut self,
         level: &mut Names<'_>,
         mut source: Source,
@@ -474,7 +477,7 @@ impl Lowerer<'_> {
         cte.query.clone().into_iter().chain(turn).any(|query| !self.free_rels(&query).is_empty())
     }
 
-    fn bind_function(
+    pub(super) fn bind_function(
         &mut self,
         level: &mut Names<'_>,
         call: &FunctionCall,

@@ -7,6 +7,7 @@ use super::functions::no_function;
 use super::names::Names;
 use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_catalog::Wanted;
 use planaria_ir::Func;
 use planaria_syntax::ast::{
     BinaryOp, Expr, Frame, FrameEdge, FrameExclusion, FrameUnits, FunctionCall, Name, Window,
@@ -16,10 +17,11 @@ impl Lowerer<'_> {
     pub(super) fn bind_window(
         &mut self,
         names: &Names<'_>,
-        name: &str,
+        wanted: Wanted<'_>,
         call: &FunctionCall,
         position: u32,
     ) -> Result<Bound> {
+        let name = wanted.local;
         let clause = self.clause();
         if !matches!(clause, Clause::Select | Clause::OrderBy) {
             let message = format!("window functions are not allowed in {}", clause.name());
@@ -47,7 +49,7 @@ impl Lowerer<'_> {
                     let e = l.settle(e)?;
                     order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
                 }
-                let (kind, mut args, ty) = l.window_kind(names, name, call, position)?;
+                let (kind, mut args, ty) = l.window_kind(names, wanted, call, position)?;
                 let frame = l.window_frame(names, over.frame.as_ref(), &kind, &order, &mut args)?;
                 Ok(WindowCall { kind, args, frame, partition, order, ty })
             })
@@ -76,7 +78,7 @@ impl Lowerer<'_> {
             let mut call = FunctionCall::plain(Name { parts, position }, Vec::new());
             call.star = name == "count";
             call.over = Some(over);
-            self.bind_window(names, name, &call, position)
+            self.bind_window(names, name.into(), &call, position)
         };
         let partition = Window { order_by: Vec::new(), ..over.clone() };
         let rows = other("count", partition)?;
@@ -127,16 +129,17 @@ impl Lowerer<'_> {
     fn window_kind(
         &mut self,
         names: &Names<'_>,
-        name: &str,
+        wanted: Wanted<'_>,
         call: &FunctionCall,
         position: u32,
     ) -> Result<(WindowKind, Vec<Bound>, Type)> {
-        if is_aggregate(name) {
+        let name = wanted.local;
+        if is_aggregate(name) || self.calls_own_aggregate(wanted, call) {
             if call.distinct {
                 let message = "DISTINCT is not implemented for window functions";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
-            let aggregate = self.bind_aggregate(names, name, call, position)?;
+            let aggregate = self.bind_aggregate(names, wanted, call, position)?;
             let ty = aggregate.ty.clone();
             return Ok((WindowKind::Aggregate(aggregate), Vec::new(), ty));
         }

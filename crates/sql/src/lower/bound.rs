@@ -231,6 +231,8 @@ pub(super) enum AggregateKind {
     First,
     ArrayAgg,
     StringAgg,
+    /// One that a user made.
+    Own(ProcedureId),
 }
 
 /// An aggregate call.

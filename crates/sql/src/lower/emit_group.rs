@@ -347,6 +347,7 @@ impl Lowerer<'_> {
                 let sum = (self.temp(a.ty.clone()), self.zero(&a.ty));
                 plain(vec![sum, (self.temp(Type::Int8), self.int8(0))])
             }
+            AggregateKind::Own(id) => plain(self.own_state(id)),
             AggregateKind::Min
             | AggregateKind::Max
             | AggregateKind::First
@@ -382,6 +383,9 @@ impl Lowerer<'_> {
         }
         let filter: Vec<Bound> = a.filter.iter().cloned().collect();
         self.filtered(&filter, &mut |l| {
+            if let AggregateKind::Own(id) = a.kind {
+                return l.update_own(frame, a, id, state, keys);
+            }
             if a.kind == AggregateKind::CountStar {
                 return l.add_one(state.regs[0].0);
             }
@@ -455,7 +459,7 @@ impl Lowerer<'_> {
                 })?;
                 self.emit(OpKind::If { cond: first, then, otherwise });
             }
-            AggregateKind::CountStar | AggregateKind::First => {}
+            AggregateKind::CountStar | AggregateKind::First | AggregateKind::Own(_) => {}
         }
         Ok(())
     }
@@ -492,6 +496,7 @@ impl Lowerer<'_> {
                     Ok(l.apply(divide, vec![acc, count], a.ty.clone()))
                 })
             }
+            AggregateKind::Own(id) => self.own_result(a, id, state),
             _ => Ok(acc),
         }
     }

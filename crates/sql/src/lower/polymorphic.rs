@@ -11,7 +11,7 @@ use super::Lowerer;
 use super::operators::base_name;
 use planaria_base::types::{RangeType, SystemType};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type};
-use planaria_catalog::{Parameter, Procedure, Returns};
+use planaria_catalog::{AggregateOf, Parameter, Procedure, Returns};
 
 /// What the polymorphic types of a call mean.
 #[derive(Default)]
@@ -253,6 +253,10 @@ impl Solution {
         Ok(Procedure {
             parameters: routine.parameters.iter().map(parameter).collect::<Result<_>>()?,
             returns,
+            aggregate: match &routine.aggregate {
+                Some(of) => Some(Box::new(AggregateOf { state: self.apply(&of.state)?, ..(**of).clone() })),
+                None => None,
+            },
             instance_of: Some(routine.id),
             ..routine.clone()
         })
@@ -268,6 +272,17 @@ pub(crate) fn assumed(routine: &Procedure) -> Result<Procedure> {
         compatible_range: Some(RangeType::Int4),
     };
     types.instance(routine)
+}
+
+/// A type as CREATE looks at it, in the same way.
+pub(crate) fn assumed_type(ty: &Type) -> Type {
+    let types = Solution {
+        element: Some(Type::Int4),
+        range: Some(RangeType::Int4),
+        compatible: Some(Type::Int4),
+        compatible_range: Some(RangeType::Int4),
+    };
+    types.apply(ty).unwrap_or_else(|_| ty.clone())
 }
 
 /// 42P13 for a polymorphic result whose type no parameter says.

@@ -3,6 +3,7 @@
 //! A text is kept as it was written, but for the names that were found along the path of the session that wrote it: those
 //! of another schema get it put before them.
 
+use super::Lowerer;
 use super::view_text::{Edit, edited};
 use planaria_base::text_io::quote_ident;
 use planaria_base::types::SystemType;
@@ -32,6 +33,26 @@ pub(crate) fn qualified_query(catalog: &Catalog, text: &str) -> Result<String> {
     Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: false }.query()
 }
 
+/// The text of statements, with schemas.
+pub(crate) fn qualified_statements(catalog: &Catalog, text: &str) -> Result<String> {
+    if catalog.path().is_home() {
+        return Ok(text.to_owned());
+    }
+    let kept = |schema, _: Kind, _: &str| schema != SchemaId::PUBLIC;
+    Writer { catalog, text, needed: &kept, edits: Vec::new(), temporary: false }.statements()
+}
+
+/// Statements that are kept, as they are to be written along the catalog's path.
+pub fn shown_statements(catalog: &Catalog, text: &str) -> String {
+    if catalog.path().is_home() {
+        return text.to_owned();
+    }
+    let hidden = |schema, kind, name: &str| is_hidden(catalog, schema, kind, name);
+    let writer =
+        Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: false };
+    writer.statements().unwrap_or_else(|_| text.to_owned())
+}
+
 /// An expression that is kept, as it is to be written along the catalog's path.
 pub fn shown_expression(catalog: &Catalog, text: &str) -> String {
     if catalog.path().is_home() {
@@ -52,6 +73,24 @@ pub fn shown_query(catalog: &Catalog, text: &str) -> String {
     let writer =
         Writer { catalog: catalog.home(), text, needed: &hidden, edits: Vec::new(), temporary: false };
     writer.query().unwrap_or_else(|_| text.to_owned())
+}
+
+impl Lowerer<'_> {
+    /// Looks at the catalog from where what is kept as text does.
+    pub(crate) fn at_home<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = self.catalog;
+        let kept = std::mem::replace(&mut self.kept_text, true);
+        self.catalog = outer.home();
+        let result = f(self);
+        (self.catalog, self.kept_text) = (outer, kept);
+        result
+    }
+
+    /// Stays there: what follows is all kept as text.
+    pub(crate) fn look_from_home(&mut self) {
+        self.catalog = self.catalog.home();
+        self.kept_text = true;
+    }
 }
 
 /// What a name is of.
@@ -103,6 +142,13 @@ impl Writer<'_> {
             return Err(Error::unsupported(what, "Create the routine in a schema that stays."));
         }
         Ok(edited(self.text, self.edits))
+    }
+
+    fn statements(mut self) -> Result<String> {
+        for statement in planaria_syntax::parse::statements(self.text)? {
+            visit::statement(&statement, &mut |node| self.note(node));
+        }
+        self.done()
     }
 
     fn note(&mut self, node: Node<'_>) {

@@ -66,6 +66,7 @@ static TABLE: &[Line] = &[
     line("pg_get_triggerdef", &[OID, Bool], &[], Question::TriggerDef, Text),
     line("pg_trigger_depth", &[], &[], Question::TriggerDepth, Int4),
     line("pg_get_functiondef", &[OID], &[], Question::RoutineDef, Text),
+    line("pg_get_function_sqlbody", &[OID], &[], Question::RoutineBody, Text),
     line("pg_get_function_arguments", &[OID], &[], Question::RoutineArguments, Text),
     line("pg_get_function_identity_arguments", &[OID], &[], Question::RoutineIdentity, Text),
     line("pg_get_function_result", &[OID], &[], Question::RoutineResult, Text),
@@ -136,7 +137,6 @@ const NOTHING: &[(&str, usize)] = &[
     ("inet_client_addr", 0),
     ("inet_server_addr", 0),
     ("pg_tablespace_location", 1),
-    ("pg_get_function_sqlbody", 1),
     ("pg_stat_get_backend_idset", 0),
     ("pg_relation_filepath", 1),
 ];

@@ -140,7 +140,7 @@ impl<'c> Lowerer<'c> {
         self.add_requirement(requirement);
     }
 
-    fn add_requirement(&mut self, requirement: Requirement) {
+    pub(super) fn add_requirement(&mut self, requirement: Requirement) {
         let all = &mut self.rights.requirements;
         if !all.contains(&requirement) {
             // Object by object, so that the first one named is the first one refused.

@@ -4,11 +4,13 @@
 //! error can point at carries its byte position in the text. Names are folded
 //! already: lower case unless they were quoted.
 
+mod aggregate;
 mod alter;
 mod call;
 mod comment;
 pub mod copy;
 pub mod cursor;
+mod from;
 mod index;
 mod lock;
 pub mod locking;
@@ -26,9 +28,11 @@ pub mod visit;
 mod window;
 mod with;
 
+pub use aggregate::{AggregateChange, CreateAggregate};
 pub use alter::AlterTable;
 pub use call::{Argument, FunctionCall};
 pub use comment::CommentTarget;
+pub use from::{JoinCondition, JoinKind, TableAlias};
 pub use index::{CreateIndex, Exclude, ExcludeElement, IndexItem};
 pub use lock::{LockMode, LockTable, Maintain, Maintained};
 pub use operator::{BinaryOp, JsonOp, SimilarOp, UnaryOp};
@@ -377,6 +381,8 @@ pub enum TableRef {
         ordinality: bool,
         position: Position,
     },
+    /// `ROWS FROM (f(..), g(..)) [WITH ORDINALITY] AS a(c)`: their rows side by side
+    RowsFrom { calls: Vec<FunctionCall>, alias: Option<TableAlias>, ordinality: bool, position: Position },
     /// `t TABLESAMPLE method (args) [REPEATABLE (seed)]`: a part of the rows of a Relation
     Sample { table: Box<TableRef>, method: Name, args: Vec<Expr>, seed: Option<Box<Expr>> },
     /// Join.
@@ -387,43 +393,6 @@ pub enum TableRef {
         condition: JoinCondition,
         position: Position,
     },
-}
-
-/// `AS name (columns)`
-#[derive(Clone, PartialEq, Debug)]
-pub struct TableAlias {
-    /// Name.
-    pub name: String,
-    /// Column names.
-    pub columns: Vec<String>,
-}
-
-/// Kinds of join.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum JoinKind {
-    /// INNER
-    Inner,
-    /// LEFT
-    Left,
-    /// RIGHT
-    Right,
-    /// FULL
-    Full,
-    /// CROSS
-    Cross,
-}
-
-/// Join condition.
-#[derive(Clone, PartialEq, Debug)]
-pub enum JoinCondition {
-    /// CROSS
-    None,
-    /// ON
-    On(Expr),
-    /// USING (..)
-    Using(Vec<String>),
-    /// NATURAL; where the join ends
-    Natural(Position),
 }
 
 /// A statement with the text range it came from.
@@ -514,6 +483,8 @@ pub enum StatementKind {
     DropType { domain: bool, names: Vec<Name>, if_exists: bool, cascade: bool },
     /// CREATE CAST, DROP CAST
     Cast(Box<CastChange>),
+    /// CREATE AGGREGATE, DROP AGGREGATE
+    Aggregate(Box<AggregateChange>),
     /// CREATE FUNCTION / PROCEDURE
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE SCHEMA

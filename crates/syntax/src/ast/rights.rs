@@ -96,6 +96,8 @@ pub struct RoutineRef {
     pub types: Option<Vec<TypeName>>,
     /// PROCEDURE, FUNCTION, or ROUTINE (either).
     pub procedure: Option<bool>,
+    /// AGGREGATE; then the types are given.
+    pub aggregate: bool,
 }
 
 /// What privileges are granted on.

@@ -25,6 +25,8 @@ pub struct CreateRoutine {
     pub security_definer: bool,
     /// Body between the quotes
     pub body: String,
+    /// The body is no string: RETURN, or BEGIN ATOMIC
+    pub standard: Option<planaria_catalog::StandardBody>,
     /// Where the body begins in the text.
     pub body_position: Position,
     /// SET, RESET, in order

@@ -17,6 +17,13 @@ pub struct ViewOptions {
 pub enum AlterView {
     /// SET (..), RESET (..)
     Options(ViewOptions),
+    /// RENAME COLUMN .. TO
+    RenameColumn {
+        /// Its name.
+        from: String,
+        /// Its new one.
+        to: String,
+    },
     /// ALTER COLUMN .. SET DEFAULT (with its text), DROP DEFAULT
     Default {
         /// Its name.

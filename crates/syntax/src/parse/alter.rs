@@ -6,7 +6,7 @@ use planaria_catalog::Volatility;
 use super::parser::Parser;
 use crate::ast::{
     AlterTable, ConstraintKind, DefaultsOf, Name, ObjectKind, OwnedObject, Position, RoutineOptions,
-    SequenceOptions, StatementKind,
+    RoutineRef, SequenceOptions, StatementKind,
 };
 
 impl Parser<'_> {
@@ -300,17 +300,39 @@ impl Parser<'_> {
     pub(crate) fn alter_routine(&mut self, procedure: Option<bool>) -> Result<StatementKind> {
         self.bump();
         let routine = self.routine_ref(procedure)?;
+        match self.named_routine(routine.clone())? {
+            Some(statement) => Ok(statement),
+            None => self.altered_routine(routine),
+        }
+    }
+
+    /// `ALTER AGGREGATE a(types)`
+    pub(crate) fn alter_aggregate(&mut self) -> Result<StatementKind> {
+        self.bump();
+        let aggregate = self.aggregate_ref()?;
+        match self.named_routine(aggregate)? {
+            Some(statement) => Ok(statement),
+            None => self.fail(),
+        }
+    }
+
+    /// `.. OWNER TO | SET SCHEMA | RENAME TO`
+    fn named_routine(&mut self, routine: RoutineRef) -> Result<Option<StatementKind>> {
         if self.at_word("owner") {
             let object = OwnedObject::Routine(routine);
-            return Ok(StatementKind::AlterOwner { object, owner: self.owner_to()? });
+            return Ok(Some(StatementKind::AlterOwner { object, owner: self.owner_to()? }));
         }
         if self.at_words(&["set", "schema"]) {
-            return self.set_schema(OwnedObject::Routine(routine));
+            return self.set_schema(OwnedObject::Routine(routine)).map(Some);
         }
         if self.eat_words(&["rename", "to"]) {
             let options = RoutineOptions { name: Some(self.function_name()?), ..RoutineOptions::default() };
-            return Ok(StatementKind::AlterRoutine { routine, options });
+            return Ok(Some(StatementKind::AlterRoutine { routine, options }));
         }
+        Ok(None)
+    }
+
+    fn altered_routine(&mut self, routine: RoutineRef) -> Result<StatementKind> {
         if self.at_end() {
             return self.fail();
         }

@@ -53,6 +53,10 @@ impl Parser<'_> {
                 self.bump();
                 CommentTarget::Routine(self.routine_ref(procedure)?)
             }
+            "aggregate" => {
+                self.bump();
+                CommentTarget::Routine(self.aggregate_ref()?)
+            }
             "role" => {
                 self.bump();
                 CommentTarget::Role(self.role_spec()?)
@@ -71,9 +75,9 @@ impl Parser<'_> {
                 self.bump();
                 CommentTarget::Database(self.name()?)
             }
-            "access" | "aggregate" | "collation" | "conversion" | "event" | "extension" | "foreign"
-            | "language" | "large" | "materialized" | "operator" | "procedural" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform" => {
+            "access" | "collation" | "conversion" | "event" | "extension" | "foreign" | "language"
+            | "large" | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "transform" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),

@@ -74,7 +74,19 @@ impl Parser<'_> {
             return self.paren_join();
         }
         if self.at_words(&["rows", "from"]) && self.peek_at(2).kind == Kind::LeftParen {
-            return self.unsupported("ROWS FROM", position);
+            self.bump();
+            self.bump();
+            let calls = self.paren_list(|p| {
+                let name = p.qualified_function()?;
+                let call = p.plain_call(name)?;
+                if p.at_word("as") {
+                    return p.unsupported("a column definition list in ROWS FROM", p.position());
+                }
+                Ok(call)
+            })?;
+            let ordinality = self.eat_words(&["with", "ordinality"]);
+            let alias = self.table_alias()?;
+            return Ok(TableRef::RowsFrom { calls, alias, ordinality, position });
         }
         if self.at_any(&["xmltable", "json_table"]) && self.peek_at(1).kind == Kind::LeftParen {
             return self.unsupported(&format!("{}()", self.word().as_str().to_uppercase()), position);

@@ -233,6 +233,6 @@ impl Parser<'_> {
             true => Some(self.type_list()?),
             false => None,
         };
-        Ok(RoutineRef { name, types, procedure })
+        Ok(RoutineRef { name, types, procedure, aggregate: false })
     }
 }

@@ -17,6 +17,7 @@
 //! of [`limits::NESTING_MAX`] levels, so that neither this parser nor those who walk the tree run
 //! out of stack.
 
+mod aggregate;
 mod alter;
 mod call;
 mod cast;

@@ -1,7 +1,7 @@
 //! CREATE FUNCTION and PROCEDURE, DROP of them.
 
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Mode, Volatility};
+use planaria_catalog::{Mode, StandardBody, Volatility};
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -12,6 +12,9 @@ use crate::ast::{
 
 /// Words that continue a type's name, so that the word before them is no parameter name.
 const TYPE_CONTINUATIONS: &[&str] = &["precision", "varying", "with", "without", "array", "default"];
+
+/// What begins the body of an expression.
+const RETURN: &str = "RETURN";
 
 impl Parser<'_> {
     /// `CREATE [OR REPLACE] FUNCTION | PROCEDURE ..`, the words before that taken.
@@ -30,6 +33,7 @@ impl Parser<'_> {
             strict: false,
             security_definer: false,
             body: String::new(),
+            standard: None,
             body_position: 0,
             settings: Vec::new(),
             unsupported: None,
@@ -74,7 +78,7 @@ impl Parser<'_> {
     }
 
     /// `[mode] [name] type [DEFAULT e]`; the mode may stand behind the name.
-    fn parameter(&mut self) -> Result<RoutineParameter> {
+    pub(crate) fn parameter(&mut self) -> Result<RoutineParameter> {
         let position = self.position();
         let mode = self.mode();
         let name = match self.parameter_name_follows() {
@@ -181,12 +185,21 @@ impl Parser<'_> {
             "transform" => self.routine_unsupported(routine, "TRANSFORM", position)?,
             "support" => self.routine_unsupported(routine, "SUPPORT", position)?,
             "return" => {
-                *body = true;
-                self.routine_unsupported(routine, "a body of RETURN", position)?;
+                self.expr()?;
+                self.expect_end()?;
+                self.standard_body(routine, StandardBody::Return, position, body)?;
             }
             "begin" if self.at_word("atomic") => {
-                *body = true;
-                self.routine_unsupported(routine, "a body of BEGIN ATOMIC", position)?;
+                self.bump();
+                let start = self.last_end();
+                self.skip_to_end()?;
+                self.seek(self.index() - 1);
+                if !self.at_word("end") {
+                    self.bump();
+                    return self.fail();
+                }
+                self.standard_body(routine, StandardBody::Atomic, start, body)?;
+                self.bump();
             }
             _ => {
                 self.seek(self.index() - 1);
@@ -208,6 +221,48 @@ impl Parser<'_> {
     /// `name | ALL`, behind RESET.
     pub(crate) fn routine_reset(&mut self, position: Position) -> Result<RoutineSetting> {
         Ok(RoutineSetting { name: self.shown_name()?, value: SettingValue::Default, position })
+    }
+
+    /// The body that is written here from a place on: as the same statements in a string would be.
+    fn standard_body(
+        &mut self,
+        routine: &mut CreateRoutine,
+        kind: StandardBody,
+        start: Position,
+        body: &mut bool,
+    ) -> Result<()> {
+        if std::mem::replace(body, true) {
+            let message = "duplicate function body specified";
+            return Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));
+        }
+        let text = self.text_since(start);
+        routine.body = text.to_owned();
+        // RETURN e is SELECT e, and as long.
+        for statement in super::split(text)? {
+            let word = statement.start..(statement.start + RETURN.len()).min(statement.end);
+            if text.get(word.clone()).is_some_and(|word| word.eq_ignore_ascii_case(RETURN)) {
+                routine.body.replace_range(word, "SELECT");
+            }
+        }
+        let placed = |mut e: Error| {
+            if let Some(at) = &mut e.fields_mut().position {
+                *at += start;
+            }
+            e
+        };
+        for statement in super::statements(&routine.body).map_err(placed)? {
+            use StatementKind::{Delete, Insert, Merge, Query, Update};
+            if !matches!(statement.kind, Query(_) | Insert(_) | Update(_) | Delete(_) | Merge(_)) {
+                let at = statement.position as usize..statement.end as usize;
+                let words = routine.body[at].split_whitespace();
+                let words: Vec<String> = words.take(2).map(str::to_ascii_uppercase).collect();
+                let what = format!("{} is not yet supported in unquoted SQL function body", words.join(" "));
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, what));
+            }
+        }
+        routine.body_position = start;
+        routine.standard = Some(kind);
+        Ok(())
     }
 
     /// Notes an option that is not supported; takes the rest of the statement, body included.

@@ -198,8 +198,9 @@ impl Parser<'_> {
                 return self.create_view(true, true);
             }
             // PostgreSQL replaces these too.
-            "rule" | "aggregate" | "language" | "transform" | "trusted" | "procedural" | "recursive"
-            | "temp" | "temporary"
+            "aggregate" => return self.create_aggregate(or_replace),
+            "rule" | "language" | "transform" | "trusted" | "procedural" | "recursive" | "temp"
+            | "temporary"
                 if or_replace =>
             {
                 word.as_str()
@@ -241,9 +242,9 @@ impl Parser<'_> {
             "operator" if self.at_word_ahead(1, "family") => "operator family",
             "recursive" => "recursive view",
             "user" => "user mapping",
-            "aggregate" | "collation" | "conversion" | "database" | "language" | "operator"
-            | "publication" | "rule" | "server" | "statistics" | "subscription" | "tablespace"
-            | "transform" | "trusted" | "procedural" | "default" => word.as_str(),
+            "collation" | "conversion" | "database" | "language" | "operator" | "publication" | "rule"
+            | "server" | "statistics" | "subscription" | "tablespace" | "transform" | "trusted"
+            | "procedural" | "default" => word.as_str(),
             _ => return self.fail(),
         };
         let name = format!("CREATE {}", kind.to_uppercase());
@@ -285,10 +286,10 @@ impl Parser<'_> {
             "trigger" => return self.drop_trigger(),
             "policy" => return self.drop_policy(),
             "cast" => return self.drop_cast(),
-            "access" | "aggregate" | "collation" | "conversion" | "database" | "event" | "extension"
-            | "foreign" | "language" | "materialized" | "operator" | "procedural" | "publication"
-            | "rule" | "server" | "statistics" | "subscription" | "tablespace" | "text" | "transform"
-            | "user" => {
+            "aggregate" => return self.drop_aggregate(),
+            "access" | "collation" | "conversion" | "database" | "event" | "extension" | "foreign"
+            | "language" | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
+            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),
@@ -330,8 +331,9 @@ impl Parser<'_> {
             "schema" => self.alter_place(OwnedObject::Schema, "ALTER SCHEMA"),
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "default" => self.default_privileges(),
-            "aggregate" | "collation" | "conversion" | "event" | "extension" | "foreign" | "language"
-            | "large" | "materialized" | "operator" | "publication" | "rule" | "server" | "statistics"
+            "aggregate" => self.alter_aggregate(),
+            "collation" | "conversion" | "event" | "extension" | "foreign" | "language" | "large"
+            | "materialized" | "operator" | "publication" | "rule" | "server" | "statistics"
             | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),

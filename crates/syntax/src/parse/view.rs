@@ -165,6 +165,12 @@ impl Parser<'_> {
                 None
             };
             AlterView::Default { column, default }
+        } else if self.at_word("rename") && !self.at_word_ahead(1, "to") {
+            self.bump();
+            self.eat_word("column");
+            let from = self.name()?;
+            self.expect_word("to")?;
+            AlterView::RenameColumn { from, to: self.name()? }
         } else {
             return self.alter_named(ObjectKind::View, "ALTER VIEW", if_exists, name);
         };

@@ -96,7 +96,7 @@ fn other_states() {
 fn unsupported_constructs() {
     for (text, what) in [
         ("SELECT ^XMLFOREST(a)", "XMLFOREST()"),
-        ("SELECT 1 FROM ^ROWS FROM (f())", "ROWS FROM"),
+        ("SELECT 1 FROM ROWS FROM (f() ^AS (a int))", "a column definition list in ROWS FROM"),
         ("SELECT 1 FROM (a JOIN b ON c) ^AS d", "an alias of a join"),
         (
             "CREATE TABLE t (a int UNIQUE NULLS NOT DISTINCT ^DEFERRABLE)",

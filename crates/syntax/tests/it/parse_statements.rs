@@ -352,7 +352,12 @@ fn routines() {
     else {
         panic!()
     };
-    assert_eq!(r.unsupported.map(|u| u.0).as_deref(), Some("a body of BEGIN ATOMIC"));
+    assert_eq!(r.standard, Some(planaria_catalog::StandardBody::Atomic));
+    assert_eq!(r.body.trim(), "SELECT CASE WHEN a THEN 1 END; SELECT 2;");
+    let StatementKind::CreateRoutine(r) = one("CREATE FUNCTION f(a int) RETURNS int RETURN a + 1") else {
+        panic!()
+    };
+    assert_eq!((r.standard, r.body.as_str()), (Some(planaria_catalog::StandardBody::Return), "SELECT a + 1"));
     let StatementKind::DropRoutine { names, procedure, .. } =
         one("DROP FUNCTION IF EXISTS f(int, b text), g CASCADE")
     else {

@@ -63,6 +63,10 @@ fn lower_once(
     guard: Option<Guard<'_>>,
     needs: &mut Needs,
 ) -> Result<Lowered> {
+    if procedure.aggregate.is_some() {
+        let message = format!("\"{}\" is an aggregate function", procedure.name);
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint("Use it in a query."));
+    }
     if procedure.is_polymorphic() {
         let what = format!("a call of \"{}\" by its name alone", procedure.name);
         let hint = "Use a CALL or SELECT statement: its arguments say the polymorphic types.";
@@ -157,6 +161,9 @@ fn lower_once(
                 true => SqlAnswer::of(catalog, procedure, &l.program.outputs),
                 false => None,
             };
+            if procedure.standard.is_some() {
+                l.look_from_home();
+            }
             let mut body = body(&mut l, scope, &procedure.name, answer, false);
             body.declared = declared;
             body.sql_statements(&statements)?;
