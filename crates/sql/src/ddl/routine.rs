@@ -444,8 +444,10 @@ fn unmodified(ty: Type) -> Type {
 
 fn language(create: &CreateRoutine) -> Result<Language> {
     match create.language.as_deref() {
-        Some("plpgsql") => Ok(Language::PlPgSql),
         Some("sql") => Ok(Language::Sql),
+        None if create.unquoted => Ok(Language::Sql),
+        Some("plpgsql") if !create.unquoted => Ok(Language::PlPgSql),
+        Some("plpgsql") => Err(invalid("inline SQL function body only valid for language SQL")),
         None => Err(invalid("no language specified").at(create.name.position)),
         Some(other @ ("c" | "internal")) => {
             let message = format!("language {other} is not supported");

@@ -27,6 +27,8 @@ pub struct CreateRoutine {
     pub body: String,
     /// Where the body begins in the text.
     pub body_position: Position,
+    /// Whether the body is `RETURN e` or `BEGIN ATOMIC .. END`, no string
+    pub unquoted: bool,
     /// SET, RESET, in order
     pub settings: Vec<RoutineSetting>,
     /// What cannot be ignored

@@ -31,6 +31,7 @@ impl Parser<'_> {
             security_definer: false,
             body: String::new(),
             body_position: 0,
+            unquoted: false,
             settings: Vec::new(),
             unsupported: None,
         };
@@ -180,19 +181,43 @@ impl Parser<'_> {
             "window" => self.routine_unsupported(routine, "WINDOW functions", position)?,
             "transform" => self.routine_unsupported(routine, "TRANSFORM", position)?,
             "support" => self.routine_unsupported(routine, "SUPPORT", position)?,
+            // A body that is no string is kept as the text of a SELECT, which is as long a word: places stay.
             "return" => {
-                *body = true;
-                self.routine_unsupported(routine, "a body of RETURN", position)?;
+                self.sql_body(routine, body, position)?;
+                self.expr()?;
+                let text = self.text_since(position).get("return".len()..).unwrap_or_default();
+                routine.body = format!("SELECT{text}");
             }
             "begin" if self.at_word("atomic") => {
-                *body = true;
-                self.routine_unsupported(routine, "a body of BEGIN ATOMIC", position)?;
+                self.sql_body(routine, body, position)?;
+                self.bump();
+                routine.body_position = self.last_end();
+                let begin = self.last_end() as usize;
+                let mut end = begin;
+                while !self.eat_word("end") {
+                    if !self.eat(Kind::Semicolon) {
+                        self.preparable()?;
+                        end = self.last_end() as usize;
+                        self.expect(Kind::Semicolon)?;
+                    }
+                }
+                routine.body = self.text.get(begin..end).unwrap_or_default().to_owned();
             }
             _ => {
                 self.seek(self.index() - 1);
                 return self.fail();
             }
         }
+        Ok(())
+    }
+
+    /// Notes that a body of statements follows, which is of SQL whether that was said or not.
+    fn sql_body(&self, routine: &mut CreateRoutine, body: &mut bool, position: Position) -> Result<()> {
+        if std::mem::replace(body, true) {
+            return Err(self.syntax_error("conflicting or redundant options", position));
+        }
+        routine.body_position = position;
+        routine.unquoted = true;
         Ok(())
     }
 

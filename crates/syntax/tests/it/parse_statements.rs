@@ -352,7 +352,15 @@ fn routines() {
     else {
         panic!()
     };
-    assert_eq!(r.unsupported.map(|u| u.0).as_deref(), Some("a body of BEGIN ATOMIC"));
+    assert!(r.unquoted && r.unsupported.is_none());
+    assert_eq!(r.body.trim(), "SELECT CASE WHEN a THEN 1 END; SELECT 2");
+    let StatementKind::CreateRoutine(r) =
+        one("CREATE FUNCTION f(a int) RETURNS int LANGUAGE sql RETURN a + 1")
+    else {
+        panic!()
+    };
+    assert!(r.unquoted && r.unsupported.is_none());
+    assert_eq!((r.body.as_str(), r.body_position), ("SELECT a + 1", 50));
     let StatementKind::DropRoutine { names, procedure, .. } =
         one("DROP FUNCTION IF EXISTS f(int, b text), g CASCADE")
     else {
