@@ -229,6 +229,25 @@ impl Catalog {
 #[derive(PartialEq, Eq, Debug)]
 pub struct IndexForm(String);
 
+/// An expression without parentheses around all of it.
+fn bare(text: &str) -> &str {
+    let text = text.trim();
+    let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) else { return text };
+    let (mut depth, mut quote) = (0usize, None);
+    for c in inner.chars() {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            (_, Some(_)) => {}
+            ('\'' | '"', None) => quote = Some(c),
+            ('(', None) => depth += 1,
+            (')', None) if depth == 0 => return text,
+            (')', None) => depth -= 1,
+            _ => {}
+        }
+    }
+    bare(inner)
+}
+
 impl Table {
     /// The form of an index that users know of.
     pub fn index_form(&self, at: usize) -> Option<IndexForm> {
@@ -236,7 +255,9 @@ impl Table {
         if at == 0 && !self.has_primary_key || index.hidden {
             return None;
         }
-        let keys: Vec<String> = (0..index.key_count()).map(|key| self.key_text(index, key)).collect();
+        // One that was made like another may have other parentheses around its expressions.
+        let keys: Vec<String> =
+            (0..index.key_count()).map(|key| bare(&self.key_text(index, key)).to_owned()).collect();
         let predicate = index.definition.as_ref().and_then(|d| d.predicate.as_deref()).unwrap_or("");
         let included = index.definition.as_ref().map_or(Vec::new(), |d| {
             d.included.iter().map(|c| quote_ident(&self.columns[c.index()].name)).collect()
@@ -251,7 +272,7 @@ impl Table {
             index.orders,
             keys.join(","),
             included.join(","),
-            predicate
+            bare(predicate)
         )))
     }
 }

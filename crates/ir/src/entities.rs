@@ -49,7 +49,7 @@ impl OpKind {
                     f(Entity::Reg(r));
                 }
                 f(Entity::Reg(message));
-                regs(fields.detail.iter_mut().chain(&mut fields.hint), f);
+                regs(fields.regs_mut(), f);
             }
             OpKind::Notify { channel, payload } => regs([channel, payload], f),
             OpKind::Call { args, outs, .. } => regs(args.iter_mut().chain(outs), f),

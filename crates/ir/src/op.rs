@@ -129,6 +129,19 @@ pub struct ErrorFields {
     pub schema: Option<String>,
     /// Type: a domain.
     pub datatype: Option<String>,
+    /// Those of the names that are computed.
+    pub computed: Vec<(Diagnostic, Reg)>,
+}
+
+impl ErrorFields {
+    /// The registers that the fields are in.
+    pub fn regs(&self) -> impl Iterator<Item = &Reg> {
+        self.detail.iter().chain(&self.hint).chain(self.computed.iter().map(|(_, r)| r))
+    }
+    /// The same, to be changed.
+    pub fn regs_mut(&mut self) -> impl Iterator<Item = &mut Reg> {
+        self.detail.iter_mut().chain(&mut self.hint).chain(self.computed.iter_mut().map(|(_, r)| r))
+    }
 }
 
 /// What [`OpKind::Execute`] does.
@@ -218,6 +231,22 @@ pub enum Diagnostic {
 }
 
 impl Diagnostic {
+    /// The names among them, which RAISE can give.
+    pub const NAMES: [Diagnostic; 5] =
+        [Self::Constraint, Self::Table, Self::Column, Self::Schema, Self::DataType];
+    /// The option of RAISE that gives it.
+    pub fn raised_as(self) -> &'static str {
+        match self {
+            Self::Detail => "detail",
+            Self::Hint => "hint",
+            Self::Context => "context",
+            Self::Schema => "schema",
+            Self::Table => "table",
+            Self::Column => "column",
+            Self::Constraint => "constraint",
+            Self::DataType => "datatype",
+        }
+    }
     /// All, with their names in SQL (without `pg_exception_`), which are those in the text form.
     pub const ALL: [(Diagnostic, &str); 8] = [
         (Diagnostic::Detail, "detail"),
@@ -525,7 +554,7 @@ impl OpKind {
                     f(*r);
                 }
                 f(*message);
-                fields.detail.iter().chain(&fields.hint).for_each(|r| f(*r));
+                fields.regs().for_each(|r| f(*r));
             }
             OpKind::Notify { channel, payload } => {
                 f(*channel);

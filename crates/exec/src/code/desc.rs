@@ -179,6 +179,7 @@ pub(crate) struct RaiseDesc {
     pub column: Option<String>,
     pub schema: Option<String>,
     pub datatype: Option<String>,
+    pub computed: Box<[(Diagnostic, R)]>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -291,6 +291,11 @@ impl Compiler<'_> {
                     column: fields.column.clone(),
                     schema: fields.schema.clone(),
                     datatype: fields.datatype.clone(),
+                    computed: fields
+                        .computed
+                        .iter()
+                        .map(|(field, r)| Ok((*field, self.emit.reg(*r)?)))
+                        .collect::<Result<_>>()?,
                 };
                 let raise = number(&mut self.raises, desc)?;
                 self.emit.emit(Inst::Raise { raise });

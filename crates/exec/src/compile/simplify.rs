@@ -282,7 +282,7 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
                 f(r);
             }
             f(message);
-            fields.detail.iter_mut().chain(&mut fields.hint).for_each(f);
+            fields.regs_mut().for_each(f);
         }
         // The name of a cursor is written, too.
         OpKind::Execute { text, args, .. } => {

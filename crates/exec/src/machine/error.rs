@@ -111,6 +111,17 @@ impl Machine {
         fields.column.clone_from(&desc.column);
         fields.schema.clone_from(&desc.schema);
         fields.datatype.clone_from(&desc.datatype);
+        for (field, r) in &desc.computed {
+            let place = match field {
+                Diagnostic::Constraint => &mut fields.constraint,
+                Diagnostic::Table => &mut fields.table,
+                Diagnostic::Column => &mut fields.column,
+                Diagnostic::Schema => &mut fields.schema,
+                Diagnostic::DataType => &mut fields.datatype,
+                _ => continue,
+            };
+            *place = Some(text(*r)?.to_owned());
+        }
         fields.raised = true;
         if desc.level == Level::Exception {
             return Err(error);

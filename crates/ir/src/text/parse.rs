@@ -813,12 +813,21 @@ impl Parser {
             match what.as_str() {
                 "detail" => fields.detail = Some(self.reg()?),
                 "hint" => fields.hint = Some(self.reg()?),
-                "constraint" => fields.constraint = Some(self.quoted()?),
-                "table" => fields.table = Some(self.quoted()?),
-                "column" => fields.column = Some(self.quoted()?),
-                "schema" => fields.schema = Some(self.quoted()?),
-                "datatype" => fields.datatype = Some(self.quoted()?),
-                _ => return self.fail("unknown field"),
+                name if matches!(self.peek(), Some(Token::Quoted(_))) => {
+                    let name = match name {
+                        "constraint" => &mut fields.constraint,
+                        "table" => &mut fields.table,
+                        "column" => &mut fields.column,
+                        "schema" => &mut fields.schema,
+                        "datatype" => &mut fields.datatype,
+                        _ => return self.fail("unknown field"),
+                    };
+                    *name = Some(self.quoted()?);
+                }
+                name => match Diagnostic::NAMES.iter().find(|d| d.raised_as() == name) {
+                    Some(field) => fields.computed.push((*field, self.reg()?)),
+                    None => return self.fail("unknown field"),
+                },
             }
         }
         Ok(OpKind::Raise { level, state, message, fields })

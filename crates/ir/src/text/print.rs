@@ -296,6 +296,9 @@ impl Printer {
                         let _ = write!(text, ", {what} = {}", quote(name));
                     }
                 }
+                for (field, r) in &fields.computed {
+                    let _ = write!(text, ", {} = {}", field.raised_as(), reg(r));
+                }
                 text
             }
             OpKind::Call { procedure, args, outs } => {

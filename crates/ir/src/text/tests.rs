@@ -197,6 +197,7 @@ impl Choice {
                     column: self.maybe(Self::text),
                     schema: self.maybe(Self::text),
                     datatype: self.maybe(Self::text),
+                    computed: self.some(|s| (Diagnostic::NAMES[s.below(5)], s.reg())),
                 };
                 OpKind::Raise { level: levels[self.below(4)], state, message: self.reg(), fields }
             }

@@ -148,7 +148,7 @@ impl Walk<'_> {
                     StateSource::Known(_) => {}
                 }
                 self.text(*message)?;
-                fields.detail.iter().chain(&fields.hint).try_for_each(|r| self.text(*r))
+                fields.regs().try_for_each(|r| self.text(*r))
             }
             OpKind::Call { .. } | OpKind::CallSet { .. } | OpKind::Execute { .. } | OpKind::Emit { .. } => {
                 self.call_op(&op.kind)

@@ -455,12 +455,27 @@ fn column_specs(table: &planaria_catalog::Table) -> Vec<ColumnSpec> {
     table.columns.iter().map(|c| ColumnSpec { ty: c.ty.clone(), nullable: !c.not_null }).collect()
 }
 
-fn table_meta(table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
-    let names = table.columns.iter().map(|c| match c.hidden {
-        true => c.name.clone(),
-        false => planaria_base::text_io::quote_ident(&c.name),
-    });
-    let columns = names.zip(column_specs(table)).collect();
+fn table_meta(catalog: &Catalog, table: &planaria_catalog::Table) -> Result<Arc<TableMeta>> {
+    let mut names: Vec<String> = table
+        .columns
+        .iter()
+        .map(|c| match c.hidden {
+            true => c.name.clone(),
+            false => planaria_base::text_io::quote_ident(&c.name),
+        })
+        .collect();
+    // Errors name the expressions of an index as its definition has them.
+    for index in table.indexes.iter().filter(|i| i.definition.is_some()) {
+        for at in table.said_keys(index) {
+            let column = index.columns[at].index();
+            if table.columns[column].hidden
+                && let Some(shown) = crate::system::shown_key(catalog, table, &table.key_text(index, at))
+            {
+                names[column] = shown;
+            }
+        }
+    }
+    let columns = names.into_iter().zip(column_specs(table)).collect();
     let indexes = table
         .indexes
         .iter()
@@ -573,7 +588,7 @@ impl CompileEnv for Env<'_> {
         let definition = self.schema.catalog.tables.get(id.index()).and_then(Option::as_deref);
         let definition = definition.ok_or_else(none)?;
         let cell = self.schema.metas.get(id.index()).ok_or_else(none)?;
-        cell.get_or_init(|| table_meta(definition)).clone()
+        cell.get_or_init(|| table_meta(&self.schema.catalog, definition)).clone()
     }
 }
 

@@ -52,6 +52,12 @@ impl SessionCore {
         text: &str,
     ) -> Result<StatementResult> {
         let prepared = self.named_statement(name)?;
+        let wanted = prepared.parameters.len();
+        if args.len() != wanted {
+            let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message)
+                .with_detail(format!("Expected {wanted} parameters but got {}.", args.len())));
+        }
         let mut values = Vec::new();
         if !args.is_empty() {
             // A row becomes one of the type while it is written out.

@@ -42,6 +42,7 @@ mod vitals;
 
 pub(crate) use answers::answer;
 pub(crate) use rows::push_rows;
+pub(crate) use shown::key_of_errors as shown_key;
 pub(crate) use vitals::{
     AdvisoryLock, Amount, Awaited, CursorInfo, LockInfo, OpenCursors, RestartFacts, SnapshotInfo, Stock,
     Vitals,

@@ -45,6 +45,11 @@ pub(super) fn key(catalog: &Catalog, table: &Table, text: &str, pretty: bool) ->
     Some(if e.call || e.column { e.text } else { format!("({})", e.text) })
 }
 
+/// A key of an index as errors show it, which have what `pg_get_indexdef` has of a column.
+pub(crate) fn key_of_errors(catalog: &Catalog, table: &Table, text: &str) -> Option<String> {
+    key(catalog, table, text, true)
+}
+
 fn expression_of(catalog: &Catalog, table: &Table, text: &str, pretty: bool) -> Option<Deparsed> {
     deparse::expression(catalog, text, Over::Table(table), Wanted::Any, pretty)
 }

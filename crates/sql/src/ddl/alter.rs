@@ -47,6 +47,10 @@ impl Rewrite {
             promises: Vec::new(),
         }
     }
+    /// Work on an index, to be done if the rows need not be written anew.
+    pub(super) fn index(&mut self, work: Work) {
+        self.indexes.push(work);
+    }
     /// Rows are to be written anew.
     pub(super) fn require(&mut self) {
         self.needed = true;

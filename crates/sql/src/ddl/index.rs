@@ -119,11 +119,20 @@ impl Change {
         index.columns = columns.collect();
         if plain {
             let position = self.push_index(table.id, index)?;
-            self.out.work.push(Work::CreateIndex(table.id, position));
+            let work = Work::CreateIndex(table.id, position);
+            match self.indexing.as_mut().filter(|(id, _)| *id == table.id) {
+                Some((_, rewrite)) => rewrite.index(work),
+                None => self.out.work.push(work),
+            }
         } else {
-            let mut rewrite = Rewrite::of(&table);
+            let together = self.indexing.take_if(|(id, _)| *id == table.id);
+            let alone = together.is_none();
+            let mut rewrite = together.map_or_else(|| Rewrite::of(&table), |(_, rewrite)| rewrite);
             self.compute_keys(&table, index, &mut rewrite)?;
-            self.finish_alter(table.id, rewrite)?;
+            match alone {
+                true => self.finish_alter(table.id, rewrite)?,
+                false => self.indexing = Some((table.id, rewrite)),
+            }
         }
         self.check_keys_of(table.id)?;
         self.check_indexes_of_partition(table.id)?;

@@ -286,8 +286,13 @@ pub fn apply(catalog: &mut Catalog, statement: &Statement) -> Result<DdlOutcome>
 
 /// Carries a schema change out on the catalog. 42501 where the actor may not.
 pub fn apply_as(catalog: &mut Catalog, statement: &Statement, actor: Actor) -> Result<DdlOutcome> {
-    let mut change =
-        Change { catalog: catalog.clone(), actor, out: DdlOutcome::default(), leaving: Vec::new() };
+    let mut change = Change {
+        catalog: catalog.clone(),
+        actor,
+        out: DdlOutcome::default(),
+        leaving: Vec::new(),
+        indexing: None,
+    };
     change.out.tag = change.statement(statement)?;
     change.settle_partitions()?;
     change.let_rows_leave()?;
@@ -328,6 +333,8 @@ struct Change {
     out: DdlOutcome,
     /// Rows of roots that go with partitions that were dropped, by their condition.
     leaving: Vec<(TableId, String)>,
+    /// What becomes of the rows of a table that gets several indexes at once: they are written anew once.
+    indexing: Option<(TableId, alter::Rewrite)>,
 }
 
 impl Change {

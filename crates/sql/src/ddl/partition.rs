@@ -321,6 +321,7 @@ impl Change {
             let table = self.catalog.table_by_id(id);
             (0..table.index_count()).filter_map(|at| table.index_form(at)).collect()
         };
+        let outer = self.indexing.replace((id, Rewrite::of(self.catalog.table_by_id(id))));
         for at in 0..of.index_count() {
             let Some(form) = of.index_form(at) else { continue };
             if let Some(place) = mine.iter().position(|own| *own == form) {
@@ -328,6 +329,9 @@ impl Change {
                 continue;
             }
             self.inherit_index(id, &of, at)?;
+        }
+        if let Some((_, rewrite)) = std::mem::replace(&mut self.indexing, outer) {
+            self.finish_alter(id, rewrite)?;
         }
         // One that has partitions of its own: what its parent has as keys must have its partition key, too. A log of a
         // program that did not ask has what it has.
@@ -351,9 +355,12 @@ impl Change {
                 check: CheckTime::NotDeferrable,
                 position: 0,
             };
-            let mut rewrite = Rewrite::of(table);
-            self.add_pending(id, Pending::Key(key), false, &mut rewrite)?;
-            return self.finish_alter(id, rewrite);
+            let Some((of, mut rewrite)) = self.indexing.take() else {
+                return Err(Error::internal("an index that is inherited alone"));
+            };
+            let added = self.add_pending(id, Pending::Key(key), false, &mut rewrite);
+            self.indexing = Some((of, rewrite));
+            return added.map(drop);
         }
         for create in self.indexes_like(of, at, &name)? {
             self.create_index(&create)?;

@@ -385,6 +385,7 @@ impl Change {
                 }
                 continue;
             }
+            self.refuse_row_type(name, domain)?;
             match self.user_type(name) {
                 Ok(ty) if domain && ty.domain().is_none() => {
                     let message = format!("\"{}\" is not a domain", name.parts.join("."));
@@ -404,6 +405,31 @@ impl Change {
         }
         self.drop_targets(targets, cascade)?;
         Ok(if domain { "DROP DOMAIN" } else { "DROP TYPE" })
+    }
+
+    /// The type of a relation's rows goes with it alone.
+    fn refuse_row_type(&self, name: &Name, domain: bool) -> Result<()> {
+        let local = names::wanted(&self.catalog, name)?;
+        if self.catalog.user_type(local).is_some() {
+            return Ok(());
+        }
+        let (kind, schema, relation) = match (self.catalog.table(local), self.catalog.view(local)) {
+            (Some(table), _) if table.materialized.is_some() => {
+                ("materialized view", table.schema, &table.name)
+            }
+            (Some(table), _) => ("table", table.schema, &table.name),
+            (None, Some(view)) => ("view", view.schema, &view.name),
+            (None, None) => return Ok(()),
+        };
+        if domain {
+            let message = format!("\"{}\" is not a domain", name.parts.join("."));
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let (ty, shown) =
+            (self.catalog.shown_type(schema, relation), self.catalog.shown_relation(schema, relation));
+        let message = format!("cannot drop type {ty} because {kind} {shown} requires it");
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .with_hint(format!("You can drop {kind} {shown} instead.")))
     }
 
     /// Columns of a type that goes go with it.

@@ -94,7 +94,10 @@ impl<'c> Lowerer<'c> {
         row: &mut dyn FnMut(&mut Self) -> Values,
     ) -> Result<()> {
         self.check_partition_rules(table, rel, changed, row)?;
-        for check in &table.checks {
+        // As in PostgreSQL: of several that do not hold, the first by name is told of.
+        let mut checks: Vec<_> = table.checks.iter().collect();
+        checks.sort_by(|a, b| a.name.cmp(&b.name));
+        for check in checks {
             let scope = super::Scope::new();
             let mut names = Names::of(&scope);
             names.sources.push(self.shadow_source(table, rel, &table.name));

@@ -96,7 +96,9 @@ impl Lowerer<'_> {
                     Ok(())
                 })?;
             }
-            for check in &definition.checks {
+            let mut checks: Vec<_> = definition.checks.iter().collect();
+            checks.sort_by(|a, b| a.name.cmp(&b.name));
+            for check in checks {
                 let mut scope = Scope::new();
                 let typed = Typed { reg: value, ty: definition.base.clone() };
                 scope.declare("value", Variable::Scalar(typed));

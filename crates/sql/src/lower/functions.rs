@@ -578,7 +578,9 @@ impl Lowerer<'_> {
                 self.binary(planaria_syntax::ast::BinaryOp::Eq, a.clone(), a.clone(), position).map(Some)
             }
             ("nextval" | "currval", [s]) => {
-                let sequence = self.sequence_argument(s)?;
+                let Some(sequence) = self.sequence_argument(s)? else {
+                    return Ok(Some(Bound::null(Type::Int8, position)));
+                };
                 let kind = if name == "nextval" {
                     self.require_next(sequence);
                     BoundKind::NextValue(sequence)
@@ -589,7 +591,9 @@ impl Lowerer<'_> {
                 Ok(Some(Bound::new(kind, Type::Int8, position)))
             }
             ("setval", [s, v, rest @ ..]) if rest.len() <= 1 => {
-                let sequence = self.sequence_argument(s)?;
+                let Some(sequence) = self.sequence_argument(s)? else {
+                    return Ok(Some(Bound::null(Type::Int8, position)));
+                };
                 let value = self.coerce(v.clone(), &Type::Int8, CastContext::Implicit)?;
                 let called = match rest {
                     [called] => self.coerce(called.clone(), &Type::Bool, CastContext::Implicit)?,
@@ -722,8 +726,37 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The sequence a literal names.
-    fn sequence_argument(&mut self, arg: &Bound) -> Result<planaria_base::SequenceId> {
+    /// The sequence a literal names, or that of a column that literals name; `None` where that column has none.
+    fn sequence_argument(&mut self, arg: &Bound) -> Result<Option<planaria_base::SequenceId>> {
+        if let Some((table, column)) = super::questions::serial_column(arg) {
+            return self.serial_sequence(table, column, arg.position);
+        }
+        self.sequence_named(arg).map(Some)
+    }
+
+    /// Of `pg_get_serial_sequence`: the table's name as it is written, the column's as it is.
+    fn serial_sequence(
+        &mut self,
+        table: &str,
+        column: &str,
+        position: u32,
+    ) -> Result<Option<planaria_base::SequenceId>> {
+        let parts = planaria_catalog::reg::split_name(table).map_err(|e| e.at(position))?;
+        let name = Name { parts, position };
+        let wanted = self.catalog.located(self.meant(&name)?);
+        let table = self.catalog.table(wanted).ok_or_else(|| {
+            let message = format!("relation \"{}\" does not exist", name.parts.join("."));
+            Error::new(SqlState::UNDEFINED_TABLE, message)
+        })?;
+        let (column, _) = table.column(column).ok_or_else(|| {
+            let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+            Error::new(SqlState::UNDEFINED_COLUMN, message)
+        })?;
+        let mut all = self.catalog.sequences.iter().flatten();
+        Ok(all.find(|s| !s.hidden && s.owner == Some((table.id, column))).map(|s| s.id))
+    }
+
+    fn sequence_named(&mut self, arg: &Bound) -> Result<planaria_base::SequenceId> {
         if let (true, Some(Datum::Int(oid))) = (arg.ty.is_oid(), arg.stripped().as_const()) {
             let object = u32::try_from(*oid).ok().and_then(|oid| self.catalog.oids.object(oid));
             return match object {

@@ -167,6 +167,18 @@ fn text(value: &str, position: u32) -> Bound {
     Bound::constant(Datum::Text(value.to_owned()), Type::Text, position)
 }
 
+/// The table and the column of a call of `pg_get_serial_sequence` that has them as literals, as a text or as a relation.
+pub(super) fn serial_column(e: &Bound) -> Option<(&str, &str)> {
+    match &e.stripped().kind {
+        BoundKind::Ask(Question::SerialSequence, args) => match (args[0].as_const()?, args[1].as_const()?) {
+            (Datum::Text(table), Datum::Text(column)) => Some((table, column)),
+            _ => None,
+        },
+        BoundKind::Ask(Question::RegFind, args) => serial_column(args.first()?),
+        _ => None,
+    }
+}
+
 impl Lowerer<'_> {
     /// SET within a routine, or executed by one.
     pub(super) fn emit_set(&mut self, name: &str, value: Option<&[String]>, local: bool) -> Result<()> {

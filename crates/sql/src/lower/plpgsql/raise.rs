@@ -2,7 +2,7 @@
 
 use super::Body;
 use planaria_base::{Datum, Error, Level, Result, SqlState, Type};
-use planaria_ir::{ErrorFields, Func, OpKind, Reg, StateSource};
+use planaria_ir::{Diagnostic, ErrorFields, Func, OpKind, Reg, StateSource};
 use planaria_syntax::ast::plpgsql::{Raise, RaiseWhat};
 use planaria_syntax::ast::{Expr, ExprKind};
 
@@ -84,11 +84,26 @@ impl Body<'_, '_> {
                 }
                 "detail" => fields.detail = Some(self.option_text(e)?),
                 "hint" => fields.hint = Some(self.option_text(e)?),
-                "constraint" => fields.constraint = Some(literal(e, option)?),
-                "table" => fields.table = Some(literal(e, option)?),
-                "column" => fields.column = Some(literal(e, option)?),
-                "schema" => fields.schema = Some(literal(e, option)?),
-                "datatype" => fields.datatype = Some(literal(e, option)?),
+                "constraint" => match &e.kind {
+                    ExprKind::String(name) => fields.constraint = Some(name.clone()),
+                    _ => fields.computed.push((Diagnostic::Constraint, self.option_text(e)?)),
+                },
+                "table" => match &e.kind {
+                    ExprKind::String(name) => fields.table = Some(name.clone()),
+                    _ => fields.computed.push((Diagnostic::Table, self.option_text(e)?)),
+                },
+                "column" => match &e.kind {
+                    ExprKind::String(name) => fields.column = Some(name.clone()),
+                    _ => fields.computed.push((Diagnostic::Column, self.option_text(e)?)),
+                },
+                "schema" => match &e.kind {
+                    ExprKind::String(name) => fields.schema = Some(name.clone()),
+                    _ => fields.computed.push((Diagnostic::Schema, self.option_text(e)?)),
+                },
+                "datatype" => match &e.kind {
+                    ExprKind::String(name) => fields.datatype = Some(name.clone()),
+                    _ => fields.computed.push((Diagnostic::DataType, self.option_text(e)?)),
+                },
                 other => {
                     return Err(Error::new(
                         SqlState::SYNTAX_ERROR,
@@ -192,16 +207,4 @@ pub(super) fn of_compilation(mut error: Error, name: &str, body: &str) -> Error 
     let before = body.as_bytes().get(..position as usize).unwrap_or_default();
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     error.context(format!("compilation of PL/pgSQL function \"{name}\" near line {line}"))
-}
-
-/// A name that must be known when the routine is compiled.
-fn literal(e: &Expr, option: &str) -> Result<String> {
-    match &e.kind {
-        ExprKind::String(text) => Ok(text.clone()),
-        _ => Err(Error::unsupported(
-            format!("RAISE ... USING {} with a computed value is not supported", option.to_uppercase()),
-            "Give the name as a literal.",
-        )
-        .at(e.position)),
-    }
 }

@@ -297,7 +297,14 @@ impl Body<'_, '_> {
         let mut targets = Vec::new();
         let mut values = Vec::new();
         for (name, value, argument) in called.outs {
-            let Some(argument) = argument else { continue };
+            let no_place = || {
+                let message = format!(
+                    "procedure parameter \"{name}\" is an output parameter but corresponding argument is not writable"
+                );
+                Error::new(SqlState::SYNTAX_ERROR, message)
+            };
+            // One that is left to its default has no place either.
+            let argument = argument.ok_or_else(no_place)?;
             if matches!(argument.kind, ExprKind::Null) {
                 continue;
             }
@@ -313,15 +320,7 @@ impl Body<'_, '_> {
                 targets.extend(fields.into_iter().map(|(_, field)| Target::Value(field)));
                 continue;
             }
-            let target = self.target(&argument).map_err(|_| {
-                Error::new(
-                    SqlState::SYNTAX_ERROR,
-                    format!(
-                        "procedure parameter \"{name}\" is an output parameter but corresponding argument is not writable"
-                    ),
-                )
-                .at(argument.position)
-            })?;
+            let target = self.target(&argument).map_err(|_| no_place().at(argument.position))?;
             targets.push(target);
             values.push(value);
         }
