@@ -251,13 +251,18 @@ fn bare(text: &str) -> &str {
 impl Table {
     /// The form of an index that users know of.
     pub fn index_form(&self, at: usize) -> Option<IndexForm> {
+        self.index_form_of(at, false)
+    }
+
+    /// The same; `by_text`: with the parentheses that are around its expressions.
+    pub fn index_form_of(&self, at: usize, by_text: bool) -> Option<IndexForm> {
+        let bare = |text: &str| if by_text { text.to_owned() } else { bare(text).to_owned() };
         let index = self.all_indexes().nth(at)?;
         if at == 0 && !self.has_primary_key || index.hidden {
             return None;
         }
         // One that was made like another may have other parentheses around its expressions.
-        let keys: Vec<String> =
-            (0..index.key_count()).map(|key| bare(&self.key_text(index, key)).to_owned()).collect();
+        let keys: Vec<String> = (0..index.key_count()).map(|key| bare(&self.key_text(index, key))).collect();
         let predicate = index.definition.as_ref().and_then(|d| d.predicate.as_deref()).unwrap_or("");
         let included = index.definition.as_ref().map_or(Vec::new(), |d| {
             d.included.iter().map(|c| quote_ident(&self.columns[c.index()].name)).collect()

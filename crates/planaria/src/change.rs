@@ -2,13 +2,14 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 5 if the statement has a name of the database, as its client calls it; 4 else |
+//! | 1 | the version of this form: 6 if the statement has a name of the database, as its client calls it; 5 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Of the versions before 5, a database that is not called `planaria` is another: what they say of it did nothing. Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
+//! Before version 6, a database that is not called `planaria` is another: what is said of it did nothing. Version 4 is of before
+//! indexes that differ in parentheses alone were the same to a partition: one was made like each. Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
 //! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
 //! version 2, are those of before tables kept intervals whole.
 //!
@@ -19,9 +20,11 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 /// The database has its own name.
-const OWN_NAME: u8 = 4;
+const OWN_NAME: u8 = 5;
+/// Indexes of partitions were held against those of their tables by their texts.
+const BY_TEXT: u8 = 4;
 /// Indexes that are not made were forgotten.
 const FORGETFUL: u8 = 3;
 /// Names were looked for in `public`, too.
@@ -35,6 +38,7 @@ pub(crate) struct SchemaChange<'t> {
     before_intervals: bool,
     forgets_indexes: bool,
     any_database: bool,
+    indexes_by_text: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -60,6 +64,7 @@ impl<'t> SchemaChange<'t> {
                     before_intervals: true,
                     forgets_indexes: true,
                     any_database: false,
+                    indexes_by_text: true,
                     path: None,
                     text,
                 });
@@ -67,22 +72,32 @@ impl<'t> SchemaChange<'t> {
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
         let (forgets_indexes, any_database) = (version <= FORGETFUL, version > OWN_NAME);
+        let indexes_by_text = version <= BY_TEXT;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         match (version, &parts[..]) {
-            (VERSION | OWN_NAME | FORGETFUL, [user, session_user, path, text]) => {
+            (VERSION | OWN_NAME | BY_TEXT | FORGETFUL, [user, session_user, path, text]) => {
                 let users = Some([*user, *session_user]);
                 Ok(SchemaChange {
                     users,
                     before_intervals,
                     forgets_indexes,
                     any_database,
+                    indexes_by_text,
                     path: Some(path),
                     text,
                 })
             }
             (BEFORE_INTERVALS | FROM_HOME, [user, session_user, text]) => {
                 let users = Some([*user, *session_user]);
-                Ok(SchemaChange { users, before_intervals, forgets_indexes, any_database, path: None, text })
+                Ok(SchemaChange {
+                    users,
+                    before_intervals,
+                    forgets_indexes,
+                    any_database,
+                    indexes_by_text,
+                    path: None,
+                    text,
+                })
             }
             _ => {
                 Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was"))
@@ -119,6 +134,7 @@ impl<'t> SchemaChange<'t> {
                 before_roles: true,
                 before_intervals: true,
                 forgets_indexes: true,
+                indexes_by_text: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -141,6 +157,7 @@ impl<'t> SchemaChange<'t> {
             forgets_indexes,
             checks_bodies,
             any_database: self.any_database,
+            indexes_by_text: self.indexes_by_text,
             internal,
         })
     }

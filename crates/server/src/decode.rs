@@ -90,8 +90,8 @@ impl Params for Parameters {
 }
 
 impl Parameters {
-    /// Reads the parameters of a Bind message: formats, then values. `types`: what the statement wants.
-    pub(crate) fn read(&mut self, body: &mut Reader<'_>, types: &[Type]) -> Result<()> {
+    /// Reads the parameters of a Bind message: formats, then values. `types`: what the statement of that name wants.
+    pub(crate) fn read(&mut self, body: &mut Reader<'_>, name: &str, types: &[Type]) -> Result<()> {
         self.values.clear();
         self.bytes.clear();
         let formats = body.count(2)?;
@@ -105,7 +105,7 @@ impl Parameters {
         }
         if count != types.len() {
             return Err(violation(format!(
-                "bind message supplies {count} parameters, but prepared statement requires {}",
+                "bind message supplies {count} parameters, but prepared statement \"{name}\" requires {}",
                 types.len()
             )));
         }

@@ -130,7 +130,7 @@ impl Backend {
             None => (Parameters::default(), Vec::new()),
         };
         let types = prepared.statement.as_ref().map_or(&[][..], |s| s.parameters());
-        params.read(&mut body, types)?;
+        params.read(&mut body, statement, types)?;
         formats.clear();
         for _ in 0..body.count(2)? {
             formats.push(format_code(body.i16()?)?);

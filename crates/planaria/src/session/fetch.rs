@@ -6,6 +6,7 @@ use crate::row::{Column, Rows};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
+use crate::session::current_of::split_keys;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::StatementKind;
@@ -38,11 +39,19 @@ impl SessionCore {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let fresh = !matches!(self.block, Block::None);
-        let types = ParamTypes(types.iter().cloned().map(Some).collect());
-        let query = self.analyse_declared((*declare.query).clone(), text, types)?;
+        let types: Vec<Option<Type>> = types.iter().cloned().map(Some).collect();
+        let keyed = self.keyed_query(declare).and_then(|(query, table, keys)| {
+            let query = self.analyse_declared(query, text, ParamTypes(types.clone())).ok()?;
+            Some((query, Some((table, keys))))
+        });
+        let (query, keys) = match keyed {
+            Some(keyed) => keyed,
+            None => (self.analyse_declared((*declare.query).clone(), text, ParamTypes(types))?, None),
+        };
         let answer = self.run_program(&query, params)?;
-        let rows = answer.rows.unwrap_or_else(Rows::empty);
+        let mut rows = answer.rows.unwrap_or_else(Rows::empty);
         let bytes: usize = rows.rows.iter().map(row_bytes).sum();
+        let keys = keys.map(|(table, columns)| split_keys(&mut rows, table, columns));
         self.cursors.opened += 1;
         let cursor = Cursor {
             number: self.cursors.opened,
@@ -50,6 +59,7 @@ impl SessionCore {
             statement: text.into(),
             created: self.inputs.moment(),
             columns: rows.columns.clone(),
+            keys,
             rows: Arc::new(rows.rows),
             at: 0,
             forward_only: declare.scroll == Some(false),

@@ -24,6 +24,7 @@ impl SessionCore {
             forgets_indexes: false,
             checks_bodies: !self.settings.is_off("check_function_bodies"),
             any_database: false,
+            indexes_by_text: false,
             internal: self.internal,
         }
     }

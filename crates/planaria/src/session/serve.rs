@@ -117,6 +117,21 @@ impl SessionCore {
         if let StatementKind::Copy(copy) = &statement.kind {
             return self.prepare_copy(copy, &parsed.text);
         }
+        if planaria_sql::lower::current_of(statement).is_some() {
+            let all = planaria_sql::lower::without_current(statement);
+            let all = self.analyse_declared(all, &parsed.text, ParamTypes(types.to_vec()))?;
+            return Ok(Arc::new(PreparedStatement {
+                text: parsed.text.clone(),
+                statement: statement.clone(),
+                parameters: all.parameters.clone(),
+                declared: Vec::new(),
+                columns: all.columns.clone(),
+                detached: false,
+                by_steps: false,
+                copy: None,
+                compiled: Mutex::new(None),
+            }));
+        }
         if is_program(statement) {
             let mut statement = statement.clone();
             without_void(&mut statement, types);
@@ -293,7 +308,7 @@ impl SessionCore {
     ) -> Option<Arc<PreparedStatement>> {
         let mut parsed = crate::serving::parse(text).ok()?;
         let (Some(parsed), true) = (parsed.pop(), parsed.is_empty()) else { return None };
-        if !is_program(&parsed.statement) {
+        if !is_program(&parsed.statement) || planaria_sql::lower::current_of(&parsed.statement).is_some() {
             return None;
         }
         let statement = self.prepare_statement(&parsed, types).ok()?;
@@ -310,7 +325,10 @@ impl SessionCore {
 
     /// Keeps a statement for [`Self::recall_statement`], if that makes sense.
     pub(crate) fn remember_statement(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
-        if is_program(&statement.statement) && text.len() <= TEXT_KEPT_MAX {
+        if is_program(&statement.statement)
+            && planaria_sql::lower::current_of(&statement.statement).is_none()
+            && text.len() <= TEXT_KEPT_MAX
+        {
             self.statements.keep(text, statement);
         }
     }
@@ -332,7 +350,8 @@ impl SessionCore {
         sink: &mut dyn RowSink,
     ) -> Result<Done> {
         self.check_block(Some(&prepared.statement))?;
-        let (tag, count, rows) = if is_program(&prepared.statement) {
+        let current = planaria_sql::lower::current_of(&prepared.statement).is_some();
+        let (tag, count, rows) = if is_program(&prepared.statement) && !current {
             let count = self.start_program(prepared, params, Some(sink))?;
             (tag_name(&prepared.statement).into(), count, None)
         } else {
@@ -340,6 +359,10 @@ impl SessionCore {
                 StatementKind::DeclareCursor(declare) => {
                     self.notices.clear();
                     self.declare_cursor(declare, &prepared.text, params, &prepared.parameters)?
+                }
+                _ if current => {
+                    let (statement, text) = (&prepared.statement, &prepared.text);
+                    self.change_current(statement, text, params, &prepared.parameters)?
                 }
                 _ => self.run_statement(&prepared.statement, &prepared.text, params)?,
             };

@@ -240,6 +240,9 @@ impl SessionCore {
         params: &dyn Params,
     ) -> Result<StatementResult> {
         self.check_block(Some(statement))?;
+        if lower::current_of(statement).is_some() {
+            return self.change_current(statement, text, params, &[]);
+        }
         if is_program(statement) {
             let prepared = self.analyse(statement.clone(), text, params)?;
             return self.run_program(&prepared, params);
@@ -451,7 +454,7 @@ impl SessionCore {
                     .with_hint("Use execute_script for several statements."));
             }
         };
-        if !is_program(&statement) {
+        if !is_program(&statement) || lower::current_of(&statement).is_some() {
             return Ok(Arc::new(PreparedStatement {
                 text: text.into(),
                 columns: crate::engine::program::kind::utility_columns(&statement),
@@ -475,7 +478,7 @@ impl SessionCore {
         params: &dyn Params,
     ) -> Result<StatementResult> {
         self.check_block(Some(&prepared.statement))?;
-        if is_program(&prepared.statement) {
+        if is_program(&prepared.statement) && lower::current_of(&prepared.statement).is_none() {
             return self.run_program(prepared, params);
         }
         self.run_statement(&prepared.statement.clone(), &prepared.text, params)

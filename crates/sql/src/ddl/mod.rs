@@ -257,6 +257,9 @@ pub struct Actor {
     /// Bodies of routines are looked at when they are created: not by who loads a dump, whose tables come later, nor
     /// when a change that the log has is made once more.
     pub checks_bodies: bool,
+    /// The change is from a log of the time when indexes of partitions were held against those of their tables by their
+    /// texts, with all parentheses.
+    pub indexes_by_text: bool,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -274,6 +277,7 @@ impl Default for Actor {
             forgets_indexes: false,
             checks_bodies: true,
             any_database: false,
+            indexes_by_text: false,
             internal: false,
         }
     }

@@ -317,13 +317,14 @@ impl Change {
     /// Indexes, keys and unique constraints of the parent, which the partition has not yet.
     pub(super) fn inherit_indexes(&mut self, id: TableId, parent: TableId) -> Result<()> {
         let of = self.catalog.table_by_id(parent).clone();
+        let by_text = self.actor.indexes_by_text;
         let mut mine: Vec<_> = {
             let table = self.catalog.table_by_id(id);
-            (0..table.index_count()).filter_map(|at| table.index_form(at)).collect()
+            (0..table.index_count()).filter_map(|at| table.index_form_of(at, by_text)).collect()
         };
         let outer = self.indexing.replace((id, Rewrite::of(self.catalog.table_by_id(id))));
         for at in 0..of.index_count() {
-            let Some(form) = of.index_form(at) else { continue };
+            let Some(form) = of.index_form_of(at, by_text) else { continue };
             if let Some(place) = mine.iter().position(|own| *own == form) {
                 mine.remove(place);
                 continue;

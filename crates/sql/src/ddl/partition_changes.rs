@@ -402,8 +402,9 @@ impl Change {
             AlterTable::DropConstraint { name, .. } => {
                 let parent_index = before.indexes.iter().position(|i| i.constraint && i.name == *name);
                 if let Some(at) = parent_index {
-                    let form = before.index_form(at);
-                    let own = (0..table.indexes.len()).find(|i| table.index_form(*i) == form);
+                    let form = before.index_form_of(at, self.actor.indexes_by_text);
+                    let by_text = self.actor.indexes_by_text;
+                    let own = (0..table.indexes.len()).find(|i| table.index_form_of(*i, by_text) == form);
                     if let Some(own) = own {
                         let name = table.indexes[own].name.clone();
                         let action = AlterTable::DropConstraint { name, if_exists: true, cascade: true };
@@ -447,11 +448,12 @@ impl Change {
     /// An index of a partitioned table that goes takes those of its partitions with it.
     pub(super) fn drop_partition_indexes(&mut self, id: TableId, before: &Table, name: &str) -> Result<()> {
         let Some(at) = before.all_indexes().position(|i| i.name == name) else { return Ok(()) };
-        let form = before.index_form(at);
+        let form = before.index_form_of(at, self.actor.indexes_by_text);
         let partitions: Vec<TableId> = self.catalog.partitions_of(id).map(|t| t.id).collect();
         for partition in partitions {
             let table = self.catalog.table_by_id(partition).clone();
-            if let Some(own) = (0..table.index_count()).find(|i| table.index_form(*i) == form) {
+            let by_text = self.actor.indexes_by_text;
+            if let Some(own) = (0..table.index_count()).find(|i| table.index_form_of(*i, by_text) == form) {
                 let own = table.index_at(own).name.clone();
                 self.drop_index(partition, &own)?;
                 self.drop_partition_indexes(partition, &table, &own)?;
@@ -487,7 +489,8 @@ impl Change {
                 format!("Index \"{own_name}\" is not an index on any partition of table \"{}\".", above.name);
             return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_detail(detail));
         }
-        if above.index_form(parent.1) != table.index_form(own.1) {
+        let by_text = self.actor.indexes_by_text;
+        if above.index_form_of(parent.1, by_text) != table.index_form_of(own.1, by_text) {
             let detail = "The index definitions do not match.";
             return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).with_detail(detail));
         }

@@ -478,9 +478,18 @@ impl Analysis<'_> {
             return None;
         }
         // What "today" means is known when it is read, not when it is shown.
-        let dated = matches!(builtin::type_line(oid).map(|l| l.category), Some('D' | 'R'));
-        let letters = literal.trim().chars().filter(|c| c.is_ascii_alphabetic()).count();
-        if dated && letters > 2 || oid == 1184 || oid == 1266 || self.element(oid) == 1184 || oid == 3910 {
+        let category = builtin::type_line(oid).map(|l| l.category);
+        let dated = matches!(category, Some('D' | 'R'));
+        let word = literal.trim().to_ascii_lowercase();
+        match (category, word.as_str()) {
+            (Some('D'), "infinity" | "-infinity") | (Some('R'), "empty") => return Some(word),
+            _ => {}
+        }
+        let letters = word.replace("infinity", "").chars().filter(|c| c.is_ascii_alphabetic()).count();
+        let zoned = oid == 1184 || oid == 1266 || self.element(oid) == 1184;
+        // A range without ends is the same in all time zones.
+        let zoned = zoned || oid == 3910 && word.contains(|c: char| c.is_ascii_alphanumeric());
+        if dated && letters > 2 || zoned {
             return None;
         }
         Some(Datum::parse(&ty, literal).ok()?.display(&ty))

@@ -325,7 +325,9 @@ impl Lowerer<'_> {
     /// What a name means. Who uses a schema must have the right to.
     pub(super) fn meant<'n>(&mut self, name: &'n Name) -> Result<Wanted<'n>> {
         let wanted = named(self.catalog, name)?;
+        // What is kept as text has found its things when it was made.
         if let Some(schema) = wanted.schema
+            && !self.kept_text
             && self.catalog.path().temporary() != Some(schema)
         {
             self.require(planaria_catalog::Object::Schema(schema), planaria_catalog::Privileges::USAGE);

@@ -30,6 +30,7 @@ mod chosen;
 mod closest;
 mod computed_keys;
 mod constraint;
+mod current_of;
 mod deferred;
 mod delete;
 mod dml;
@@ -102,6 +103,7 @@ mod written;
 
 pub(crate) use bind_query::output_name;
 pub(crate) use constraint::MIXED_KEY;
+pub use current_of::{by_key, current_of, keyed, without_current};
 pub use deferred::{deferred_key, deferred_trigger};
 pub use domain::Declared;
 pub(crate) use domain::user_type;

@@ -24,6 +24,7 @@ pub(crate) use trigger::{Assigned, assigned, may_write};
 
 pub use block::catch;
 pub use by_steps::{called_by_itself, check_steps, goes_by_steps, routine_goes_by_steps, sole_call};
+pub(in crate::lower) use cursor::{key_of, with_keys};
 pub use step::lower_step;
 
 pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};

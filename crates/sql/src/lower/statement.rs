@@ -175,7 +175,11 @@ impl Lowerer<'_> {
         }
         let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
         let Some((procedure, given)) = self.find_routine(name, call, &args, true, position)? else {
-            let types: Vec<String> = types.iter().map(super::operators::base_name).collect();
+            let shown = |(arg, ty): (&planaria_syntax::ast::Argument, &Type)| {
+                let named = arg.name.as_ref().map_or(String::new(), |name| format!("{name} => "));
+                named + &super::operators::base_name(ty)
+            };
+            let types: Vec<String> = call.args.iter().zip(&types).map(shown).collect();
             let message = format!("procedure {name}({}) does not exist", types.join(", "));
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position).with_hint(
                 "No procedure matches the given name and argument types. You might need to add explicit type casts.",

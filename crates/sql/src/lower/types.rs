@@ -327,6 +327,24 @@ fn fold(value: &Datum, from: &Type, to: &Type) -> Option<Datum> {
     }
 }
 
+/// What a word stands for that a clock says, as a constant of that type. Not in texts that are kept: there it would be the
+/// moment at which they were.
+fn moment(word: &str, ty: &Type) -> Option<&'static str> {
+    let word = text_io::trim(word).to_ascii_lowercase();
+    let of_day = match ty.plain() {
+        Type::Date | Type::Timestamp | Type::TimestampTz => true,
+        Type::Time | Type::Packed(PackedType::TimeTz(_)) => false,
+        _ => return None,
+    };
+    match word.as_str() {
+        "now" => Some("current_timestamp"),
+        "today" if of_day => Some("current_date"),
+        "tomorrow" if of_day => Some("current_date + 1"),
+        "yesterday" if of_day => Some("current_date - 1"),
+        _ => None,
+    }
+}
+
 impl Lowerer<'_> {
     /// Converts an expression; 42846 or 42804 where that is not allowed.
     pub(super) fn coerce(&mut self, e: Bound, ty: &Type, context: CastContext) -> Result<Bound> {
@@ -347,6 +365,13 @@ impl Lowerer<'_> {
                 BoundKind::Param(n) => return self.infer_param(*n, ty, position),
                 BoundKind::Const(Datum::Null) => return Ok(Bound::null(ty.clone(), position)),
                 BoundKind::Const(Datum::Text(text)) => {
+                    if !self.kept_text
+                        && !e.kept
+                        && let Some(moment) = moment(text, ty)
+                    {
+                        let bound = self.bind_text(moment, position)?;
+                        return self.coerce(bound, ty, CastContext::Explicit);
+                    }
                     if let Some(value) =
                         literal(text, ty, self.kept_text || e.kept).map_err(|e| e.at(position))?
                     {

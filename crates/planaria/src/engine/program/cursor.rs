@@ -9,7 +9,8 @@ use crate::engine::memory::Kept;
 use crate::row::{Column, Row};
 use crate::system::{CursorInfo, OpenCursors};
 use planaria_base::shape::Shape;
-use planaria_base::{Datum, Error, Result, SqlState};
+use planaria_base::{Datum, Error, Result, SqlState, TableId};
+use planaria_ir::Output;
 use planaria_syntax::ast::cursor::Direction;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub(crate) struct Cursor {
     pub(crate) created: i64,
     pub(crate) columns: Arc<[Column]>,
     pub(crate) rows: Arc<Vec<Row>>,
+    /// What tells its rows apart, for WHERE CURRENT OF.
+    pub(crate) keys: Option<Keys>,
     /// 0: before the first row; one more than there are: behind the last.
     pub(crate) at: usize,
     pub(crate) forward_only: bool,
@@ -36,6 +39,14 @@ pub(crate) struct Cursor {
     pub(crate) number: u64,
     /// The memory of its rows.
     pub(crate) _kept: Arc<Kept>,
+}
+
+/// The keys of a cursor's rows, which are those of one table.
+#[derive(Clone)]
+pub(crate) struct Keys {
+    pub(crate) table: TableId,
+    pub(crate) columns: Arc<[Output]>,
+    pub(crate) rows: Arc<Vec<Vec<Datum>>>,
 }
 
 /// The rows of a cursor that is being opened.
@@ -121,6 +132,7 @@ impl Cursors {
             statement: opening.statement,
             created,
             columns: opening.columns,
+            keys: None,
             rows: Arc::new(opening.rows),
             at: 0,
             forward_only,
@@ -234,6 +246,7 @@ mod tests {
             statement: "".into(),
             created: 0,
             columns,
+            keys: None,
             rows: Arc::new(rows),
             at: 0,
             forward_only: false,

@@ -797,7 +797,7 @@ impl Body<'_, '_> {
     }
 }
 
-fn key_of(l: &Lowerer<'_>, table: TableId) -> Vec<Output> {
+pub(in crate::lower) fn key_of(l: &Lowerer<'_>, table: TableId) -> Vec<Output> {
     let table = l.catalog.table_by_id(table);
     let column = |c: &planaria_base::ColumnId| {
         let column = &table.columns[c.index()];
@@ -808,7 +808,7 @@ fn key_of(l: &Lowerer<'_>, table: TableId) -> Vec<Output> {
 }
 
 /// A query with the key of its table behind its columns.
-fn with_keys(l: &Lowerer<'_>, query: &Query, table: TableId, keys: &[Output]) -> Query {
+pub(in crate::lower) fn with_keys(l: &Lowerer<'_>, query: &Query, table: TableId, keys: &[Output]) -> Query {
     let mut query = query.clone();
     let position = query.position;
     if let QueryBody::Select(select) = &mut query.body
