@@ -82,7 +82,7 @@ impl Zone {
         let own = match rules.iana_name() {
             Some(own) => own.to_owned(),
             None if fixed && !lower.contains(['<', '+', '-']) => lower.to_ascii_uppercase(),
-            None => name.to_owned(),
+            None => name.to_ascii_uppercase(),
         };
         let zone = Arc::new(Zone { utc: fixed, name: own, rules });
         let mut known = KNOWN.write().expect(UNHARMED);

@@ -29,11 +29,16 @@ impl SessionCore {
         }
     }
 
-    /// Who makes this change of the schema.
-    pub(crate) fn actor_of(&self, statement: &Statement) -> Actor {
+    /// Who makes this change of the schema. 3D000 where it is of another database.
+    pub(crate) fn actor_of(&self, statement: &Statement) -> Result<Actor> {
         let named = ddl::databases_named(&statement.kind);
-        let any_database = !named.is_empty() && named.iter().all(|name| self.settings.is_database(name));
-        Actor { any_database, ..self.actor() }
+        let other = named.iter().find(|name| !self.settings.is_database(name));
+        // A comment of another is passed over with a warning: dumps have them.
+        if let (Some(other), false) = (other, matches!(statement.kind, StatementKind::Comment { .. })) {
+            let message = format!("database \"{other}\" does not exist");
+            return Err(Error::new(SqlState::INVALID_CATALOG_NAME, message));
+        }
+        Ok(Actor { any_database: !named.is_empty() && other.is_none(), ..self.actor() })
     }
 
     /// The newest catalog, with what the open block has done to it.

@@ -218,7 +218,7 @@ impl SessionCore {
             .ok_or_else(|| Error::internal("a schema change without a statement"))?;
         let mut catalog = (*old.catalog).clone();
         let actor = match change {
-            Change::New(_) => self.actor_of(&statement),
+            Change::New(_) => self.actor_of(&statement)?,
             Change::Logged(change, _) => change.actor(&catalog)?,
         };
         let path = match change {

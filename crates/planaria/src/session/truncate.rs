@@ -31,7 +31,7 @@ impl SessionCore {
     /// The change, carried out on a copy that is thrown away: it says which tables it is about, and whether it may be.
     fn truncated(&self, statement: &Statement) -> Result<(DdlOutcome, Catalog)> {
         let mut draft: Catalog = (*self.newest_catalog()).clone();
-        let outcome = ddl::apply_as(&mut draft, statement, self.actor_of(statement))?;
+        let outcome = ddl::apply_as(&mut draft, statement, self.actor_of(statement)?)?;
         Ok((outcome, draft))
     }
 

@@ -19,8 +19,9 @@ impl Settings {
         name == self.database() || name == DATABASE
     }
 
-    /// What the client calls the database, as it connects.
+    /// What the client calls the database, as it connects: the first 63 bytes of it.
     pub(crate) fn call_database(&mut self, name: &str) {
+        let name = &name[..name.floor_char_boundary(63)];
         self.database = (name != DATABASE).then(|| name.into());
     }
 }

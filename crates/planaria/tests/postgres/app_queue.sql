@@ -46,8 +46,7 @@ CREATE TRIGGER job_moves BEFORE UPDATE OF state ON jobs FOR EACH ROW WHEN (OLD.s
 CREATE FUNCTION enqueue(p_kind text, p_args jsonb DEFAULT '{}', p_queue text DEFAULT 'default', p_at timestamptz DEFAULT '2024-01-01', p_priority int DEFAULT 0, p_needs bigint[] DEFAULT '{}') RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE new_id bigint; n bigint;
 BEGIN
-  INSERT INTO jobs (queue, kind, args, run_at, priority, state) VALUES (p_queue, p_kind, p_args, p_at, p_priority, CASE WHEN cardinality(p_needs) > 0 THEN 'waiting' ELSE 'ready' END::job_state)
-    ON CONFLICT (queue, dedup) WHERE state IN ('waiting', 'ready') DO UPDATE SET priority = greatest(jobs.priority, excluded.priority) RETURNING id INTO new_id;
+  INSERT INTO jobs (queue, kind, args, run_at, priority, state) VALUES (p_queue, p_kind, p_args, p_at, p_priority, CASE WHEN cardinality(p_needs) > 0 THEN 'waiting' ELSE 'ready' END::job_state) ON CONFLICT (queue, dedup) WHERE state IN ('waiting', 'ready') DO UPDATE SET priority = greatest(jobs.priority, excluded.priority) RETURNING id INTO new_id;
   FOREACH n IN ARRAY p_needs LOOP INSERT INTO job_needs VALUES (new_id, n); END LOOP;
   PERFORM pg_notify('jobs', p_queue);
   RETURN new_id;

@@ -5,7 +5,7 @@ cd "$(dirname "$0")" || exit 1
 psql -X -q "$@" -c 'SELECT 1' >/dev/null || exit 1 # before anything is overwritten
 own='LOCATION|LINE [0-9]+|SCHEMA NAME|TABLE NAME|COLUMN NAME|CONSTRAINT NAME|DATATYPE NAME'
 for script in *.sql; do
-    left_out="^($own|CONTEXT|QUERY):|^ *\\^$|^PL/pgSQL function|^SQL (statement|expression)"
+    left_out="^($own|CONTEXT|QUERY):|^ *\\^$|^PL/pgSQL function|^SQL (statement|expression|function)"
     head -n 1 "$script" | grep -q '^-- with contexts' && left_out="^($own):|^ *\\^$"
     psql -X -q -A -t -v VERBOSITY=verbose "$@" -f "$script" 2>&1 |
         sed -E -e 's/^psql:[^ ]+ //' -e 's/^(NOTICE|WARNING|INFO|LOG|DEBUG):  [0-9A-Z]{5}: /\1:  /' |

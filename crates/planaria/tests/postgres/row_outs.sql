@@ -169,6 +169,13 @@ END $$;
 SELECT * FROM pick(1, 2);
 SELECT * FROM pick(ROW(1, 'x')::pair, ROW(1, 'y')::pair);
 SELECT * FROM pick(NULL::people, NULL::people);
+CREATE FUNCTION strict_two(INOUT a int, INOUT p pair) LANGUAGE plpgsql STRICT AS $$
+BEGIN
+  p.a := a;
+END $$;
+SELECT * FROM strict_two(NULL, ROW(1, 'q')::pair);
+SELECT * FROM strict_two(7, ROW(1, 'q')::pair);
+DROP FUNCTION strict_two(int, pair);
 -- what is said of them
 SELECT p.proname, pg_get_function_arguments(p.oid), pg_get_function_identity_arguments(p.oid), pg_get_function_result(p.oid),
        p.prorettype::regtype, p.proretset, ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proallargtypes) WITH ORDINALITY u(t, n) ORDER BY n), p.proargmodes, p.proargnames
@@ -188,5 +195,6 @@ CREATE OR REPLACE FUNCTION one(wanted int, OUT who people, OUT n int) LANGUAGE p
 ALTER TABLE people ADD COLUMN mail text DEFAULT 'none';
 SELECT (who).mail, problem FROM find(1);
 SELECT * FROM one(2);
+DROP FUNCTION many();
 DROP TYPE pair;
 DROP TABLE people;

@@ -55,6 +55,8 @@ fn by_the_name_that_a_client_connected_to() {
         "DISCARD ALL",
         "SELECT current_database()",
     ];
+    let long = "x".repeat(80);
+    assert_eq!(ask(&running, &long, &["SELECT length(current_database())"]), ["63"]);
     for name in ["shop", "planaria", "Kontor 7"] {
         let quoted = [name, name, name, "", name, "t", "t", "3D000", name, "", name];
         assert_eq!(ask(&running, name, &asked), quoted);

@@ -38,6 +38,14 @@ impl Changed {
         self.tables.insert(table);
     }
 
+    /// One of these tables that a function leads to, by its text.
+    pub(super) fn met_by(&self, catalog: &Catalog, function: ProcedureId) -> Option<TableId> {
+        let mut reached = Reached::new(catalog);
+        reached.functions.push(catalog.behind(function));
+        reached.follow();
+        reached.tables.into_iter().find(|table| self.has(*table))
+    }
+
     /// Adds what a function may change, itself or through what it leads to.
     pub(super) fn add_function(&mut self, catalog: &Catalog, function: ProcedureId) {
         let mut reached = Reached::new(catalog);

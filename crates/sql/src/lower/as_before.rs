@@ -2,8 +2,8 @@
 //!
 //! What a part has changed is not seen by those that come behind it, but by RETURNING: they read the table as it was
 //! when the statement began. So what they read of such a table is put into a list in front of the first part, and read
-//! from there. Conditions that need nothing but the table's columns, constants and variables are looked at as the list is made,
-//! so it holds the rows that are asked for, found by an index where there is one; other conditions wait, and the list is the whole
+//! from there. Conditions that need nothing but the table's columns, constants and variables, and cannot fail, are looked at as
+//! the list is made, so it holds the rows that are asked for, found by an index where there is one; other conditions wait, and the list is the whole
 //! table.
 //!
 //! A list has no rows that could be changed or locked: a part that changes rows of a table which one before it changes, or locks them,
@@ -108,26 +108,25 @@ impl Lowerer<'_> {
         self.rel_mut(rel).kind = RelKind::Cte(place);
     }
 
-    /// Whether a condition needs a relation's columns and what there was before the first part.
+    /// Whether a condition needs a relation's columns and what there was before the first part, and cannot fail.
     fn is_known_before(&mut self, rel: RelId, e: &Bound) -> bool {
         let Some(known) = self.before.as_ref().map(|before| before.known) else { return false };
-        if self.is_volatile(e) {
-            return false;
-        }
         let mut fits = true;
         let mut e = e.clone();
+        // Nobody may have asked for rows of which it cannot be computed.
         self.visit(&mut e, &mut |_, e| {
             fits &= match &e.kind {
                 BoundKind::Column(of, _) => *of == rel,
                 BoundKind::Reg(reg) => (reg.0 as usize) < known,
-                BoundKind::LetRef(_)
-                | BoundKind::PerRow(..)
-                | BoundKind::Subquery(_)
-                | BoundKind::Exists(_)
-                | BoundKind::InQuery(..)
-                | BoundKind::QuantifiedQuery(..)
-                | BoundKind::ArrayQuery(_) => false,
-                _ => true,
+                BoundKind::Apply(func, _) => func.total(),
+                BoundKind::Const(_)
+                | BoundKind::Param(_)
+                | BoundKind::Relabel(_)
+                | BoundKind::And(..)
+                | BoundKind::Or(..)
+                | BoundKind::InList(..)
+                | BoundKind::Quantified(..) => true,
+                _ => false,
             };
             fits
         });

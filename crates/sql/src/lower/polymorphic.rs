@@ -11,7 +11,7 @@ use super::Lowerer;
 use super::operators::base_name;
 use planaria_base::types::{RangeType, SystemType};
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type};
-use planaria_catalog::{AggregateOf, Parameter, Procedure, Returns};
+use planaria_catalog::{AggregateOf, Mode, Parameter, Procedure, Returns};
 
 /// What the polymorphic types of a call mean.
 #[derive(Default)]
@@ -231,8 +231,15 @@ impl Solution {
 
     /// The routine with these types.
     fn instance(&self, routine: &Procedure) -> Result<Procedure> {
+        let alone = routine.outputs().count() == 1;
         let parameter = |p: &Parameter| {
             let ty = self.apply(&p.ty)?;
+            if matches!(ty, Type::Record(_)) && p.ty.is_polymorphic() && p.mode != Mode::In && alone {
+                let hint = "Declare its columns one by one, or RETURNS with the polymorphic type.";
+                let what =
+                    "a row as the only OUT, INOUT or TABLE parameter of a polymorphic type is not supported";
+                return Err(Error::unsupported(what, hint));
+            }
             Ok(Parameter { ty, ..p.clone() })
         };
         let table = |ty: &Type| match ty {

@@ -15,6 +15,7 @@ use super::bind_query::BoundCte;
 use super::names::Names;
 use super::{Lowerer, Scope, Typed};
 use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::Volatility;
 use planaria_ir::{Block, Coll, CollDecl, CollKind, OpKind, Output, RegKind};
 use planaria_syntax::ast::{self, Cte, Statement, StatementKind};
 
@@ -252,7 +253,11 @@ impl Lowerer<'_> {
     /// 0A000 where operations read, other than for constraints, what parts before them have changed: they would see it.
     fn apart(&self, block: &Block, changed: &Changed) -> Result<()> {
         let mut met = None;
+        let mut called = std::collections::BTreeSet::new();
         block.visit(&mut |op| {
+            if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind {
+                called.insert(*procedure);
+            }
             let (OpKind::Get { table, mode, .. } | OpKind::Scan { table, mode, .. }) = &op.kind else {
                 return;
             };
@@ -260,14 +265,26 @@ impl Lowerer<'_> {
                 met.get_or_insert(*table);
             }
         });
+        // One that is volatile sees the changes, in PostgreSQL as well.
+        for id in called {
+            let procedure = self.catalog.procedure(id);
+            if procedure.volatility == Volatility::Stable
+                && let Some(table) = changed.met_by(self.catalog, id)
+            {
+                let (name, table) = (&procedure.name, &self.catalog.table_by_id(table).name);
+                let message = format!(
+                    "a call of stable function \"{name}\", which reads table \"{table}\", in a statement that changes it in WITH \
+                     is not supported"
+                );
+                let hint = "Use two statements.";
+                return Err(Error::unsupported(message, hint).at(self.position));
+            }
+        }
         let Some(table) = met else { return Ok(()) };
         let name = &self.catalog.table_by_id(table).name;
-        let message =
-            format!("a statement that reads table \"{name}\" and changes it in WITH is not supported");
-        Err(Error::unsupported(
-            message,
-            "Take what you need of its rows from RETURNING, or use two statements.",
-        )
-        .at(self.position))
+        let message = format!(
+            "a statement that changes rows of table \"{name}\" which it changes in WITH, or locks them, is not supported"
+        );
+        Err(Error::unsupported(message, "Use two statements.").at(self.position))
     }
 }

@@ -143,6 +143,10 @@ fn lower_once(
             let is_null = l.temp(Type::Bool);
             l.emit(OpKind::Apply { dst: is_null, func: planaria_ir::Func::IsNull, args: vec![reg] });
             l.begin_block();
+            // What is passed and given is NULL, too.
+            for dst in l.program.outs.clone() {
+                l.emit(OpKind::Const { dst, value: Datum::Null });
+            }
             l.emit(OpKind::Return);
             let then = l.end_block();
             l.emit(OpKind::If { cond: is_null, then, otherwise: Default::default() });
