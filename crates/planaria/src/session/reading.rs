@@ -30,7 +30,9 @@ use planaria_base::{CommitTs, Error, Result, SqlState, Strength};
 use planaria_exec::Interrupt;
 use planaria_protocol::{Conflict, Isolation, Moment};
 
-use planaria_syntax::ast::{CastChange, DefaultsOf, ObjectKind, OwnedObject, Statement, StatementKind};
+use planaria_syntax::ast::{
+    CastChange, DefaultsOf, ExtensionChange, ObjectKind, OwnedObject, Statement, StatementKind,
+};
 use std::sync::Arc;
 
 impl SessionCore {
@@ -369,6 +371,10 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::Cast(change) => match **change {
             CastChange::Create { .. } => "CREATE CAST",
             CastChange::Drop { .. } => "DROP CAST",
+        },
+        StatementKind::Extension(change) => match **change {
+            ExtensionChange::Create { .. } => "CREATE EXTENSION",
+            ExtensionChange::Drop { .. } => "DROP EXTENSION",
         },
         StatementKind::CreateSchema { .. } => "CREATE SCHEMA",
         StatementKind::Drop { object, .. } => of_object(*object).0,

@@ -43,6 +43,7 @@ mod defaults;
 mod depend;
 mod drop;
 mod exclusion;
+mod extension;
 mod grant;
 mod identity;
 mod index;
@@ -206,6 +207,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::RenameType { .. }
             | StatementKind::DropType { .. }
             | StatementKind::Cast(_)
+            | StatementKind::Extension(_)
             | StatementKind::CreateRoutine(_)
             | StatementKind::CreateTrigger(_)
             | StatementKind::DropTrigger { .. }
@@ -368,6 +370,7 @@ impl Change {
                 self.drop_types(*domain, names, *if_exists, *cascade)
             }
             StatementKind::Cast(change) => self.change_cast(change),
+            StatementKind::Extension(change) => self.change_extension(change),
             StatementKind::CreateRoutine(create) => self.create_routine(create),
             StatementKind::CreateTrigger(create) => self.create_trigger(create),
             StatementKind::DropTrigger { name, table, if_exists } => {

@@ -310,6 +310,9 @@ impl Lowerer<'_> {
         match self.find_routine(wanted, call, &args, false, position)? {
             Some((id, given)) => self.bind_routine(id, given, args, position),
             None => {
+                if let Some(bound) = self.extension_function(wanted, &args, call.variadic, position)? {
+                    return Ok(bound);
+                }
                 let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
                 Err(no_function(&call.name.parts.join("."), &types, position))
             }
@@ -468,7 +471,12 @@ impl Lowerer<'_> {
                 let columns = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
                 Ok(Some(self.new_rel(name, columns, RelKind::Query(Box::new(bound)))))
             }
-            _ if let Some(query) = super::written::rows(name, call, position)? => {
+            _ if let Some(query) = super::written::rows(
+                self.citext_set(names, call, name)?.unwrap_or(name),
+                call,
+                position,
+            )? =>
+            {
                 let query = if ordinality { super::written::numbered(query)? } else { query };
                 let bound = self.bind_level(names.inner(), &query, false)?;
                 let columns: Vec<_> = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
@@ -652,15 +660,12 @@ impl Lowerer<'_> {
         if found.is_empty() {
             if let Some(other) = catalog.procedures_named(name).find(|p| p.is_procedure() != procedure) {
                 let shown: Vec<String> = types.iter().map(super::operators::base_name).collect();
-                let (is, hint) = if other.is_procedure() {
-                    ("procedure", "To call a procedure, use CALL.")
-                } else {
-                    ("function", "To call a function, use SELECT.")
-                };
+                let how = if other.is_procedure() { "procedure, use CALL" } else { "function, use SELECT" };
                 let article = if procedure { "not a procedure" } else { "a procedure" };
                 let message = format!("{name}({}) is {article}", shown.join(", "));
-                let _ = is;
-                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position).with_hint(hint));
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                    .at(position)
+                    .with_hint(format!("To call a {how}.")));
             }
             return Ok(None);
         }

@@ -41,7 +41,9 @@ pub use rights::{
 pub use routine::*;
 pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, Transition, TriggerNames, TriggerTiming};
-pub use user_type::{AlterDomain, AlterEnum, CastChange, CastMethod, CastTypes, LabelPlace, TypeRef};
+pub use user_type::{
+    AlterDomain, AlterEnum, CastChange, CastMethod, CastTypes, ExtensionChange, LabelPlace, TypeRef,
+};
 pub use view::{AlterView, ViewOptions};
 pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
 pub use with::{Cte, Cycle, Search};
@@ -514,6 +516,8 @@ pub enum StatementKind {
     DropType { domain: bool, names: Vec<Name>, if_exists: bool, cascade: bool },
     /// CREATE CAST, DROP CAST
     Cast(Box<CastChange>),
+    /// CREATE EXTENSION, DROP EXTENSION
+    Extension(Box<ExtensionChange>),
     /// CREATE FUNCTION / PROCEDURE
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE SCHEMA

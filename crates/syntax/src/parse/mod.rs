@@ -25,6 +25,7 @@ mod copy;
 mod cursor;
 mod dml;
 mod expr;
+mod extension;
 mod from;
 mod grant;
 mod keyword;
