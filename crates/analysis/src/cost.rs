@@ -189,6 +189,7 @@ fn value_bytes(ty: &Type) -> f64 {
         | Type::Varchar(_)
         | Type::Char(_)
         | Type::Jsonb
+        | Type::Citext
         | Type::Range(_)
         | Type::Packed(_) => 2.0 + text_bytes(ty),
         Type::Array(element) => 2.0 + TURNS * value_bytes(element),
@@ -213,6 +214,7 @@ fn column_bytes(ty: &Type) -> f64 {
         | Type::Varchar(_)
         | Type::Char(_)
         | Type::Jsonb
+        | Type::Citext
         | Type::Range(_)
         | Type::Packed(_) => 3.0 + 1.06 * text_bytes(ty),
         ty if ty.is_oid() => 3.5,
@@ -431,6 +433,7 @@ fn key_column_bytes(ty: &Type) -> f64 {
         | Type::Varchar(_)
         | Type::Char(_)
         | Type::Jsonb
+        | Type::Citext
         | Type::Range(_)
         | Type::Packed(_) => 1.0 + text_bytes(ty),
         _ => 8.0,

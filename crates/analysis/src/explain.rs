@@ -388,7 +388,7 @@ fn constant(value: &Datum) -> String {
         Datum::Float(x) => x.to_string(),
         Datum::Numeric(n) => n.to_string(),
         Datum::Long(n) => n.to_string(),
-        Datum::Text(t) | Datum::Jsonb(t) => format!("'{t}'"),
+        Datum::Text(t) | Datum::Jsonb(t) | Datum::Citext(t) => format!("'{t}'"),
         Datum::Bytea(_) | Datum::Uuid(_) => "bytes".to_owned(),
         Datum::Interval(_) => format!("'{}'", value.display(&planaria_base::Type::Interval)),
         Datum::Reg(_, name) => format!("'{name}'"),

@@ -53,8 +53,9 @@ pub fn cast_allowed(from: &Type, to: &Type) -> CastContext {
             Explicit
         }
         (TypeClass::Text, TypeClass::Text) => Implicit,
-        (_, TypeClass::Text) => Assignment,
-        (TypeClass::Text, _) => Explicit,
+        (TypeClass::Citext, TypeClass::Text) if !matches!(to, Type::Char(_)) => Implicit,
+        (_, TypeClass::Text | TypeClass::Citext) => Assignment,
+        (TypeClass::Text | TypeClass::Citext, _) => Explicit,
         (TypeClass::DateTime, TypeClass::DateTime) => match (from, to) {
             (Type::Date, _) | (Type::Timestamp, Type::TimestampTz) => Implicit,
             _ => Assignment,
@@ -134,8 +135,8 @@ fn system_cast(from: &Type, to: &Type) -> CastContext {
             Assignment
         }
         (Type::System(a), Type::Array(b)) if a.element().as_ref() == Some(b) => Implicit,
-        (_, b) if text(b) => Assignment,
-        (a, _) if text(a) => Explicit,
+        (_, b) if text(b) || *b == Type::Citext => Assignment,
+        (a, _) if text(a) || *a == Type::Citext => Explicit,
         (Type::Array(a), Type::System(b)) => match b.element() {
             Some(element) => cast_allowed(a, &element).max(Assignment),
             Option::None => None,

@@ -76,7 +76,6 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("2F004", "reading_sql_data_not_permitted"),
     ("38000", "external_routine_exception"),
     ("38001", "containing_sql_not_permitted"),
-    ("39000", "external_routine_invocation_exception"),
     ("39001", "invalid_sqlstate_returned"),
     ("39P01", "trigger_protocol_violated"),
     ("39P02", "srf_protocol_violated"),

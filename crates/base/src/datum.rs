@@ -43,6 +43,8 @@ pub enum Datum {
     Reg(u32, String),
     /// a numeric that `Numeric` has no room for
     Long(Box<Long>),
+    /// citext, as it was written
+    Citext(String),
 }
 
 impl Datum {
@@ -67,6 +69,7 @@ impl Datum {
             Type::Float8 => Datum::Float(text_io::parse_float(text)?),
             Type::Float4 => Datum::Float(text_io::parse_real(text)?),
             Type::Text | Type::Unknown | Type::Varchar(None) => Datum::Text(text.to_owned()),
+            Type::Citext => Datum::Citext(text.to_owned()),
             Type::Varchar(Some(n)) => Datum::Text(text_io::first_chars(text, *n as usize).to_owned()),
             Type::Char(0) => Datum::Text(text.trim_end_matches(' ').to_owned()),
             Type::Char(n) => {
@@ -172,7 +175,7 @@ impl Datum {
             (Datum::Numeric(n), _) => n.write(out),
             (Datum::Long(n), _) => n.write(out),
             (Datum::Text(s), Type::Char(n)) => text_io::write_char(out, s.as_bytes(), *n as usize),
-            (Datum::Text(s) | Datum::Jsonb(s), _) => {
+            (Datum::Text(s) | Datum::Jsonb(s) | Datum::Citext(s), _) => {
                 watch::count(s.len());
                 out.extend_from_slice(s.as_bytes());
             }

@@ -125,6 +125,7 @@ sqlstates! {
     DEPENDENT_OBJECTS_STILL_EXIST "2BP01" "dependent_objects_still_exist";
     INVALID_TRANSACTION_TERMINATION "2D000" "invalid_transaction_termination";
     INVALID_CURSOR_NAME "34000" "invalid_cursor_name";
+    EXTERNAL_ROUTINE_INVOCATION "39000" "external_routine_invocation_exception";
     INVALID_SAVEPOINT_SPECIFICATION "3B001" "invalid_savepoint_specification";
     INVALID_CATALOG_NAME "3D000" "invalid_catalog_name";
     INVALID_SCHEMA_NAME "3F000" "invalid_schema_name";

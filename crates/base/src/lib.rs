@@ -6,6 +6,7 @@
 
 pub mod cast;
 pub mod chunks;
+pub mod citext;
 pub mod clock;
 mod conditions;
 pub mod datetime;

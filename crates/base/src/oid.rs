@@ -14,6 +14,9 @@ pub const PG_CATALOG: Oid = 11;
 pub const PUBLIC: Oid = 2200;
 /// The first OID that objects of users have.
 pub const FIRST_NORMAL: Oid = 16_384;
+/// `citext` and its array: extensions of PostgreSQL get theirs where they are made; these are below those of users.
+const CITEXT: Oid = 16_330;
+const CITEXT_ARRAY: Oid = 16_331;
 
 /// What `pg_type` says of a built-in type.
 struct Line {
@@ -105,6 +108,7 @@ fn built_in(ty: &Type) -> Option<Line> {
             S::AnyCompatibleNonArray => line(5079, 0, "anycompatiblenonarray", 4),
             S::AnyCompatibleRange => line(5080, 0, "anycompatiblerange", -1),
         },
+        Type::Citext => line(CITEXT, CITEXT_ARRAY, "citext", -1),
         Type::Rounded(clock, _) => return built_in(clock.ty()),
         Type::Array(_) | Type::Enum(_) | Type::Record(_) => return None,
     })
@@ -165,7 +169,7 @@ pub fn name(ty: &Type) -> String {
     }
 }
 
-/// Types that have a line in `pg_type`, without modifiers.
+/// Types that have a line in `pg_type` of every database, without modifiers.
 pub fn scalars() -> impl Iterator<Item = Type> {
     let plain = [
         Type::Bool,
@@ -197,7 +201,7 @@ pub fn scalars() -> impl Iterator<Item = Type> {
 /// The type of an OID, with a modifier as `atttypmod` has it (-1: none). `None` for types that are
 /// not known here.
 pub fn to_type(oid: Oid, modifier: i32) -> Option<Type> {
-    for ty in scalars() {
+    for ty in scalars().chain([Type::Citext]) {
         if of(&ty) == oid {
             return Some(modified(ty, modifier));
         }

@@ -70,6 +70,8 @@ pub enum Type {
     System(SystemType),
     /// A row of named fields, as a value
     Record(RowType),
+    /// `citext`: a text that is compared without regard to case ([`crate::citext`])
+    Citext,
 }
 
 /// Types with seconds, of which [`Type::Rounded`] has so many digits.
@@ -319,6 +321,8 @@ pub enum TypeClass {
     Float,
     /// text, varchar, char
     Text,
+    /// citext
+    Citext,
     /// bytea
     Bytea,
     /// date, timestamp, timestamptz
@@ -352,6 +356,7 @@ impl Type {
             Type::Numeric(_) => TypeClass::Numeric,
             Type::Float8 | Type::Float4 => TypeClass::Float,
             Type::Text | Type::Varchar(_) | Type::Char(_) => TypeClass::Text,
+            Type::Citext => TypeClass::Citext,
             Type::Bytea => TypeClass::Bytea,
             Type::Date | Type::Timestamp | Type::TimestampTz => TypeClass::DateTime,
             Type::Interval | Type::OldInterval => TypeClass::Interval,
@@ -492,6 +497,7 @@ impl std::fmt::Display for Type {
             Type::Void => f.write_str("void"),
             Type::System(system) => f.write_str(system.name()),
             Type::Record(row) => row.fmt(f),
+            Type::Citext => f.write_str("citext"),
         }
     }
 }

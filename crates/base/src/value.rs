@@ -29,6 +29,8 @@ const JSONB: u8 = 0x0c;
 const SHAPE: u8 = 0x0d;
 /// A numeric that has no room in the form above: see [`crate::numeric::long`].
 const NUMERIC_LONG: u8 = 0x0e;
+/// A citext.
+const CITEXT: u8 = 0x0f;
 /// Tags from here on are whole numbers; `SMALL_ZERO` is 0.
 const SMALL: u8 = 0x40;
 const SMALL_ZERO: u8 = 0x48;
@@ -120,6 +122,11 @@ impl<'a> ValueWriter<'a> {
         self.tagged(JSONB, value.as_bytes());
     }
 
+    /// A citext, as it was written.
+    pub fn citext(&mut self, value: &str) {
+        self.tagged(CITEXT, value.as_bytes());
+    }
+
     #[inline]
     fn tagged(&mut self, tag: u8, value: &[u8]) {
         self.one();
@@ -188,6 +195,7 @@ impl<'a> ValueWriter<'a> {
             Datum::Text(s) => self.text(s),
             Datum::Bytea(b) => self.bytes(b),
             Datum::Jsonb(s) => self.jsonb(s),
+            Datum::Citext(s) => self.citext(s),
             Datum::Uuid(u) => self.uuid(*u),
             Datum::Interval(i) => self.interval(*i),
             Datum::Reg(oid, _) => self.int(i64::from(*oid)),
@@ -234,6 +242,8 @@ pub enum Value<'a> {
     Bytea(&'a [u8]),
     /// A jsonb.
     Jsonb(&'a str),
+    /// A citext.
+    Citext(&'a str),
     /// A uuid in network order.
     Uuid([u8; 16]),
     /// An interval.
@@ -288,6 +298,7 @@ impl<'a> ValueReader<'a> {
             TEXT => Value::Text(std::str::from_utf8(self.run()?).ok()?),
             BYTEA => Value::Bytea(self.run()?),
             JSONB => Value::Jsonb(std::str::from_utf8(self.run()?).ok()?),
+            CITEXT => Value::Citext(std::str::from_utf8(self.run()?).ok()?),
             UUID => Value::Uuid(self.fixed()?),
             INTERVAL => {
                 let (months, days) = (i32::try_from(self.int()?).ok()?, i32::try_from(self.int()?).ok()?);
@@ -335,6 +346,7 @@ impl<'a> ValueReader<'a> {
             Value::Text(text) => Datum::Text(text.to_owned()),
             Value::Bytea(bytes) => Datum::Bytea(bytes.to_vec()),
             Value::Jsonb(text) => Datum::Jsonb(text.to_owned()),
+            Value::Citext(text) => Datum::Citext(text.to_owned()),
             Value::Uuid(u) => Datum::Uuid(u),
             Value::Interval(i) => Datum::Interval(i),
             Value::Array(n) => Datum::Array(self.list(n, depth.checked_sub(1)?)?),

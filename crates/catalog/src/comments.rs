@@ -18,6 +18,7 @@ const PG_AUTHID: Oid = 1260;
 const PG_TRIGGER: Oid = 2620;
 const PG_POLICY: Oid = 3256;
 const PG_CAST: Oid = 2605;
+const PG_EXTENSION: Oid = 3079;
 
 /// What a comment can be about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +49,8 @@ pub enum Commented {
     DomainConstraint(TypeId, String),
     /// A conversion, by the OIDs of its types.
     Cast(Oid, Oid),
+    /// An extension, by name.
+    Extension(String),
     /// A role.
     Role(RoleId),
     /// A schema of users.
@@ -114,6 +117,9 @@ impl Catalog {
             Commented::Cast(source, target) => {
                 let cast = self.casts.iter_mut().find(|c| (c.source, c.target) == (*source, *target));
                 cast.map(|c| &mut c.comment)
+            }
+            Commented::Extension(name) => {
+                self.extensions.iter_mut().find(|e| e.name == *name).map(|e| &mut e.comment)
             }
             Commented::DomainConstraint(id, name) => {
                 let kind = self.types[id.index()].as_mut().map(|t| &mut t.kind);
@@ -197,6 +203,9 @@ impl Catalog {
                 all.extend(comment(PG_CONSTRAINT, oid, 0, &check.comment));
             }
         }
+        for extension in &self.extensions {
+            all.extend(comment(PG_EXTENSION, self.extension_oid(&extension.name), 0, &extension.comment));
+        }
         all.extend(comment(PG_NAMESPACE, PUBLIC, 0, &self.schema_comment));
         for schema in self.schemas.definitions() {
             all.extend(comment(PG_NAMESPACE, self.schema_oid(schema.id), 0, &schema.comment));
@@ -223,6 +232,10 @@ impl Catalog {
             },
             (PG_CAST, 0) => match self.oids.object(oid)? {
                 Object::Cast(source, target) => &self.cast(*source, *target)?.comment,
+                _ => return None,
+            },
+            (PG_EXTENSION, 0) => match self.oids.object(oid)? {
+                Object::Extension(name) => &self.extension(name)?.comment,
                 _ => return None,
             },
             (PG_TYPE, 0) => match self.oids.object(oid)? {

@@ -18,6 +18,7 @@ mod comments;
 mod default_rights;
 mod defaults;
 pub mod definitions;
+mod extensions;
 mod index;
 mod instances;
 pub mod oids;
@@ -40,6 +41,7 @@ pub use comments::{Comment, Commented};
 pub use default_rights::{DefaultKind, DefaultRights};
 pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
+pub use extensions::{AVAILABLE_EXTENSIONS, AvailableExtension, Extension};
 pub use index::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey, KeyOrder, UniqueKind};
 pub use oids::Oids;
 pub use partitions::{
@@ -90,6 +92,9 @@ pub struct Catalog {
     /// Conversions of users.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub casts: Vec<UserCast>,
+    /// Extensions that were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<Extension>,
     /// Schemas beside `public`; `None` where dropped.
     pub schemas: Definitions<Option<Shared<Schema>>>,
     /// Roles by id; `None` where dropped. The first is the superuser the database was made with.
@@ -139,6 +144,7 @@ impl Default for Catalog {
             views: Named::default(),
             types: Definitions::default(),
             casts: Vec::new(),
+            extensions: Vec::new(),
             schemas: Definitions::default(),
             roles: Catalog::first_roles(),
             had_passwords: false,

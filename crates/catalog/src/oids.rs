@@ -65,6 +65,8 @@ pub enum Object {
     Cast(Oid, Oid),
     /// A trigger of a view: the view by its [`key`](crate::key), the trigger by name.
     ViewTrigger(String, String),
+    /// An extension, by name.
+    Extension(String),
 }
 
 /// The OIDs given out.
@@ -323,6 +325,7 @@ impl Catalog {
         self.roles.iter().flatten().for_each(|r| of_role(r, each));
         self.schemas.iter().flatten().for_each(|s| of_schema(s, each));
         all.extend(self.casts.iter().map(|c| Object::Cast(c.source, c.target)));
+        all.extend(self.extensions.iter().map(|e| Object::Extension(e.name.clone())));
         all
     }
 

@@ -286,6 +286,9 @@ fn find_type(catalog: &Catalog, text: &str) -> Result<Oid> {
                 if let Some(ty) = catalog.user_type(wanted(catalog, schema, name)?) {
                     return Some(catalog.type_oid(ty.id));
                 }
+                if let Some(ty) = catalog.extension_type(wanted(catalog, schema, name)?) {
+                    return Some(oid::of(&ty));
+                }
                 let array = name.strip_prefix('_');
                 if let Some(ty) = array.and_then(|of| catalog.user_type(wanted(catalog, schema, of)?)) {
                     return Some(catalog.oids.of(&Object::TypeArray(ty.id)));
@@ -440,6 +443,12 @@ pub fn format_type(catalog: &Catalog, oid: Oid, modifier: Option<i32>) -> Option
         Some(Object::Type(id)) => return Some(catalog.shown_user_type(*id)),
         Some(Object::TypeArray(id)) => return Some(format!("{}[]", catalog.shown_user_type(*id))),
         _ => {}
+    }
+    if oid == oid::of(&Type::Citext) {
+        return Some(catalog.shown_citext());
+    }
+    if oid == oid::array_of(&Type::Citext) {
+        return Some(format!("{}[]", catalog.shown_citext()));
     }
     if let Some(ty) = oid::to_type(oid, modifier.unwrap_or(-1)) {
         let limited = modifier.is_some_and(|m| m >= 4);

@@ -384,7 +384,10 @@ impl Catalog {
                 Some(ty) => self.shown_user_type(ty.id),
                 None => ty.to_string(),
             },
-            Type::Array(of) if matches!(**of, Type::Enum(_)) => format!("{}[]", self.shown_value_type(of)),
+            Type::Citext => self.shown_citext(),
+            Type::Array(of) if matches!(**of, Type::Enum(_) | Type::Citext) => {
+                format!("{}[]", self.shown_value_type(of))
+            }
             ty => ty.to_string(),
         }
     }

@@ -5,9 +5,9 @@ use planaria_log::Device;
 
 /// Version of the format this code writes. Format 2 added the generations of sequences, format 3 intervals with months (in
 /// the catalog and in rows), formats 4 to 10 what a catalog can hold (see `docs/formats/checkpoint.md`), format 11
-/// numerics of any length in rows; files in an older one, from
+/// numerics of any length in rows, format 12 `citext` and extensions; files in an older one, from
 /// [`FORMAT_MIN`] on, are read.
-pub(crate) const FORMAT: u32 = 11;
+pub(crate) const FORMAT: u32 = 12;
 /// The oldest format this code reads.
 pub(crate) const FORMAT_MIN: u32 = 1;
 /// Bytes of a file's header.

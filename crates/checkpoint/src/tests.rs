@@ -345,7 +345,7 @@ fn golden(version: &str) -> std::path::PathBuf {
 
 #[test]
 fn files_in_every_format_are_read() {
-    for version in ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11"] {
+    for version in ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12"] {
         let device = DirectoryDevice::read_only(golden(version)).expect("old files");
         let manifest = open(&device).expect("is whole").expect("is there");
         let expected = source(1, 77);
@@ -370,7 +370,7 @@ fn the_current_format_is_written_as_it_was() {
         options.notes.began_micros = 815;
         write(&device, DATABASE, 1, source(1, 77), &options, &|_| Ok(())).expect("writes");
     }
-    let old = std::fs::read(golden("v11").join("checkpoint-00000001-00.rows")).expect("old file");
+    let old = std::fs::read(golden("v12").join("checkpoint-00000001-00.rows")).expect("old file");
     let disk = SimDisk::new(1);
     write_one(&*disk.device(), 1, &source(1, 77), 1).expect("writes");
     let new = disk.content("checkpoint-00000001-00.rows").expect("is there");

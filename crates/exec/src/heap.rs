@@ -177,7 +177,9 @@ impl Heap {
     /// Bytes that a slot points to, elements of arrays included.
     pub fn bytes_of(&self, slot: Slot) -> usize {
         match slot {
-            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Long(b) => b.len as usize,
+            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Citext(b) | Slot::Long(b) => {
+                b.len as usize
+            }
             Slot::Array(a) => {
                 let of = |e: &Slot| size_of::<Datum>() + self.bytes_of(*e);
                 self.elements(a).iter().map(of).sum()
@@ -216,6 +218,12 @@ impl Heap {
         check_length(s.len())?;
         self.admit(s.len())?;
         Ok(Slot::Jsonb(self.arena.push_bytes(s.as_bytes())?))
+    }
+
+    /// Copies a citext in.
+    #[inline]
+    pub fn citext(&mut self, s: &str) -> Result<Slot> {
+        self.text(s).map(|text| Slot::Citext(text.bytes()))
     }
 
     /// Copies the bytes of a numeric in that has no room in two words ([`Long::encode`]).
@@ -318,7 +326,7 @@ impl Heap {
             Slot::Int(n) => Field::Int(n),
             Slot::Float(x) => Field::Float(x),
             Slot::Numeric(n) => Field::Numeric(n.unpack()),
-            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => Field::Bytes(self.bytes(b)),
+            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Citext(b) => Field::Bytes(self.bytes(b)),
             Slot::Long(b) => Field::Long(self.long(b)),
             Slot::Uuid(u) => Field::Uuid(u),
             Slot::Interval(i) => Field::Interval(i),
@@ -547,6 +555,7 @@ impl Heap {
             Slot::Text(b) => Slot::Text(to.arena.push_from(&from.arena, b)?),
             Slot::Bytea(b) => Slot::Bytea(to.arena.push_from(&from.arena, b)?),
             Slot::Jsonb(b) => Slot::Jsonb(to.arena.push_from(&from.arena, b)?),
+            Slot::Citext(b) => Slot::Citext(to.arena.push_from(&from.arena, b)?),
             Slot::Long(b) if b.len > 0 => Slot::Long(to.arena.push_from(&from.arena, b)?),
             Slot::Array(a) => {
                 // The room is taken first: elements that are arrays themselves push behind it.
@@ -575,6 +584,7 @@ impl Heap {
             Datum::Text(s) => self.text(s)?,
             Datum::Bytea(b) => self.bytea(b)?,
             Datum::Jsonb(s) => self.jsonb(s)?,
+            Datum::Citext(s) => self.citext(s)?,
             Datum::Uuid(u) => Slot::Uuid(*u),
             Datum::Interval(i) => Slot::Interval(*i),
             Datum::Reg(oid, _) => Slot::Int(i64::from(*oid)),
@@ -607,6 +617,7 @@ impl Heap {
             Slot::Text(b) => Datum::Text(self.str(b).to_owned()),
             Slot::Bytea(b) => Datum::Bytea(self.bytes(b).to_vec()),
             Slot::Jsonb(b) => Datum::Jsonb(self.str(b).to_owned()),
+            Slot::Citext(b) => Datum::Citext(self.str(b).to_owned()),
             Slot::Uuid(u) => Datum::Uuid(u),
             Slot::Interval(i) => Datum::Interval(i),
             Slot::Array(a) => {

@@ -42,6 +42,8 @@ pub enum Slot {
     /// numeric that two words have no room for: its bytes ([`planaria_base::numeric::Long`]). NaN and the infinities have none:
     /// their byte is the place
     Long(Bytes),
+    /// citext, as it was written
+    Citext(Bytes),
 }
 
 /// What the bytes of a row are as a value.
@@ -53,6 +55,8 @@ pub enum BytesKind {
     Bytea,
     /// jsonb
     Jsonb,
+    /// citext
+    Citext,
 }
 
 impl BytesKind {
@@ -63,6 +67,7 @@ impl BytesKind {
                 BytesKind::Bytea
             }
             Type::Jsonb => BytesKind::Jsonb,
+            Type::Citext => BytesKind::Citext,
             _ => BytesKind::Text,
         }
     }
@@ -74,6 +79,7 @@ impl BytesKind {
             BytesKind::Text => Slot::Text(bytes),
             BytesKind::Bytea => Slot::Bytea(bytes),
             BytesKind::Jsonb => Slot::Jsonb(bytes),
+            BytesKind::Citext => Slot::Citext(bytes),
         }
     }
 }
@@ -170,7 +176,7 @@ impl Slot {
     #[inline]
     pub fn bytes(self) -> Bytes {
         match self {
-            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => b,
+            Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Citext(b) => b,
             other => wrong_class(other, "text"),
         }
     }

@@ -18,6 +18,7 @@ pub fn write_slot(w: &mut ValueWriter<'_>, slot: Slot, heap: &Heap) {
         Slot::Text(t) => w.text(heap.str(t)),
         Slot::Bytea(b) => w.bytes(heap.bytes(b)),
         Slot::Jsonb(b) => w.jsonb(heap.str(b)),
+        Slot::Citext(b) => w.citext(heap.str(b)),
         Slot::Uuid(u) => w.uuid(u),
         Slot::Interval(i) => w.interval(i),
         Slot::Array(a) => {
@@ -49,6 +50,7 @@ pub fn read_slot(values: &mut ValueReader<'_>, heap: &mut Heap) -> Result<Option
         Value::Text(text) => heap.text(text)?,
         Value::Bytea(bytes) => heap.bytea(bytes)?,
         Value::Jsonb(text) => heap.jsonb(text)?,
+        Value::Citext(text) => heap.citext(text)?,
         Value::Uuid(u) => Slot::Uuid(u),
         Value::Interval(i) => Slot::Interval(i),
         Value::Array(n) => {

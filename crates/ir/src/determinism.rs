@@ -123,23 +123,23 @@ impl Func {
             And | Or | Not | BoolEq | BoolNe | BoolLt | BoolLe | BoolGt | BoolGe | IsNull | IsNotNull
             | AnyNull | IsTrue | IsFalse | BoolOut | Distinct | NotDistinct => Determinism::Deterministic,
             // Texts are compared byte by byte; what is a letter, the program's own tables say.
-            TextEq | TextNe | TextLt | TextLe | TextGt | TextGe | TextConcat | TextLength | OctetLength
-            | Substr | SubstrFor | Upper | Lower | InitCap | LPad | RPad | Repeat | LTrim | RTrim | BTrim
-            | Replace | Reverse | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5
-            | StartsWith | HashText | HashText4 | HashInt4 | HashInt8 | HashBool | HashUuid
-            | HashPartition | Overlay | Like | ILike | LikePlain | ILikePlain | Regex | IRegex
-            | RegexReplace | Similar | RegexMatch | RegexPart | RegexSubstr | RegexInstr | Similarity
-            | Normalize | IsNormalized | WordSimilarity | Trigrams | RegexAll | RegexAllCount
-            | RegexSplit | RegexCount | RegexLike | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe
-            | JsonbLt | JsonbLe | JsonbGt | JsonbGe | JsonField | JsonFieldText | JsonElement
-            | JsonElementText | JsonPath | JsonPathText | JsonTypeof | JsonLength | JsonElements
-            | JsonElementTexts | JsonRecord | JsonRecords | JsonFieldTexts | JsonKeys | JsonValues
-            | JsonValueTexts | JsonbContains | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat
-            | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert
-            | JsonPathExists | JsonPathMatch | JsonPathValues | JsonPathArray | JsonPathFirst
-            | JsonStripNulls | JsonbPretty | JsonLines | JsonObject | JsonObjectOf | SizePretty
-            | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable | Concat | ConcatWs | Format | CharPad
-            | RaiseFormat => Determinism::Deterministic,
+            CitextEq | CitextNe | CitextLt | CitextLe | CitextGt | CitextGe | TextEq | TextNe | TextLt
+            | TextLe | TextGt | TextGe | TextConcat | TextLength | OctetLength | Substr | SubstrFor
+            | Upper | Lower | InitCap | LPad | RPad | Repeat | LTrim | RTrim | BTrim | Replace | Reverse
+            | Position | SplitPart | Left | Right | Translate | Ascii | Chr | Md5 | StartsWith | HashText
+            | HashText4 | HashInt4 | HashInt8 | HashBool | HashUuid | HashPartition | Overlay | Like
+            | ILike | LikePlain | ILikePlain | Regex | IRegex | RegexReplace | Similar | RegexMatch
+            | RegexPart | RegexSubstr | RegexInstr | Similarity | Normalize | IsNormalized
+            | WordSimilarity | Trigrams | RegexAll | RegexAllCount | RegexSplit | RegexCount | RegexLike
+            | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe | JsonbLt | JsonbLe | JsonbGt | JsonbGe
+            | JsonField | JsonFieldText | JsonElement | JsonElementText | JsonPath | JsonPathText
+            | JsonTypeof | JsonLength | JsonElements | JsonElementTexts | JsonRecord | JsonRecords
+            | JsonFieldTexts | JsonKeys | JsonValues | JsonValueTexts | JsonbContains | JsonbHas
+            | JsonbHasAny | JsonbHasAll | JsonbConcat | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt
+            | JsonbWithoutPath | JsonbSet | JsonbInsert | JsonPathExists | JsonPathMatch | JsonPathValues
+            | JsonPathArray | JsonPathFirst | JsonStripNulls | JsonbPretty | JsonLines | JsonObject
+            | JsonObjectOf | SizePretty | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable | Concat
+            | ConcatWs | Format | CharPad | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
@@ -147,14 +147,15 @@ impl Func {
             | RangeLowerInf | RangeUpperInf | RangeOverlaps | RangeContains | RangeHas | RangeBefore
             | RangeEndsWithin | RangeBeginsWithin | RangeAdjacent | RangeUnion | RangeMinus
             | RangeIntersect | RangeMerge | RangeCeiling => Determinism::Deterministic,
-            JsonbPut | ArrayTrim | ArrayBucket | ConvertTo | ConvertFrom | BytesDigest | InetText
-            | InetOf | InetMaskLength | InetFamily | InetSetMask | InetSameFamily | InetMerge
-            | InetWithin | InetStrictlyWithin | InetOverlaps | InetNot | InetAnd | InetOr | InetAdd
-            | InetSub | InetDistance | MacNot | MacAnd | MacOr | MacTrunc | MacSetBit7 | BitsLength
-            | BitsOctets | BitsCount | BitsSubstr | BitsSubstrFor | BitsPosition | BitsGet | BitsSet
-            | BitsOverlay | BitsOverlayFor | BitsAnd | BitsOr | BitsXor | BitsNot | BitsShl | BitsShr
-            | BitsConcat | BitsFold | MoneyAdd | MoneySub | MoneyMul | MoneyDiv | MoneyMulInt
-            | MoneyDivInt | MoneyRatio => Determinism::Deterministic,
+            BytesHmac | Crypt | CryptSalt | RandomBytes | BytesEncrypt | BytesDecrypt | Armor | Dearmor
+            | UuidOfName | UuidOfTime | JsonbPut | ArrayTrim | ArrayBucket | ConvertTo | ConvertFrom
+            | BytesDigest | InetText | InetOf | InetMaskLength | InetFamily | InetSetMask
+            | InetSameFamily | InetMerge | InetWithin | InetStrictlyWithin | InetOverlaps | InetNot
+            | InetAnd | InetOr | InetAdd | InetSub | InetDistance | MacNot | MacAnd | MacOr | MacTrunc
+            | MacSetBit7 | BitsLength | BitsOctets | BitsCount | BitsSubstr | BitsSubstrFor
+            | BitsPosition | BitsGet | BitsSet | BitsOverlay | BitsOverlayFor | BitsAnd | BitsOr
+            | BitsXor | BitsNot | BitsShl | BitsShr | BitsConcat | BitsFold | MoneyAdd | MoneySub
+            | MoneyMul | MoneyDiv | MoneyMulInt | MoneyDivInt | MoneyRatio => Determinism::Deterministic,
             // Which configuration it is comes as an argument; there are none but those of the release.
             VectorMake | VectorOfJson | QueryMake | VectorMatches | Headline | VectorLength | VectorStrip
             | VectorSetWeight | VectorSetWeightOf | VectorConcat | VectorDelete | VectorDeleteAll

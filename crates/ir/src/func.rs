@@ -48,6 +48,8 @@ pub enum Sig {
     C,
     /// uuid
     U,
+    /// citext
+    E,
     /// jsonb
     J,
     /// json or jsonb
@@ -247,6 +249,9 @@ funcs! {
     JsonQuote "json.quote" (T) -> T;
     /// The same of a key, which must not be NULL; which argument it is, 0 for an aggregate's.
     JsonKey "json.key" (T, I) -> T nullable;
+    /// Comparisons without regard to case.
+    CitextEq "citext.eq" (E, E) -> B total; CitextNe "citext.ne" (E, E) -> B total; CitextLt "citext.lt" (E, E) -> B total;
+    CitextLe "citext.le" (E, E) -> B total; CitextGt "citext.gt" (E, E) -> B total; CitextGe "citext.ge" (E, E) -> B total;
     /// jsonb out of a JSON text; comparisons.
     JsonbIn "jsonb.in" (T) -> J;
     JsonbEq "jsonb.eq" (J, J) -> B total; JsonbNe "jsonb.ne" (J, J) -> B total; JsonbLt "jsonb.lt" (J, J) -> B total;
@@ -320,6 +325,14 @@ funcs! {
     GetByte "bytes.getbyte" (Y, I) -> I;
     /// In an encoding that is named, and back; a digest of pgcrypto by its name.
     ConvertTo "text.convertto" (T, T) -> Y; ConvertFrom "bytes.convertfrom" (Y, T) -> T; BytesDigest "bytes.digest" (Y, T) -> Y;
+    /// Data, key, hash; a password and a salt; for a salt and for random bytes two random UUIDs first.
+    BytesHmac "bytes.hmac" (Y, Y, T) -> Y; Crypt "text.crypt" (T, T) -> T;
+    CryptSalt "text.cryptsalt" (U, U, T, I) -> T; RandomBytes "bytes.random" (U, U, I) -> Y;
+    /// Data, key, initial vector, cipher; whether the vector was given.
+    BytesEncrypt "bytes.encrypt" (Y, Y, Y, T, B) -> Y; BytesDecrypt "bytes.decrypt" (Y, Y, Y, T, B) -> Y;
+    Armor "bytes.armor" (Y) -> T; Dearmor "text.dearmor" (T) -> Y;
+    /// Of a namespace and a name, in the version given; of a random UUID and a time.
+    UuidOfName "uuid.ofname" (U, T, I) -> U; UuidOfTime "uuid.oftime" (U, S) -> U;
     Encode "bytes.encode" (Y, T) -> T; Decode "bytes.decode" (T, T) -> Y;
     UuidEq "uuid.eq" (U, U) -> B total; UuidNe "uuid.ne" (U, U) -> B total; UuidLt "uuid.lt" (U, U) -> B total;
     UuidLe "uuid.le" (U, U) -> B total; UuidGt "uuid.gt" (U, U) -> B total; UuidGe "uuid.ge" (U, U) -> B total;

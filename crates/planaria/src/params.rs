@@ -174,7 +174,7 @@ impl Param for Datum {
             Datum::Float(f) => ParamRef::Float(*f),
             Datum::Numeric(n) => ParamRef::Numeric(*n),
             Datum::Long(n) => ParamRef::Long(n),
-            Datum::Text(t) | Datum::Jsonb(t) => ParamRef::Text(t),
+            Datum::Text(t) | Datum::Jsonb(t) | Datum::Citext(t) => ParamRef::Text(t),
             Datum::Bytea(b) => ParamRef::Bytes(b),
             Datum::Uuid(u) => ParamRef::Uuid(*u),
             Datum::Interval(i) => ParamRef::Interval(*i),

@@ -153,7 +153,7 @@ impl Parameters {
 
     fn binary(&mut self, bytes: &[u8], ty: &Type) -> Result<Value> {
         Ok(match ty {
-            Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Unknown => {
+            Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Citext | Type::Unknown => {
                 text(bytes)?;
                 Value::Text(self.keep(bytes))
             }
@@ -237,6 +237,7 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
         Type::Enum(of) => Datum::Int(of.parse(text(bytes)?)?),
         Type::Array(element) => array(bytes, element)?,
         Type::Record(row) if row.of.is_some() => record(bytes, row)?,
+        Type::Citext => Datum::Citext(text(bytes)?.to_owned()),
         ty if ty.class() == TypeClass::Text || *ty == Type::Unknown => Datum::Text(text(bytes)?.to_owned()),
         Type::System(system) if system.element().is_some() => {
             array(bytes, &system.element().unwrap_or(Type::Unknown))?

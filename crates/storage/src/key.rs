@@ -11,6 +11,7 @@
 //! | double precision | 8: sign-magnitude turned; -0 is 0, NaN above all, as in PostgreSQL |
 //! | uuid | 16 |
 //! | interval | 16: its span in microseconds ([`Interval::span`]), biased; 8 where it is kept without months |
+//! | citext | the folded text, as text |
 //! | text, bytea | bytes with `00` as `01 01` and `01` as `01 02`, then `00`: ordered, prefix-free |
 //!
 //! No encoding is a prefix of another of the same column, hence none of the same index: keys differ
@@ -24,6 +25,7 @@
 
 use crate::row::{Column, ColumnKind, Field, RowLayout, at_scale};
 use crate::table::IndexSpec;
+use planaria_base::citext;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
 use planaria_base::numeric::Long;
@@ -170,7 +172,11 @@ impl KeyCodec {
     pub fn common_columns(&self, other: &KeyCodec) -> usize {
         let same = |(a, b): &(&KeyColumn, &KeyColumn)| {
             let (a, b) = (&a.column, &b.column);
-            a.kind() == b.kind() && a.scale() == b.scale() && !a.nullable() && !b.nullable()
+            a.kind() == b.kind()
+                && a.scale() == b.scale()
+                && a.folds() == b.folds()
+                && !a.nullable()
+                && !b.nullable()
         };
         self.columns.iter().zip(&other.columns).take_while(same).count()
     }
@@ -265,6 +271,7 @@ fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
         ColumnKind::Interval => push_span(c.interval(image), key),
         // Without months its span is what it keeps.
         ColumnKind::OldInterval => key.push(biased(c.interval(image).span() as i64, 8), 8),
+        ColumnKind::Bytes if c.folds() => push_escaped(&citext::fold(c.bytes(image)), key),
         ColumnKind::Bytes => push_escaped(c.bytes(image), key),
     }
     false
@@ -304,6 +311,7 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
             Ok(span) => key.push(biased(span, 8), 8),
             Err(_) => return false,
         },
+        (ColumnKind::Bytes, Field::Bytes(v)) if c.folds() => push_escaped(&citext::fold(v), key),
         (ColumnKind::Bytes, Field::Bytes(v)) => push_escaped(v, key),
         (_, Field::Int(_) | Field::Numeric(_) | Field::Long(_)) if width != 0 => {
             let value = match field {

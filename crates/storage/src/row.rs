@@ -121,6 +121,7 @@ impl ColumnKind {
             | Type::Char(_)
             | Type::Bytea
             | Type::Jsonb
+            | Type::Citext
             | Type::Range(_)
             | Type::Packed(_) => ColumnKind::Bytes,
             Type::System(SystemType::Name | SystemType::Char | SystemType::Json | SystemType::RefCursor) => {
@@ -163,6 +164,8 @@ pub struct Column {
     kind: ColumnKind,
     /// Scale of a `Decimal`.
     scale: u8,
+    /// Whether its keys are those of the folded text.
+    folds: bool,
     /// Byte offset at which the first variable-length column begins; 0 for every other column.
     begin: u32,
 }
@@ -267,6 +270,11 @@ impl Column {
     #[inline]
     pub fn scale(&self) -> u8 {
         self.scale
+    }
+    /// Whether equal values of it may have different bytes: what is compared is the folded text ([`planaria_base::citext`]).
+    #[inline]
+    pub fn folds(&self) -> bool {
+        self.folds
     }
     /// Whether it may hold NULL.
     #[inline]
@@ -506,11 +514,18 @@ impl RowLayout {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        let mut columns =
-            vec![
-                Column { offset: 0, null_byte: 0, null_mask: 0, kind: ColumnKind::Bool, scale: 0, begin: 0 };
-                specs.len()
-            ];
+        let mut columns = vec![
+            Column {
+                offset: 0,
+                null_byte: 0,
+                null_mask: 0,
+                kind: ColumnKind::Bool,
+                scale: 0,
+                folds: false,
+                begin: 0,
+            };
+            specs.len()
+        ];
         let mut fixed: Vec<ColumnId> = Vec::new();
         let mut end = 0u32;
         for width in [16, 8, 4, 2, 1] {
@@ -545,6 +560,7 @@ impl RowLayout {
         for (nth, id) in variable.iter().enumerate() {
             let column = &mut columns[id.index()];
             column.kind = ColumnKind::Bytes;
+            column.folds = specs[id.index()].ty == Type::Citext;
             column.offset = end + 4 * nth as u32;
             column.begin = if nth == 0 { fixed_bytes } else { 0 };
         }

@@ -103,6 +103,7 @@ fn fixed_width(ty: &Type) -> bool {
             | Type::Char(_)
             | Type::Bytea
             | Type::Jsonb
+            | Type::Citext
             | Type::Range(_)
             | Type::Packed(_)
             | &Type::JSON

@@ -824,7 +824,12 @@ fn bytes(ty: &Type) -> u64 {
         Type::Int8 | Type::Date | Type::Numeric(_) => 4,
         Type::Varchar(Some(n)) | Type::Char(n) => 2 + u64::from(*n) / 2,
         _ => match ty.class() {
-            TypeClass::Text | TypeClass::Bytea | TypeClass::Json | TypeClass::Range | TypeClass::Array => 64,
+            TypeClass::Text
+            | TypeClass::Citext
+            | TypeClass::Bytea
+            | TypeClass::Json
+            | TypeClass::Range
+            | TypeClass::Array => 64,
             TypeClass::Uuid => 17,
             _ => 9,
         },

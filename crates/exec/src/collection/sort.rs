@@ -65,6 +65,7 @@ fn rank(value: Slot, key: &SortKey, heap: &Heap) -> (u64, bool) {
             (rank, exact && fits)
         }
         Slot::Text(b) | Slot::Bytea(b) => rank_of_bytes(heap.bytes(b)),
+        Slot::Citext(b) => rank_of_bytes(&planaria_base::citext::fold(heap.bytes(b))),
         Slot::Bool(b) => (1 + u64::from(b), true),
         Slot::Uuid(u) => (u64::from_be_bytes([u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7]]), false),
         Slot::Interval(i) => narrowed(i.span()),

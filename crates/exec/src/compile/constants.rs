@@ -61,6 +61,7 @@ fn take(block: &mut Block, uses: &Uses, constants: &mut HashMap<Reg, Op>) {
                 Datum::Text(_)
                 | Datum::Bytea(_)
                 | Datum::Jsonb(_)
+                | Datum::Citext(_)
                 | Datum::Array(_)
                 | Datum::Shaped(_)
                 | Datum::Long(_),

@@ -626,6 +626,7 @@ fn plain(value: &Datum) -> Option<Slot> {
         Datum::Text(_)
         | Datum::Bytea(_)
         | Datum::Jsonb(_)
+        | Datum::Citext(_)
         | Datum::Array(_)
         | Datum::Shaped(_)
         | Datum::Long(_) => {

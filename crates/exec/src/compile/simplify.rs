@@ -155,7 +155,7 @@ fn fold_constants(program: &mut Program) {
 
 fn size(value: &Datum) -> usize {
     match value {
-        Datum::Text(s) | Datum::Jsonb(s) => s.len(),
+        Datum::Text(s) | Datum::Jsonb(s) | Datum::Citext(s) => s.len(),
         Datum::Bytea(b) => b.len(),
         Datum::Long(n) => n.bytes_about(),
         Datum::Array(items) => items.iter().map(|i| size(i) + 24).sum(),

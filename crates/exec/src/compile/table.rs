@@ -406,9 +406,13 @@ fn usual_bytes(column: &ColumnSpec) -> usize {
     match &column.ty {
         Type::Char(n @ 1..) => *n as usize,
         Type::Varchar(Some(n)) => (*n as usize).min(64) / 2,
-        Type::Text | Type::Varchar(None) | Type::Char(_) | Type::Bytea | Type::Range(_) | Type::Packed(_) => {
-            16
-        }
+        Type::Text
+        | Type::Varchar(None)
+        | Type::Char(_)
+        | Type::Citext
+        | Type::Bytea
+        | Type::Range(_)
+        | Type::Packed(_) => 16,
         _ => 0,
     }
 }

@@ -71,6 +71,12 @@ pub fn set_bit(heap: &mut Heap, at: Bytes, index: i64, new: i64) -> Result<Slot>
 
 /// SHA-2 of so many bits.
 pub fn sha(heap: &mut Heap, data: Bytes, bits: i64) -> Result<Slot> {
+    let digest = sha2(heap.bytes(data), bits)?;
+    heap.bytea(&digest)
+}
+
+/// SHA-2 of so many bits.
+pub(super) fn sha2(data: &[u8], bits: i64) -> Result<Vec<u8>> {
     use sha2::Digest;
     fn digest<D: Digest>(data: &[u8]) -> Result<Vec<u8>> {
         let (mut digest, mut pace) = (D::new(), Pace::default());
@@ -80,19 +86,13 @@ pub fn sha(heap: &mut Heap, data: Bytes, bits: i64) -> Result<Slot> {
         }
         Ok(digest.finalize().to_vec())
     }
-    let data = heap.bytes(data);
-    let digest = match bits {
-        224 => digest::<sha2::Sha224>(data)?,
-        256 => digest::<sha2::Sha256>(data)?,
-        384 => digest::<sha2::Sha384>(data)?,
-        512 => digest::<sha2::Sha512>(data)?,
-        _ => return Err(invalid(format!("there is no SHA-2 of {bits} bits"))),
-    };
-    heap.build(|_, out| {
-        out.extend_from_slice(&digest);
-        Ok(())
-    })
-    .map(Slot::Bytea)
+    match bits {
+        224 => digest::<sha2::Sha224>(data),
+        256 => digest::<sha2::Sha256>(data),
+        384 => digest::<sha2::Sha384>(data),
+        512 => digest::<sha2::Sha512>(data),
+        _ => Err(invalid(format!("there is no SHA-2 of {bits} bits"))),
+    }
 }
 
 enum Encoding {
@@ -232,29 +232,12 @@ fn parse_base64(text: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// MD5 (RFC 1321) as hexadecimal digits. For `md5()` only: nothing here relies on its strength.
-/// `digest` of pgcrypto.
-pub fn digest(heap: &mut Heap, data: Bytes, name: Bytes) -> Result<Slot> {
-    let said = heap.str(name).to_owned();
-    match said.to_ascii_lowercase().as_str() {
-        "md5" => {
-            let digest = md5(heap.bytes(data))?;
-            heap.bytea(&digest)
-        }
-        "sha224" => sha(heap, data, 224),
-        "sha256" => sha(heap, data, 256),
-        "sha384" => sha(heap, data, 384),
-        "sha512" => sha(heap, data, 512),
-        "sha1" => Err(Error::unsupported("digests of SHA-1 are not supported", "Use sha256.")),
-        _ => Err(invalid(format!("Cannot use \"{said}\": No such hash algorithm"))),
-    }
-}
-
 pub fn md5_hex(heap: &mut Heap, data: Bytes) -> Result<Slot> {
     let digest = md5(heap.bytes(data))?;
     heap.build_text(|_, out| text_io::write_hex(out, &digest))
 }
 
-fn md5(data: &[u8]) -> Result<[u8; 16]> {
+pub(super) fn md5(data: &[u8]) -> Result<[u8; 16]> {
     const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
     let mut state = [0x6745_2301u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     // The last bytes, an end mark, and the length in bits.

@@ -33,7 +33,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         let whole = cast(slot, from, clock.ty(), explicit, heap)?;
         return rounded(whole, *clock, *digits);
     }
-    if *to == Type::JSON && !matches!(from.class(), TypeClass::Text | TypeClass::Other) {
+    if *to == Type::JSON && !matches!(from.class(), TypeClass::Text | TypeClass::Citext | TypeClass::Other) {
         return made_json(slot, from, heap);
     }
     match (slot, to) {
@@ -129,6 +129,8 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             let text = heap.str(at).to_owned();
             json::to_scalar(&text, to, heap)
         }
+        (Slot::Citext(_), Type::Citext) => Ok(slot),
+        (_, Type::Citext) => to_text(slot, from, heap).map(Slot::Citext),
         (_, Type::Text | Type::Varchar(_) | Type::Char(_)) => {
             let text = to_text(slot, from, heap)?;
             limited(text, to, explicit, heap)
@@ -153,7 +155,7 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             let text = if byte == 0 { String::new() } else { char::from(byte).to_string() };
             heap.text(&text)
         }
-        (Slot::Text(at), to) => parse_as(at, to, explicit, heap),
+        (Slot::Text(at) | Slot::Citext(at), to) => parse_as(at, to, explicit, heap),
         (Slot::Array(_), Type::System(_)) | (Slot::Array(_), Type::Record(_)) => Ok(slot),
         (Slot::Array(array), Type::Array(element_to)) => match from {
             Type::Array(element_from) if needs_cast(element_from, element_to) => {
@@ -251,7 +253,7 @@ fn rounded(slot: Slot, clock: Clock, digits: u8) -> Result<Slot> {
 /// The cast to text, before any length: `true` where the output form is `t`.
 fn to_text(slot: Slot, from: &Type, heap: &mut Heap) -> Result<Bytes> {
     match slot {
-        Slot::Text(at) | Slot::Jsonb(at) => Ok(at),
+        Slot::Text(at) | Slot::Jsonb(at) | Slot::Citext(at) => Ok(at),
         Slot::Bool(b) => Ok(heap.arena.push_bytes(if b { b"true" } else { b"false" })?),
         Slot::Bytea(at) if let Type::Packed(of) = from => heap.build(|heap, out| {
             of.write_cast(heap.bytes(at), out);
@@ -331,6 +333,7 @@ fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slo
     let text = heap.str(at);
     Ok(match to {
         Type::Text | Type::Unknown | Type::Varchar(_) | Type::Char(_) => limited(at, to, explicit, heap)?,
+        Type::Citext => Slot::Citext(at),
         Type::Bool => Slot::Bool(text_io::parse_bool(text)?),
         Type::Int2 | Type::Int4 | Type::Int8 => Slot::Int(text_io::parse_int(text, to)?),
         Type::Numeric(modifier) => {
@@ -422,7 +425,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Numeric(n), _) => n.unpack().write(out),
         (Slot::Long(at), _) => Long::from_bytes(heap.long(at)).write(out),
         (Slot::Text(at), Type::Char(n)) => text_io::write_char(out, heap.bytes(at), *n as usize),
-        (Slot::Text(at) | Slot::Jsonb(at), _) => {
+        (Slot::Text(at) | Slot::Jsonb(at) | Slot::Citext(at), _) => {
             watch::count(at.len as usize);
             out.extend_from_slice(heap.bytes(at));
         }

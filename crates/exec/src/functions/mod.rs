@@ -26,6 +26,7 @@ pub use array::null_subscript;
 mod bucket;
 mod bytes;
 pub mod cast;
+mod crypto;
 mod degrees;
 mod encodings;
 pub mod fast;
@@ -351,6 +352,12 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         JsonQuote => format::json_quote(heap, a[0].bytes()),
         JsonKey => format::json_key(heap, a[0], a[1].int()),
         JsonbIn => json::jsonb_in(heap, a[0].bytes()),
+        CitextEq => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_eq())),
+        CitextNe => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_ne())),
+        CitextLt => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_lt())),
+        CitextLe => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_le())),
+        CitextGt => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_gt())),
+        CitextGe => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_ge())),
         JsonbEq => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_eq())),
         JsonbNe => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_ne())),
         JsonbLt => Ok(Slot::Bool(order::compare(a[0], a[1], heap).is_lt())),
@@ -445,7 +452,17 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
 
         ConvertTo => encodings::convert_to(heap, a[0].bytes(), a[1].bytes()),
         ConvertFrom => encodings::convert_from(heap, a[0].bytes(), a[1].bytes()),
-        BytesDigest => bytes::digest(heap, a[0].bytes(), a[1].bytes()),
+        BytesDigest => crypto::digest(heap, a[0].bytes(), a[1].bytes()),
+        BytesHmac => crypto::hmac(heap, a[0].bytes(), a[1].bytes(), a[2].bytes()),
+        Crypt => crypto::crypt(heap, a[0].bytes(), a[1].bytes()),
+        CryptSalt => crypto::salt(heap, [a[0].uuid(), a[1].uuid()], a[2].bytes(), a[3].int()),
+        RandomBytes => crypto::random_bytes(heap, [a[0].uuid(), a[1].uuid()], a[2].int()),
+        BytesEncrypt => crypto::encrypt(heap, [0, 1, 2, 3].map(|i: usize| a[i].bytes()), a[4].bool()),
+        BytesDecrypt => crypto::decrypt(heap, [0, 1, 2, 3].map(|i: usize| a[i].bytes()), a[4].bool()),
+        Armor => crypto::armor(heap, a[0].bytes()),
+        Dearmor => crypto::dearmor(heap, a[0].bytes()),
+        UuidOfName => crypto::uuid_of_name(heap, a[0].uuid(), a[1].bytes(), a[2].int()),
+        UuidOfTime => Ok(crypto::uuid_of_time(a[0].uuid(), a[1].int())),
         ArrayTrim => array::trimmed(heap, a[0].array(), a[1].int()),
         ArrayBucket => bucket::of_thresholds(heap, a[0], a[1].array()),
         // ---- addresses ----
@@ -826,7 +843,9 @@ fn column_size(slot: Slot, heap: &Heap) -> i64 {
         Slot::Bool(_) => 1,
         Slot::Int(_) | Slot::Float(_) => 8,
         Slot::Numeric(_) | Slot::Uuid(_) | Slot::Interval(_) => 16,
-        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Long(b) => 4 + i64::from(b.len),
+        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Citext(b) | Slot::Long(b) => {
+            4 + i64::from(b.len)
+        }
         Slot::Array(a) => 24 + heap.elements(a).iter().map(|e| column_size(*e, heap)).sum::<i64>(),
     }
 }

@@ -6,6 +6,7 @@
 use super::fast::{float_cmp, num_cmp, text_cmp};
 use crate::heap::Heap;
 use crate::slot::{ArrayRef, Slot};
+use planaria_base::citext;
 use planaria_base::numeric::{Long, Number};
 use planaria_ir::Func;
 use std::cmp::Ordering;
@@ -22,6 +23,7 @@ pub fn compare(a: Slot, b: Slot, heap: &Heap) -> Ordering {
         (Slot::Uuid(a), Slot::Uuid(b)) => a.cmp(&b),
         (Slot::Interval(a), Slot::Interval(b)) => a.compare(b),
         (Slot::Jsonb(a), Slot::Jsonb(b)) => planaria_base::json::compare(heap.str(a), heap.str(b)),
+        (Slot::Citext(a), Slot::Citext(b)) => citext::compare(heap.bytes(a), heap.bytes(b)),
         (Slot::Null, other) => {
             if other.is_null() {
                 Ordering::Equal
@@ -156,6 +158,7 @@ pub fn hash_with(seed: u64, slot: Slot, heap: &Heap) -> u64 {
         Slot::Uuid(u) => mix_bytes(seed, &u),
         Slot::Interval(i) => mix_bytes(seed, &i.span().to_le_bytes()),
         Slot::Jsonb(b) => mix_bytes(seed, planaria_base::json::comparable(heap.str(b)).as_bytes()),
+        Slot::Citext(b) => mix_bytes(seed, &citext::fold(heap.bytes(b))),
         Slot::Array(a) => {
             heap.elements(a).iter().fold(mix(seed, u64::from(a.len)), |h, e| hash_with(h, *e, heap))
         }

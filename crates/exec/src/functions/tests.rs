@@ -262,6 +262,7 @@ fn value(sig: Sig) -> BoxedStrategy<Datum> {
         Sig::S => micros.prop_map(Datum::Int).boxed(),
         Sig::C => (0..=86_400_000_000i64).prop_map(Datum::Int).boxed(),
         Sig::U => any::<[u8; 16]>().prop_map(Datum::Uuid).boxed(),
+        Sig::E => "[a-cA-C]{0,4}".prop_map(Datum::Citext).boxed(),
         Sig::J => {
             json().prop_map(|text| Datum::Jsonb(planaria_base::json::canonical(&text).expect("JSON"))).boxed()
         }

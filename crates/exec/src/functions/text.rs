@@ -350,13 +350,7 @@ pub fn change_case(heap: &mut Heap, at: Bytes, case: Case) -> Result<Slot> {
     built.map(Slot::Text)
 }
 
-/// A mapping to one character; others (`ß` to `SS`) are left out, as the C library does.
-pub(super) fn single(original: char, mut mapped: impl Iterator<Item = char>) -> char {
-    match (mapped.next(), mapped.next()) {
-        (Some(one), None) => one,
-        _ => original,
-    }
-}
+pub(super) use planaria_base::citext::single;
 
 /// Lower case for ILIKE.
 pub(super) fn fold_case(text: &str) -> String {

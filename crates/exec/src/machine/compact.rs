@@ -31,6 +31,7 @@ impl<'a> Relocation<'a> {
                 Slot::Text(b) => Slot::Text(self.bytes(b)?),
                 Slot::Bytea(b) => Slot::Bytea(self.bytes(b)?),
                 Slot::Jsonb(b) => Slot::Jsonb(self.bytes(b)?),
+                Slot::Citext(b) => Slot::Citext(self.bytes(b)?),
                 Slot::Long(b) if b.len > 0 => Slot::Long(self.bytes(b)?),
                 Slot::Array(_) => Heap::relocate(*slot, self.from, self.to)?,
                 plain => plain,

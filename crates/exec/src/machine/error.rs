@@ -241,6 +241,7 @@ fn field_datum(field: Field<'_>, ty: &planaria_base::Type) -> planaria_base::Dat
         Field::Bytes(b) if matches!(ty, Type::Bytea | Type::Range(_) | Type::Packed(_)) => {
             Datum::Bytea(b.to_vec())
         }
+        Field::Bytes(b) if *ty == Type::Citext => Datum::Citext(String::from_utf8_lossy(b).into_owned()),
         Field::Bytes(b) if *ty == Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(b).into_owned()),
         Field::Bytes(b) => Datum::Text(String::from_utf8_lossy(b).into_owned()),
     }

@@ -483,6 +483,7 @@ fn fits(value: &Datum, ty: &Type) -> bool {
                 | (Datum::Text(_), TypeClass::Text | TypeClass::Other)
                 | (Datum::Bytea(_), TypeClass::Bytea | TypeClass::Range)
                 | (Datum::Jsonb(_), TypeClass::Json)
+                | (Datum::Citext(_), TypeClass::Citext)
                 | (Datum::Uuid(_), TypeClass::Uuid)
         ),
     }

@@ -85,6 +85,7 @@ fn result_type(func: Func, args: &[Typed]) -> Type {
         Sig::V => Type::Interval,
         Sig::C => Type::Time,
         Sig::U => Type::Uuid,
+        Sig::E => Type::Citext,
         Sig::J => Type::Jsonb,
         Sig::K => first(&[Sig::K]).unwrap_or(Type::Jsonb),
         Sig::A if func == Func::StringToArray => Type::Array(Box::new(Type::Text)),

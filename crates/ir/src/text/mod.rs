@@ -81,6 +81,7 @@ pub fn type_name(ty: &Type) -> String {
         Type::Rounded(clock, digits) => format!("{}({digits})", type_name(clock.ty())),
         Type::Uuid => "uuid".into(),
         Type::Jsonb => "jsonb".into(),
+        Type::Citext => "citext".into(),
         Type::Range(of) => of.name().into(),
         Type::Packed(of) => match of.limit() {
             Some(n) => format!("{}({n})", of.name()),

@@ -294,6 +294,7 @@ impl Parser {
             Type::Interval,
             Type::Uuid,
             Type::Jsonb,
+            Type::Citext,
             Type::Unknown,
             Type::Void,
         ];

@@ -80,6 +80,7 @@ pub(crate) fn datum_text(datum: &Datum) -> String {
         Datum::Long(n) => format!("numeric '{n}'"),
         Datum::Text(t) => quote(t),
         Datum::Jsonb(s) => format!("jsonb {}", quote(s)),
+        Datum::Citext(s) => format!("citext {}", quote(s)),
         Datum::Bytea(b) => format!("bytes '{}'", hex(b)),
         Datum::Uuid(u) => format!("uuid '{}'", hex(u)),
         Datum::Interval(i) => format!("interval '{} {} {}'", i.months, i.days, i.micros),

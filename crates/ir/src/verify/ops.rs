@@ -619,6 +619,7 @@ fn sig_fits(sig: Sig, ty: &Type) -> bool {
         Sig::V => ty.class() == TypeClass::Interval,
         Sig::C => ty.class() == TypeClass::Time,
         Sig::U => *ty == Type::Uuid,
+        Sig::E => *ty == Type::Citext,
         Sig::J => *ty == Type::Jsonb,
         Sig::K => matches!(*ty, Type::Jsonb | Type::JSON),
         Sig::A => ty.class() == TypeClass::Array,
@@ -649,6 +650,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Bytea(_) => matches!(*ty, Type::Bytea | Type::Range(_) | Type::Packed(_)),
         Datum::Uuid(_) => *ty == Type::Uuid,
         Datum::Jsonb(_) => *ty == Type::Jsonb,
+        Datum::Citext(_) => *ty == Type::Citext,
         Datum::Interval(_) => ty.class() == TypeClass::Interval,
         Datum::Shaped(of) => match ty {
             Type::Array(element) => of.elements().iter().all(|d| datum_fits(d, element)),

@@ -540,6 +540,7 @@ fn natural_type(value: &Datum) -> Type {
         Datum::Text(_) => Type::Text,
         Datum::Bytea(_) => Type::Bytea,
         Datum::Jsonb(_) => Type::Jsonb,
+        Datum::Citext(_) => Type::Citext,
         Datum::Uuid(_) => Type::Uuid,
         Datum::Interval(_) => Type::Interval,
         Datum::Reg(..) => Type::OID,
@@ -576,6 +577,7 @@ fn bytes(bytes: Vec<u8>, ty: &Type) -> Datum {
     match ty {
         Type::Bytea | Type::Range(_) | Type::Packed(_) => Datum::Bytea(bytes),
         Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(&bytes).into_owned()),
+        Type::Citext => Datum::Citext(String::from_utf8_lossy(&bytes).into_owned()),
         Type::Array(_) | Type::Record(_) => {
             let array = planaria_log::ValueReader::new(&bytes).datum();
             array.unwrap_or(Datum::Bytea(bytes))

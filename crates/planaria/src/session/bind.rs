@@ -36,6 +36,7 @@ pub(crate) fn bind(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut H
             heap.bytea(b)
         }
         (ParamRef::Bytes(b), Type::Packed(of)) if of.is_value(b) => heap.bytea(b),
+        (ParamRef::Text(t), Type::Citext) => heap.citext(t),
         (ParamRef::Text(t), Type::Text | Type::Varchar(None) | Type::Unknown) => heap.text(t),
         (ParamRef::Stored(n), Type::Date) => date_from_days(n).map(Slot::Int).map_err(|e| at(e, position)),
         (ParamRef::Stored(n), Type::Timestamp | Type::TimestampTz) => {
@@ -132,7 +133,7 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
         (from, Type::Jsonb) => *from == JSON,
         _ => {
             from.class() == ty.class()
-                || matches!(ty.class(), TypeClass::Text)
+                || matches!(ty.class(), TypeClass::Text | TypeClass::Citext)
                 || matches!(
                     (from.class(), ty.class()),
                     (

@@ -31,7 +31,8 @@ use planaria_exec::Interrupt;
 use planaria_protocol::{Conflict, Isolation, Moment};
 
 use planaria_syntax::ast::{
-    AggregateChange, CastChange, DefaultsOf, ObjectKind, OwnedObject, Statement, StatementKind,
+    AggregateChange, CastChange, DefaultsOf, ExtensionChange, ObjectKind, OwnedObject, Statement,
+    StatementKind,
 };
 use std::sync::Arc;
 
@@ -375,6 +376,10 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::Aggregate(change) => match **change {
             AggregateChange::Create(_) => "CREATE AGGREGATE",
             AggregateChange::Drop { .. } => "DROP AGGREGATE",
+        },
+        StatementKind::Extension(change) => match **change {
+            ExtensionChange::Create { .. } => "CREATE EXTENSION",
+            ExtensionChange::Drop { .. } => "DROP EXTENSION",
         },
         StatementKind::CreateSchema { .. } => "CREATE SCHEMA",
         StatementKind::Drop { object, .. } => of_object(*object).0,

@@ -315,6 +315,7 @@ fn is_of(value: &Datum, ty: &Type) -> bool {
         TypeClass::Text => matches!(value, Datum::Text(_)),
         TypeClass::Bytea | TypeClass::Range | TypeClass::Packed => matches!(value, Datum::Bytea(_)),
         TypeClass::Json => matches!(value, Datum::Jsonb(_)),
+        TypeClass::Citext => matches!(value, Datum::Citext(_)),
         TypeClass::Uuid => matches!(value, Datum::Uuid(_)),
         // As it is kept.
         TypeClass::Array => matches!(value, Datum::Bytea(_)),
@@ -503,6 +504,6 @@ fn field(slot: Slot, heap: &Heap) -> Field<'_> {
         Slot::Long(at) => Field::Long(heap.long(at)),
         Slot::Uuid(u) => Field::Uuid(u),
         Slot::Interval(i) => Field::Interval(i),
-        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) => Field::Bytes(heap.bytes(b)),
+        Slot::Text(b) | Slot::Bytea(b) | Slot::Jsonb(b) | Slot::Citext(b) => Field::Bytes(heap.bytes(b)),
     }
 }

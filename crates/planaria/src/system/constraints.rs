@@ -6,7 +6,7 @@ use super::routines::result;
 use super::rows::Rows;
 use super::types::declared_oid;
 use planaria_base::oid::{self, FIRST_NORMAL, Oid};
-use planaria_base::{ColumnId, TableId};
+use planaria_base::{ColumnId, TableId, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, CheckTime, ColumnDefault, IndexKey, ReferentialAction, Returns, Table, key};
 use planaria_sql::ddl;
@@ -22,6 +22,8 @@ const PG_REWRITE: Oid = 2618;
 const PG_TRIGGER: Oid = 2620;
 const PG_POLICY: Oid = 3256;
 const PG_CAST: Oid = 2605;
+const PG_NAMESPACE: Oid = 2615;
+const PG_EXTENSION: Oid = 3079;
 
 fn numbers(columns: &[ColumnId]) -> Vec<i16> {
     columns.iter().map(|c| number(*c)).collect()
@@ -314,6 +316,15 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         }
     }
     rows_of_row_types(catalog, &mut add);
+    // What an extension brings is not dumped beside it.
+    if catalog.extension("citext").is_some() {
+        let extension = (PG_EXTENSION, catalog.extension_oid("citext"), 0);
+        add(extension, (PG_TYPE, oid::of(&Type::Citext), 0), 'e');
+    }
+    for extension in &catalog.extensions {
+        let own = (PG_EXTENSION, catalog.extension_oid(&extension.name), 0);
+        add((PG_NAMESPACE, catalog.schema_oid(extension.schema), 0), own, 'n');
+    }
     for cast in &catalog.casts {
         for ty in [cast.source, cast.target].into_iter().filter(|oid| *oid >= FIRST_NORMAL) {
             add((PG_TYPE, ty, 0), (PG_CAST, catalog.cast_oid(cast), 0), 'n');

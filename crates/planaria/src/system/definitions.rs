@@ -216,7 +216,9 @@ pub(super) fn routine(catalog: &Catalog, oid: Oid) -> Option<&Procedure> {
 /// A type as a definition names it: a domain by its own name.
 fn declared(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> String {
     let oid = super::types::declared_oid(catalog, ty, domain);
-    match domain.is_some() || matches!(ty, Type::Enum(_) | Type::Record(_)) || ty.row_of().is_some() {
+    let in_schema = |ty: &Type| matches!(ty, Type::Enum(_) | Type::Record(_) | Type::Citext);
+    let of_citext = ty.element() == Some(Type::Citext);
+    match domain.is_some() || in_schema(ty) || of_citext || ty.row_of().is_some() {
         true => reg::type_name(catalog, oid).unwrap_or_default(),
         false => ty.to_string(),
     }

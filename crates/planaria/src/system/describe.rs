@@ -74,7 +74,12 @@ pub(super) fn describe(facts: &Facts<'_>, class: Oid, object: Oid, column: i64) 
         1260 => catalog.role_of_oid(object).map(|role| format!("role {}", role.name)),
         1262 if object == DATABASE_OID => Some(format!("database {}", facts.settings.database())),
         2612 => named("pg_language", "lanname", object).map(|name| format!("language {name}")),
-        3079 => named("pg_extension", "extname", object).map(|name| format!("extension {name}")),
+        3079 => match known {
+            Some(Object::Extension(name)) => {
+                Some(format!("extension {}", planaria_base::text_io::quote_ident(name)))
+            }
+            _ => named("pg_extension", "extname", object).map(|name| format!("extension {name}")),
+        },
         _ => None,
     }
 }

@@ -10,6 +10,7 @@
 //! | `types` | `pg_type` |
 //! | `constraints` | `pg_constraint`, `pg_depend` |
 //! | `routines` | `pg_proc` |
+//! | `extensions` | `pg_extension` and those that can be made; the type of `citext` |
 //! | `triggers` | `pg_trigger` |
 //! | `policies` | `pg_policy` |
 //! | `partitions` | `pg_partitioned_table`, `pg_inherits` |
@@ -27,6 +28,7 @@ mod answers;
 mod constraints;
 mod definitions;
 mod describe;
+mod extensions;
 mod grants;
 mod partitions;
 mod policies;

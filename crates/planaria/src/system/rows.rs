@@ -2,7 +2,8 @@
 
 use super::grants::{self, Shown};
 use super::{
-    Facts, constraints, partitions, policies, privileges, relations, routines, server, triggers, types,
+    Facts, constraints, extensions, partitions, policies, privileges, relations, routines, server, triggers,
+    types,
 };
 use planaria_base::{ColumnId, Datum, Result, SystemId};
 use planaria_catalog::Comment;
@@ -147,7 +148,13 @@ fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
         (system::PG_CATALOG, "pg_stat_database") => server::database_statistics(facts, out),
         (system::PG_CATALOG, "pg_rewrite") => relations::rules(facts, out),
         (system::PG_CATALOG, "pg_cast") => types::casts(facts, out),
-        (system::PG_CATALOG, "pg_type") => types::types(facts, out),
+        (system::PG_CATALOG, "pg_type") => {
+            types::types(facts, out);
+            extensions::types(facts, out);
+        }
+        (system::PG_CATALOG, "pg_extension") => extensions::extensions(facts, out),
+        (system::PG_CATALOG, "pg_available_extensions") => extensions::available(facts, out),
+        (system::PG_CATALOG, "pg_available_extension_versions") => extensions::versions(facts, out),
         (system::PG_CATALOG, "pg_enum") => types::labels(facts, out),
         (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),
         (system::PG_CATALOG, "pg_trigger") => triggers::triggers(facts, out),

@@ -41,6 +41,7 @@ mod embedding;
 mod ends;
 mod explain_analyze;
 mod explain_recovery;
+mod extensions;
 mod features;
 mod first_rows;
 mod forged_logs;

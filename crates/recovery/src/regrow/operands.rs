@@ -47,6 +47,7 @@ impl Form {
             Type::Jsonb => Form::Jsonb,
             Type::Interval | Type::OldInterval => Form::Tagged,
             Type::Rounded(..)
+            | Type::Citext
             | Type::Array(_)
             | Type::Unknown
             | Type::Void
@@ -232,6 +233,7 @@ const ARRAY: u8 = 7;
 /// Of an array that is no list from 1 on: how many dimensions, of each its lower bound and length; then the elements as
 /// those of a list.
 const SHAPE: u8 = 12;
+const CITEXT: u8 = 14;
 /// A scale byte and a number follow.
 const NUMERIC: u8 = 8;
 /// A scale byte and 16 bytes follow.
@@ -273,6 +275,7 @@ fn put(out: &mut Vec<u8>, slot: Slot, heap: &Heap) {
         Slot::Text(at) => put_run(out, TEXT, heap.bytes(at)),
         Slot::Bytea(at) => put_run(out, BYTEA, heap.bytes(at)),
         Slot::Jsonb(at) => put_run(out, JSONB, heap.bytes(at)),
+        Slot::Citext(at) => put_run(out, CITEXT, heap.bytes(at)),
         Slot::Uuid(u) => {
             out.push(UUID);
             out.extend_from_slice(&u);
@@ -403,6 +406,7 @@ impl<'a> Reader<'a> {
             TEXT => Slot::Text(heap.arena.push_bytes(self.run())?),
             BYTEA => Slot::Bytea(heap.arena.push_bytes(self.run())?),
             JSONB => Slot::Jsonb(heap.arena.push_bytes(self.run())?),
+            CITEXT => Slot::Citext(heap.arena.push_bytes(self.run())?),
             SHAPE => {
                 let mut dimensions = Vec::new();
                 for _ in 0..self.byte() {

@@ -305,9 +305,12 @@ impl<H: Header> Planner<'_, '_, H> {
     /// An input that lies in no heap.
     fn plain_input(&mut self) -> Result<Slot> {
         match self.input(&mut Heap::new())? {
-            Slot::Text(_) | Slot::Bytea(_) | Slot::Jsonb(_) | Slot::Array(_) | Slot::Long(_) => {
-                Err(missing_input())
-            }
+            Slot::Text(_)
+            | Slot::Bytea(_)
+            | Slot::Jsonb(_)
+            | Slot::Citext(_)
+            | Slot::Array(_)
+            | Slot::Long(_) => Err(missing_input()),
             plain => Ok(plain),
         }
     }

@@ -43,6 +43,8 @@ pub(super) enum Object {
     ViewTrigger(String, String),
     /// A conversion, by the OIDs of its types.
     Cast(Oid, Oid),
+    /// An extension, by name.
+    Extension(String),
 }
 
 /// Names that a definition mentions. What is kept as text names the schema of what is not in `public`: such names are
@@ -272,6 +274,7 @@ impl Object {
             Object::Type(id) => format!("type {}", catalog.shown_user_type(*id)),
             Object::Schema(id) => format!("schema {}", quote_ident(catalog.schema_name(*id))),
             Object::Cast(source, target) => super::cast::described(catalog, *source, *target),
+            Object::Extension(name) => format!("extension {}", quote_ident(name)),
             Object::Trigger(t, name) => format!("trigger {name} on table {}", table(t)),
             Object::Policy(t, name) => format!("policy {name} on table {}", table(t)),
             Object::ViewTrigger(key, name) => {
@@ -300,6 +303,7 @@ impl Object {
             | Object::Default(id, _) => catalog.tables[id.index()].as_ref().map(|t| t.schema),
             Object::Schema(id) => Some(*id),
             Object::Cast(..) => None,
+            Object::Extension(name) => catalog.extension(name).map(|e| e.schema),
         }
     }
 
@@ -476,6 +480,7 @@ impl Object {
             }
             Object::Type(id) => return of_type(catalog, *id, &own),
             Object::Schema(id) => all = in_schema(catalog, *id, &own),
+            Object::Extension(name) => all = super::extension::dependents(catalog, name),
             Object::Constraint(..)
             | Object::Default(..)
             | Object::Trigger(..)
@@ -647,6 +652,7 @@ fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
         Object::Sequence(id) => (catalog.sequence_oid(*id), 0),
         Object::Cast(source, target) => (catalog.oids.of(&oids::Object::Cast(*source, *target)), 0),
         Object::Type(id) => (catalog.type_oid(*id), 0),
+        Object::Extension(name) => (catalog.extension_oid(name), 0),
         Object::Trigger(table, name) => (catalog.trigger_oid(*table, name), 0),
         Object::Policy(table, name) => (catalog.policy_oid(*table, name), 0),
         Object::ViewTrigger(view, name) => {
@@ -665,7 +671,10 @@ fn in_schema(catalog: &Catalog, id: SchemaId, own: &str) -> Vec<(Object, String)
     let routines = catalog.procedures.iter().filter(|p| p.current && p.schema == id);
     let routines = routines.map(|p| Object::Routine(p.id));
     let types = catalog.types.iter().flatten().filter(|t| t.schema == id).map(|t| Object::Type(t.id));
-    tables.chain(views).chain(sequences).chain(routines).chain(types).map(|o| (o, own.to_owned())).collect()
+    let extensions = catalog.extensions.iter().filter(|e| e.schema == id);
+    let extensions = extensions.map(|e| Object::Extension(e.name.clone()));
+    let all = tables.chain(views).chain(sequences).chain(routines).chain(types).chain(extensions);
+    all.map(|o| (o, own.to_owned())).collect()
 }
 
 /// The same of what keeps a text.
@@ -849,6 +858,7 @@ impl Change {
                 self.catalog.views.remove(&name);
             }
             Object::Cast(source, target) => self.catalog.remove_cast(source, target),
+            Object::Extension(name) => self.catalog.remove_extension(&name),
             Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
             // It may have gone with its table.
             Object::Constraint(table, name) if is_there(self, table) => {

@@ -139,6 +139,7 @@ impl Change {
                 Object::Routine(id) => self.catalog.procedures[id.index()].current = false,
                 Object::Type(id) => self.catalog.types[id.index()] = None,
                 Object::Schema(id) => self.remove_schema(id),
+                Object::Extension(name) => self.catalog.remove_extension(&name),
                 _ => return Err(Error::internal("a target of another kind")),
             }
         }
@@ -227,6 +228,7 @@ impl Change {
             Object::Schema(id) => Owned::Schema(*id),
             // Who drops a type drops what converts it.
             Object::Cast(..) => return Ok(()),
+            Object::Extension(name) => return self.require_extension(name),
             Object::Table(table)
             | Object::Column(table, _)
             | Object::Index(table, _)

@@ -199,6 +199,7 @@ fn family(ty: &Type) -> &'static str {
         TypeClass::Time => "time_ops",
         TypeClass::Uuid => "uuid_ops",
         TypeClass::Json => "jsonb_ops",
+        TypeClass::Citext => "citext_ops",
         TypeClass::Range => "range_ops",
         TypeClass::Enum => "enum_ops",
         TypeClass::Array | TypeClass::Packed | TypeClass::Other => "array_ops",

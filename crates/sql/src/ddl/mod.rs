@@ -45,6 +45,7 @@ mod defaults;
 mod depend;
 mod drop;
 mod exclusion;
+mod extension;
 mod grant;
 mod identity;
 mod index;
@@ -210,6 +211,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::DropType { .. }
             | StatementKind::Cast(_)
             | StatementKind::Aggregate(_)
+            | StatementKind::Extension(_)
             | StatementKind::CreateRoutine(_)
             | StatementKind::CreateTrigger(_)
             | StatementKind::DropTrigger { .. }
@@ -387,6 +389,7 @@ impl Change {
             }
             StatementKind::Cast(change) => self.change_cast(change),
             StatementKind::Aggregate(change) => self.change_aggregate(change),
+            StatementKind::Extension(change) => self.change_extension(change),
             StatementKind::CreateRoutine(create) => self.create_routine(create),
             StatementKind::CreateTrigger(create) => self.create_trigger(create),
             StatementKind::DropTrigger { name, table, if_exists } => {

@@ -25,7 +25,9 @@ pub(super) fn is_key_type(ty: &Type, strategy: Strategy) -> bool {
         TypeClass::Bool | TypeClass::Integer | TypeClass::DateTime | TypeClass::Text | TypeClass::Uuid => {
             true
         }
-        TypeClass::Numeric | TypeClass::Float | TypeClass::Enum => strategy != Strategy::Hash,
+        TypeClass::Numeric | TypeClass::Float | TypeClass::Enum | TypeClass::Citext => {
+            strategy != Strategy::Hash
+        }
         _ => false,
     }
 }

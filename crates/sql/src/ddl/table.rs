@@ -70,6 +70,11 @@ pub(super) fn column_type(catalog: &Catalog, name: &str, ty: &TypeName) -> Resul
             let lowerer = Lowerer::new(catalog, "type", ProgramKind::Statement);
             Ok((lowerer.declared(ty)?, false))
         }
+        TypeNameKind::Named(path) | TypeNameKind::NamedArray(path)
+            if crate::lower::extension_type(catalog, path).is_some() =>
+        {
+            Ok((crate::lower::resolve_type(catalog, ty)?.into(), false))
+        }
         TypeNameKind::NamedArray(path) => {
             Err(crate::lower::unknown_type(&format!("{}[]", path.parts.join(".")), ty.position))
         }

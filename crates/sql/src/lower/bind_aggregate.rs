@@ -189,9 +189,7 @@ impl Lowerer<'_> {
             ("bool_and" | "every", [Type::Bool]) => (K::Min, None, Type::Bool),
             ("bool_or", [Type::Bool]) => (K::Max, None, Type::Bool),
             ("array_agg" | GATHERED, [t]) => (K::ArrayAgg, None, Type::Array(Box::new(unmodified(t)))),
-            ("string_agg", [a, b])
-                if [a, b].iter().all(|t| t.class() == planaria_base::types::TypeClass::Text) =>
-            {
+            ("string_agg", [a, b]) if [a, b].iter().all(|t| super::operators::is_string(t)) => {
                 (K::StringAgg, Some(Type::Text), Type::Text)
             }
             _ => match self.own_aggregate(wanted, call, &args, position)? {

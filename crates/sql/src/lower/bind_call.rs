@@ -316,6 +316,9 @@ impl Lowerer<'_> {
         match self.find_routine(wanted, call, &args, false, position)? {
             Some((id, given)) => self.bind_routine(id, given, args, position),
             None => {
+                if let Some(bound) = self.extension_function(wanted, &args, call.variadic, position)? {
+                    return Ok(bound);
+                }
                 let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();
                 Err(no_function(&call.name.parts.join("."), &types, position))
             }
@@ -476,7 +479,12 @@ impl Lowerer<'_> {
                 let columns = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
                 Ok(Some(self.new_rel(name, columns, RelKind::Query(Box::new(bound)))))
             }
-            _ if let Some(query) = super::written::rows(name, call, position)? => {
+            _ if let Some(query) = super::written::rows(
+                self.citext_set(names, call, name)?.unwrap_or(name),
+                call,
+                position,
+            )? =>
+            {
                 let query = if ordinality { super::written::numbered(query)? } else { query };
                 let bound = self.bind_level(names.inner(), &query, false)?;
                 let columns: Vec<_> = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();

@@ -238,10 +238,13 @@ impl Lowerer<'_> {
                 Ok(if negated { found.negated() } else { found })
             }
             ExprKind::Like { expr, pattern, escape, insensitive, negated } => {
-                let text = |l: &mut Self, e: &Expr| {
+                let mut insensitive = *insensitive;
+                let mut types = Vec::new();
+                let mut text = |l: &mut Self, e: &Expr| {
                     let e = l.bind(names, e)?;
-                    let what = if *insensitive { "~~*" } else { "~~" };
-                    if e.ty.class() != planaria_base::types::TypeClass::Text && e.ty != Type::Unknown {
+                    types.push(e.ty.clone());
+                    let what = if insensitive { "~~*" } else { "~~" };
+                    if !super::operators::is_string(&e.ty) && e.ty != Type::Unknown {
                         let (left, right) = (&e.ty, Type::Unknown);
                         return Err(super::operators::no_operator(what, Some(left), &right, position));
                     }
@@ -253,7 +256,8 @@ impl Lowerer<'_> {
                     Some(e) => text(self, e)?,
                     None => Bound::constant(Datum::Text("\\".to_owned()), Type::Text, position),
                 };
-                let func = if *insensitive { Func::ILike } else { Func::Like };
+                insensitive |= super::operators::without_case(&types[0], &types[1]);
+                let func = if insensitive { Func::ILike } else { Func::Like };
                 let found = Bound::apply(func, vec![value, pattern, escape], Type::Bool, position);
                 Ok(if *negated { found.negated() } else { found })
             }

@@ -35,8 +35,7 @@ pub(super) struct BoundCte {
     pub turn: Option<Turn>,
     /// How many of its last columns SEARCH and CYCLE add.
     pub tracked: usize,
-    /// It is a table as it was: its list is made before all parts of the statement.
-    pub before: bool,
+    pub before: bool, // A table as it was: its list is made before all parts of the statement.
 }
 
 /// The recursive term of a recursive CTE.

@@ -32,7 +32,7 @@ pub(super) enum Make {
 }
 
 pub(super) struct Line {
-    name: &'static str,
+    pub(super) name: &'static str,
     args: &'static [Type],
     result: Type,
     make: Make,
@@ -285,6 +285,7 @@ fn type_function(name: &str) -> Option<Type> {
         "timestamp" => Type::Timestamp,
         "timestamptz" => Type::TimestampTz,
         "uuid" => Type::Uuid,
+        "citext" => Type::Citext,
         name => match RangeType::by_name(name) {
             Some(of) => Type::Range(of),
             None => Type::Packed(PackedType::by_name(name)?),
@@ -294,6 +295,9 @@ fn type_function(name: &str) -> Option<Type> {
 
 /// 42883 as PostgreSQL words it; 0A000 for a function that it has.
 pub(super) fn no_function(name: &str, args: &[Type], position: u32) -> Error {
+    if let Some(error) = super::crypto::refused(name) {
+        return error.at(position);
+    }
     if let Some(error) = super::known::function(name, args) {
         return error.at(position);
     }
@@ -323,6 +327,12 @@ impl Lowerer<'_> {
         variadic: bool,
         position: u32,
     ) -> Result<Option<Bound>> {
+        if let Some(bound) = self.citext_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
+        if let Some(bound) = self.crypto_function(name, args, position)? {
+            return Ok(Some(bound));
+        }
         if let Some(bound) = self.bind_special(name, args, variadic, position)? {
             return Ok(Some(bound));
         }
@@ -374,6 +384,7 @@ impl Lowerer<'_> {
                 };
                 if let ([arg], Some(ty)) = (args, type_function(name))
                     && castable(arg, &ty)
+                    && (ty != Type::Citext || self.catalog.extension("citext").is_some())
                 {
                     return self.coerce(arg.clone(), &ty, CastContext::Explicit).map(Some);
                 }

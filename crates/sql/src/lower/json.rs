@@ -101,7 +101,7 @@ impl Lowerer<'_> {
     pub(super) fn put_into_json(&mut self, whole: &Bound, key: &Bound, new: &Bound) -> Result<Bound> {
         let position = whole.position;
         let number = matches!(key.ty, Type::Int2 | Type::Int4);
-        if !number && !matches!(key.ty.class(), TypeClass::Text) && key.ty != Type::Unknown {
+        if !number && !super::operators::is_string(&key.ty) && key.ty != Type::Unknown {
             let message = format!("subscript type {} is not supported", key.ty);
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
                 .at(key.position)
@@ -204,7 +204,7 @@ impl Lowerer<'_> {
     pub(super) fn json_subscript(&mut self, value: Bound, step: Bound, position: u32) -> Result<Bound> {
         let is_step = |ty: &Type| {
             matches!(ty, Type::Int2 | Type::Int4 | Type::Unknown)
-                || ty.class() == TypeClass::Text && *ty != JSON
+                || super::operators::is_string(ty) && *ty != JSON
         };
         if !is_step(&step.ty) {
             let message = format!("subscript type {} is not supported", step.ty);
@@ -244,7 +244,7 @@ impl Lowerer<'_> {
         let (l, r) = (&left.ty, &right.ty);
         let both = |a: &Type, b: &Type| *a == Type::Jsonb && matches!(b, Type::Jsonb | Type::Unknown);
         let small = |ty: &Type| matches!(ty, Type::Int2 | Type::Int4);
-        let is_text = |ty: &Type| ty.class() == TypeClass::Text && *ty != JSON || *ty == Type::Unknown;
+        let is_text = |ty: &Type| super::operators::is_string(ty) && *ty != JSON || *ty == Type::Unknown;
         let texts = Type::Array(Box::new(Type::Text));
         let of_texts =
             |ty: &Type| *ty == Type::Unknown || ty.element().is_some_and(|of| of.class() == TypeClass::Text);
@@ -411,7 +411,7 @@ impl Lowerer<'_> {
         if value.ty == JSON {
             return Ok(value);
         }
-        if value.ty.class() == TypeClass::Text {
+        if super::operators::is_string(&value.ty) {
             let value = self.output_text(value)?;
             return Ok(Bound::apply(Func::JsonQuote, vec![value], JSON, position));
         }

@@ -58,6 +58,7 @@ pub(super) fn comparison(op: BinaryOp, class: TypeClass) -> Option<Func> {
         TypeClass::Numeric => [NumEq, NumNe, NumLt, NumLe, NumGt, NumGe],
         TypeClass::Float => [FltEq, FltNe, FltLt, FltLe, FltGt, FltGe],
         TypeClass::Text => [TextEq, TextNe, TextLt, TextLe, TextGt, TextGe],
+        TypeClass::Citext => [CitextEq, CitextNe, CitextLt, CitextLe, CitextGt, CitextGe],
         TypeClass::Bool => [BoolEq, BoolNe, BoolLt, BoolLe, BoolGt, BoolGe],
         TypeClass::Json => [JsonbEq, JsonbNe, JsonbLt, JsonbLe, JsonbGt, JsonbGe],
         TypeClass::Bytea | TypeClass::Range | TypeClass::Packed => {
@@ -117,6 +118,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             Interval,
             Uuid,
             Jsonb,
+            Type::Citext,
             Type::OID,
         ] {
             if let Some(func) = comparison(which, ty.class()) {
@@ -214,6 +216,16 @@ fn table(which: BinaryOp) -> Vec<Operator> {
     }
     all.extend(super::packed::operators(which));
     all
+}
+
+/// Whether a value is of a type of texts.
+pub(super) fn is_string(ty: &Type) -> bool {
+    matches!(ty.class(), TypeClass::Text | TypeClass::Citext)
+}
+
+/// Whether LIKE and the like ignore case: a `citext` is matched, or a literal with one.
+pub(super) fn without_case(text: &Type, pattern: &Type) -> bool {
+    *text == Type::Citext || *text == Type::Unknown && *pattern == Type::Citext
 }
 
 /// The operator as it is written.
@@ -333,10 +345,11 @@ impl Lowerer<'_> {
             return Ok(bound);
         }
         if let BinaryOp::Regex { insensitive, negated } | BinaryOp::Like { insensitive, negated } = which {
-            let string = |t: &Type| t.class() == TypeClass::Text || *t == Type::Unknown;
+            let string = |t: &Type| is_string(t) || *t == Type::Unknown;
             if !string(&l) || !string(&r) {
                 return Err(no_operator(symbol(which), Some(&l), &r, position));
             }
+            let insensitive = insensitive || without_case(&l, &r);
             let left = self.operand(left, &Type::Text)?;
             let right = self.operand(right, &Type::Text)?;
             let func = match (which, insensitive) {
@@ -351,7 +364,7 @@ impl Lowerer<'_> {
         }
         if which == BinaryOp::Concat {
             // anynonarray || text: anything is converted, as by assignment, when the other side is a string.
-            let text = |t: &Type| t.class() == TypeClass::Text;
+            let text = is_string;
             if (text(&l) || text(&r) || l == Type::Unknown && r == Type::Unknown)
                 && l.class() != TypeClass::Array
                 && r.class() != TypeClass::Array

@@ -733,6 +733,7 @@ pub(super) fn is_equality(func: Func) -> bool {
         Func::IntEq
             | Func::NumEq
             | Func::TextEq
+            | Func::CitextEq
             | Func::BoolEq
             | Func::UuidEq
             | Func::BytesEq

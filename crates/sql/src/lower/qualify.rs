@@ -234,5 +234,7 @@ fn schema_of(catalog: &Catalog, local: &str) -> Option<SchemaId> {
 /// The schema in which a type of that name is found, or a relation whose rows are of it.
 fn type_schema(catalog: &Catalog, local: &str) -> Option<SchemaId> {
     let relation = || catalog.of_rows(catalog.located(local.into())).map(|t| t.schema);
-    catalog.user_type(local).map(|t| t.schema).or_else(relation)
+    let extension =
+        || catalog.extension_type(local.into()).and(catalog.extension("citext")).map(|e| e.schema);
+    catalog.user_type(local).map(|t| t.schema).or_else(relation).or_else(extension)
 }

@@ -197,7 +197,13 @@ impl Lowerer<'_> {
             let after = values_of(new, &columns)?;
             let mut differs: Option<Reg> = None;
             for (a, b) in before.iter().zip(&after).filter(|(a, b)| a != b) {
-                let one = self.apply(Func::Distinct, vec![*a, *b], Type::Bool);
+                // What refers to a key is written as the key is, letters of either case included.
+                let written = |l: &mut Self, reg: Reg| match l.program.type_of(reg) {
+                    Some(Type::Citext) => l.exactly(reg, &Type::Text),
+                    _ => reg,
+                };
+                let args = vec![written(self, *a), written(self, *b)];
+                let one = self.apply(Func::Distinct, args, Type::Bool);
                 differs = Some(match differs {
                     None => one,
                     Some(any) => self.apply(Func::Or, vec![any, one], Type::Bool),

@@ -5,7 +5,7 @@ use super::Lowerer;
 use super::bound::Bound;
 use super::functions::{Extra, Line, Make, line};
 use super::types::CastContext;
-use planaria_base::types::{PackedType, SystemType, TypeClass};
+use planaria_base::types::{PackedType, SystemType};
 use planaria_base::{Datum, Result, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::BinaryOp;
@@ -175,7 +175,7 @@ impl Lowerer<'_> {
         let query = |ty: &Type| *ty == QUERY;
         let vector = |ty: &Type| *ty == VECTOR;
         let unknown = |ty: &Type| *ty == Type::Unknown;
-        let text = |ty: &Type| ty.class() == TypeClass::Text || unknown(ty);
+        let text = |ty: &Type| super::operators::is_string(ty) || unknown(ty);
         match which {
             BinaryOp::FollowedBy if (query(l) || unknown(l)) && (query(r) || unknown(r)) => {
                 let one = Bound::constant(Datum::Int(1), Int4, position);

@@ -4,7 +4,6 @@ use super::Lowerer;
 use super::bound::Bound;
 use super::functions::{Extra, Line, Make, line};
 use super::types::CastContext;
-use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::{BinaryOp, SimilarOp};
@@ -35,6 +34,13 @@ const OPERATORS: &[(&str, BinaryOp)] = &[
 ];
 
 const LIMIT: &str = "pg_trgm.similarity_threshold";
+
+/// Whether `pg_trgm` has a function of that name.
+pub(super) fn is_function(name: &str) -> bool {
+    ["show_trgm", "show_limit", "set_limit"].contains(&name)
+        || TABLE.iter().any(|line| line.name == name)
+        || OPERATORS.iter().any(|(known, _)| *known == name)
+}
 
 impl Lowerer<'_> {
     fn setting(&mut self, name: &str, position: u32) -> Result<Bound> {
@@ -87,7 +93,7 @@ impl Lowerer<'_> {
         right: &Bound,
         position: u32,
     ) -> Result<Option<Bound>> {
-        let text = |e: &Bound| e.ty.class() == TypeClass::Text;
+        let text = |e: &Bound| super::operators::is_string(&e.ty);
         let unknown = |e: &Bound| e.ty == Type::Unknown;
         let (distance, strict, turned) = match which {
             BinaryOp::Mod => (false, None, false),

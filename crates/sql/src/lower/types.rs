@@ -52,7 +52,7 @@ pub(super) fn category(ty: &Type) -> Category {
         Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float4 | Type::Float8 => {
             Category::Numeric
         }
-        Type::Text | Type::Varchar(_) | Type::Char(_) => Category::String,
+        Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Citext => Category::String,
         Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz | Type::Rounded(..) => {
             Category::DateTime
         }
@@ -212,6 +212,7 @@ pub(super) fn literal(text: &str, ty: &Type, kept: bool) -> Result<Option<Datum>
         Type::Float8 => Datum::Float(text_io::parse_float(text)?),
         Type::Float4 => Datum::Float(text_io::parse_real(text)?),
         Type::Text | Type::Varchar(None) => Datum::Text(text.to_owned()),
+        Type::Citext => Datum::Citext(text.to_owned()),
         Type::Varchar(Some(n)) if text.chars().count() <= *n as usize => Datum::Text(text.to_owned()),
         Type::Char(n) if *n == 0 || text.chars().count() <= *n as usize => {
             Datum::Text(text.trim_end_matches(' ').to_owned())
@@ -302,6 +303,11 @@ fn read_literal(text: &str, ty: &Type, styles: Styles) -> Result<Option<Datum>> 
     }))
 }
 
+/// Whether the value of a type is its text.
+fn text_of(ty: &Type) -> bool {
+    matches!(ty, Type::Text | Type::Varchar(_) | Type::Char(_))
+}
+
 /// A constant converted now, where that is simple and cannot fail.
 fn fold(value: &Datum, from: &Type, to: &Type) -> Option<Datum> {
     match (value, to) {
@@ -319,6 +325,8 @@ fn fold(value: &Datum, from: &Type, to: &Type) -> Option<Datum> {
         (Datum::Int(n), to) if to.is_oid() && u32::try_from(*n).is_ok() => Some(value.clone()),
         (Datum::Text(t), Type::System(SystemType::Name)) if t.len() <= NAME_BYTES_MAX => Some(value.clone()),
         (Datum::Numeric(n), Type::Float8) => Some(Datum::Float(n.to_f64())),
+        (Datum::Text(t), Type::Citext) if text_of(from) => Some(Datum::Citext(t.clone())),
+        (Datum::Citext(t), Type::Text | Type::Varchar(None)) => Some(Datum::Text(t.clone())),
         (Datum::Text(t), Type::Varchar(Some(n))) if t.chars().count() <= *n as usize => Some(value.clone()),
         (Datum::Text(t), Type::Char(n)) if *n == 0 || t.chars().count() <= *n as usize => {
             Some(Datum::Text(t.trim_end_matches(' ').to_owned()))
@@ -551,6 +559,9 @@ pub(crate) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
         TypeNameKind::Named(path) if super::user_type(catalog, path).is_some() => {
             Ok(super::user_type(catalog, path).expect("there is one").values())
         }
+        TypeNameKind::Named(path) if extension_type(catalog, path).is_some() => {
+            Ok(extension_type(catalog, path).expect("there is one"))
+        }
         TypeNameKind::NamedArray(path) => match super::user_type(catalog, path) {
             Some(ty) if ty.domain().is_none() => Ok(Type::Array(Box::new(ty.values()))),
             Some(_) => {
@@ -559,6 +570,7 @@ pub(crate) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             }
             None => match table_of_type(catalog, path) {
                 Some(table) => Ok(Type::Array(Box::new(Type::Record(super::row_type(catalog, table))))),
+                None if let Some(ty) = extension_type(catalog, path) => Ok(Type::Array(Box::new(ty))),
                 None => Err(unknown(&format!("{}[]", path.parts.join(".")), name.position)),
             },
         },
@@ -577,6 +589,14 @@ pub(crate) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
                 .at(name.position))
         }
     }
+}
+
+/// The type of an extension that a name stands for.
+pub(crate) fn extension_type(catalog: &Catalog, name: &Name) -> Option<Type> {
+    let wanted = super::bind_call::named(catalog, name).ok()?;
+    // Those of the system's are none of them.
+    let system = name.parts.len() > 1 && wanted.schema.is_none();
+    catalog.extension_type(wanted).filter(|_| !system)
 }
 
 /// 42704 as PostgreSQL words it; 0A000 for a type that it has.

@@ -25,6 +25,14 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
              FROM (SELECT '' AS $a, '' AS $b, '' AS $c) AS given"
                 .to_owned()
         }
+        ("citext regexp_matches" | "citext regexp_split_to_table", 2 | 3) => {
+            let function = name.trim_start_matches("citext ");
+            format!(
+                "SELECT pg_catalog.{function}($a::pg_catalog.text, $b::pg_catalog.text,
+                            CASE WHEN pg_catalog.strpos($c, 'c') = 0 THEN $c || 'i' ELSE $c END) AS found
+                 FROM (SELECT '' AS $a, '' AS $b, '' AS $c) AS given"
+            )
+        }
         // Parts of equal length of an array that has them all, one behind the other.
         ("regexp_matches", 2 | 3) => {
             "SELECT $f[($i - 1) * (cardinality($f) / $n) + 1 : $i * (cardinality($f) / $n)] AS found

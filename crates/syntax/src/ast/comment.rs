@@ -23,6 +23,8 @@ pub enum CommentTarget {
     Routine(RoutineRef),
     /// CAST (source AS target)
     Cast(Box<CastTypes>),
+    /// EXTENSION
+    Extension(String),
     /// ROLE
     Role(RoleSpec),
     /// SCHEMA

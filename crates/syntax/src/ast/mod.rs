@@ -45,7 +45,9 @@ pub use rights::{
 pub use routine::*;
 pub use rows::*;
 pub use trigger::{CopyTriggers, CreateTrigger, Transition, TriggerNames, TriggerTiming};
-pub use user_type::{AlterDomain, AlterEnum, CastChange, CastMethod, CastTypes, LabelPlace, TypeRef};
+pub use user_type::{
+    AlterDomain, AlterEnum, CastChange, CastMethod, CastTypes, ExtensionChange, LabelPlace, TypeRef,
+};
 pub use view::{AlterView, ViewOptions};
 pub use window::{Frame, FrameEdge, FrameExclusion, FrameUnits, Window};
 pub use with::{Cte, Cycle, Search};
@@ -485,6 +487,8 @@ pub enum StatementKind {
     Cast(Box<CastChange>),
     /// CREATE AGGREGATE, DROP AGGREGATE
     Aggregate(Box<AggregateChange>),
+    /// CREATE EXTENSION, DROP EXTENSION
+    Extension(Box<ExtensionChange>),
     /// CREATE FUNCTION / PROCEDURE
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE SCHEMA

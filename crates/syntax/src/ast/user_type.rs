@@ -95,3 +95,28 @@ pub enum CastChange {
         if_exists: bool,
     },
 }
+
+/// CREATE EXTENSION, DROP EXTENSION
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExtensionChange {
+    /// CREATE EXTENSION
+    Create {
+        /// Which.
+        name: String,
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// SCHEMA
+        schema: Option<String>,
+        /// VERSION
+        version: Option<String>,
+    },
+    /// DROP EXTENSION
+    Drop {
+        /// Which.
+        names: Vec<String>,
+        /// IF EXISTS
+        if_exists: bool,
+        /// CASCADE
+        cascade: bool,
+    },
+}

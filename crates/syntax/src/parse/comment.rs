@@ -75,8 +75,12 @@ impl Parser<'_> {
                 self.bump();
                 CommentTarget::Database(self.name()?)
             }
-            "access" | "collation" | "conversion" | "event" | "extension" | "foreign" | "language"
-            | "large" | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
+            "extension" => {
+                self.bump();
+                CommentTarget::Extension(self.name()?)
+            }
+            "access" | "collation" | "conversion" | "event" | "foreign" | "language" | "large"
+            | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
             | "statistics" | "subscription" | "tablespace" | "text" | "transform" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),

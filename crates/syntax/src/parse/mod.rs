@@ -26,6 +26,7 @@ mod copy;
 mod cursor;
 mod dml;
 mod expr;
+mod extension;
 mod from;
 mod grant;
 mod keyword;

@@ -92,12 +92,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes the rest of the window: a statement that changes nothing here.
-    fn skip(&mut self, tag: &str) -> Result<StatementKind> {
-        self.skip_to_end()?;
-        Ok(StatementKind::NoOperation(tag.to_owned()))
-    }
-
     /// Takes the rest of the window: a statement that PostgreSQL knows and we do not.
     pub(crate) fn unsupported_statement(&mut self, name: &str) -> Result<StatementKind> {
         self.skip_to_end()?;
@@ -251,16 +245,6 @@ impl Parser<'_> {
         self.unsupported_statement(&name)
     }
 
-    /// `CREATE EXTENSION`: some are built in, as far as they are there at all; nothing else can be added.
-    fn create_extension(&mut self) -> Result<StatementKind> {
-        self.bump();
-        self.eat_words(&["if", "not", "exists"]);
-        if ["plpgsql", "uuid-ossp", "pgcrypto", "btree_gist", "pg_trgm"].contains(&self.name()?.as_str()) {
-            return self.skip("CREATE EXTENSION");
-        }
-        self.unsupported_statement("CREATE EXTENSION")
-    }
-
     /// `DROP ..`
     fn drop_statement(&mut self) -> Result<StatementKind> {
         self.bump();
@@ -287,8 +271,9 @@ impl Parser<'_> {
             "policy" => return self.drop_policy(),
             "cast" => return self.drop_cast(),
             "aggregate" => return self.drop_aggregate(),
-            "access" | "collation" | "conversion" | "database" | "event" | "extension" | "foreign"
-            | "language" | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
+            "extension" => return self.drop_extension(),
+            "access" | "collation" | "conversion" | "database" | "event" | "foreign" | "language"
+            | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
             | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),

@@ -54,6 +54,7 @@ impl Parser {
                 "shaped" => self.shaped(),
                 "bytes" => self.hex().map(Datum::Bytea),
                 "jsonb" => self.quoted().map(Datum::Jsonb),
+                "citext" => self.quoted().map(Datum::Citext),
                 "uuid" => match self.hex()?.try_into() {
                     Ok(u) => Ok(Datum::Uuid(u)),
                     Err(_) => self.fail("expected 16 bytes"),

@@ -176,7 +176,7 @@ pub(crate) fn value_bytes(value: &Datum) -> usize {
         + match value {
             Datum::Text(s) | Datum::Reg(_, s) => s.len(),
             Datum::Bytea(b) => b.len(),
-            Datum::Jsonb(s) => s.len(),
+            Datum::Jsonb(s) | Datum::Citext(s) => s.len(),
             Datum::Long(n) => n.bytes_about(),
             Datum::Array(items) => items.iter().map(value_bytes).sum(),
             Datum::Shaped(of) => size_of::<Shape>() + of.elements().iter().map(value_bytes).sum::<usize>(),

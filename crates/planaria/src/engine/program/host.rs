@@ -232,8 +232,8 @@ impl Inputs {
                 bytes[8] = bytes[8] & 0x3F | 0x80;
                 Slot::Uuid(bytes)
             }
-            Draw::Kept => return Err(Error::internal("kept values are for plan programs")),
-            Draw::TransactionId
+            Draw::Kept
+            | Draw::TransactionId
             | Draw::LastValue
             | Draw::StatementTimestamp
             | Draw::CurrentUser
@@ -429,11 +429,11 @@ impl Host for SessionHost<'_> {
 
     fn name(&mut self, of: Draw) -> Result<String> {
         self.inputs.beyond_a_call()?;
-        Ok(match of {
-            Draw::CurrentDatabase => self.settings.database().to_owned(),
-            Draw::SessionUser => self.schema.catalog.role_name(self.session_user),
-            _ => self.schema.catalog.role_name(self.role),
-        })
+        if of == Draw::CurrentDatabase {
+            return Ok(self.settings.database().to_owned());
+        }
+        let role = if of == Draw::SessionUser { self.session_user } else { self.role };
+        Ok(self.schema.catalog.role_name(role))
     }
 
     fn asks_others(&mut self) -> Result<()> {

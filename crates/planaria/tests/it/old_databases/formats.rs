@@ -3,19 +3,20 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 9, checkpoint 11 | `tests/formats/log-9-checkpoint-11`, as this program wrote it |
+//! | log 10, checkpoint 12 | `tests/formats/log-10-checkpoint-12`, as this program wrote it |
+//! | log 9, checkpoint 11 | `tests/formats/log-9-checkpoint-11`, as the program of then wrote it |
 //! | log 8, checkpoint 10 | `tests/formats/log-8-checkpoint-10`, as the program of then wrote it |
 //! | log 7, checkpoint 9 | `tests/formats/log-7-checkpoint-9`, as the program of then wrote it |
 //! | log 7, checkpoint 8 | `tests/formats/log-7-checkpoint-8`, as the program of then wrote it |
 //! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as the program of then wrote it |
 //! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
-//! | log 1 to 8 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
-//! | checkpoint 1 to 10 | the same, by [`checkpoint_as`] |
+//! | log 1 to 9 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
+//! | checkpoint 1 to 11 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
-//! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v9`,
-//! `crates/checkpoint/tests/formats/v1` to `v11` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
+//! programs. What they wrote, byte by byte, is beside the rooms that read it: `crates/log/tests/formats/v1` to `v10`,
+//! `crates/checkpoint/tests/formats/v1` to `v12` (neither belongs to a database), and `catalog-1.json` and `catalog-2.json` here.
 //! A transcription has what every format can say; what only the newest can is in `rich`.
 //!
 //! Catalog changes in a transcription have the form of today (`before-intervals` has an older one).
@@ -32,16 +33,17 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Formats of the log that are read; the last is written.
-const LOG_FORMATS: RangeInclusive<u32> = 1..=9;
+const LOG_FORMATS: RangeInclusive<u32> = 1..=10;
 /// Those of checkpoints.
-const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=11;
+const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=12;
 /// Directories of former formats, as they were written.
-const FORMER: [&str; 5] = [
+const FORMER: [&str; 6] = [
     "log-7-checkpoint-6",
     "log-7-checkpoint-7",
     "log-7-checkpoint-8",
     "log-7-checkpoint-9",
     "log-8-checkpoint-10",
+    "log-9-checkpoint-11",
 ];
 
 /// What every format can say.
@@ -59,7 +61,7 @@ const PLAIN: &str = "
     delete from t where k = 3;";
 
 /// What came later: months, jsonb, arrays, types of users, composite ones, generated columns, triggers, schemas, policies, ranges, addresses, bits and money, exclusion
-/// constraints, partitioned tables, columns of row types, deferrable keys, polymorphic routines, types of full-text search, jsonpath, timetz, arrays of dimensions, numerics of any length, generations of sequences, schema changes in blocks and those that compute.
+/// constraints, partitioned tables, columns of row types, deferrable keys, polymorphic routines, types of full-text search, jsonpath, timetz, arrays of dimensions, numerics of any length, citext, generations of sequences, schema changes in blocks and those that compute.
 const RICH: &str = "
     create schema shop;
     create type shop.mood as enum ('sad', 'glad');
@@ -97,6 +99,13 @@ const RICH: &str = "
     create procedure shop.grow(by numeric) language sql as $$ update shop.longs set few = 'nan', many = many * by where k > 0 $$;
     insert into shop.longs values (1e40, 1.5, 1e-25, '{1e50,NaN}'), ('-Infinity', null, 'NaN', null), (7, 7, 1e29, '{7}');
     call shop.grow(1.00000000000000000000000000000000000000000000000001);
+    create extension citext schema shop;
+    create table shop.mail (who shop.citext primary key, n int, also shop.citext[]);
+    create procedure shop.post(a shop.citext) language sql as $$
+        insert into shop.mail values (a, 1, array[a]) on conflict (who) do update set n = shop.mail.n + 1 $$;
+    insert into shop.mail values ('Ann', 0, '{X,y}');
+    call shop.post('ANN');
+    call shop.post('Bob');
     create function shop.first(a anyarray) returns anyelement language sql as $$ select a[1] $$;
     select setval('seen', 40), nextval('seen');
     begin; create table shop.w (k int primary key); insert into shop.w values (7); alter table shop.w add column x float8 default random(); commit;
@@ -195,6 +204,10 @@ fn goes_on(dir: &Path, rich: bool, newest: bool, what: &str) {
                 format!("1{}|NaN|f|1{}", "0".repeat(40), "0".repeat(50)),
             ];
             assert_eq!(rows(&db, longs), expected, "{what}");
+            let mail = "SELECT who, n, also FROM shop.mail ORDER BY who";
+            assert_eq!(rows(&db, mail), ["Ann|1|{X,y}", "Bob|1|{Bob}"], "{what}");
+            let refused = db.execute("INSERT INTO shop.mail VALUES ('bOB')", ()).expect_err(what);
+            assert_eq!(refused.sqlstate(), SqlState::UNIQUE_VIOLATION, "{what}");
             let parts = "SELECT k, v, tableoid::regclass FROM shop.part ORDER BY k";
             assert_eq!(rows(&db, parts), ["1|low|shop.part_low", "15|high|shop.part_high"], "{what}");
             let boxes = rows(

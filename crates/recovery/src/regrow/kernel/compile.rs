@@ -415,6 +415,7 @@ impl Compiler<'_> {
             Datum::Text(_)
             | Datum::Bytea(_)
             | Datum::Jsonb(_)
+            | Datum::Citext(_)
             | Datum::Array(_)
             | Datum::Shaped(_)
             | Datum::Long(_)

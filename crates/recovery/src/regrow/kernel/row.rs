@@ -123,7 +123,7 @@ fn field(datum: &Datum) -> Field<'_> {
         Datum::Numeric(n) => Field::Numeric(*n),
         Datum::Text(text) => Field::Bytes(text.as_bytes()),
         Datum::Bytea(bytes) => Field::Bytes(bytes),
-        Datum::Jsonb(text) => Field::Bytes(text.as_bytes()),
+        Datum::Jsonb(text) | Datum::Citext(text) => Field::Bytes(text.as_bytes()),
         Datum::Uuid(u) => Field::Uuid(*u),
         Datum::Interval(i) => Field::Interval(*i),
         Datum::Null | Datum::Array(_) | Datum::Shaped(_) | Datum::Reg(..) | Datum::Long(_) => Field::Null,
