@@ -11,6 +11,7 @@ pub(crate) mod handed;
 pub(crate) mod host;
 pub(crate) mod keys;
 pub(crate) mod kind;
+mod random;
 pub(crate) mod refusal;
 mod same;
 pub(crate) mod under_locks;
