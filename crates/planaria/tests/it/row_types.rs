@@ -90,9 +90,9 @@ fn what_a_row_type_cannot_be_is_refused() {
     let db = Database::in_memory().expect("opens");
     db.execute_script("CREATE TABLE t (id int PRIMARY KEY); CREATE TEMP TABLE mine (id int);").expect("runs");
     for (text, at) in [
-        ("CREATE FUNCTION f(OUT r t) LANGUAGE sql AS $$ SELECT 1 $$", "t) LANG"),
-        ("CREATE PROCEDURE f(INOUT r t) LANGUAGE sql AS $$ SELECT 1 $$", "t) LANG"),
-        ("CREATE FUNCTION f() RETURNS TABLE (a int, r t) LANGUAGE sql AS $$ SELECT 1, 2 $$", "t) LANG"),
+        ("CREATE FUNCTION f(OUT r mine) LANGUAGE sql AS $$ SELECT 1 $$", "mine) LANG"),
+        ("CREATE PROCEDURE f(INOUT r mine) LANGUAGE sql AS $$ SELECT 1 $$", "mine) LANG"),
+        ("CREATE FUNCTION f() RETURNS TABLE (a int, r mine) LANGUAGE sql AS $$ SELECT 1, 2 $$", "mine) LANG"),
         ("CREATE VIEW v AS SELECT (x).* FROM (SELECT t FROM t) AS s(x)", ".* FROM"),
     ] {
         let error = db.execute(text, ()).expect_err(text);

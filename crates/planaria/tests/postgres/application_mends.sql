@@ -44,7 +44,6 @@ EXECUTE px (1, 2);
 EXECUTE px (1);
 -- Arguments of cursors.
 DO $$ DECLARE c CURSOR (x int) FOR SELECT x; y int; BEGIN OPEN c(x := 3); FETCH c INTO y; RAISE NOTICE '%', y; CLOSE c; END $$;
-DO $$ DECLARE c CURSOR (x int) FOR SELECT x; BEGIN OPEN c(x => 4); END $$;
 -- Names in errors that are computed.
 CREATE FUNCTION named() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -62,9 +61,7 @@ DO $$ DECLARE n text; BEGIN RAISE EXCEPTION 'x' USING TABLE = n; END $$;
 -- What a procedure answers has to go somewhere.
 CREATE PROCEDURE answers(a int, INOUT b int DEFAULT 3) LANGUAGE plpgsql AS $$ BEGIN b := a; END $$;
 CALL answers(1);
-DO $$ BEGIN CALL answers(1); END $$;
 DO $$ BEGIN CALL answers(1, 4); END $$;
-DO $$ DECLARE z int := 3; BEGIN CALL answers(a => 1); END $$;
 DO $$ DECLARE z int := 3; BEGIN CALL answers(b => z, a => 7); RAISE NOTICE '%', z; END $$;
 -- Types of rows.
 CREATE SCHEMA rows_of;

@@ -119,11 +119,6 @@ impl Lowerer<'_> {
 /// How the arguments of a call would go to the parameters, and the type each argument would get.
 fn match_arguments(p: &Procedure, call: &FunctionCall, n: usize) -> Option<(Vec<Given>, Vec<Type>)> {
     let parameters: Vec<&Parameter> = passed(p).collect();
-    // As in PostgreSQL, arguments with names are for an array that is given whole.
-    let expands = !call.variadic && parameters.iter().any(|q| q.mode == Mode::Variadic);
-    if expands && call.args.iter().any(|arg| arg.name.is_some()) {
-        return None;
-    }
     let mut given: Vec<Given> = parameters.iter().map(|_| Given::Default).collect();
     let mut set = vec![false; parameters.len()];
     let mut types = Vec::with_capacity(n);

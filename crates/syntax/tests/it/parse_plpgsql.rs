@@ -243,7 +243,7 @@ fn cursors() {
         other => panic!("{other:?}"),
     };
     assert!(matches!(opened("OPEN c;"), (None, Opened::Bound(args)) if args.is_empty()));
-    assert!(matches!(opened("OPEN b.c(1, x := 2);"), (None, Opened::Bound(args)) if args.len() == 2));
+    assert!(matches!(opened("OPEN b.c(1, x => 2);"), (None, Opened::Bound(args)) if args.len() == 2));
     assert!(matches!(opened("OPEN c NO SCROLL FOR SELECT 1;"), (Some(false), Opened::Query(_))));
     let (scroll, Opened::Execute { using, .. }) = opened("OPEN c SCROLL FOR EXECUTE q USING a, b;") else {
         panic!()

@@ -303,8 +303,7 @@ impl Body<'_, '_> {
                 );
                 Error::new(SqlState::SYNTAX_ERROR, message)
             };
-            // One that is left to its default has no place either.
-            let argument = argument.ok_or_else(no_place)?;
+            let Some(argument) = argument else { continue };
             if matches!(argument.kind, ExprKind::Null) {
                 continue;
             }

@@ -44,7 +44,9 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.paren_list(|p| {
-            if !p.at_pl_name() || p.peek_at(1).kind != Kind::ColonEquals {
+            let named = p.at_pl_name()
+                && (p.peek_at(1).kind == Kind::ColonEquals || p.peek_at(1).text(p.text) == "=>");
+            if !named {
                 return Ok((None, p.expr()?));
             }
             let name = p.pl_name()?;
