@@ -220,14 +220,15 @@ mod tests {
             let change = SchemaChange::decode(bytes).expect("decodes");
             assert!(change.actor(&Catalog::default()).expect("known").forgets_indexes);
             assert_eq!(change.text, "CREATE INDEX");
+            assert!(change.actor(&Catalog::default()).expect("known").indexes_by_text);
         }
     }
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x05postgres\0DROP TABLE t").err().expect("refused");
+        let error = SchemaChange::decode(b"\x07postgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 5"), "{error}");
+        assert!(error.message().contains("form 7"), "{error}");
     }
 
     #[test]

@@ -265,8 +265,9 @@ pub fn uuid_of_time(random: [u8; 16], micros: i64) -> Slot {
     /// From the beginning of the Gregorian calendar to 2000-01-01, in days.
     const DAYS: i64 = 152_383;
     // In units of 100 ns; the digit below a microsecond is random, so that those of one moment differ.
-    let ticks = (micros + DAYS * 86_400_000_000) * 10 + i64::from(random[0] % 10);
-    let ticks = ticks as u64;
+    // Of a clock that stands at the end of time it is the rest.
+    let since = micros.wrapping_add(DAYS * 86_400_000_000);
+    let ticks = since.wrapping_mul(10).wrapping_add(i64::from(random[0] % 10)) as u64;
     let mut uuid = random;
     uuid[..4].copy_from_slice(&(ticks as u32).to_be_bytes());
     uuid[4..6].copy_from_slice(&((ticks >> 32) as u16).to_be_bytes());

@@ -72,6 +72,8 @@ fn names_and_what_calls_wrote_of_them_are_there_after_a_restart() {
         "CREATE TABLE t (a int PRIMARY KEY, b text DEFAULT current_database(), c text)",
         "CREATE PROCEDURE note(a int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (a, DEFAULT, current_catalog); END $$",
         "CALL note(1)",
+        "INSERT INTO t (a, c) VALUES (9, current_database())",
+        "CREATE VIEW called AS SELECT current_database() AS name",
         "COMMENT ON DATABASE shop IS 'of the shop'",
         "COMMENT ON DATABASE elsewhere IS 'of others'",
         "CREATE ROLE app",
@@ -86,9 +88,9 @@ fn names_and_what_calls_wrote_of_them_are_there_after_a_restart() {
     ];
     let refused = ["3D000"; 3];
     let answers = ask(&running, "shop", &changes);
-    assert_eq!(answers[..10], [""; 10]);
-    assert_eq!(answers[10..13], refused);
-    assert_eq!(answers[13], "");
+    assert_eq!(answers[..12], [""; 12]);
+    assert_eq!(answers[12..15], refused);
+    assert_eq!(answers[15], "");
     assert_eq!(ask(&running, "office", &["CALL note(3)"]), [""]);
     let seen = [
         "SELECT string_agg(a || b || c, ',' ORDER BY a) FROM t",
@@ -98,10 +100,11 @@ fn names_and_what_calls_wrote_of_them_are_there_after_a_restart() {
         "SHOW statement_timeout",
     ];
     let before = ask(&running, "office", &seen);
-    assert_eq!(before[0], "1shopshop,2shopshop,3officeoffice");
+    assert_eq!(before[0], "1planariaplanaria,2planariaplanaria,3planariaplanaria,9planariashop");
     assert_eq!(before[1], "of the shop");
     assert_eq!(before[3..], ["statement_timeout=7s,lock_timeout=3s", "7s"]);
     drop(running);
     let running = open(dir.path());
     assert_eq!(ask(&running, "elsewhere", &seen), before);
+    assert_eq!(ask(&running, "elsewhere", &["SELECT name FROM called"]), ["elsewhere"]);
 }

@@ -266,6 +266,7 @@ impl Lowerer<'_> {
                 "current_user" | "user" | "current_role" => Ok(self.user_name(false, position)),
                 "session_user" => Ok(self.user_name(true, position)),
                 "current_schema" => Ok(self.current_schema(position)),
+                "current_catalog" => Ok(self.database_name(position)),
                 _ => sql_value(keyword, *precision, position),
             },
             ExprKind::Cast(inner, name) => self.bind_cast(names, inner, name, position),
@@ -758,7 +759,6 @@ pub(super) fn sql_value(keyword: &str, precision: Option<u32>, position: u32) ->
             let kind = BoundKind::Cast(Box::new(draw(Type::TimestampTz)), true);
             Bound::new(kind, ty.clone(), position)
         }
-        "current_catalog" => Bound::new(BoundKind::Draw(Draw::CurrentDatabase), Type::Text, position),
         _ => {
             return Err(Error::unsupported(
                 format!("{keyword} is not supported"),

@@ -413,6 +413,7 @@ impl Lowerer<'_> {
                 let inner = Bound::apply(*func, bound, func_type(*func), position);
                 self.coerce(inner, &result, CastContext::Explicit)?
             }
+            Make::Draw(Draw::CurrentDatabase) => self.database_name(position),
             Make::Draw(draw) => Bound::new(BoundKind::Draw(*draw), result, position),
             Same => {
                 let arg = bound.pop().expect("conversions have one argument");

@@ -17,8 +17,8 @@ use super::bound::{Bound, BoundKind, RelId};
 use super::names::{Names, Source};
 use super::updatable::Target;
 use planaria_base::{Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, Type};
-use planaria_catalog::{Columns, Object, Privileges, Requirement};
-use planaria_ir::{Draw, ErrorFields, OpKind, Program, Reg, StateSource};
+use planaria_catalog::{Columns, DATABASE, Object, Privileges, Requirement};
+use planaria_ir::{Draw, ErrorFields, OpKind, Program, ProgramKind, Reg, StateSource};
 use planaria_syntax::ast::Name;
 use std::collections::{BTreeSet, HashMap};
 
@@ -358,6 +358,18 @@ impl<'c> Lowerer<'c> {
                 let draw = if session { Draw::SessionUser } else { Draw::CurrentUser };
                 Bound::new(BoundKind::Draw(draw), Type::Text, position)
             }
+        }
+    }
+
+    /// `current_database()`: what the client calls it in a statement, and in views. In a routine it is the database's own name,
+    /// whoever calls: logs of former versions have calls of those that ask for it. So it is in what tables keep of it.
+    pub(super) fn database_name(&self, position: u32) -> Bound {
+        let of_table = self.kept_text && self.expanding.is_empty();
+        match self.program.kind {
+            ProgramKind::Statement if !of_table => {
+                Bound::new(BoundKind::Draw(Draw::CurrentDatabase), Type::Text, position)
+            }
+            _ => Bound::constant(Datum::Text(DATABASE.to_owned()), Type::Text, position),
         }
     }
 

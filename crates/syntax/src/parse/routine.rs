@@ -233,7 +233,7 @@ impl Parser<'_> {
     ) -> Result<()> {
         if std::mem::replace(body, true) {
             let message = "duplicate function body specified";
-            return Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));
+            return Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message).at(start));
         }
         let text = self.text_since(start);
         routine.body = text.to_owned();
