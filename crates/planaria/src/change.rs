@@ -74,35 +74,28 @@ impl<'t> SchemaChange<'t> {
         let (forgets_indexes, any_database) = (version <= FORGETFUL, version > OWN_NAME);
         let indexes_by_text = version <= BY_TEXT;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
-        match (version, &parts[..]) {
+        let (users, path, text) = match (version, &parts[..]) {
             (VERSION | OWN_NAME | BY_TEXT | FORGETFUL, [user, session_user, path, text]) => {
-                let users = Some([*user, *session_user]);
-                Ok(SchemaChange {
-                    users,
-                    before_intervals,
-                    forgets_indexes,
-                    any_database,
-                    indexes_by_text,
-                    path: Some(path),
-                    text,
-                })
+                ([*user, *session_user], Some(*path), *text)
             }
             (BEFORE_INTERVALS | FROM_HOME, [user, session_user, text]) => {
-                let users = Some([*user, *session_user]);
-                Ok(SchemaChange {
-                    users,
-                    before_intervals,
-                    forgets_indexes,
-                    any_database,
-                    indexes_by_text,
-                    path: None,
-                    text,
-                })
+                ([*user, *session_user], None, *text)
             }
             _ => {
-                Err(Error::new(SqlState::DATA_CORRUPTED, "a logged schema change does not say whose it was"))
+                let message = "a logged schema change does not say whose it was";
+                return Err(Error::new(SqlState::DATA_CORRUPTED, message));
             }
-        }
+        };
+        let users = Some(users);
+        Ok(SchemaChange {
+            users,
+            before_intervals,
+            forgets_indexes,
+            any_database,
+            indexes_by_text,
+            path,
+            text,
+        })
     }
 
     /// Where names were looked for that say no schema.

@@ -93,15 +93,7 @@ impl Lowerer<'_> {
             distinct: Distinct::No,
             apart: None,
         }));
-        let query = BoundQuery {
-            body,
-            columns,
-            order: Vec::new(),
-            limit: None,
-            ties: false,
-            offset: None,
-            locks: Vec::new(),
-        };
+        let query = BoundQuery::plain(body, columns);
         let place = self.add_cte(&format!("{name} as it was"), query);
         self.ctes[place].before = true;
         self.ctes[place].uses = 1;

@@ -282,15 +282,7 @@ impl Lowerer<'_> {
             };
             columns.push(Output { name: format!("column{}", i + 1), ty });
         }
-        Ok(BoundQuery {
-            body: Body::Values(bound),
-            columns,
-            order: Vec::new(),
-            limit: None,
-            ties: false,
-            offset: None,
-            locks: Vec::new(),
-        })
+        Ok(BoundQuery::plain(Body::Values(bound), columns))
     }
 
     fn bind_set_op(
@@ -335,15 +327,7 @@ impl Lowerer<'_> {
         };
         let columns = left.columns.clone();
         let body = Body::SetOp(Box::new(BoundSetOp { op, all, left, right, more: bound.collect() }));
-        Ok(BoundQuery {
-            body,
-            columns,
-            order: Vec::new(),
-            limit: None,
-            ties: false,
-            offset: None,
-            locks: Vec::new(),
-        })
+        Ok(BoundQuery::plain(body, columns))
     }
 
     /// Converts one output column of a query.
@@ -374,15 +358,7 @@ impl Lowerer<'_> {
     pub(super) fn derive(&mut self, query: &mut BoundQuery) {
         let columns = query.columns.clone();
         let of = columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
-        let nothing = BoundQuery {
-            body: Body::Values(Vec::new()),
-            columns: columns.clone(),
-            order: Vec::new(),
-            limit: None,
-            ties: false,
-            offset: None,
-            locks: Vec::new(),
-        };
+        let nothing = BoundQuery::plain(Body::Values(Vec::new()), columns.clone());
         let inner = std::mem::replace(query, nothing);
         let rel = self.new_rel("", of, RelKind::Query(Box::new(inner)));
         let outputs = columns.iter().enumerate().map(|(i, c)| Bound::column(rel, i, c.ty.clone(), 0));

@@ -104,6 +104,14 @@ pub(super) struct BoundQuery {
     pub locks: Vec<Lock>,
 }
 
+impl BoundQuery {
+    /// Nothing but a body.
+    pub fn plain(body: Body, columns: Vec<Output>) -> BoundQuery {
+        let (limit, offset) = (None, None);
+        BoundQuery { body, columns, order: Vec::new(), limit, ties: false, offset, locks: Vec::new() }
+    }
+}
+
 /// A table of FROM whose rows are claimed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Lock {

@@ -121,15 +121,7 @@ impl Lowerer<'_> {
         let columns: Vec<Output> = relation.columns.iter().map(output).collect();
         let visible = outputs.len();
         let body = Body::Select(Box::new(BoundSelect { outputs, visible, ..select }));
-        Ok(BoundQuery {
-            body,
-            columns,
-            order: Vec::new(),
-            limit: None,
-            ties: false,
-            offset: None,
-            locks: Vec::new(),
-        })
+        Ok(BoundQuery::plain(body, columns))
     }
 
     /// The rows of a system relation, from a list that is filled at the statement's start.

@@ -258,15 +258,7 @@ impl Lowerer<'_> {
             distinct: super::bound::Distinct::No,
             apart: None,
         };
-        let mut query = BoundQuery {
-            body: super::bound::Body::Select(Box::new(select)),
-            columns: Vec::new(),
-            order: Vec::new(),
-            limit: None,
-            ties: false,
-            offset: None,
-            locks: Vec::new(),
-        };
+        let mut query = BoundQuery::plain(super::bound::Body::Select(Box::new(select)), Vec::new());
         self.count_query(&mut query, &[]);
     }
 
