@@ -3,14 +3,17 @@
 use clap::Args;
 use planaria::{Error, Result, SqlState};
 use planaria_workload::Workload;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Variables of a workload in a folder.
+/// What of a workload is one's own: variables of a folder, SQL that is run before it is measured.
 #[derive(Args, Clone, Default)]
 pub struct Variables {
     /// Set a variable of a workload folder; can be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = set)]
     set: Vec<(String, String)>,
+    /// Run the SQL of a file once the workload is loaded: triggers, indexes, settings
+    #[arg(long, value_name = "FILE")]
+    prepare: Option<PathBuf>,
 }
 
 fn set(text: &str) -> std::result::Result<(String, String), String> {
@@ -21,7 +24,9 @@ fn set(text: &str) -> std::result::Result<(String, String), String> {
 impl Variables {
     /// The workload of a name or a folder.
     pub fn find(&self, workload: &str) -> Result<Workload> {
-        Workload::find(workload, &self.set)
+        let read =
+            |file: &PathBuf| std::fs::read_to_string(file).map_err(|e| Error::file("read file", file, e));
+        Workload::find(workload, &self.set, self.prepare.as_ref().map(read).transpose()?)
     }
 }
 

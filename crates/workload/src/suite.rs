@@ -38,6 +38,8 @@ pub struct Suite {
     pub not_after_run: &'static [&'static str],
     /// Names of the [`Parameters`] it has.
     pub parameters: &'static [&'static str],
+    /// SQL that is run once its rows are loaded: triggers, indexes, settings of one's own.
+    prepare: String,
     source: Source,
 }
 
@@ -60,7 +62,7 @@ enum Source {
 pub enum Workload {
     /// Of the shelf.
     BuiltIn(&'static Suite),
-    /// From a folder.
+    /// From a folder, or prepared with SQL of one's own.
     Own(Box<Suite>),
 }
 
@@ -75,9 +77,20 @@ impl Deref for Workload {
 }
 
 impl Workload {
-    /// By name, or by the path of a folder with `workload.toml` in it, some of whose variables are `set`. 22023 says what
-    /// is wrong with it, with the line.
-    pub fn find(name: &str, set: &[Set]) -> Result<Workload> {
+    /// By name, or by the path of a folder with `workload.toml` in it, some of whose variables are `set`; with SQL that is
+    /// run once its rows are loaded, if any. 22023 says what is wrong with it, with the line.
+    pub fn find(name: &str, set: &[Set], prepare: Option<String>) -> Result<Workload> {
+        let found = Workload::of(name, set)?;
+        let Some(prepare) = prepare else { return Ok(found) };
+        let suite = match found {
+            Workload::BuiltIn(suite) => shelf().into_iter().find(|s| s.name == suite.name).map(Box::new),
+            Workload::Own(suite) => Some(suite),
+        };
+        let suite = suite.expect("a suite of the shelf");
+        Ok(Workload::Own(Box::new(Suite { prepare, ..*suite })))
+    }
+
+    fn of(name: &str, set: &[Set]) -> Result<Workload> {
         let path = Path::new(name);
         if name.contains(['/', '\\']) || name.starts_with('.') || path.join("workload.toml").exists() {
             return folder::open(path, set).map(|suite| Workload::Own(Box::new(suite)));
@@ -135,6 +148,7 @@ macro_rules! suite {
             transactions: $module::TRANSACTIONS.iter().map(|name| Cow::Borrowed(*name)).collect(),
             not_after_run: $lifted,
             parameters: $module::PARAMETERS,
+            prepare: String::new(),
             source: Source::BuiltIn { load_call: $load, load_parts: $parts, driver: $module::driver },
         }
     };
@@ -148,7 +162,9 @@ fn pieces(n: u64, statement: impl Fn(u64, u64) -> String) -> Vec<String> {
     (1..=n).step_by(PIECE as usize).map(|from| statement(from, n.min(from + PIECE - 1))).collect()
 }
 
-static SUITES: LazyLock<Vec<Suite>> = LazyLock::new(|| {
+static SUITES: LazyLock<Vec<Suite>> = LazyLock::new(shelf);
+
+fn shelf() -> Vec<Suite> {
     vec![
         suite!("tpcc", "TPC-C: order entry, five transactions", tpcc, unit "warehouses" 4,
         load |n| format!("CALL tpcc_load(1, {n})"),
@@ -178,7 +194,7 @@ static SUITES: LazyLock<Vec<Suite>> = LazyLock::new(|| {
             .collect()),
         lifted &[]),
     ]
-});
+}
 
 impl Suite {
     pub(crate) fn of_folder(name: String, about: String, default_size: u64, folder: Folder) -> Suite {
@@ -196,6 +212,7 @@ impl Suite {
             transactions: folder.names().into_iter().map(Cow::Owned).collect(),
             not_after_run: &[],
             parameters: &["mix"],
+            prepare: String::new(),
             source: Source::Folder(Box::new(folder)),
         }
     }
@@ -222,12 +239,20 @@ impl Suite {
         match &self.source {
             Source::BuiltIn { load_call, .. } => {
                 self.install_schema(db)?;
-                db.session()?.execute_script(&load_call(size))
+                db.session()?.execute_script(&load_call(size))?;
             }
             Source::Folder(folder) => {
                 folder.install_schema(db, size)?;
-                folder.load(db, size, 1, &|_, _| {})
+                folder.load(db, size, 1, &|_, _| {})?;
             }
+        }
+        self.prepare(db)
+    }
+
+    fn prepare(&self, db: &Database) -> Result<()> {
+        match self.prepare.as_str() {
+            "" => Ok(()),
+            prepare => db.session()?.execute_script(prepare),
         }
     }
 
@@ -244,7 +269,8 @@ impl Suite {
             Source::BuiltIn { load_parts, .. } => load_parts,
             Source::Folder(folder) => {
                 folder.install_schema(db, size)?;
-                return folder.load(db, size, threads, tell);
+                folder.load(db, size, threads, tell)?;
+                return self.prepare(db);
             }
         };
         self.install_schema(db)?;
@@ -264,7 +290,8 @@ impl Suite {
             let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
             let panicked = || Err(Error::new(SqlState::INTERNAL_ERROR, "a thread that loads panicked"));
             workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|_| panicked()))
-        })
+        })?;
+        self.prepare(db)
     }
 
     /// Creates tables and procedures.

@@ -7,7 +7,7 @@ use std::path::Path;
 fn example(name: &str, set: &[(&str, &str)]) -> Workload {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workloads").join(name);
     let set: Vec<Set> = set.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    Workload::find(&path.display().to_string(), &set).unwrap_or_else(|e| panic!("{e} {:?}", e.fields()))
+    Workload::find(&path.display().to_string(), &set, None).unwrap_or_else(|e| panic!("{e} {:?}", e.fields()))
 }
 
 /// Runs it on three threads, checks it, and recovers it.
@@ -81,7 +81,7 @@ fn error(toml: &str) -> (String, String) {
         BEGIN INSERT INTO t VALUES (p_id, p_name) ON CONFLICT DO NOTHING; END $$;";
     std::fs::write(folder.join("schema.sql"), schema).expect("writes");
     std::fs::write(folder.join("workload.toml"), toml).expect("writes");
-    match Workload::find(&folder.display().to_string(), &[]) {
+    match Workload::find(&folder.display().to_string(), &[], None) {
         Ok(_) => panic!("it is right: {toml}"),
         Err(e) => {
             let message = e.message().split("workload.toml:").last().unwrap_or_default().to_owned();
@@ -173,8 +173,8 @@ fn what_is_wrong_is_told_with_its_line() {
 fn variables_are_set_by_name() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workloads/bank");
     let set = vec![("acounts".to_owned(), "7".to_owned())];
-    let error = Workload::find(&path.display().to_string(), &set).err().expect("a wrong name");
+    let error = Workload::find(&path.display().to_string(), &set, None).err().expect("a wrong name");
     assert_eq!(error.fields().hint.as_deref(), Some("Did you mean \"accounts\"?"));
-    let error = Workload::find("tpcc", &set).err().expect("a workload of the shelf");
+    let error = Workload::find("tpcc", &set, None).err().expect("a workload of the shelf");
     assert_eq!(error.message(), "tpcc has no variable \"acounts\"");
 }

@@ -2,7 +2,7 @@
 //! reports 0; before and after a restart, under every scheme and log kind.
 
 use planaria::{Database, LogKind, Options, ProtocolKind, Session};
-use planaria_workload::Suite;
+use planaria_workload::{Suite, Workload};
 
 /// Runs a script and prints rows as `psql -X -q -At` does.
 fn run(session: &mut Session, text: &str) -> String {
@@ -160,4 +160,34 @@ fn loads_in_parts() {
         suite.install_parallel(&parts, size, 2, &|_, _| {}).expect("installs in parts");
         assert_eq!(parts.digests().expect("digests"), whole.digests().expect("digests"), "{name}");
     }
+}
+
+/// SQL of one's own is run once the rows are loaded: here triggers, whose rows tell what the calls did.
+#[test]
+fn a_workload_is_prepared() {
+    let audit = include_str!("../../../../examples/workloads/tpcc_audit.sql");
+    let workload = Workload::find("tpcc", &[], Some(audit.to_owned())).expect("a workload");
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = Options::new().open(dir.path()).expect("opens");
+    workload.install(&db, 1).expect("installs");
+    let mut session = db.session().expect("a session");
+    let mut driver = workload.driver(&mut session, 1, 7).expect("a driver");
+    for _ in 0..300 {
+        driver.next(&mut session).1.expect("a transaction");
+    }
+    assert_eq!(workload.violations(&db, true).expect("checks"), []);
+    // Each warehouse has 300,000.00 when it is loaded, and 30,000 orders.
+    let told = "SELECT (SELECT sum(became - was) FROM audit WHERE tab = 'warehouse') =
+                       (SELECT sum(w_ytd) - 300000 FROM warehouse)
+                   AND (SELECT count(*) FROM audit WHERE tab = 'orders' AND op = 'INSERT') =
+                       (SELECT count(*) - 30000 FROM orders)";
+    assert!(db.query(told, ()).expect("counts")[0].get::<bool>(0).expect("a truth"));
+    let how = db.query("EXPLAIN PROCEDURE tpcc_payment", ()).expect("explains");
+    let how: Vec<String> = how.iter().map(|row| row.get(0).expect("text")).collect();
+    assert!(how.iter().any(|line| line.contains("call audit_warehouse")), "{how:?}");
+    let before = db.digests().expect("digests");
+    drop((driver, session));
+    db.close().expect("closes");
+    let db = Options::new().open(dir.path()).expect("recovers");
+    assert_eq!(db.digests().expect("digests"), before);
 }
