@@ -121,12 +121,12 @@ mod tests {
 
     #[test]
     fn a_callee_that_only_reads_counts_like_one_that_writes() {
-        let user = OpKind::Draw { dst: Reg(0), input: Draw::SessionUser };
+        let user = OpKind::Draw { dst: Reg(0), input: Draw::CurrentDatabase };
         let asks = of(&program(vec![user]), &mut |_| None);
         assert!(asks.is_read_only() && !asks.is_command());
         let caller = of(&program(vec![call(), delete()]), &mut |_| Some(asks.clone()));
         assert!(!caller.is_read_only() && !caller.is_command());
-        assert!(caller.reason().starts_with("It calls a routine that is logged so: It asks who calls it"));
+        assert!(caller.reason().starts_with("It calls a routine that is logged so: It asks for rights"));
         let above = of(&program(vec![call()]), &mut |_| Some(caller.clone()));
         assert!(!above.is_command() && !above.is_read_only());
     }

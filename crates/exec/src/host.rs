@@ -74,8 +74,7 @@ pub trait Host {
     /// An input from outside; of the draw's type, never a text. `Draw::Kept` is asked of
     /// [`Host::kept`], names of [`Host::name`].
     fn draw(&mut self, input: Draw) -> Result<Slot>;
-    /// A draw that is a name: of the role that runs the program now, of the session's, or of the database. Never in a call
-    /// that runs again.
+    /// A draw that is a name: of the role that runs the program now, of the session's, or of the database.
     fn name(&mut self, of: Draw) -> Result<String> {
         let _ = of;
         Err(Error::internal("nobody says who runs the program"))

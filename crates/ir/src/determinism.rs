@@ -74,7 +74,7 @@ impl Determinism {
             }
             Determinism::Catalog => "It reads the system catalogs, which are not logged with it.",
             Determinism::Session => {
-                "It asks who calls it, what is set in the session, or for cursors that are the session's, which a log of calls does not say."
+                "It asks for rights, what is set in the session, or for cursors that are the session's, which a log of calls does not say."
             }
             Determinism::Others => "It depends on what others have locked.",
             Determinism::Text => {
@@ -268,15 +268,20 @@ impl Draw {
             | Draw::Uuid
             | Draw::TransactionId
             | Draw::LastValue
-            | Draw::Kept => Determinism::Draws,
-            Draw::CurrentUser
+            | Draw::CurrentUser
             | Draw::SessionUser
-            | Draw::CurrentDatabase
+            | Draw::Kept => Determinism::Draws,
+            Draw::CurrentDatabase
             | Draw::Permitted(_)
             | Draw::RowSecurity(_)
             | Draw::ActsAs(_)
             | Draw::RowSecurityOff => Determinism::Session,
         }
+    }
+
+    /// Whether it is a name: a text, where the others are values that lie in no heap.
+    pub const fn is_name(self) -> bool {
+        matches!(self, Draw::CurrentUser | Draw::SessionUser | Draw::CurrentDatabase)
     }
 
     /// Whether it is the same throughout a statement.
@@ -458,7 +463,7 @@ mod tests {
         let mut none = |_| Determinism::Deterministic;
         assert_eq!(program(vec![OpKind::Return]).determinism(&mut none), Determinism::Deterministic);
         assert_eq!(program(vec![draw(Draw::Random)]).determinism(&mut none), Determinism::Draws);
-        let inside = program(vec![draw(Draw::SessionUser), OpKind::Return]).body;
+        let inside = program(vec![draw(Draw::CurrentDatabase), OpKind::Return]).body;
         let nested = vec![OpKind::If { cond: dst, then: Default::default(), otherwise: inside }];
         assert_eq!(program(nested).determinism(&mut none), Determinism::Session);
         for level in Determinism::ALL {

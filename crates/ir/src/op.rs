@@ -73,11 +73,12 @@ pub enum Draw {
     /// The next value that the logged call kept ([`OpKind::Keep`]), of the register's type. Only in
     /// plan programs.
     Kept,
-    /// `current_user`: text. A call that asks for it is logged by values.
+    /// `current_user`: text.
     CurrentUser,
     /// `session_user`: the same.
     SessionUser,
-    /// `current_database()`: the name by which the session's client calls the database. The same.
+    /// `current_database()`: the name by which the session's client calls the database. A call that asks for it is logged by
+    /// values.
     CurrentDatabase,
     /// Whether the role that runs the program now has what it needs rights for, by its number. Only in
     /// guarded programs; those are never logged as calls.

@@ -73,10 +73,9 @@ impl Compiler<'_> {
                 };
                 Inst::Kept { dst: self.emit.reg(*dst)?, ty }
             }
-            OpKind::Draw {
-                dst,
-                input: of @ (Draw::CurrentUser | Draw::SessionUser | Draw::CurrentDatabase),
-            } => Inst::Name { dst: self.emit.reg(*dst)?, of: *of },
+            OpKind::Draw { dst, input: of } if of.is_name() => {
+                Inst::Name { dst: self.emit.reg(*dst)?, of: *of }
+            }
             OpKind::Draw { dst, input } => Inst::Draw { dst: self.emit.reg(*dst)?, input: *input },
             OpKind::NextValue { dst, sequence } => {
                 Inst::NextValue { dst: self.emit.reg(*dst)?, sequence: *sequence }

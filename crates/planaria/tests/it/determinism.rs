@@ -363,11 +363,12 @@ fn what_a_call_does_not_say_is_logged_by_values_and_explain_says_why() -> Result
     db.execute_script(
         "CREATE PROCEDURE plain(p int) LANGUAGE plpgsql AS $$ BEGIN UPDATE w SET what = what || p WHERE id = p; END $$;
          CREATE PROCEDURE draws(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (inputs() || p, 'd'); END $$;
-         CREATE PROCEDURE asks(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (sqlf() || p, 'd'); END $$;
+         CREATE PROCEDURE names(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (sqlf() || defi() || p, 'd'); END $$;
+         CREATE PROCEDURE asks(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (setting() || p, 'd'); END $$;
          CREATE PROCEDURE floats(p float8) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (machine(p)::text, 'd'); END $$;",
     )?;
     let mut session = db.session()?;
-    for call in ["draws(2)", "plain(1)", "asks(3)", "floats(0.5)"] {
+    for call in ["draws(2)", "plain(1)", "asks(3)", "floats(0.5)", "names(4)"] {
         session.execute(&format!("CALL {call}"), ())?;
     }
     let why = |name: &str| -> Result<String, Error> {
@@ -377,10 +378,11 @@ fn what_a_call_does_not_say_is_logged_by_values_and_explain_says_why() -> Result
     };
     assert_eq!(why("plain")?, "  Why: Its arguments determine what it does.");
     assert!(why("draws")?.contains("which are logged with them"));
-    assert!(why("asks")?.starts_with("  Why: It calls a routine that is logged so: It asks who calls it"));
+    assert!(why("asks")?.starts_with("  Why: It calls a routine that is logged so: It asks for rights"));
+    assert!(why("names")?.contains("which are logged with them"));
     assert!(why("floats")?.contains("depends on the machine"));
     db.close()?;
-    assert_eq!(calls(&disk), ["draws", "plain"]);
+    assert_eq!(calls(&disk), ["draws", "plain", "names"]);
     Ok(())
 }
 

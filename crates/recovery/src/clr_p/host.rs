@@ -118,6 +118,13 @@ impl Host for SliceHost<'_> {
         Ok(slot)
     }
 
+    fn name(&mut self, _: Draw) -> Result<String> {
+        match self.next()? {
+            Datum::Text(name) => Ok(name.clone()),
+            _ => Err(missing()),
+        }
+    }
+
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
         let place = SequencePlace::of_input(self.next()?).ok_or_else(missing)?;
         self.routines.observe_sequence(sequence, place);

@@ -10,7 +10,9 @@ use super::layout::{Layout, PieceInfo, SortKey, sort_key};
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, SegmentPart, TAKE};
 use super::worker::Worker;
 use crate::{CompiledPlan, Routines, World};
-use planaria_base::{Error, IndexId, Level, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type};
+use planaria_base::{
+    Datum, Error, IndexId, Level, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type,
+};
 use planaria_exec::values::read_slot;
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::Draw;
@@ -358,6 +360,14 @@ impl<H: Header> Host for Planner<'_, '_, H> {
             self.now = Some(value);
         }
         Ok(value)
+    }
+    fn name(&mut self, _: Draw) -> Result<String> {
+        let mut heap = Heap::new();
+        let input = self.input(&mut heap)?;
+        match heap.to_datum(input) {
+            Datum::Text(name) => Ok(name),
+            _ => Err(missing_input()),
+        }
     }
     fn next_value(&mut self, sequence: SequenceId) -> Result<i64> {
         let place = self.place_input()?;

@@ -169,6 +169,17 @@ impl Inputs {
         })
     }
 
+    /// The same for a name.
+    fn replayed_name(&mut self) -> Option<Result<String>> {
+        let recorded = self.recorded.as_ref()?;
+        let datum = recorded.values.get(self.given);
+        self.given += 1;
+        Some(match datum {
+            Some(Datum::Text(name)) => Ok(name.clone()),
+            _ => Err(missing_input()),
+        })
+    }
+
     /// The same for the value of a sequence, with its place.
     fn replayed_value(&mut self) -> Option<Result<SequencePlace>> {
         let recorded = self.recorded.as_ref()?;
@@ -414,12 +425,17 @@ impl Host for SessionHost<'_> {
     }
 
     fn name(&mut self, of: Draw) -> Result<String> {
-        self.inputs.beyond_a_call()?;
         if of == Draw::CurrentDatabase {
+            self.inputs.beyond_a_call()?;
             return Ok(self.settings.database().to_owned());
         }
         let role = if of == Draw::SessionUser { self.session_user } else { self.role };
-        Ok(self.schema.catalog.role_name(role))
+        let name = match self.inputs.replayed_name() {
+            Some(name) => name?,
+            None => self.schema.catalog.role_name(role),
+        };
+        self.inputs.drawn.push(self.kept_heap.text(&name)?);
+        Ok(name)
     }
 
     fn asks_others(&mut self) -> Result<()> {
