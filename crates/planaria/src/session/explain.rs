@@ -8,35 +8,36 @@ use crate::params::Params;
 use crate::session::StatementResult;
 use crate::session::answer::{json_result, lines_result};
 use crate::session::core::SessionCore;
-use crate::session::prepared::PreparedStatement;
+use crate::session::prepared::{Compiled, PreparedStatement};
+use crate::session::user::stamp;
 use planaria_analysis as analysis;
-use planaria_base::sync::Instant;
-use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState};
+use planaria_base::sync::{Instant, Mutex};
+use planaria_base::{Datum, Error, IndexId, ProcedureId, Result, SqlState, Type};
 use planaria_ir::{OpId, Program};
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ddl;
-use planaria_sql::lower::{self, ParamTypes, Runner};
+use planaria_sql::lower::{self, ParamTypes, PlanNode, Runner};
 use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a statement came to that EXPLAIN ANALYZE has run.
-struct Actual {
-    rows: u64,
+struct Ran {
+    /// Of the nodes of its plan ([`PlanNode::actual`]).
+    counters: Vec<u64>,
     planning: Duration,
     execution: Duration,
 }
 
-impl Actual {
-    /// A plan with it: rows of its first node, and the times, in milliseconds.
-    fn lines(&self, mut lines: Vec<String>) -> Vec<String> {
-        if let Some(first) = lines.first_mut() {
-            first.push_str(&format!(" (actual rows={} loops=1)", self.rows));
-        }
-        lines.push(format!("Planning Time: {:.3} ms", milliseconds(self.planning)));
-        lines.push(format!("Execution Time: {:.3} ms", milliseconds(self.execution)));
-        lines
+/// Text lines of a plan; what came of it, and the times, behind it.
+fn plan_text(plan: &[PlanNode], ran: Option<&Ran>) -> Vec<String> {
+    let mut lines = lower::plan_lines(plan, ran.map(|ran| &ran.counters[..]));
+    if let Some(ran) = ran {
+        lines.push(format!("Planning Time: {:.3} ms", milliseconds(ran.planning)));
+        lines.push(format!("Execution Time: {:.3} ms", milliseconds(ran.execution)));
     }
+    lines
 }
 
 fn milliseconds(time: Duration) -> f64 {
@@ -44,103 +45,122 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// A plan as JSON, in the form that PostgreSQL gives it: nodes with what they read, and the nodes below them.
-fn plan_json(lines: &[String], actual: Option<&Actual>) -> String {
-    struct Node {
-        depth: usize,
-        /// Names, and values as JSON.
-        fields: Vec<(String, String)>,
-        below: Vec<usize>,
-    }
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let mut nodes: Vec<Node> = Vec::new();
-    // From the outermost to the one that lines belong to.
-    let mut open: Vec<usize> = Vec::new();
-    for line in lines {
-        let text = line.trim_start();
-        let indent = line.len() - text.len();
-        let (depth, text) = match text.strip_prefix("->") {
-            Some(text) => (indent + 1, text.trim_start()),
-            // One above the other, all at the edge.
-            None if indent == 0 => (0, text),
-            None => {
-                if let (Some((name, value)), Some(at)) = (text.split_once(": "), open.last()) {
-                    nodes[*at].fields.push((name.to_owned(), quoted(value)));
-                }
-                continue;
-            }
-        };
-        while depth > 0 && open.last().is_some_and(|at| nodes[*at].depth >= depth) {
-            open.pop();
-        }
-        let (kind, on) = text.split_once(" on ").unwrap_or((text, ""));
-        let (kind, index) = kind.split_once(" using ").unwrap_or((kind, ""));
-        let (relation, alias) = on.split_once(' ').unwrap_or((on, on));
-        let mut fields = vec![("Node Type".to_owned(), quoted(kind))];
-        if !open.is_empty() {
-            let siblings = open.last().map_or(0, |at| nodes[*at].below.len());
-            let relationship = if siblings == 0 { "Outer" } else { "Inner" };
-            fields.push(("Parent Relationship".to_owned(), quoted(relationship)));
-        }
-        for (name, value) in [("Index Name", index), ("Relation Name", relation), ("Alias", alias)] {
-            if !value.is_empty() {
-                fields.push((name.to_owned(), quoted(value)));
-            }
-        }
-        if let Some(actual) = actual.filter(|_| nodes.is_empty()) {
-            fields.push(("Actual Rows".to_owned(), actual.rows.to_string()));
-            fields.push(("Actual Loops".to_owned(), "1".to_owned()));
-        }
-        let at = nodes.len();
-        nodes.push(Node { depth, fields, below: Vec::new() });
-        if let Some(above) = open.last() {
-            nodes[*above].below.push(at);
-        }
-        open.push(at);
-    }
-    fn write(nodes: &[Node], at: usize, indent: usize, out: &mut String) {
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let pad = " ".repeat(indent);
-        out.push_str("{\n");
-        let node = &nodes[at];
-        let last = node.fields.len() + usize::from(!node.below.is_empty()) - 1;
-        for (i, (name, value)) in node.fields.iter().enumerate() {
-            let comma = if i < last { "," } else { "" };
-            out.push_str(&format!("{pad}  {}: {value}{comma}\n", quoted(name)));
-        }
-        if !node.below.is_empty() {
-            out.push_str(&format!("{pad}  \"Plans\": [\n"));
-            for (i, below) in node.below.iter().enumerate() {
-                out.push_str(&format!("{pad}    "));
-                write(nodes, *below, indent + 4, out);
-                out.push_str(if i + 1 < node.below.len() { ",\n" } else { "\n" });
-            }
-            out.push_str(&format!("{pad}  ]\n"));
-        }
-        out.push_str(&format!("{pad}}}"));
-    }
+fn plan_json(plan: &[PlanNode], ran: Option<&Ran>) -> String {
     let mut out = "[\n  {\n    \"Plan\": ".to_owned();
-    match nodes.is_empty() {
+    match plan.is_empty() {
         true => out.push_str("{}"),
-        false => write(&nodes, 0, 4, &mut out),
+        false => write_node(plan, 0, None, ran, 4, &mut out),
     }
-    if let Some(actual) = actual {
-        let (planning, execution) = (milliseconds(actual.planning), milliseconds(actual.execution));
+    if let Some(ran) = ran {
+        let (planning, execution) = (milliseconds(ran.planning), milliseconds(ran.execution));
         out.push_str(&format!(
-            ",\n    \"Planning Time\": {planning:.3},\n    \"Execution Time\": {execution:.3}"
+            ",\n    \"Planning Time\": {planning:.3},\n    \"Triggers\": [\n    ],\n    \"Execution Time\": {execution:.3}"
         ));
     }
     out.push_str("\n  }\n]");
     out
 }
 
+/// Writes a node and those below it, as an object that its line is indented by `indent` for.
+fn write_node(
+    plan: &[PlanNode],
+    at: usize,
+    relationship: Option<&str>,
+    ran: Option<&Ran>,
+    indent: usize,
+    out: &mut String,
+) {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let (node, pad) = (&plan[at], " ".repeat(indent));
+    // Some nodes have a kind in JSON, and a word for what they do with it.
+    let (kind, more) = match node.kind.as_str() {
+        verb @ ("Insert" | "Update" | "Delete" | "Merge") => ("ModifyTable", Some(("Operation", verb))),
+        "HashAggregate" => ("Aggregate", Some(("Strategy", "Hashed"))),
+        "Aggregate" => ("Aggregate", Some(("Strategy", "Plain"))),
+        kind => match kind.split_once("SetOp ") {
+            Some((_, command)) => ("SetOp", Some(("Command", command))),
+            None => (kind, None),
+        },
+    };
+    let mut fields = vec![("Node Type", quoted(kind))];
+    fields.extend(more.map(|(name, value)| (name, quoted(value))));
+    fields.extend(relationship.map(|relationship| ("Parent Relationship", quoted(relationship))));
+    fields.extend(node.subplan.as_ref().map(|name| ("Subplan Name", quoted(name))));
+    fields.push(("Parallel Aware", "false".to_owned()));
+    fields.push(("Async Capable", "false".to_owned()));
+    if kind.ends_with("Join") || kind == "Nested Loop" {
+        fields.push(("Join Type", quoted(node.join.unwrap_or("Inner"))));
+    }
+    if kind == "Index Scan" {
+        fields.push(("Scan Direction", quoted(if node.backward { "Backward" } else { "Forward" })));
+    }
+    fields.extend(node.index.as_ref().map(|index| ("Index Name", quoted(index))));
+    if let Some(relation) = &node.relation {
+        let name = match kind {
+            "Function Scan" => "Function Name",
+            "CTE Scan" | "WorkTable Scan" => "CTE Name",
+            _ => "Relation Name",
+        };
+        fields.push((name, quoted(relation)));
+        fields.push(("Alias", quoted(node.alias.as_ref().unwrap_or(relation))));
+    }
+    if let Some(actual) = ran.and_then(|ran| node.actual(&ran.counters)) {
+        fields.push(("Actual Rows", actual.rows_a_loop().to_string()));
+        fields.push(("Actual Loops", actual.loops.to_string()));
+    }
+    for (label, values) in &node.details {
+        let value = match *label {
+            "Sort Key" | "Group Key" => {
+                format!("[{}]", values.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(", "))
+            }
+            _ => quoted(&values.join(", ")),
+        };
+        fields.push((label, value));
+    }
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{pad}  {}: {value}", quoted(name))).collect();
+    out.push_str("{\n");
+    out.push_str(&fields.join(",\n"));
+    let below: Vec<usize> = (at + 1..plan.len())
+        .take_while(|below| plan[*below].depth > node.depth)
+        .filter(|below| plan[*below].depth == node.depth + 1)
+        .collect();
+    let mut inputs = 0;
+    for (i, below) in below.iter().enumerate() {
+        out.push_str(",\n");
+        if i == 0 {
+            out.push_str(&format!("{pad}  \"Plans\": [\n"));
+        }
+        let relationship = match &plan[*below].subplan {
+            Some(name) if name.starts_with("CTE ") => "InitPlan",
+            Some(_) => "SubPlan",
+            None => {
+                inputs += 1;
+                match kind {
+                    "Append" => "Member",
+                    "Subquery Scan" => "Subquery",
+                    _ if inputs == 1 => "Outer",
+                    _ => "Inner",
+                }
+            }
+        };
+        out.push_str(&format!("{pad}    "));
+        write_node(plan, *below, Some(relationship), ran, indent + 4, out);
+    }
+    if !below.is_empty() {
+        out.push_str(&format!("\n{pad}  ]"));
+    }
+    out.push_str(&format!("\n{pad}}}"));
+}
+
 impl SessionCore {
     /// The plan of a statement, a line a row.
     pub(crate) fn explain(&mut self, statement: &Statement, json: bool) -> Result<StatementResult> {
-        let lines = self.plan_lines(statement)?;
-        Ok(if json { json_result(plan_json(&lines, None)) } else { lines_result(lines) })
+        let plan = self.plan_nodes(statement)?;
+        Ok(if json { json_result(plan_json(&plan, None)) } else { lines_result(plan_text(&plan, None)) })
     }
 
-    /// The same of a statement that is run for it: what it changes is changed, and its rows are counted.
+    /// The same of a statement that is run for it: what it changes is changed, and the rows of each node are counted.
     pub(crate) fn explain_analyze(
         &mut self,
         statement: &Statement,
@@ -149,21 +169,62 @@ impl SessionCore {
         params: &dyn Params,
     ) -> Result<StatementResult> {
         let began = Instant::now();
-        let lines = self.plan_lines(statement)?;
-        let planning = began.elapsed();
-        let mut result = self.run_statement(statement, text, params)?;
-        let rows = result.rows.take().map_or(0, |rows| rows.len() as u64);
-        let actual = Actual { rows, planning, execution: began.elapsed().saturating_sub(planning) };
+        let (plan, mut result, planning) = match statement.kind {
+            StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Merge(_)
+                if lower::current_of(statement).is_none() =>
+            {
+                self.check_block(Some(statement))?;
+                let prepared = self.analyse(statement.clone(), text, params)?;
+                let (counting, plan) = self.counting(&prepared)?;
+                let planning = began.elapsed();
+                (plan, self.run_program(&counting, params)?, planning)
+            }
+            _ => {
+                let plan = self.plan_nodes(statement)?;
+                let planning = began.elapsed();
+                (plan, self.run_statement(statement, text, params)?, planning)
+            }
+        };
+        let counter = |value: &Datum| match value {
+            Datum::Int(n) => u64::try_from(*n).unwrap_or_default(),
+            _ => 0,
+        };
+        let counters = result.rows.take().filter(|rows| rows.columns.iter().all(|c| c.ty == Type::Int8));
+        let counters = counters.and_then(|rows| rows.rows.into_iter().next());
+        let counters = counters.map_or_else(Vec::new, |row| row.values.iter().map(counter).collect());
+        let ran = Ran { counters, planning, execution: began.elapsed().saturating_sub(planning) };
         let told = match json {
-            true => json_result(plan_json(&lines, Some(&actual))),
-            false => lines_result(actual.lines(lines)),
+            true => json_result(plan_json(&plan, Some(&ran))),
+            false => lines_result(plan_text(&plan, Some(&ran))),
         };
         // What it said, and what it waits for, stay.
         Ok(StatementResult { rows: told.rows, tag: told.tag, count: told.count, ..result })
     }
 
+    /// A statement as it counts the rows of its plan's nodes, and answers with them.
+    fn counting(&mut self, prepared: &PreparedStatement) -> Result<(Arc<PreparedStatement>, Vec<PlanNode>)> {
+        let (schema, role) = (self.schema(), self.user.current());
+        let (compiled, columns, plan) = Compiled::counting(&schema, role, prepared)?;
+        let counting = PreparedStatement {
+            text: prepared.text.clone(),
+            statement: prepared.statement.clone(),
+            parameters: prepared.parameters.clone(),
+            declared: prepared.declared.clone(),
+            columns,
+            detached: false,
+            by_steps: false,
+            copy: None,
+            compiled: Mutex::new(Some((stamp(schema.version(), role), compiled))),
+        };
+        Ok((Arc::new(counting), plan))
+    }
+
     /// The plan of a statement. What makes something of a query's rows has that query's plan.
-    fn plan_lines(&mut self, statement: &Statement) -> Result<Vec<String>> {
+    fn plan_nodes(&mut self, statement: &Statement) -> Result<Vec<PlanNode>> {
         let schema = self.schema();
         let mut params = ParamTypes::default();
         let prepared;
@@ -196,9 +257,9 @@ impl SessionCore {
             _ => return Err(no_plan(planned)),
         };
         let runner = Runner::Role(self.user.current());
-        let (lines, needs) = lower::explain_statement(&schema.catalog, planned, &params, runner)?;
+        let (plan, needs) = lower::explain_statement(&schema.catalog, planned, &params, runner)?;
         needs.iter().try_for_each(|r| schema.catalog.require(self.user.current(), r))?;
-        Ok(lines)
+        Ok(plan)
     }
 
     /// The plan of a statement that is analysed, as EXPLAIN has it; `None` where it has none.
@@ -214,8 +275,8 @@ impl SessionCore {
         let params = ParamTypes(prepared.parameters.iter().cloned().map(Some).collect());
         let catalog = self.schema().catalog.clone();
         let runner = Runner::Role(self.user.current());
-        let (lines, _) = lower::explain_statement(&catalog, &prepared.statement, &params, runner)?;
-        Ok(Some(lines.join("\n")))
+        let (plan, _) = lower::explain_statement(&catalog, &prepared.statement, &params, runner)?;
+        Ok(Some(plan_text(&plan, None).join("\n")))
     }
 
     /// `SHOW recovery`: what recovery did when the database was opened; no rows if there was nothing to

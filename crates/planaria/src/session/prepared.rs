@@ -9,7 +9,7 @@ use planaria_base::sync::Mutex;
 use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_exec::Code;
 use planaria_ir::{OpKind, Program};
-use planaria_sql::lower::ParamTypes;
+use planaria_sql::lower::{self, ParamTypes, PlanNode, Runner};
 use planaria_syntax::ast::{self, Statement};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -159,9 +159,35 @@ impl Compiled {
         types: &ParamTypes,
     ) -> Result<(Program, Arc<Compiled>)> {
         let (program, code, guarded) = schema.compile_for(role, statement, types)?;
-        let (pure, claims) = (schema.only_reads(&program), schema.claims(&program));
-        let detached = pure && SchemaVersion::is_detached(&program);
-        let touches = schema.touches(&program);
+        let compiled = Compiled::of(schema, &program, code, guarded)?;
+        Ok((program, Arc::new(compiled)))
+    }
+
+    /// The same of a statement that answers with what the nodes of its plan come to.
+    pub(crate) fn counting(
+        schema: &SchemaVersion,
+        role: RoleId,
+        prepared: &PreparedStatement,
+    ) -> Result<(Arc<Compiled>, Arc<[Column]>, Vec<PlanNode>)> {
+        let types = ParamTypes(prepared.parameters.iter().cloned().map(Some).collect());
+        let mut plan = Vec::new();
+        let (program, code, guarded) = schema.compile_lowered(role, &prepared.statement, &mut |guard| {
+            let (catalog, runner) = (&schema.catalog, Runner::Role(role));
+            let (lowered, nodes) =
+                lower::lower_counting(catalog, &prepared.statement, &types, runner, guard)?;
+            plan = nodes;
+            Ok(lowered)
+        })?;
+        let column =
+            |o: &planaria_ir::Output| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None };
+        let columns = program.outputs.iter().map(column).collect();
+        Ok((Arc::new(Compiled::of(schema, &program, code, guarded)?), columns, plan))
+    }
+
+    fn of(schema: &SchemaVersion, program: &Program, code: Code, guarded: bool) -> Result<Compiled> {
+        let (pure, claims) = (schema.only_reads(program), schema.claims(program));
+        let detached = pure && SchemaVersion::is_detached(program);
+        let touches = schema.touches(program);
         let sole = |(arguments, routine): (Program, ProcedureId)| {
             let types: Arc<[Type]> =
                 schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();
@@ -170,14 +196,14 @@ impl Compiled {
             let arguments = schema.compile(&arguments, None)?;
             Ok::<_, Error>(SoleCall { routine, passed_on, arguments, pure, types })
         };
-        let by_steps = sole_call(&program, &|id| schema.goes_by_steps(id)).map(sole).transpose()?;
+        let by_steps = sole_call(program, &|id| schema.goes_by_steps(id)).map(sole).transpose()?;
         let writes = |id: ProcedureId| schema.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| schema.routine(id).is_ok_and(|r| r.logging.is_command());
         let call = match guarded {
-            false => sole_call(&program, &writes).filter(|(_, id)| is_command(*id)).map(sole).transpose()?,
+            false => sole_call(program, &writes).filter(|(_, id)| is_command(*id)).map(sole).transpose()?,
             true => None,
         };
-        Ok((program, Arc::new(Compiled { code, pure, claims, touches, detached, call, by_steps })))
+        Ok(Compiled { code, pure, claims, touches, detached, call, by_steps })
     }
 }
 

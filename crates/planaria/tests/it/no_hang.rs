@@ -368,8 +368,8 @@ fn what_makes_something_of_a_query_is_explained() {
     session.execute("PREPARE p (int) AS SELECT * FROM t WHERE id = $1", ()).expect("prepares");
     for (sql, first) in [
         ("EXPLAIN CREATE TABLE u AS SELECT * FROM t", "Seq Scan on t"),
-        ("EXPLAIN EXECUTE p (1)", "Index Lookup using t_pkey on t"),
-        ("EXPLAIN DECLARE c CURSOR FOR SELECT * FROM t WHERE id = 1", "Index Lookup using t_pkey on t"),
+        ("EXPLAIN EXECUTE p (1)", "Index Scan using t_pkey on t"),
+        ("EXPLAIN DECLARE c CURSOR FOR SELECT * FROM t WHERE id = 1", "Index Scan using t_pkey on t"),
         ("EXPLAIN MERGE INTO t USING t AS s ON t.id = s.id WHEN MATCHED THEN DELETE", "Merge on t"),
         ("EXPLAIN ANALYZE SELECT * FROM t", "Seq Scan on t (actual rows=0 loops=1)"),
     ] {

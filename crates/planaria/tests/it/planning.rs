@@ -192,9 +192,12 @@ fn a_plan_can_be_json() {
     let limit = &join[0]["Plan"];
     assert_eq!(limit["Node Type"], "Limit");
     let sort = &limit["Plans"][0];
-    assert!(sort["Node Type"].as_str().is_some_and(|kind| kind.starts_with("Sort")), "{join}");
-    let sides = &sort["Plans"][0]["Plans"];
+    assert_eq!((&sort["Node Type"], &sort["Sort Key"]), (&"Sort".into(), &serde_json::json!(["a.y"])));
+    let nested = &sort["Plans"][0];
+    assert_eq!((&nested["Node Type"], &nested["Join Type"]), (&"Nested Loop".into(), &"Inner".into()));
+    let sides = &nested["Plans"];
     assert_eq!((&sides[0]["Node Type"], &sides[0]["Relation Name"]), (&"Seq Scan".into(), &"a".into()));
+    assert_eq!(sides[0]["Filter"], "(a.y > 1)");
     assert_eq!(
         (&sides[0]["Parent Relationship"], &sides[1]["Parent Relationship"]),
         (&"Outer".into(), &"Inner".into())
@@ -202,7 +205,192 @@ fn a_plan_can_be_json() {
     assert_eq!((&sides[1]["Index Name"], &sides[1]["Alias"]), (&"b_pkey".into(), &"B b".into()));
     assert_eq!(sides[1]["Index Cond"], "(x = a.x)");
     assert_eq!(plan("SELECT 1")[0]["Plan"]["Node Type"], "Result");
-    assert_eq!(plan("INSERT INTO a VALUES (1, 2)")[0]["Plan"]["Node Type"], "Insert");
+    let insert = &plan("INSERT INTO a VALUES (1, 2)")[0]["Plan"];
+    assert_eq!((&insert["Node Type"], &insert["Operation"]), (&"ModifyTable".into(), &"Insert".into()));
     let error = db.query("EXPLAIN (FORMAT XML) SELECT 1", ()).expect_err("no XML");
     assert_eq!(error.sqlstate().as_str(), "0A000");
+}
+
+fn lines(session: &mut Session, sql: &str) -> Vec<String> {
+    let rows = session.query(sql, ()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    rows.iter().map(|row| row.get(0).expect("text")).collect()
+}
+
+fn shop() -> Session {
+    let db = Database::in_memory().expect("opens");
+    let mut session = db.session().expect("a session");
+    session
+        .execute_script(
+            "CREATE TABLE customer (id int PRIMARY KEY, name text, city text);
+             CREATE TABLE orders (id int PRIMARY KEY, customer int REFERENCES customer, total numeric(8,2));
+             CREATE INDEX orders_customer ON orders (customer);
+             INSERT INTO customer SELECT i, 'c' || i, 'city' || i % 3 FROM generate_series(1, 30) AS g(i);
+             INSERT INTO orders SELECT i, i % 30 + 1, i FROM generate_series(1, 90) AS g(i);",
+        )
+        .expect("a shop");
+    session
+}
+
+/// As PostgreSQL prints plans without their costs: conditions, sort keys and groups stand with their nodes.
+#[test]
+fn a_plan_says_what_each_node_does() {
+    let mut session = shop();
+    let mut plan = |sql: &str| lines(&mut session, &format!("EXPLAIN {sql}"));
+    assert_eq!(
+        plan(
+            "SELECT c.city, count(*), sum(o.total) FROM customer c JOIN orders o ON o.customer = c.id
+             WHERE c.city <> 'city0' GROUP BY c.city HAVING count(*) > 2 ORDER BY sum(o.total) DESC, c.city LIMIT 3"
+        ),
+        [
+            "Limit",
+            "  ->  Sort",
+            "        Sort Key: sum(o.total) DESC, c.city",
+            "        ->  HashAggregate",
+            "              Group Key: c.city",
+            "              Filter: (count(*) > 2)",
+            "              ->  Nested Loop",
+            "                    ->  Seq Scan on customer c",
+            "                          Filter: (c.city <> 'city0')",
+            "                    ->  Index Scan using orders_customer on orders o",
+            "                          Index Cond: (customer = c.id)",
+        ]
+    );
+    // With one table, its columns need no name in front.
+    assert_eq!(
+        plan(
+            "SELECT name FROM customer WHERE city = 'city1' AND (name IS NULL OR name LIKE 'c1%') ORDER BY name"
+        ),
+        [
+            "Sort",
+            "  Sort Key: name",
+            "  ->  Seq Scan on customer",
+            "        Filter: ((city = 'city1') AND ((name IS NULL) OR (name ~~ 'c1%')))",
+        ]
+    );
+    assert_eq!(
+        plan("SELECT c.name, o.id FROM customer c LEFT JOIN orders o ON o.total = c.id"),
+        [
+            "Hash Left Join",
+            "  Hash Cond: (c.id::numeric = o.total)",
+            "  ->  Seq Scan on customer c",
+            "  ->  Hash",
+            "        ->  Seq Scan on orders o",
+        ]
+    );
+    assert_eq!(
+        plan("UPDATE customer SET name = 'x' WHERE id = 3"),
+        [
+            "Update on customer",
+            "  ->  Index Scan using customer_pkey on customer",
+            "        Index Cond: (id = 3)"
+        ]
+    );
+    assert_eq!(
+        plan("SELECT name, (SELECT max(total) FROM orders WHERE customer = c.id) FROM customer c"),
+        [
+            "Seq Scan on customer c",
+            "  SubPlan 1",
+            "    ->  Aggregate",
+            "          ->  Index Scan using orders_customer on orders",
+            "                Index Cond: (customer = c.id)",
+        ]
+    );
+}
+
+/// What is computed before the root begins stands right behind it.
+#[test]
+fn a_plan_begins_with_its_root() {
+    let mut session = shop();
+    let mut plan = |sql: &str| lines(&mut session, &format!("EXPLAIN {sql}"));
+    assert_eq!(
+        plan(
+            "WITH big AS MATERIALIZED (SELECT customer, sum(total) AS s FROM orders GROUP BY customer)
+             SELECT a.customer FROM big a JOIN big b ON b.s = a.s WHERE a.s > 10"
+        ),
+        [
+            "Hash Join",
+            "  Hash Cond: (a.s = b.s)",
+            "  CTE big",
+            "    ->  HashAggregate",
+            "          Group Key: customer",
+            "          ->  Seq Scan on orders",
+            "  ->  CTE Scan on big a",
+            "        Filter: (a.s > 10::numeric)",
+            "  ->  Hash",
+            "        ->  CTE Scan on big b",
+        ]
+    );
+    let filtered = plan("SELECT name FROM customer WHERE (SELECT count(*) FROM orders) > 3");
+    assert_eq!(filtered[0], "Seq Scan on customer", "{filtered:?}");
+    assert_eq!(filtered[1], "  One-Time Filter: ((SubPlan) > 3)", "{filtered:?}");
+    let rows = session
+        .query("EXPLAIN (FORMAT JSON) WITH w AS MATERIALIZED (SELECT 1 AS x) SELECT * FROM w a, w b", ())
+        .expect("plans");
+    let json: serde_json::Value =
+        serde_json::from_str(&rows[0].get::<String>(0).expect("text")).expect("JSON");
+    let root = &json[0]["Plan"];
+    assert_eq!(root["Node Type"], "Nested Loop");
+    assert_eq!(
+        (&root["Plans"][0]["Parent Relationship"], &root["Plans"][0]["Subplan Name"]),
+        (&"InitPlan".into(), &"CTE w".into())
+    );
+    assert_eq!(root["Plans"][1]["CTE Name"], "w");
+}
+
+/// ANALYZE runs the statement: each node says how many rows it gave, and how often it was begun.
+#[test]
+fn what_a_plan_came_to() {
+    let mut session = shop();
+    let mut plan = |sql: &str| {
+        let mut lines = lines(&mut session, &format!("EXPLAIN ANALYZE {sql}"));
+        let times = lines.split_off(lines.len() - 2);
+        assert!(
+            times[0].starts_with("Planning Time: ") && times[1].starts_with("Execution Time: "),
+            "{times:?}"
+        );
+        lines
+    };
+    assert_eq!(
+        plan(
+            "SELECT c.city, count(*) FROM customer c JOIN orders o ON o.customer = c.id
+             WHERE c.city <> 'city0' GROUP BY c.city ORDER BY 2 DESC LIMIT 1"
+        ),
+        [
+            "Limit (actual rows=1 loops=1)",
+            "  ->  Sort (actual rows=1 loops=1)",
+            "        Sort Key: count(*) DESC",
+            "        ->  HashAggregate (actual rows=2 loops=1)",
+            "              Group Key: c.city",
+            "              ->  Nested Loop (actual rows=60 loops=1)",
+            "                    ->  Seq Scan on customer c (actual rows=20 loops=1)",
+            "                          Filter: (c.city <> 'city0')",
+            "                    ->  Index Scan using orders_customer on orders o (actual rows=3 loops=20)",
+            "                          Index Cond: (customer = c.id)",
+        ]
+    );
+    assert_eq!(
+        plan("UPDATE orders SET total = total + 1 WHERE customer = 7 RETURNING id"),
+        [
+            "Update on orders (actual rows=3 loops=1)",
+            "  ->  Index Scan using orders_customer on orders (actual rows=3 loops=1)",
+            "        Index Cond: (customer = 7)",
+        ]
+    );
+    assert_eq!(
+        plan("SELECT 1 FROM customer c JOIN orders o ON o.customer = c.id WHERE c.id = 31")[1..],
+        [
+            "  ->  Index Scan using customer_pkey on customer c (actual rows=0 loops=1)",
+            "        Index Cond: (id = 31)",
+            "  ->  Index Scan using orders_customer on orders o (never executed)",
+            "        Index Cond: (customer = c.id)",
+        ]
+    );
+    // What it changed stays changed.
+    assert_eq!(lines(&mut session, "SELECT sum(total)::text FROM orders WHERE customer = 7"), ["111.00"]);
+    let rows = session.query("EXPLAIN (ANALYZE, FORMAT JSON) SELECT count(*) FROM orders", ()).expect("runs");
+    let json: serde_json::Value =
+        serde_json::from_str(&rows[0].get::<String>(0).expect("text")).expect("JSON");
+    let root = &json[0]["Plan"];
+    assert_eq!((&root["Actual Rows"], &root["Plans"][0]["Actual Rows"]), (&1.into(), &90.into()));
+    assert_eq!((&root["Node Type"], &root["Strategy"]), (&"Aggregate".into(), &"Plain".into()));
 }

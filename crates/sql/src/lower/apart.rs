@@ -331,18 +331,20 @@ impl Lowerer<'_> {
         let mut kinds: Vec<RegKind> = apart.early.iter().map(|(e, _)| RegKind::Value(e.ty.clone())).collect();
         kinds.extend(carried.iter().map(|c| c.kind.clone()));
         let list = self.coll(CollKind::List, Vec::new(), kinds);
-        self.note("Materialize");
-        self.plan_depth += 1;
+        let node = self.note("Materialize");
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let done = self.filtered(&plan.first, &mut |l| {
             l.emit_steps(frame, &plan.steps[..at], &mut |l| {
                 early(l)?;
+                l.passed(node);
                 let mut values = columns.clone();
                 values.extend(l.carried_regs(&carried));
                 l.emit(OpKind::Push { coll: list, values });
                 Ok(())
             })
         });
-        self.plan_depth -= 1;
+        self.explains.depth = depth;
         done?;
         columns.extend(self.renew(&carried));
         // What is computed once for all rows of the list is computed now that they are found.

@@ -98,9 +98,9 @@ impl Lowerer<'_> {
         let once = once_each(&plan, target);
         // Triggers may change what the rows are found by.
         let reads = reads || self.fires_before(table, TriggerEvent::Delete, &[]) && !plan.single;
-        self.note(&format!("Delete on {}", table.name));
-        let depth = self.plan_depth;
-        self.plan_depth += 1;
+        self.note_on("Delete", &table.name);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let count = self.counter();
         self.fire_statement(table, TriggerEvent::Delete, &[], TriggerTime::Before, &[])?;
         let before = std::mem::replace(&mut self.single_row, plan.single);
@@ -109,6 +109,7 @@ impl Lowerer<'_> {
         let mut apply = |l: &mut Lowerer<'_>| {
             l.remove_row(table, target, &mut waiting, &mut |l| {
                 l.count_row(count, plan.single);
+
                 l.give(&returning, sink)
             })
         };
@@ -147,7 +148,7 @@ impl Lowerer<'_> {
         }
         self.end_statement(waiting)?;
         self.single_row = before;
-        self.plan_depth = depth;
+        self.explains.depth = depth;
         self.pop_frame();
         Ok(count)
     }

@@ -68,8 +68,15 @@ impl Lowerer<'_> {
         then: &mut Then<'_>,
     ) -> Result<()> {
         let frame = self.frames.len() - 1;
-        self.note(if grouping.grouped { "HashAggregate" } else { "Aggregate" });
-        self.plan_depth += 1;
+        let node = self.note_groups(if grouping.grouped { "HashAggregate" } else { "Aggregate" }, grouping);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
+        let mut counted = |l: &mut Lowerer<'_>| {
+            l.explains.depth = depth;
+            l.passed(node);
+            then(l)
+        };
+        let then: &mut Then<'_> = &mut counted;
         let mut states = Vec::with_capacity(grouping.aggregates.len());
         for aggregate in &grouping.aggregates {
             let mut state = self.state(aggregate, grouping.grouped);
@@ -87,7 +94,7 @@ impl Lowerer<'_> {
         } else {
             self.emit_whole(frame, grouping, &states, passes, rows, then)
         };
-        self.plan_depth -= 1;
+        self.explains.depth = depth;
         done
     }
 
@@ -232,8 +239,9 @@ impl Lowerer<'_> {
 
     /// The first entry of an index that is not NULL.
     fn emit_extreme(&mut self, grouping: &Grouping, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
-        self.note("Aggregate (first entry)");
-        self.plan_depth += 1;
+        let node = self.note_groups("Aggregate", grouping);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let argument = &grouping.aggregates[0].args[0];
         let ty = grouping.aggregates[0].ty.clone();
         let result = self.temp(ty.clone());
@@ -256,9 +264,14 @@ impl Lowerer<'_> {
             })
         })?;
         self.emit(OpKind::Block { label, body });
-        self.plan_depth -= 1;
+        self.explains.depth = depth;
         self.rel_mut(grouping.rel).regs = vec![Some(result)];
-        self.with_rels(&[grouping.rel], &mut |l| l.filtered(&grouping.having, then))
+        self.with_rels(&[grouping.rel], &mut |l| {
+            l.filtered(&grouping.having, &mut |l| {
+                l.passed(node);
+                then(l)
+            })
+        })
     }
 
     /// `array_agg(x ORDER BY y)`: the input is sorted first, anew for each order that is asked for.
@@ -282,7 +295,8 @@ impl Lowerer<'_> {
         let mut kinds: Vec<RegKind> = sorted.iter().map(|e| RegKind::Value(e.ty.clone())).collect();
         kinds.extend(carried.iter().map(|c| c.kind.clone()));
         let list = self.coll(CollKind::List, Vec::new(), kinds);
-        self.plan_depth += 1;
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         self.emit_plan(plan, &mut |l| {
             let mut values = Vec::new();
             for e in &sorted {
@@ -292,7 +306,7 @@ impl Lowerer<'_> {
             l.emit(OpKind::Push { coll: list, values });
             Ok(())
         })?;
-        self.plan_depth -= 1;
+        self.explains.depth = depth;
         let mut columns: Vec<Reg> = sorted.iter().map(|e| self.temp(e.ty.clone())).collect();
         columns.extend(self.renew(&carried));
         let key = |(e, descending, nulls_first): &(Bound, bool, bool)| SortKey {

@@ -26,12 +26,12 @@ impl Lowerer<'_> {
         values.extend(extra.iter().map(|r| self.program.kind_of(*r).clone()));
         let kind = if hash.unique { CollKind::Map } else { CollKind::MultiMap };
         let coll = self.program.coll(CollDecl { kind, keys: kinds, values });
-        self.note("Hash");
-        self.plan_depth += 1;
         let frame = self.system_frame(hash).unwrap_or(frame);
         let done = self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll });
-            l.emit_plan(&hash.build, &mut |l| {
+            let node = l.note("Hash");
+            let mut build = |l: &mut Lowerer<'_>| {
+                l.passed(node);
                 let mut keys = Vec::with_capacity(types.len());
                 let mut nullable = Vec::new();
                 for ((build, _), ty) in hash.keys.iter().zip(&types) {
@@ -54,9 +54,9 @@ impl Lowerer<'_> {
                 // A NULL equals nothing: such rows join with none.
                 let missing = l.any_null(&nullable);
                 l.unless(missing, |l| put(l))
-            })
+            };
+            l.below(|l| l.emit_plan(&hash.build, &mut build))
         });
-        self.plan_depth -= 1;
         done.map(|()| (coll, types))
     }
 
@@ -70,7 +70,6 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn emit_hash(&mut self, frame: usize, hash: &Hash, then: &mut Then<'_>) -> Result<()> {
-        self.note("Hash Join");
         let carried = self.carried(&hash.rels);
         let (coll, types) = self.build_hash(frame, hash, &carried, false, &[])?;
         let values = self.renew(&carried);
@@ -116,7 +115,6 @@ impl Lowerer<'_> {
                 self.with_rels(rels, then)
             }
             Outer::Hash(hash, rest) if hash.unique => {
-                self.note("Hash Left Join");
                 let carried = self.carried(&hash.rels);
                 let (coll, types) = self.build_hash(frame, hash, &carried, false, &[])?;
                 let values = self.renew(&carried);
@@ -137,7 +135,6 @@ impl Lowerer<'_> {
                 self.with_rels(rels, then)
             }
             Outer::Hash(hash, rest) => {
-                self.note("Hash Left Join");
                 let carried = self.carried(&hash.rels);
                 let (coll, types) = self.build_hash(frame, hash, &carried, false, &[])?;
                 let values = self.renew(&carried);
@@ -151,7 +148,6 @@ impl Lowerer<'_> {
                 })
             }
             Outer::Nested(plan) => {
-                self.note("Left Join");
                 let carried = self.carried(rels);
                 self.emit_matches(&carried, rels, then, &mut |l, push| l.emit_plan_at(frame, plan, push))
             }
@@ -225,7 +221,10 @@ impl Lowerer<'_> {
         rest: &[Bound],
         then: &mut Then<'_>,
     ) -> Result<()> {
-        self.note("Hash Full Join");
+        let node = self.note_with("Hash Join", |_, node| node.join = Some("Full"));
+        self.hash_condition(node, &hash.keys);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let left_carried = self.carried(left_rels);
         let right_carried = self.carried(&hash.rels);
         let (no, yes) = (self.truth(false), self.truth(true));
@@ -239,7 +238,6 @@ impl Lowerer<'_> {
         }
         let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values: kinds });
         let mark = right_carried.len() as u32;
-        self.plan_depth += 1;
         let mut left_regs = Vec::new();
         self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll: list });
@@ -308,7 +306,7 @@ impl Lowerer<'_> {
             left_regs = l.renew(&left_carried);
             Ok(())
         })?;
-        self.plan_depth -= 1;
+        self.explains.depth = depth;
         let mut columns = [left_regs, right_regs].concat();
         if dummy {
             columns.push(self.temp(Type::Bool));
@@ -382,13 +380,11 @@ impl Lowerer<'_> {
         let types: Vec<Type> = keys.iter().map(|(b, p)| wider([&b.ty, &p.ty].into_iter())).collect();
         let kinds = types.iter().cloned().map(RegKind::Value).collect();
         let set = self.program.coll(CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() });
-        self.note("Hashed SubPlan");
-        self.plan_depth += 1;
         let done = self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll: set });
             l.push_frame();
             let plan = l.plan_group(&select.from, &own, &[])?;
-            l.emit_plan(&plan, &mut |l| {
+            let mut build = |l: &mut Lowerer<'_>| {
                 let mut regs = Vec::with_capacity(keys.len());
                 let mut nullable = Vec::new();
                 for ((build, _), ty) in keys.iter().zip(&types) {
@@ -409,11 +405,11 @@ impl Lowerer<'_> {
                     l.emit(put);
                     Ok(())
                 })
-            })?;
+            };
+            l.subplan(|l| l.emit_plan(&plan, &mut build))?;
             l.pop_frame();
             Ok(())
         });
-        self.plan_depth -= 1;
         done?;
         let mut probe = Vec::with_capacity(keys.len());
         for ((_, e), ty) in keys.iter().zip(&types) {

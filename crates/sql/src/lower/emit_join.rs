@@ -1,6 +1,7 @@
 //! Joins: each step of a plan is a region, the next step stands inside it.
 
 use super::bound::{Bound, BoundKind, BoundQuery, RelId, RelKind};
+use super::explain::NodeId;
 use super::path::{Key, Path, Values};
 use super::plan::{JoinPlan, Source, Step};
 use super::{Lowerer, Typed};
@@ -8,6 +9,15 @@ use planaria_base::datetime::Interval;
 use planaria_base::limits::{CHAIN_NESTING_MAX, CTE_NESTING_MAX};
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, ErrorFields, Func, OpKind, Range, Reg, RegKind, SortKey};
+
+/// Steps that are joined, and the nodes of their joins in the plan.
+struct Steps<'p> {
+    frame: usize,
+    steps: &'p [Step],
+    nodes: Vec<NodeId>,
+    /// Depth of the outermost join.
+    depth: usize,
+}
 
 /// What is emitted inside a region.
 pub(super) type Then<'t> = dyn FnMut(&mut Lowerer<'_>) -> Result<()> + 't;
@@ -28,22 +38,51 @@ impl Lowerer<'_> {
 
     /// The same, row by row as they are found.
     pub(super) fn emit_rows_at(&mut self, frame: usize, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
-        let depth = self.plan_depth;
-        if plan.steps.len() > 1 {
-            self.note("Nested Loop");
-            self.plan_depth += 1;
-        } else if plan.steps.is_empty() {
-            self.note("Result");
+        let first = self.next_node();
+        if plan.steps.is_empty() {
+            let node = self.note("Result");
+            self.show_conditions(node, "One-Time Filter", &plan.first);
+            return self.filtered(&plan.first, &mut |l| {
+                l.passed(node);
+                then(l)
+            });
         }
-        let done = self.filtered(&plan.first, &mut |l| l.emit_steps(frame, &plan.steps, then));
-        self.plan_depth = depth;
+        self.filtered(&plan.first, &mut |l| {
+            l.emit_steps(frame, &plan.steps, &mut |l| {
+                l.show_conditions(first, "One-Time Filter", &plan.first);
+                then(l)
+            })
+        })
+    }
+
+    /// Joins steps, each inside those before it; `then` inside the innermost.
+    pub(super) fn emit_steps(&mut self, frame: usize, steps: &[Step], then: &mut Then<'_>) -> Result<()> {
+        let depth = self.explains.depth;
+        let nodes = self.note_joins(steps);
+        let done = self.emit_step(&Steps { frame, steps, nodes, depth }, 0, then);
+        self.explains.depth = depth;
         done
     }
 
-    pub(super) fn emit_steps(&mut self, frame: usize, steps: &[Step], then: &mut Then<'_>) -> Result<()> {
-        let Some((step, rest)) = steps.split_first() else { return then(self) };
-        let mut inner =
-            |l: &mut Lowerer<'_>| l.filtered(&step.filter, &mut |l| l.emit_steps(frame, rest, then));
+    fn emit_step(&mut self, all: &Steps<'_>, at: usize, then: &mut Then<'_>) -> Result<()> {
+        let Some(step) = all.steps.get(at) else {
+            self.explains.depth = all.depth;
+            return then(self);
+        };
+        let frame = all.frame;
+        // The last join is the outermost node.
+        let depth = all.depth + all.steps.len() - at.max(1);
+        self.explains.depth = depth;
+        let node = self.next_node();
+        let mut inner = |l: &mut Lowerer<'_>| {
+            l.explains.depth = depth;
+            l.filters(node, all.nodes[at], step);
+            l.filtered(&step.filter, &mut |l| {
+                l.passed(node);
+                l.passed(all.nodes[at]);
+                l.emit_step(all, at + 1, then)
+            })
+        };
         match &step.source {
             Source::Access { rel, path } => self.emit_access(*rel, path, &mut inner),
             Source::Produce { rel, keep: false } => self.emit_produce(*rel, &mut inner),
@@ -54,6 +93,18 @@ impl Lowerer<'_> {
                 self.emit_full(frame, left, left_rels, hash, rest, &mut inner)
             }
         }
+    }
+
+    /// Shows the conditions behind a step: of its own rows, or of those of the join.
+    fn filters(&mut self, source: NodeId, join: NodeId, step: &Step) {
+        if !self.explains.shows() {
+            return;
+        }
+        let own = step.source.rels();
+        let (of_source, of_join): (Vec<Bound>, Vec<Bound>) =
+            step.filter.iter().cloned().partition(|e| self.rels_in(e).iter().all(|rel| own.contains(rel)));
+        self.show_conditions(source, "Filter", &of_source);
+        self.show_conditions(if join.is_some() { join } else { source }, "Join Filter", &of_join);
     }
 
     /// Runs `then` where all conditions are true.
@@ -275,14 +326,13 @@ impl Lowerer<'_> {
             RelKind::Table(_) => Err(Error::internal("a table is accessed, not produced")),
             RelKind::Pseudo => self.with_rels(&[rel], then),
             RelKind::Query(query) => {
-                self.note(&format!("Subquery Scan on {name}"));
-                self.plan_depth += 1;
-                let done = self.emit_query(&query, None, &mut |l, row| {
-                    l.set_columns_to(rel, row);
-                    l.with_rels(&[rel], then)
-                });
-                self.plan_depth -= 1;
-                done
+                self.note_on("Subquery Scan", &name);
+                self.below(|l| {
+                    l.emit_query(&query, None, &mut |l, row| {
+                        l.set_columns_to(rel, row);
+                        l.with_rels(&[rel], then)
+                    })
+                })
             }
             RelKind::Cte(index) => self.emit_cte(rel, index, then),
             RelKind::System(id) => self.emit_system(rel, id, then),
@@ -290,7 +340,7 @@ impl Lowerer<'_> {
                 let list = self.ctes[index].turn.as_ref().and_then(|t| t.work);
                 let list =
                     list.ok_or_else(|| Error::internal("a recursive reference outside of its turn"))?;
-                self.note(&format!("WorkTable Scan on {name}"));
+                self.note_scan("WorkTable Scan", &name, rel);
                 let columns: Vec<Reg> =
                     (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
                 self.iterate(rel, list, columns, false, then)
@@ -305,7 +355,7 @@ impl Lowerer<'_> {
                 self.with_rels(&[rel], then)
             }
             RelKind::CallRow { procedure, args } => {
-                self.note(&format!("Function Scan on {name}"));
+                self.note_on("Function Scan", &name);
                 let mut regs = Vec::with_capacity(args.len());
                 for e in &args {
                     regs.push(self.exact(e)?);
@@ -316,7 +366,7 @@ impl Lowerer<'_> {
                 self.with_rels(&[rel], then)
             }
             RelKind::CallSet { procedure, args, ordinality } => {
-                self.note(&format!("Function Scan on {name}"));
+                self.note_on("Function Scan", &name);
                 let mut regs = Vec::with_capacity(args.len());
                 for e in &args {
                     regs.push(self.exact(e)?);
@@ -346,7 +396,7 @@ impl Lowerer<'_> {
                 self.iterate(rel, list, columns, ordinality, then)
             }
             RelKind::Unnest { array, ordinality } => {
-                self.note(&format!("Function Scan on {name}"));
+                self.note_on("Function Scan", &name);
                 let Some(of) = array.ty.element() else {
                     return Err(Error::internal("unnest of no array"));
                 };
@@ -374,7 +424,7 @@ impl Lowerer<'_> {
                 })
             }
             RelKind::Series { start, stop, step, ordinality } => {
-                self.note(&format!("Function Scan on {name}"));
+                self.note_on("Function Scan", &name);
                 self.emit_series(rel, &start, &stop, &step, ordinality, then)
             }
         }
@@ -537,14 +587,13 @@ impl Lowerer<'_> {
         self.collect_below(index)?;
         let name = self.ctes[index].name.clone();
         if self.ctes[index].turn.is_some() && self.ctes[index].list.is_none() && self.is_read_here(index) {
-            self.note(&format!("CTE Scan on {name}"));
-            self.plan_depth += 1;
-            let done = self.emit_recursion(index, &mut |l, row| {
-                l.set_columns_to(rel, row);
-                l.with_rels(&[rel], then)
+            self.note_scan("CTE Scan", &name, rel);
+            return self.below(|l| {
+                l.emit_recursion(index, &mut |l, row| {
+                    l.set_columns_to(rel, row);
+                    l.with_rels(&[rel], then)
+                })
             });
-            self.plan_depth -= 1;
-            return done;
         }
         if self.ctes[index].turn.is_none()
             && self.ctes[index].uses == 1
@@ -553,17 +602,16 @@ impl Lowerer<'_> {
             && let Some(query) = self.ctes[index].query.clone()
             && !self.is_volatile(&Bound::new(BoundKind::Exists(Box::new(query.clone())), Type::Bool, 0))
         {
-            self.note(&format!("CTE {name}"));
-            self.plan_depth += 1;
-            let done = self.emit_query(&query, None, &mut |l, row| {
-                l.set_columns_to(rel, row);
-                l.with_rels(&[rel], then)
+            self.note_on("Subquery Scan", &name);
+            return self.below(|l| {
+                l.emit_query(&query, None, &mut |l, row| {
+                    l.set_columns_to(rel, row);
+                    l.with_rels(&[rel], then)
+                })
             });
-            self.plan_depth -= 1;
-            return done;
         }
         let list = self.cte_list(index)?;
-        self.note(&format!("CTE Scan on {name}"));
+        self.note_scan("CTE Scan", &name, rel);
         let columns: Vec<Reg> = (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
         self.iterate(rel, list, columns, false, then)
     }
@@ -648,14 +696,15 @@ impl Lowerer<'_> {
     /// The rows of a query in a list, computed at a frame.
     pub(super) fn list_of(&mut self, query: &BoundQuery, frame: usize, what: &str) -> Result<Coll> {
         let list = self.list_for(query);
-        self.note(what);
-        self.plan_depth += 1;
-        let done = self.at_frame(frame, |l| {
+        self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll: list });
-            l.push_rows(query, list)
-        });
-        self.plan_depth -= 1;
-        done.map(|()| list)
+            if what.starts_with("CTE ") {
+                return l.named_below(what, |l| l.push_rows(query, list));
+            }
+            let node = l.note(what);
+            l.below(|l| l.push_rows_of(query, list, node))
+        })?;
+        Ok(list)
     }
 
     /// A list for the rows of a query.
@@ -666,7 +715,12 @@ impl Lowerer<'_> {
 
     /// Puts the rows of a query into a list.
     fn push_rows(&mut self, query: &BoundQuery, list: Coll) -> Result<()> {
+        self.push_rows_of(query, list, NodeId::default())
+    }
+
+    fn push_rows_of(&mut self, query: &BoundQuery, list: Coll, node: NodeId) -> Result<()> {
         self.emit_query(query, None, &mut |l, row| {
+            l.passed(node);
             let values = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
             l.emit(OpKind::Push { coll: list, values });
             Ok(())
@@ -683,14 +737,12 @@ impl Lowerer<'_> {
             l.copy(done, no);
             Ok(())
         })?;
-        self.note("Materialize");
-        self.plan_depth += 1;
-        let made = self.unless(done, |l| {
+        self.unless(done, |l| {
             l.copy(done, yes);
-            l.push_rows(query, list)
-        });
-        self.plan_depth -= 1;
-        made.map(|()| list)
+            let node = l.note("Materialize");
+            l.below(|l| l.push_rows_of(query, list, node))
+        })?;
+        Ok(list)
     }
 
     /// The rows of a relation that computes them in a list, computed at a frame.
@@ -698,19 +750,19 @@ impl Lowerer<'_> {
         let types: Vec<Type> = self.rel(rel).columns.iter().map(|(_, ty)| ty.clone()).collect();
         let values = types.iter().cloned().map(RegKind::Value).collect();
         let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
-        self.note("Materialize");
-        self.plan_depth += 1;
-        let done = self.at_frame(frame, |l| {
+        self.at_frame(frame, |l| {
             l.emit(OpKind::Clear { coll: list });
-            l.emit_produce(rel, &mut |l| {
+            let node = l.note("Materialize");
+            let mut push = |l: &mut Lowerer<'_>| {
+                l.passed(node);
                 let regs: Vec<Reg> = (0..types.len()).map(|c| l.column_reg(rel, c)).collect();
                 let values = regs.iter().zip(&types).map(|(reg, ty)| l.exactly(*reg, ty)).collect();
                 l.emit(OpKind::Push { coll: list, values });
                 Ok(())
-            })
-        });
-        self.plan_depth -= 1;
-        done.map(|()| list)
+            };
+            l.below(|l| l.emit_produce(rel, &mut push))
+        })?;
+        Ok(list)
     }
 
     /// A derived table that several turns of an outer loop need: computed once.
@@ -795,76 +847,6 @@ impl Lowerer<'_> {
                 }
                 RegKind::Row(_) => self.emit(OpKind::Const { dst: *reg, value: Datum::Null }),
             }
-        }
-    }
-
-    pub(super) fn note_access(&mut self, rel: RelId, path: &Path) {
-        let table = self.catalog.table_by_id(path.table);
-        let index = &table.indexes[path.index.index()];
-        let alias = &self.rel(rel).name;
-        let on = if *alias == table.name || alias.is_empty() {
-            table.name.clone()
-        } else {
-            format!("{} {alias}", table.name)
-        };
-        let bounds = path.lower.is_some() || path.upper.is_some();
-        let ordered = path.descending;
-        let line = if path.prefix.is_empty() && !bounds && path.index.index() == 0 && !ordered {
-            format!("Seq Scan on {on}")
-        } else {
-            let what = if path.full { "Index Lookup" } else { "Index Scan" };
-            let backward = if ordered { " Backward" } else { "" };
-            format!("{what}{backward} using {} on {on}", index.name)
-        };
-        self.note(&line);
-        let mut conditions = Vec::new();
-        let name = |i: usize| &table.columns[index.columns[i].index()].name;
-        for (i, key) in path.prefix.iter().enumerate() {
-            conditions.push(match key {
-                Key::One(e) => format!("{} = {}", name(i), self.show(e)),
-                Key::Any(_) => format!("{} = ANY (..)", name(i)),
-            });
-        }
-        let next = path.prefix.len();
-        for (bound, op) in [(&path.lower, ">"), (&path.upper, "<")] {
-            if let Some((e, inclusive)) = bound {
-                let equal = if *inclusive { "=" } else { "" };
-                conditions.push(format!("{} {op}{equal} {}", name(next), self.show(e)));
-            }
-        }
-        if !conditions.is_empty() {
-            self.plan_depth += 1;
-            self.note(&format!("Index Cond: ({})", conditions.join(" AND ")));
-            self.plan_depth -= 1;
-        }
-    }
-
-    /// An expression in a few words.
-    pub(super) fn show(&self, e: &Bound) -> String {
-        match &e.kind {
-            BoundKind::Const(Datum::Int(n)) => n.to_string(),
-            BoundKind::Const(Datum::Text(t)) => format!("'{t}'"),
-            BoundKind::Const(Datum::Bool(b)) => b.to_string(),
-            BoundKind::Const(Datum::Null) => "NULL".to_owned(),
-            BoundKind::Const(Datum::Numeric(n)) => n.to_string(),
-            BoundKind::Param(n) => format!("${}", n + 1),
-            BoundKind::Column(rel, column) => {
-                let rel = self.rel(*rel);
-                let name = &rel.columns[*column].0;
-                if rel.name.is_empty() { name.clone() } else { format!("{}.{name}", rel.name) }
-            }
-            BoundKind::Reg(reg) => {
-                let name = &self.program.regs[reg.index()].name;
-                name.clone().unwrap_or_else(|| reg.to_string())
-            }
-            BoundKind::Relabel(inner) | BoundKind::Cast(inner, _) | BoundKind::InDomain(inner, _) => {
-                self.show(inner)
-            }
-            BoundKind::Apply(func, args) => {
-                let args: Vec<String> = args.iter().map(|a| self.show(a)).collect();
-                format!("{func}({})", args.join(", "))
-            }
-            _ => "..".to_owned(),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! leaves the scan.
 
 use super::bound::{Body, Bound, BoundQuery, BoundSelect, BoundSetOp, Distinct, Order};
+use super::explain::NodeId;
 use super::plan::{JoinPlan, Wanted};
 use super::{Lowerer, Sink, Typed};
 use planaria_base::{Datum, Result, SqlState, Type, stack, watch};
@@ -160,12 +161,24 @@ impl Lowerer<'_> {
         let bare = rows != Some(0) && query.limit.is_none() && query.offset.is_none();
         let certain = bare && self.gives_one_row(query);
         let certain = std::mem::replace(&mut self.certain_row, certain);
-        if query.limit.is_some() || query.offset.is_some() {
-            self.note("Limit");
-        }
+        let depth = self.explains.depth;
+        let limit = if query.limit.is_some() || query.offset.is_some() {
+            let node = self.note("Limit");
+            self.explains.depth += 1;
+            node
+        } else {
+            NodeId::default()
+        };
         if !query.locks.is_empty() {
             self.note("LockRows");
+            self.explains.depth += 1;
         }
+        let mut counted = |l: &mut Lowerer<'_>, row: &[Typed]| {
+            l.explains.depth = depth;
+            l.passed(limit);
+            sink(l, row)
+        };
+        let sink: &mut Sink<'_> = &mut counted;
         // Whether rows tie is seen in outputs that only sort.
         let shown = if query.ties { width } else { visible };
         let tail = self.tail(query, rows.filter(|_| !query.ties), single)?;
@@ -177,13 +190,14 @@ impl Lowerer<'_> {
                     l.claimed(&query.locks, &mut |l| l.distinct_on(frame, &on, shown, row, sink))
                 });
             }
-            l.note(&format!("Sort ({} keys)", query.order.len()));
+            let sort = l.note_sort(query);
             let types = output_types(query);
             let mut kinds: Vec<RegKind> = types.iter().cloned().map(RegKind::Value).collect();
             kinds.extend(query.locks.iter().map(|lock| RegKind::Row(lock.table)));
             let list = l.coll(CollKind::List, Vec::new(), kinds);
             let keys: Vec<SortKey> = query.order.iter().map(|o| o.key(o.output as u32)).collect();
-            l.plan_depth += 1;
+            let inner = l.explains.depth;
+            l.explains.depth += 1;
             let pushed = l.emit_body(query, plan.as_ref(), width, &mut |l, row| {
                 let mut values: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
                 values.extend(query.locks.iter().map(|lock| l.row_reg(lock.rel)));
@@ -194,10 +208,11 @@ impl Lowerer<'_> {
                 }
                 Ok(())
             });
-            l.plan_depth -= 1;
+            l.explains.depth = inner;
             pushed?;
             l.emit(OpKind::Sort { coll: list, keys });
             l.for_claimed(list, &types, &query.locks, &mut |l, row| {
+                l.passed(sort);
                 l.distinct_on(frame, &on, shown, row, sink)
             })
         };
@@ -209,9 +224,25 @@ impl Lowerer<'_> {
         } else {
             self.with_tail(tail, sink, &mut body)
         };
+        self.explains.depth = depth;
         self.single_row = before;
         self.certain_row = certain;
         done
+    }
+
+    /// The node of a query's ORDER BY.
+    fn note_sort(&mut self, query: &BoundQuery) -> NodeId {
+        let node = self.note("Sort");
+        if let Body::Select(select) = &query.body
+            && let Some(grouping) = &select.grouping
+        {
+            self.name_groups(grouping);
+        }
+        self.sort_keys(node, &query.order, &|l, output| match &query.body {
+            Body::Select(select) => l.show(&select.outputs[output]),
+            _ => query.columns.get(output).map_or_else(String::new, |column| column.name.clone()),
+        });
+        node
     }
 
     /// Aggregates without GROUP BY and HAVING, and SELECT without FROM and WHERE.
@@ -493,15 +524,17 @@ impl Lowerer<'_> {
             Body::Select(select) => {
                 let plan = plan.expect("a SELECT was planned");
                 if select.distinct == Distinct::All {
-                    self.note("Unique");
-                    self.plan_depth += 1;
+                    let node = self.note("Unique");
                     let visible = select.visible;
                     let frame = self.frames.len() - 1;
-                    let done = self.emit_select(select, plan, width, &mut |l, row| {
-                        l.unseen(frame, &row[..visible], &mut |l| sink(l, row))
+                    return self.below(|l| {
+                        l.emit_select(select, plan, width, &mut |l, row| {
+                            l.unseen(frame, &row[..visible], &mut |l| {
+                                l.passed(node);
+                                sink(l, row)
+                            })
+                        })
                     });
-                    self.plan_depth -= 1;
-                    return done;
                 }
                 self.emit_select(select, plan, width, sink)
             }
@@ -511,7 +544,16 @@ impl Lowerer<'_> {
     }
 
     fn emit_values(&mut self, query: &BoundQuery, rows: &[Vec<Bound>], sink: &mut Sink<'_>) -> Result<()> {
-        self.note(&format!("Values ({} rows)", rows.len()));
+        // One row of expressions is what PostgreSQL calls a result.
+        let node = match rows {
+            [_] => self.note("Result"),
+            _ => self.note_on("Values Scan", "\"*VALUES*\""),
+        };
+        let mut counted = |l: &mut Lowerer<'_>, row: &[Typed]| {
+            l.passed(node);
+            sink(l, row)
+        };
+        let sink: &mut Sink<'_> = &mut counted;
         let types: Vec<Type> = query.columns.iter().map(|c| c.ty.clone()).collect();
         let evaluate = |l: &mut Lowerer<'_>, row: &[Bound]| -> Result<Vec<Typed>> {
             row.iter().map(|e| Ok(Typed { reg: l.exact(e)?, ty: e.ty.clone() })).collect()
@@ -553,16 +595,19 @@ impl Lowerer<'_> {
     }
 
     fn emit_set_op(&mut self, query: &BoundQuery, set: &BoundSetOp, sink: &mut Sink<'_>) -> Result<()> {
-        let name = match set.op {
-            SetOp::Union => "Union",
-            SetOp::Except => "Except",
-            SetOp::Intersect => "Intersect",
+        let node = self.note(match (set.op, set.all) {
+            (SetOp::Union, true) => "Append",
+            (SetOp::Union, false) => "HashAggregate",
+            (SetOp::Except, true) => "HashSetOp Except All",
+            (SetOp::Except, false) => "HashSetOp Except",
+            (SetOp::Intersect, true) => "HashSetOp Intersect All",
+            (SetOp::Intersect, false) => "HashSetOp Intersect",
+        });
+        let mut counted = |l: &mut Lowerer<'_>, row: &[Typed]| {
+            l.passed(node);
+            sink(l, row)
         };
-        self.note(if set.all { "Append" } else { name });
-        self.plan_depth += 1;
-        let done = self.emit_set_op_here(query, set, sink);
-        self.plan_depth -= 1;
-        done
+        self.below(|l| l.emit_set_op_here(query, set, &mut counted))
     }
 
     fn emit_set_op_here(&mut self, query: &BoundQuery, set: &BoundSetOp, sink: &mut Sink<'_>) -> Result<()> {
@@ -680,11 +725,6 @@ impl Lowerer<'_> {
             None => self.emit_plan(plan, then),
             Some(grouping) => self.emit_grouping(select, grouping, plan, then),
         }
-    }
-
-    /// A line of the plan.
-    pub(super) fn note(&mut self, line: &str) {
-        self.notes.push((self.plan_depth, line.to_owned()));
     }
 }
 

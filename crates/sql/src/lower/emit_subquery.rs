@@ -19,7 +19,7 @@ impl Lowerer<'_> {
             for (result, start) in results {
                 self.copy(*result, *start);
             }
-            return f(self);
+            return self.subplan(f);
         };
         let mut done = None;
         let no = self.truth(false);
@@ -35,7 +35,7 @@ impl Lowerer<'_> {
         let done = done.expect("set by the closure");
         let yes = self.truth(true);
         self.unless(done, |l| {
-            f(l)?;
+            l.subplan(&mut *f)?;
             l.copy(done, yes);
             Ok(())
         })

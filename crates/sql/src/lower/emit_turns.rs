@@ -63,8 +63,10 @@ impl Lowerer<'_> {
         let seen = (!all)
             .then(|| CollDecl { kind: CollKind::Map, keys: kinds, values: Vec::new() })
             .map(|decl| self.program.coll(decl));
-        self.note(&format!("Recursive Union {}", self.ctes[index].name));
-        self.plan_depth += 1;
+        let name = self.ctes[index].name.clone();
+        self.note_on("Recursive Union", &name);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         for coll in [rows, work].into_iter().chain(seen) {
             self.emit(OpKind::Clear { coll });
         }
@@ -102,6 +104,7 @@ impl Lowerer<'_> {
             if let Some(sink) = sink.as_mut() {
                 l.for_list(work, &types, sink)?;
             }
+            l.explains.depth = depth + 1;
             l.emit(OpKind::Clear { coll: next });
             let within = l.frames.len();
             l.set_turn_frame(index, Some(within));
@@ -119,7 +122,7 @@ impl Lowerer<'_> {
             })
         })?;
         self.emit(OpKind::Loop { label, body });
-        self.plan_depth -= 1;
+        self.explains.depth = depth;
         Ok(())
     }
 

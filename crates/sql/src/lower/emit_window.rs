@@ -54,7 +54,7 @@ impl Lowerer<'_> {
         rows: &mut dyn FnMut(&mut Lowerer<'_>, &mut Then<'_>) -> Result<()>,
         then: &mut Then<'_>,
     ) -> Result<()> {
-        self.note("WindowAgg");
+        let node = self.note("WindowAgg");
         let rels = match &select.grouping {
             Some(grouping) => vec![grouping.rel],
             None => self.rels_of(&select.from),
@@ -86,7 +86,8 @@ impl Lowerer<'_> {
         let mut kinds = columns.kinds.clone();
         kinds.extend(carried.iter().map(|c| c.kind.clone()));
         let list = self.coll(CollKind::List, Vec::new(), kinds.clone());
-        self.plan_depth += 1;
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let pushed = rows(self, &mut |l| {
             let mut values = Vec::with_capacity(own);
             for (kind, start) in columns.kinds.iter().zip(&columns.start) {
@@ -100,7 +101,7 @@ impl Lowerer<'_> {
             l.emit(OpKind::Push { coll: list, values });
             Ok(())
         });
-        self.plan_depth -= 1;
+        self.explains.depth = depth;
         pushed?;
         for (_, spec) in &specs {
             watch::check()?;
@@ -113,7 +114,10 @@ impl Lowerer<'_> {
         let mut all = rels;
         all.push(windows.rel);
         let label = self.label();
-        let body = self.block(|l| l.with_rels(&all, then))?;
+        let body = self.block(|l| {
+            l.passed(node);
+            l.with_rels(&all, then)
+        })?;
         self.emit(OpKind::ForEach { coll: list, columns: regs, entry: None, label, body });
         Ok(())
     }

@@ -189,9 +189,9 @@ impl Lowerer<'_> {
             }
             _ => false,
         };
-        self.note(&format!("Insert on {}", table.name));
-        let depth = self.plan_depth;
-        self.plan_depth += 1;
+        self.note_on("Insert", &table.name);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let single = matches!(rows, Rows::One(_));
         // One row is stored, or the statement fails.
         let certain = single && conflict.is_none() && !fires;
@@ -276,7 +276,7 @@ impl Lowerer<'_> {
             self.fire_statement(table, TriggerEvent::Insert, &[], TriggerTime::After, &[])?;
         }
         self.single_row = before;
-        self.plan_depth = depth;
+        self.explains.depth = depth;
         self.pop_frame();
         Ok(count)
     }

@@ -158,9 +158,9 @@ impl Lowerer<'_> {
         self.count_returning(&mut returning);
         let plan = self.plan_group(&items, &filter, &[])?;
         let verb = if s.event == TriggerEvent::Update { "Update" } else { "Delete" };
-        self.note(&format!("{verb} on {}", view.name));
-        let depth = self.plan_depth;
-        self.plan_depth += 1;
+        self.note_on(verb, &view.name);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let count = self.counter();
         let named: Vec<usize> = set.iter().map(|(c, _)| *c).collect();
         self.fire_statement(row, s.event, &named, TriggerTime::Before, &[])?;
@@ -208,7 +208,7 @@ impl Lowerer<'_> {
         self.emit(OpKind::ForEach { coll: list, columns, entry: None, label, body });
         self.fire_statement(row, s.event, &named, TriggerTime::After, &[])?;
         self.single_row = before;
-        self.plan_depth = depth;
+        self.explains.depth = depth;
         self.pop_frame();
         Ok(count)
     }

@@ -180,9 +180,9 @@ impl Lowerer<'_> {
         let early = self.reads_early(table, &whens);
         let plan = self.plan_group(&items, &filter, &[])?;
         let single = self.finds_one(&plan);
-        self.note(&format!("Merge on {}", table.name));
-        let depth = self.plan_depth;
-        self.plan_depth += 1;
+        self.note_on("Merge", &table.name);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let count = self.counter();
         let own = may_do(table, &whens);
         for Own { event, named, .. } in own.iter().rev() {
@@ -201,7 +201,7 @@ impl Lowerer<'_> {
         }
         self.end_statement(waiting)?;
         self.single_row = before;
-        self.plan_depth = depth;
+        self.explains.depth = depth;
         self.pop_frame();
         Ok(count)
     }

@@ -50,6 +50,7 @@ mod emit_window;
 mod enums;
 mod env;
 mod exclusion;
+mod explain;
 mod finish;
 mod functions;
 mod generated;
@@ -112,6 +113,7 @@ pub(crate) use domain::user_type;
 pub use env::CatalogEnv;
 pub use exclusion::deferred_exclusion;
 pub(crate) use exclusion::exclusion_violations;
+pub use explain::{Actual, PlanNode, explain_statement, plan_lines};
 pub(crate) use immutable::is_immutable;
 pub(crate) use operators::{base_name as type_in_message, symbol as operator_symbol};
 pub(crate) use own_aggregate::{check_initial, support_result};
@@ -122,7 +124,7 @@ pub use qualify::{shown_expression, shown_query, shown_statements};
 pub use rights::{Guard, Lowered, Runner};
 pub use rows::row_type;
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
-pub use statement::{check_language, explain_statement, lower_statement, lower_statement_rights};
+pub use statement::{check_language, lower_counting, lower_statement, lower_statement_rights};
 pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{extension_type, resolve as resolve_type, table_of_type, unknown as unknown_type};
@@ -215,9 +217,8 @@ pub struct Lowerer<'c> {
     as_columns: Vec<(Bound, usize)>,
     /// What a view's text mentions, if that is wanted.
     text: Option<Box<view_text::Mentions>>,
-    /// The plan in words: depth and line.
-    notes: Vec<(usize, String)>,
-    plan_depth: usize,
+    /// The plan that EXPLAIN shows.
+    explains: explain::Explains,
     /// What rights are needed for.
     rights: rights::Rights<'c>,
     /// The policies of the tables that it touches.
@@ -290,8 +291,7 @@ impl<'c> Lowerer<'c> {
             certain_row: false,
             cold: None,
             cold_regs: Vec::new(),
-            notes: Vec::new(),
-            plan_depth: 0,
+            explains: explain::Explains::default(),
             rights: rights::Rights::default(),
             policies: policy::Policies::default(),
             counted_from_zero: None,
@@ -409,7 +409,7 @@ impl<'c> Lowerer<'c> {
         let frames = std::mem::take(&mut self.frames);
         let available = std::mem::take(&mut self.available);
         let collectors = std::mem::take(&mut self.collectors);
-        let (single, certain, depth) = (self.single_row, self.certain_row, self.plan_depth);
+        let (single, certain, depth) = (self.single_row, self.certain_row, self.explains.depth);
         self.certain_row = false;
         let (position, nesting) = (self.position, self.depth);
         self.single_row = false;
@@ -419,7 +419,7 @@ impl<'c> Lowerer<'c> {
         self.collectors = collectors;
         self.single_row = single;
         self.certain_row = certain;
-        self.plan_depth = depth;
+        self.explains.depth = depth;
         self.position = position;
         self.depth = nesting;
         result

@@ -1,9 +1,10 @@
 //! Whole statements as programs; CALL; EXPLAIN.
 
+use super::explain::{Explains, PlanNode};
 use super::names::Names;
 use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Runner, Scope, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_catalog::{Catalog, Mode, Requirement};
+use planaria_catalog::{Catalog, Mode};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::{FunctionCall, Statement, StatementKind};
 
@@ -27,7 +28,7 @@ pub fn lower_statement_rights(
     if let StatementKind::Step(step) = &statement.kind {
         return super::plpgsql::lower_step(catalog, step, runner, guard);
     }
-    lower(catalog, statement, params, runner, guard)?.lowered()
+    lower(catalog, statement, params, runner, guard, Explains::default())?.lowered()
 }
 
 /// 0A000 of a language that no DO block is in.
@@ -55,33 +56,33 @@ fn lower_do(
     })
 }
 
-/// The plan of a statement, a line each, indented by depth; and what it needs rights for.
-pub fn explain_statement(
+/// The same of a query or a statement that changes rows: a program that answers, instead of with rows, with one row of
+/// how many each node of its plan gave, and how often that was begun ([`PlanNode::actual`]).
+pub fn lower_counting(
     catalog: &Catalog,
     statement: &Statement,
     params: &ParamTypes,
     runner: Runner,
-) -> Result<(Vec<String>, Vec<Requirement>)> {
-    let mut lowerer = lower(catalog, statement, params, runner, None)?;
-    let line = |(depth, text): &(usize, String)| {
-        if *depth == 0 {
-            return text.clone();
-        }
-        let arrow = if text.starts_with("Index Cond") { "    " } else { "->  " };
-        format!("{}{arrow}{text}", " ".repeat(depth * 4 - 2))
-    };
-    let requirements = lowerer.take_requirements();
-    Ok((lowerer.notes.iter().map(line).collect(), requirements))
+    guard: Option<Guard<'_>>,
+) -> Result<(Lowered, Vec<PlanNode>)> {
+    let mut lowerer = lower(catalog, statement, params, runner, guard, Explains::counting())?;
+    lowerer.program.row_count = None;
+    lowerer.answer_counters();
+    let plan = lowerer.plan();
+    Ok((lowerer.lowered()?, plan))
 }
 
-fn lower<'c>(
+pub(super) fn lower<'c>(
     catalog: &'c Catalog,
     statement: &Statement,
     params: &ParamTypes,
     runner: Runner,
     guard: Option<Guard<'c>>,
+    explains: Explains,
 ) -> Result<Lowerer<'c>> {
+    let counts = explains.counts();
     let mut l = Lowerer::new(catalog, "statement", ProgramKind::Statement);
+    l.explains = explains;
     l.rights.guard = guard;
     l.rights.runner = runner;
     l.params_open = true;
@@ -94,8 +95,15 @@ fn lower<'c>(
     }
     l.at(statement.position);
     let scope = Scope::new();
+    let is_query = matches!(statement.kind, StatementKind::Query(_));
     // RETURNING and queries emit their rows.
     let mut emit = |l: &mut Lowerer<'_>, row: &[Typed]| {
+        if counts {
+            if !is_query {
+                l.returned();
+            }
+            return Ok(());
+        }
         let values: Vec<Reg> = row.iter().map(|t| l.exactly(t.reg, &t.ty)).collect();
         l.emit(OpKind::Emit { values });
         Ok(())

@@ -127,8 +127,10 @@ impl Lowerer<'_> {
     /// The rows of a system relation, from a list that is filled at the statement's start.
     pub(super) fn emit_system(&mut self, rel: RelId, id: SystemId, then: &mut Then<'_>) -> Result<()> {
         let (relation, name) = (system::by_id(id), self.rel(rel).name.clone());
-        let on = if name == relation.name { name } else { format!("{} {name}", relation.name) };
-        self.note(&format!("System Scan on {on}"));
+        self.note_with("Seq Scan", |_, node| {
+            node.relation = Some(relation.name.to_owned());
+            node.alias = Some(name).filter(|name| name != relation.name);
+        });
         let uses = &self.rel(rel).uses;
         let mut columns: Vec<ColumnId> =
             (0..uses.len()).filter(|c| uses[*c] > 0).map(ColumnId::from).collect();

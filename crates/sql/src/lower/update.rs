@@ -142,9 +142,9 @@ impl Lowerer<'_> {
             && (!by_row || plan.single)
             && single_each
             && self.keeps_its_path(table, &plan, target, &columns);
-        self.note(&format!("Update on {}", table.name));
-        let depth = self.plan_depth;
-        self.plan_depth += 1;
+        self.note_on("Update", &table.name);
+        let depth = self.explains.depth;
+        self.explains.depth += 1;
         let count = self.counter();
         self.fire_statement(table, TriggerEvent::Update, &named, TriggerTime::Before, &[])?;
         let before = std::mem::replace(&mut self.single_row, plan.single);
@@ -153,6 +153,7 @@ impl Lowerer<'_> {
         let mut apply = |l: &mut Lowerer<'_>, set: &[(usize, Reg, bool)]| {
             l.change_row(table, target, set, &mut waiting, &mut |l, new| {
                 l.count_row(count, plan.single);
+
                 if returning.values.is_empty() && checks.is_empty() {
                     return Ok(());
                 }
@@ -193,7 +194,7 @@ impl Lowerer<'_> {
         }
         self.end_statement(waiting)?;
         self.single_row = before;
-        self.plan_depth = depth;
+        self.explains.depth = depth;
         self.pop_frame();
         Ok(count)
     }

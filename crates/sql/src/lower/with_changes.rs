@@ -186,11 +186,9 @@ impl Lowerer<'_> {
                 let values = columns.iter().map(|(_, ty)| RegKind::Value(ty.clone())).collect();
                 let rows = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
                 list = Some(rows);
-                self.note(&format!("CTE {}", cte.name));
-                self.plan_depth += 1;
-                let block = self.block(|l| l.emit_part(scope, &cte.statement, rows));
-                self.plan_depth -= 1;
-                let block = block?;
+                let name = format!("CTE {}", cte.name);
+                let block =
+                    self.named_below(&name, |l| l.block(|l| l.emit_part(scope, &cte.statement, rows)))?;
                 self.apart(&block, &changed)?;
                 block.visit(&mut |op| {
                     if let Some(table) = op.kind.table().filter(|_| op.kind.is_write()) {

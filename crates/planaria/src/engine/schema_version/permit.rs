@@ -16,7 +16,7 @@ use planaria_base::{ProcedureId, Result, RoleId};
 use planaria_catalog::{Object, Privileges, Requirement};
 use planaria_exec::{Code, Source};
 use planaria_ir::{OpKind, Program};
-use planaria_sql::lower::{self, Lowered, ParamTypes, Runner};
+use planaria_sql::lower::{self, Guard, Lowered, ParamTypes, Runner};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -120,8 +120,19 @@ impl SchemaVersion {
         statement: &planaria_syntax::ast::Statement,
         types: &ParamTypes,
     ) -> Result<(Program, Code, bool)> {
-        let runner = Runner::Role(role);
-        let lowered = lower::lower_statement_rights(&self.catalog, statement, types, runner, None)?;
+        self.compile_lowered(role, statement, &mut |guard| {
+            lower::lower_statement_rights(&self.catalog, statement, types, Runner::Role(role), guard)
+        })
+    }
+
+    /// The same of what a statement is lowered to, by rights that a guard asks for, or without.
+    pub(crate) fn compile_lowered(
+        &self,
+        role: RoleId,
+        statement: &planaria_syntax::ast::Statement,
+        lower: &mut dyn FnMut(Option<Guard<'_>>) -> Result<Lowered>,
+    ) -> Result<(Program, Code, bool)> {
+        let lowered = lower(None)?;
         let missing = lowered.requirements.iter().find(|r| !self.catalog.permits(role, r));
         let is_do = matches!(statement.kind, planaria_syntax::ast::StatementKind::Do { .. });
         if let Some(missing) = missing.filter(|_| !is_do) {
@@ -132,7 +143,7 @@ impl SchemaVersion {
             return Ok((lowered.program, code, false));
         }
         let number = |r: &Requirement| self.number(r);
-        let guarded = lower::lower_statement_rights(&self.catalog, statement, types, runner, Some(&number))?;
+        let guarded = lower(Some(&number))?;
         let code = self.compile_guarded(&guarded.program, Self::source_of_statement(statement))?;
         Ok((guarded.program, code, true))
     }
