@@ -230,6 +230,9 @@ pub struct Fields {
     pub raised: bool,
     /// Whether a handler raises it again as it came: what is said of the routine around it is said already.
     pub again: bool,
+    /// Whether it was found when its statement was compiled: it points into the text of that, which is told in place of a line
+    /// of context.
+    pub found: bool,
 }
 
 /// A result with an [`Error`].
@@ -254,6 +257,7 @@ impl Error {
             datatype: None,
             raised: false,
             again: false,
+            found: false,
         }))
     }
     /// `0A000`: what Planaria does not do, with a hint at what does.

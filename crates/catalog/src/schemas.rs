@@ -385,10 +385,31 @@ impl Catalog {
                 None => ty.to_string(),
             },
             Type::Citext => self.shown_citext(),
-            Type::Array(of) if matches!(**of, Type::Enum(_) | Type::Citext) => {
+            Type::Record(row) => {
+                match row.of.as_ref().and_then(|of| self.tables.get(of.table.index())?.as_ref()) {
+                    Some(table) => self.shown_type(table.schema, &table.name),
+                    None => ty.to_string(),
+                }
+            }
+            Type::Array(of) if matches!(**of, Type::Enum(_) | Type::Citext | Type::Record(_)) => {
                 format!("{}[]", self.shown_value_type(of))
             }
             ty => ty.to_string(),
+        }
+    }
+    /// The same type, called in messages as it is found along the path.
+    pub fn as_shown(&self, ty: &planaria_base::Type) -> planaria_base::Type {
+        use planaria_base::Type;
+        match ty {
+            Type::Enum(of) if !self.path().is_home() => match self.type_of_oid(of.oid()) {
+                Some(is) => {
+                    let alone = self.shown_user_type(is.id) == planaria_base::text_io::quote_ident(&is.name);
+                    Type::Enum(of.within((!alone).then(|| self.schema_name(is.schema))))
+                }
+                None => ty.clone(),
+            },
+            Type::Array(of) => Type::Array(Box::new(self.as_shown(of))),
+            ty => ty.clone(),
         }
     }
     /// Of a routine, with the types that it takes.

@@ -132,6 +132,8 @@ pub struct ErrorFields {
     pub datatype: Option<String>,
     /// Those of the names that are computed.
     pub computed: Vec<(Diagnostic, Reg)>,
+    /// Whether it was found when its statement was lowered: it points into the text of that.
+    pub found: bool,
 }
 
 impl ErrorFields {

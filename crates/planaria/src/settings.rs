@@ -5,6 +5,7 @@
 //! transaction.
 
 mod database;
+mod role;
 mod running;
 mod styles;
 
@@ -280,6 +281,8 @@ pub(crate) struct Settings {
     changes: u64,
     /// Settings of applications that have been set: they are there, and empty, when that is over.
     known: BTreeSet<String>,
+    /// `set_config()` has named a role, which the session has not become yet; whether for longer than the transaction.
+    role_asked: Option<bool>,
     /// Of the program that runs.
     running: Running,
     /// What the client calls the database, where that is not its own name.

@@ -17,6 +17,9 @@ pub struct Mark {
     pub told: Option<String>,
     /// A line before it: the SQL statement, or the expression that needed one.
     pub statement: Option<String>,
+    /// The text that PostgreSQL analyses of it, and the place in the body that would be its first: what is wrong with the text is
+    /// shown in it.
+    pub query: Option<(String, i64)>,
 }
 
 /// The innermost mark around a place: marks stand in the order of their beginnings, outer ones first.
@@ -54,6 +57,7 @@ pub fn sql(body: &str) -> Vec<Mark> {
         piece: range.start as Position..range.end as Position + 1,
         told: (!inlined).then(|| format!("statement {}", at + 1)),
         statement: None,
+        query: None,
     };
     ranges.into_iter().enumerate().map(mark).collect()
 }
@@ -83,6 +87,7 @@ impl Marks<'_> {
                 piece: declaration.position..declaration.end,
                 told: Some(format!("line {line} during statement block local variable initialization")),
                 statement: None,
+                query: None,
             });
         }
         self.statements(&block.body);
@@ -100,8 +105,9 @@ impl Marks<'_> {
     fn statement(&mut self, stmt: &Stmt) {
         let piece = stmt.position..stmt.end;
         let told = format!("line {} at {}", self.line(stmt.position), kind(&stmt.kind));
-        let statement = self.told_of(stmt);
-        self.found.push(Mark { piece, told: Some(told), statement });
+        let query = self.query_of(stmt);
+        let statement = query.as_ref().and_then(|(text, _)| told_of(stmt, text));
+        self.found.push(Mark { piece, told: Some(told), statement, query });
         match &stmt.kind {
             StmtKind::Block(block) => self.block(block),
             StmtKind::If { branches, otherwise } => {
@@ -127,31 +133,31 @@ impl Marks<'_> {
         }
     }
 
-    /// The SQL statement that a statement is, or that its expression needs: one with a query in it.
-    fn told_of(&self, stmt: &Stmt) -> Option<String> {
+    /// The text of the SQL statement that a statement is, or of its expression.
+    fn query_of(&self, stmt: &Stmt) -> Option<(String, i64)> {
         // Without the semicolon.
         let whole = stmt.position..stmt.end.saturating_sub(1);
+        let begins = |text: &str| text.as_ptr().addr() as i64 - self.body.as_ptr().addr() as i64;
         // Behind the words that PL/pgSQL has before it.
         let behind = |words: &[&str]| {
             let mut rest = self.text(whole.clone());
             for word in words {
                 rest = rest.get(word.len()..).unwrap_or_default().trim_start();
             }
-            rest
+            (rest.to_owned(), begins(rest))
         };
         match &stmt.kind {
             StmtKind::Sql(statement) => {
-                let text = self.without_into(whole, into_of(statement));
-                Some(format!("SQL statement \"{text}\""))
+                let at = begins(self.text(whole.clone()));
+                Some((self.without_into(whole, into_of(statement)), at))
             }
-            StmtKind::Perform(_) => Some(format!("SQL statement \"SELECT {}\"", behind(&["perform"]))),
-            StmtKind::ReturnQuery(_) => Some(format!("SQL statement \"{}\"", behind(&["return", "query"]))),
-            StmtKind::Assign { value, .. } if asks(value) => {
-                Some(format!("PL/pgSQL assignment \"{}\"", self.text(whole)))
+            StmtKind::Perform(_) => {
+                let (text, at) = behind(&["perform"]);
+                Some((format!("SELECT {text}"), at - "SELECT ".len() as i64))
             }
-            StmtKind::Return(Some(value)) if asks(value) => {
-                Some(format!("SQL expression \"{}\"", behind(&["return"])))
-            }
+            StmtKind::ReturnQuery(_) => Some(behind(&["return", "query"])),
+            StmtKind::Assign { .. } => Some(behind(&[])),
+            StmtKind::Return(Some(_)) => Some(behind(&["return"])),
             _ => None,
         }
     }
@@ -163,6 +169,18 @@ impl Marks<'_> {
         let behind = self.body.get(into.end as usize..whole.end as usize).unwrap_or_default();
         let blanks = " ".repeat(into.end.saturating_sub(into.position) as usize);
         format!("{before}{blanks}{behind}").trim().to_owned()
+    }
+}
+
+/// The line that names the SQL statement that a statement is, or that its expression needs: one with a query in it.
+fn told_of(stmt: &Stmt, text: &str) -> Option<String> {
+    match &stmt.kind {
+        StmtKind::Sql(_) | StmtKind::Perform(_) | StmtKind::ReturnQuery(_) => {
+            Some(format!("SQL statement \"{text}\""))
+        }
+        StmtKind::Assign { value, .. } if asks(value) => Some(format!("PL/pgSQL assignment \"{text}\"")),
+        StmtKind::Return(Some(value)) if asks(value) => Some(format!("SQL expression \"{text}\"")),
+        _ => None,
     }
 }
 

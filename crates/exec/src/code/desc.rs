@@ -179,6 +179,8 @@ pub(crate) struct RaiseDesc {
     pub column: Option<String>,
     pub schema: Option<String>,
     pub datatype: Option<String>,
+    /// Whether it was found when its statement was compiled.
+    pub found: bool,
     pub computed: Box<[(Diagnostic, R)]>,
 }
 

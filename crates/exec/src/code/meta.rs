@@ -45,6 +45,8 @@ pub struct Told {
     pub behind: Option<String>,
     /// A line of its own before that: the SQL statement.
     pub statement: Option<String>,
+    /// The text of that statement, or of the expression, and where it would begin if the words before it were as long.
+    pub query: Option<(String, i64)>,
 }
 
 /// What is told of each position in a text that has been looked at.
@@ -89,11 +91,19 @@ impl Source {
             return error;
         }
         let told = routine.teller.get_or_init(|| (routine.read)(&routine.text))(position);
+        let found = std::mem::take(&mut error.fields_mut().found);
         // That there was no row for INTO, or more than one, PL/pgSQL says itself, behind the statement.
         let behind = [SqlState::NO_DATA_FOUND, SqlState::TOO_MANY_ROWS].contains(&error.sqlstate())
             && error.fields().context.is_none();
-        if let Some(statement) = told.statement.filter(|_| !behind) {
-            error = error.context(statement);
+        match (told.query.filter(|_| found), told.statement) {
+            // What is wrong with the text of a statement is shown there.
+            (Some((query, begins)), _) => {
+                let fields = error.fields_mut();
+                fields.position = u32::try_from(i64::from(position) - begins).ok();
+                fields.query = Some(query);
+            }
+            (None, Some(statement)) if !behind => error = error.context(statement),
+            (None, _) => {}
         }
         match told.behind {
             Some(behind) if behind.is_empty() => error.context(&routine.title),

@@ -291,6 +291,7 @@ impl Compiler<'_> {
                     column: fields.column.clone(),
                     schema: fields.schema.clone(),
                     datatype: fields.datatype.clone(),
+                    found: fields.found,
                     computed: fields
                         .computed
                         .iter()

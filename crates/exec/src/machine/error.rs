@@ -111,6 +111,7 @@ impl Machine {
         fields.column.clone_from(&desc.column);
         fields.schema.clone_from(&desc.schema);
         fields.datatype.clone_from(&desc.datatype);
+        fields.found = desc.found;
         for (field, r) in &desc.computed {
             let place = match field {
                 Diagnostic::Constraint => &mut fields.constraint,

@@ -97,7 +97,11 @@ fn routine_source(program: &Program) -> Source {
         Box::new(move |position| {
             let before = &text[..position as usize];
             let line = before.lines().count() + usize::from(before.ends_with('\n'));
-            planaria_exec::Told { behind: Some(format!("line {}", line.max(1))), statement: None }
+            planaria_exec::Told {
+                behind: Some(format!("line {}", line.max(1))),
+                statement: None,
+                query: None,
+            }
         })
     }
     Source::routine(format!("PL/pgSQL function {}()", program.name), "x\ny\nz\n", read)

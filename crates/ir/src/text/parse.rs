@@ -814,6 +814,7 @@ impl Parser {
             match what.as_str() {
                 "detail" => fields.detail = Some(self.reg()?),
                 "hint" => fields.hint = Some(self.reg()?),
+                "found" => fields.found = self.quoted()? == "statement",
                 name if matches!(self.peek(), Some(Token::Quoted(_))) => {
                     let name = match name {
                         "constraint" => &mut fields.constraint,

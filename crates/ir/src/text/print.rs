@@ -300,6 +300,9 @@ impl Printer {
                 for (field, r) in &fields.computed {
                     let _ = write!(text, ", {} = {}", field.raised_as(), reg(r));
                 }
+                if fields.found {
+                    let _ = write!(text, ", found = {}", quote("statement"));
+                }
                 text
             }
             OpKind::Call { procedure, args, outs } => {

@@ -198,6 +198,7 @@ impl Choice {
                     schema: self.maybe(Self::text),
                     datatype: self.maybe(Self::text),
                     computed: self.some(|s| (Diagnostic::NAMES[s.below(5)], s.reg())),
+                    found: self.below(2) == 0,
                 };
                 OpKind::Raise { level: levels[self.below(4)], state, message: self.reg(), fields }
             }

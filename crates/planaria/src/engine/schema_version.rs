@@ -333,16 +333,13 @@ impl SchemaVersion {
         }
     }
 
-    /// What errors call a routine in PL/pgSQL: one that is not found along the path is shown with its schema.
+    /// What errors call a routine in PL/pgSQL: it and its types with their schemas, where they are not found along the path that
+    /// it has, or that whoever calls it has.
     pub(crate) fn title(&self, procedure: &Procedure) -> String {
-        let schema = match self.catalog.path().schemas().contains(&procedure.schema) {
-            true => String::new(),
-            false => {
-                let schema = self.catalog.schema_name(procedure.schema);
-                format!("{}.", planaria_base::text_io::quote_ident(schema))
-            }
-        };
-        format!("{schema}{}", signature(procedure))
+        match self.catalog.own_path(procedure) {
+            Some(path) => self.catalog.along(&path).shown_signature(procedure),
+            None => self.catalog.shown_signature(procedure),
+        }
     }
 
     /// Whether a routine is carried out by steps, where its call is all that a statement does.
@@ -503,15 +500,11 @@ fn read_sql(text: &str) -> Teller {
 /// What CONTEXT says of a place. Where there is no mark around it, it is nowhere in particular: behind the end of a body.
 fn told(marks: &[marks::Mark], position: u32) -> Told {
     match marks::innermost(marks, position) {
-        Some(mark) => Told { behind: mark.told.clone(), statement: mark.statement.clone() },
-        None => Told { behind: Some(String::new()), statement: None },
+        Some(mark) => {
+            Told { behind: mark.told.clone(), statement: mark.statement.clone(), query: mark.query.clone() }
+        }
+        None => Told { behind: Some(String::new()), statement: None, query: None },
     }
-}
-
-/// `name(integer,text)`, as PostgreSQL names a routine in contexts.
-pub(crate) fn signature(procedure: &Procedure) -> String {
-    let types: Vec<String> = procedure.inputs().map(|p| p.ty.to_string()).collect();
-    format!("{}({})", procedure.name, types.join(","))
 }
 
 impl Stock for SchemaVersion {

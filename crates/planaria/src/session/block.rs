@@ -76,7 +76,7 @@ impl SessionCore {
                     None if self.changing.is_some() => self.savepoint_of_part()?,
                     None => At::Transaction(self.txn.savepoint()),
                 };
-                let (identity, settings) = (self.user.now, self.settings.clone());
+                let (identity, settings) = (self.user.at_savepoint(), self.settings.clone());
                 let read_only = self.read_only;
                 let tables = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
                 let (keys, said) = (self.own_locks.mark(), self.said.mark());
@@ -367,6 +367,7 @@ impl SessionCore {
         self.deferred.begin();
         if self.reading.is_some() {
             let outcome = self.in_snapshot(f).map_err(Error::from);
+            self.follow_role();
             return self.fail_block_on_error(outcome);
         }
         let notices = self.notices.len();
@@ -441,6 +442,7 @@ impl SessionCore {
             }
         };
         self.end_statement_of_cursors(outcome.is_ok());
+        self.follow_role();
         let base = self.changing.as_ref().map_or_else(|| schema.clone(), |block| block.base.clone());
         let logged = self.log_sequences(&|sequence| base.shares_sequence(&schema, sequence));
         self.leave();

@@ -306,6 +306,7 @@ impl SessionCore {
         let committed = outcome.is_ok() && !std::mem::take(&mut self.several.rolled_back);
         self.end_locks();
         self.settings.end_statement(committed);
+        self.follow_role();
         self.end_statement_of_cursors(committed);
         self.share.end_transaction(&self.engine.meter);
         outcome

@@ -172,6 +172,7 @@ impl SessionCore {
         }
         self.end_locks();
         self.settings.end_statement(outcome.is_ok());
+        self.follow_role();
         self.end_statement_of_cursors(outcome.is_ok());
         self.txn.abort(&schema.tables);
         self.share.end_transaction(&self.engine.meter);

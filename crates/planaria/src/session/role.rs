@@ -7,8 +7,9 @@ use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
 use crate::session::user::{Identity, User, log_in};
 use crate::settings::Settings;
+use crate::system::{may_become, setting_of_role};
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{Catalog, Role};
+use planaria_catalog::Catalog;
 use planaria_sql::ddl::{self, Actor};
 use planaria_syntax::ast::{RoleChange, RoleOption, Statement, StatementKind};
 use std::borrow::Cow;
@@ -79,15 +80,7 @@ impl SessionCore {
         }
         let role = match name {
             None => None,
-            Some(name) => {
-                let catalog = self.newest_catalog();
-                let role = find(&catalog, name)?;
-                if !catalog.is_member_of(self.user.session(), role.id) {
-                    let message = format!("permission denied to set role \"{name}\"");
-                    return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
-                }
-                Some(role.id)
-            }
+            Some(name) => Some(may_become(&self.newest_catalog(), self.user.session(), name)?),
         };
         self.user.set(local, |identity| identity.role = role);
         self.mirror_user();
@@ -105,7 +98,7 @@ impl SessionCore {
         let catalog = self.newest_catalog();
         let session = match name {
             None => self.user.authenticated,
-            Some(name) => find(&catalog, name)?.id,
+            Some(name) => setting_of_role(&catalog, name)?.id,
         };
         if session != self.user.authenticated && !catalog.is_superuser(self.user.authenticated) {
             let message = "permission denied to set session authorization";
@@ -114,6 +107,17 @@ impl SessionCore {
         self.user.set(local, |identity| *identity = Identity { session, role: None });
         self.mirror_user();
         Ok(done("SET"))
+    }
+
+    /// A statement is over that may have called `set_config()` of the role.
+    #[inline]
+    pub(crate) fn follow_role(&mut self) {
+        if let Some((now, after)) = self.settings.asked_role() {
+            let catalog = self.newest_catalog();
+            let of = |name: String| catalog.role(&name).map(|role| role.id);
+            self.user.become_role(of(now), after.map(of));
+            self.mirror_user();
+        }
     }
 
     /// Warns of a LOCAL setting where there is no transaction block to end it.
@@ -149,14 +153,6 @@ impl SessionCore {
         settings.mirror("session_authorization", catalog.role_name(self.user.session()));
         settings.mirror("is_superuser", on(catalog.is_superuser(self.user.current())));
     }
-}
-
-/// 22023, as a setting's bad value.
-fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Role> {
-    catalog.role(name).ok_or_else(|| {
-        let message = format!("role \"{name}\" does not exist");
-        Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-    })
 }
 
 /// The text of a statement with passwords replaced by their verifiers: nothing else is logged or kept.

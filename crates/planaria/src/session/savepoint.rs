@@ -10,7 +10,7 @@ use planaria_protocol::{LocksMark, Savepoint};
 pub(crate) struct Mark {
     pub(crate) name: String,
     pub(crate) at: At,
-    pub(crate) identity: Identity,
+    pub(crate) identity: (Identity, Identity),
     pub(crate) settings: Settings,
     pub(crate) read_only: bool,
     /// What SET CONSTRAINTS had said.

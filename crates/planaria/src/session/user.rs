@@ -71,10 +71,24 @@ impl User {
         self.after_commit = self.now;
     }
 
+    /// What it is, and what it will be when the transaction block is committed: LOCAL settings end there, whatever savepoints
+    /// are gone back to.
+    pub(crate) fn at_savepoint(&self) -> (Identity, Identity) {
+        (self.now, self.after_commit)
+    }
+
     /// Back to a savepoint, with what was said there.
-    pub(crate) fn back_to(&mut self, identity: Identity) {
-        self.now = identity;
-        self.after_commit = identity;
+    pub(crate) fn back_to(&mut self, (now, after_commit): (Identity, Identity)) {
+        self.now = now;
+        self.after_commit = after_commit;
+    }
+
+    /// Has the session be a role now, and be one when the transaction has committed, if that was said.
+    pub(crate) fn become_role(&mut self, now: Option<RoleId>, after: Option<Option<RoleId>>) {
+        self.now.role = now;
+        if let Some(role) = after {
+            self.after_commit.role = role;
+        }
     }
 
     pub(crate) fn set(&mut self, local: bool, change: impl Fn(&mut Identity)) {

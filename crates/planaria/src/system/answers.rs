@@ -240,7 +240,16 @@ pub(crate) fn answer(
                 slot => Some(vec![read(heap, slot)]),
             };
             check_settable(facts.host.as_ref(), &name)?;
-            facts.settings.set_by_function(&name, value.as_deref(), args[2].is_true())?;
+            match name.eq_ignore_ascii_case("role") {
+                true => {
+                    let role = value.map_or("none".to_owned(), |mut value| value.swap_remove(0));
+                    if role != "none" {
+                        privileges::may_become(catalog, facts.session_user, &role)?;
+                    }
+                    facts.settings.set_role_by_function(role, args[2].is_true());
+                }
+                false => facts.settings.set_by_function(&name, value.as_deref(), args[2].is_true())?,
+            }
             let value = facts.settings.get(&name)?.to_owned();
             heap.text(&value)
         }

@@ -43,6 +43,7 @@ mod types;
 mod vitals;
 
 pub(crate) use answers::answer;
+pub(crate) use privileges::{may_become, setting_of_role};
 pub(crate) use rows::push_rows;
 pub(crate) use shown::key_of_errors as shown_key;
 pub(crate) use vitals::{

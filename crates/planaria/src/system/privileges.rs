@@ -7,7 +7,7 @@ use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::oids::Object as Identified;
-use planaria_catalog::{Catalog, Object, Privileges, reg, shown_grants, system};
+use planaria_catalog::{Catalog, Object, Privileges, Role, reg, shown_grants, system};
 
 /// `pg_default_acl`
 pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
@@ -193,4 +193,22 @@ pub(super) fn has_role(facts: &Facts<'_>, member: Option<&str>, group: &str, wha
         };
     }
     Ok(any)
+}
+
+/// A role that the user of a session may become. 22023 where there is none, 42501 where he may not.
+pub(crate) fn may_become(catalog: &Catalog, user: RoleId, name: &str) -> Result<RoleId> {
+    let role = setting_of_role(catalog, name)?;
+    if !catalog.is_member_of(user, role.id) {
+        let message = format!("permission denied to set role \"{name}\"");
+        return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+    }
+    Ok(role.id)
+}
+
+/// The role that the setting `role` names; 22023, as a setting's bad value.
+pub(crate) fn setting_of_role<'c>(catalog: &'c Catalog, name: &str) -> Result<&'c Role> {
+    catalog.role(name).ok_or_else(|| {
+        let message = format!("role \"{name}\" does not exist");
+        Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+    })
 }

@@ -129,7 +129,8 @@ impl<'c> Lowerer<'c> {
         self.coerce(e, ty, CastContext::Assignment).map_err(|error| {
             let rows = matches!((&from, ty), (Type::Record(_), Type::Record(_)));
             if error.sqlstate() == SqlState::CANNOT_COERCE && !rows {
-                mismatch(target.shown(column), ty, &from, position)
+                let [to, from] = [ty, &from].map(|ty| self.catalog.as_shown(ty));
+                mismatch(target.shown(column), &to, &from, position)
             } else {
                 error
             }

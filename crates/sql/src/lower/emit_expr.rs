@@ -130,7 +130,8 @@ impl Lowerer<'_> {
             }
             BoundKind::Cast(inner, explicit) => {
                 let src = self.value(inner)?;
-                let dst = target(self);
+                // Who reads a text as a label says what the type is called.
+                let dst = dst.unwrap_or_else(|| self.temp(self.catalog.as_shown(&e.ty)));
                 self.emit(OpKind::Cast { dst, src, explicit: *explicit });
                 Ok(dst)
             }

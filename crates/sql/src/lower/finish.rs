@@ -341,7 +341,15 @@ impl Lowerer<'_> {
     ) -> Result<()> {
         let mut error = None;
         let Grouping { rel, keys, aggregates, having, sets, .. } = grouping;
-        let (group_rel, plain) = (*rel, sets.is_empty());
+        let group_rel = *rel;
+        // With grouping sets, what depends on keys depends on those that all sets have.
+        let in_all = |at: usize| sets.iter().all(|set| set[at]);
+        let common: Vec<Bound> = match sets.is_empty() {
+            true => keys.clone(),
+            false => {
+                keys[1..].iter().enumerate().filter(|(at, _)| in_all(*at)).map(|(_, k)| k.clone()).collect()
+            }
+        };
         let mut regroup = |l: &mut Self, e: &mut Bound| -> bool {
             if error.is_some() {
                 return false;
@@ -355,7 +363,7 @@ impl Lowerer<'_> {
             if rel == group_rel || rel == window_rel || !locals.contains(&rel) {
                 return true;
             }
-            if plain && l.depends_on_keys(rel, keys) {
+            if l.depends_on_keys(rel, &common) {
                 let first = Aggregate {
                     kind: AggregateKind::First,
                     args: vec![e.clone()],

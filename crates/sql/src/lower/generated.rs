@@ -1,6 +1,7 @@
 //! Generated columns: computed from the row's other columns whenever one of these is stored.
 //!
-//! To storage, log and replay they are columns like any other.
+//! To storage, log and replay they are columns like any other. The hidden ones, keys of indexes, may read those that can be
+//! seen; these read none that is generated. So those that can be seen are computed first.
 
 use super::bound::RelId;
 use super::constraint::Values;
@@ -21,12 +22,14 @@ impl Lowerer<'_> {
     /// The changed columns, and those that are computed from one of them.
     pub(super) fn with_generated(&self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
         let mut all = changed.to_vec();
-        for (i, column) in table.columns.iter().enumerate() {
-            if let Some(text) = column.generated()
-                && !changed.contains(&i)
-                && read_by(table, text)?.iter().any(|c| changed.contains(c))
-            {
-                all.push(i);
+        for hidden in [false, true] {
+            for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| c.hidden == hidden) {
+                if let Some(text) = column.generated()
+                    && !all.contains(&i)
+                    && read_by(table, text)?.iter().any(|c| all.contains(c))
+                {
+                    all.push(i);
+                }
             }
         }
         Ok(all)
@@ -51,7 +54,9 @@ impl Lowerer<'_> {
         columns: &[usize],
     ) -> Result<Vec<(usize, Reg)>> {
         let mut computed = Vec::with_capacity(columns.len());
-        for column in columns {
+        let (hidden, seen): (Vec<usize>, Vec<usize>) =
+            columns.iter().partition(|c| table.columns[**c].hidden);
+        for column in seen.iter().chain(&hidden) {
             let definition = &table.columns[*column];
             let Some(text) = definition.generated() else { continue };
             let scope = Scope::new();
@@ -62,7 +67,9 @@ impl Lowerer<'_> {
             let e = self.coerce(e, &definition.ty, super::CastContext::Assignment)?;
             let e = self.in_domain(e, definition.domain);
             let reg = self.exact(&e)?;
-            computed.push((*column, self.exactly(reg, &definition.ty)));
+            let reg = self.exactly(reg, &definition.ty);
+            self.rel_mut(shadow).regs[*column] = Some(reg);
+            computed.push((*column, reg));
         }
         Ok(computed)
     }

@@ -210,19 +210,22 @@ impl Body<'_, '_> {
         });
     }
 
-    /// Raises an error that was found when its statement was lowered.
+    /// Raises an error that was found when its statement was lowered, where it points to.
     fn raise_found(&mut self, error: &Error) {
         let fields = error.fields();
+        let before = self.l.at(fields.position.unwrap_or(self.l.position));
         let text = |l: &mut Lowerer<'_>, t: &str| l.constant(Datum::Text(t.to_owned()), Type::Text);
         let raised = self.l.cold(|l| {
             let message = text(l, &fields.message);
             let detail = fields.detail.as_deref().map(|t| text(l, t));
             let hint = fields.hint.as_deref().map(|t| text(l, t));
             let state = StateSource::Known(fields.sqlstate);
-            let fields = ErrorFields { detail, hint, ..Default::default() };
+            let found = fields.position.is_some();
+            let fields = ErrorFields { detail, hint, found, ..Default::default() };
             l.emit(OpKind::Raise { level: Level::Exception, state, message, fields });
             Ok(())
         });
+        self.l.at(before);
         debug_assert!(raised.is_ok());
     }
 

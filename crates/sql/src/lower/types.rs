@@ -380,9 +380,9 @@ impl Lowerer<'_> {
                         let bound = self.bind_text(moment, position)?;
                         return self.coerce(bound, ty, CastContext::Explicit);
                     }
-                    if let Some(value) =
-                        literal(text, ty, self.kept_text || e.kept).map_err(|e| e.at(position))?
-                    {
+                    let kept = self.kept_text || e.kept;
+                    let read = literal(text, &self.catalog.as_shown(ty), kept);
+                    if let Some(value) = read.map_err(|e| e.at(position))? {
                         return Ok(Bound::constant(value, ty.clone(), position));
                     }
                     let text = Bound::new(e.kind, Type::Text, position);
@@ -400,7 +400,7 @@ impl Lowerer<'_> {
                 return self.by_text(e, ty, context);
             }
             let state = SqlState::CANNOT_COERCE;
-            let [from, to] = [&e.ty, ty].map(super::operators::base_name);
+            let [from, to] = [&e.ty, ty].map(|ty| super::operators::base_name(&self.catalog.as_shown(ty)));
             return Err(Error::new(state, format!("cannot cast type {from} to {to}")).at(position));
         }
         if let BoundKind::Const(value) = &e.kind
@@ -474,7 +474,8 @@ impl Lowerer<'_> {
             let castable = |from, to| cast_allowed(from, to, CastContext::Implicit);
             let unlike = matches!(ty, Type::Array(_)) && !castable(ty, &chosen) && !castable(&chosen, ty);
             if category(ty) != category(&chosen) || unlike {
-                let message = format!("{what} types {} and {} cannot be matched", chosen.base(), ty.base());
+                let [one, other] = [&chosen, ty].map(|ty| self.catalog.as_shown(&ty.base()));
+                let message = format!("{what} types {one} and {other} cannot be matched");
                 return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(*position));
             }
             if !is_preferred(&chosen)

@@ -3,7 +3,7 @@
 use super::json::{GIVEN, KEYS, TEXTS, VALUES};
 use super::search::{POSITIONS, WEIGHTS};
 use planaria_base::{Error, Result};
-use planaria_syntax::ast::{ExprKind, FunctionCall, Query, QueryBody, TableRef};
+use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Query, QueryBody, TableRef};
 
 /// The channels that the session listens to, as an array.
 pub(super) const CHANNELS: &str = "channels of session";
@@ -139,6 +139,23 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
             )
             .map(Some);
         }
+        // A label without a type is one of the other's.
+        ("enum_range", 2) if call.args.iter().any(|a| matches!(a.value.kind, ExprKind::String(_))) => {
+            let mut typed = call.clone();
+            for at in 0..2 {
+                let other = call.args[1 - at].value.clone();
+                let position = call.args[at].value.position;
+                let arg = &mut typed.args[at].value;
+                match arg.kind {
+                    ExprKind::String(_) if !matches!(other.kind, ExprKind::String(_)) => {
+                        let both = vec![arg.clone(), other];
+                        *arg = Expr { kind: ExprKind::Coalesce(both), position };
+                    }
+                    _ => {}
+                }
+            }
+            return filled(ENUM_RANGE, &typed, position).map(Some);
+        }
         // An end that is NULL is none. A bare NULL does not even say of which type.
         ("enum_range", 2) => match [0, 1].map(|i| matches!(call.args[i].value.kind, ExprKind::Null)) {
             [true, _] => {
@@ -151,16 +168,18 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
                               WHERE $a IS NULL OR $v >= $a ORDER BY $v) AS enum_range
                  FROM (SELECT NULL AS $a, NULL AS $b) AS given"
             }
-            [false, false] => {
-                "SELECT ARRAY(SELECT $v FROM pg_catalog.unnest(pg_catalog.enum_range(coalesce($a, $b))) AS $v
-                              WHERE ($a IS NULL OR $v >= $a) AND ($b IS NULL OR $v <= $b) ORDER BY $v) AS enum_range
-                 FROM (SELECT NULL AS $a, NULL AS $b) AS given"
-            }
+            [false, false] => ENUM_RANGE,
         },
         _ => return Ok(None),
     };
     filled(text, call, position).map(Some)
 }
+
+/// `enum_range` from one label to another.
+const ENUM_RANGE: &str =
+    "SELECT ARRAY(SELECT $v FROM pg_catalog.unnest(pg_catalog.enum_range(coalesce($a, $b))) AS $v
+                  WHERE ($a IS NULL OR $v >= $a) AND ($b IS NULL OR $v <= $b) ORDER BY $v) AS enum_range
+     FROM (SELECT NULL AS $a, NULL AS $b) AS given";
 
 /// The text with its own names: what follows a `$`. They have a blank, so that no variable around the call is one of them.
 fn named(text: &str) -> String {
