@@ -137,8 +137,9 @@ pub fn postgres(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Vec<Outc
     }
     let mut stdin = child.stdin.take().ok_or_else(|| std::io::Error::other("psql takes no input"))?;
     let feed = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let mut output = String::new();
-    reader.read_to_string(&mut output)?;
+    let mut output = Vec::new();
+    reader.read_to_end(&mut output)?;
+    let output = String::from_utf8_lossy(&output);
     feed.join().map_err(|_| std::io::Error::other("the writer to psql panicked"))??;
     child.wait()?;
     let mut answers = output.split("@@@begin\n").skip(1);
@@ -210,6 +211,8 @@ fn is_other_tag(line: &str) -> bool {
         "RESET",
         "REFRESH MATERIALIZED VIEW",
         "GRANT",
+        "REVOKE",
+        "NOTIFY",
         "COMMENT",
         "DECLARE CURSOR",
         "CLOSE CURSOR",

@@ -533,5 +533,8 @@ pub(super) fn table_constraint(c: &Constraint) -> Result<Pending> {
 /// A default that is NULL is none, as in PostgreSQL: but of a domain, which may have one itself, and of a type with a length, to
 /// which NULL is converted.
 pub(super) fn says_nothing(default: &Expr, ty: &Type, of_domain: bool) -> bool {
-    matches!(default.kind, planaria_syntax::ast::ExprKind::Null) && !of_domain && !matches!(ty, Type::Char(_)) && ty.base() == *ty
+    matches!(default.kind, planaria_syntax::ast::ExprKind::Null)
+        && !of_domain
+        && !matches!(ty, Type::Char(_))
+        && ty.base() == *ty
 }
