@@ -343,9 +343,14 @@ pub fn timestamp_from_unix(seconds: f64) -> Result<i64> {
     }
     let micros = ((seconds - UNIX_EPOCH_OFFSET_SECONDS as f64) * 1e6).round_ties_even();
     let too_large = || {
-        let mut text = Vec::new();
-        crate::text_io::write_float(&mut text, seconds);
-        out_of_range(format!("timestamp out of range: \"{}\"", String::from_utf8_lossy(&text)))
+        // As `%g` of C: six digits.
+        let (digits, exponent) = {
+            let text = format!("{seconds:.5e}");
+            let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            let digits = digits.trim_end_matches('0').trim_end_matches('.');
+            (digits.to_owned(), exponent.parse::<i32>().unwrap_or(0))
+        };
+        out_of_range(format!("timestamp out of range: \"{digits}e+{exponent:02}\""))
     };
     if !(TIMESTAMP_MIN as f64..TIMESTAMP_END as f64).contains(&micros) {
         return Err(too_large());

@@ -1,5 +1,6 @@
 //! What a scripted run does: steps of one session, drawn by seed, each at most one commit.
 
+mod more;
 mod objects;
 
 use planaria::{Database, Error, Result, Session};
@@ -68,7 +69,8 @@ impl Script {
         let mut script = Script { steps: Vec::new() };
         let mut objects = Objects::default();
         let mut schema: Vec<Vec<String>> = SCHEMA.iter().map(|s| vec![(*s).to_owned()]).collect();
-        let more: Vec<String> = objects::OBJECTS.iter().map(|s| (*s).to_owned()).collect();
+        let more = objects::OBJECTS.iter().chain(more::MORE);
+        let more: Vec<String> = more.map(|s| (*s).to_owned()).collect();
         if dice.chance(60) {
             schema.push([vec!["BEGIN".to_owned()], more, vec!["COMMIT".to_owned()]].concat());
         } else {
@@ -104,7 +106,8 @@ struct Objects {
 impl Objects {
     fn step(&mut self, dice: &mut Dice) -> Vec<String> {
         match dice.below(10) {
-            0..4 => return vec![objects::change(dice)],
+            0..3 => return vec![objects::change(dice)],
+            3 => return more::change(dice),
             4 => return self.later.define(dice),
             _ => {}
         }
@@ -235,7 +238,7 @@ impl StepClock {
 
 /// Whether an error is the answer to a statement, and not that something has failed.
 fn is_answer(error: &Error) -> bool {
-    matches!(&error.sqlstate().as_str()[..2], "22" | "23" | "42" | "44" | "55" | "P0")
+    matches!(&error.sqlstate().as_str()[..2], "22" | "23" | "24" | "42" | "44" | "55" | "P0")
 }
 
 impl Step {

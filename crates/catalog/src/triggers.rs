@@ -143,6 +143,10 @@ pub struct Trigger {
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
+    /// OLD of an INSERT and NEW of a DELETE are NULL as a whole. Of triggers that former versions made they are rows of
+    /// NULLs, for logs that have calls of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub knows_absent_rows: bool,
 }
 
 impl Trigger {

@@ -97,10 +97,17 @@ fn one(session: &mut Session, step: &Step) -> Outcome {
             outcome.tag.clone_from(&result.tag);
         }
         // How calls are logged is ours to say.
-        notices.extend(result.notices.into_iter().filter(|n| !n.message.starts_with("calls of")));
+        let ours = |m: &str| {
+            m.starts_with("calls of")
+                || m.contains(" is remembered, but not made")
+                || m.ends_with(" ordered one (btree)")
+        };
+        notices.extend(result.notices.into_iter().filter(|n| !ours(&n.message)));
         for row in result.rows.iter().flatten() {
             let cells = (0..row.values().len()).map(|i| row.text(i).unwrap_or_else(|| NULL.to_owned()));
-            outcome.rows.push(cells.collect::<Vec<_>>().join("|"));
+            // psql shows a text of several lines so.
+            let row = cells.collect::<Vec<_>>().join("|");
+            outcome.rows.extend(row.split('\n').map(str::to_owned));
         }
     });
     if let Err((error, _)) = ran {
@@ -123,7 +130,8 @@ pub fn postgres(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Vec<Outc
     let mut input = format!("\\set VERBOSITY verbose\n\\pset null '{NULL}'\n\\set QUIET off\n");
     for script in scripts {
         input.push_str(
-            "\\set QUIET on\nROLLBACK;\nRESET ROLE;\nDROP SCHEMA public CASCADE; CREATE SCHEMA public;\n\\set QUIET off\n",
+            "\\set QUIET on\nROLLBACK;\nRESET ROLE;\nRESET ALL;\nDROP SCHEMA IF EXISTS other CASCADE;\nDROP SCHEMA public CASCADE; CREATE SCHEMA public;\n\
+             DROP OWNED BY reader;\n\\set QUIET off\n",
         );
         for step in script {
             input.push_str("\\echo @@@begin\n");
@@ -133,8 +141,9 @@ pub fn postgres(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Vec<Outc
     }
     let mut stdin = child.stdin.take().ok_or_else(|| std::io::Error::other("psql takes no input"))?;
     let feed = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let mut output = String::new();
-    reader.read_to_string(&mut output)?;
+    let mut output = Vec::new();
+    reader.read_to_end(&mut output)?;
+    let output = String::from_utf8_lossy(&output);
     feed.join().map_err(|_| std::io::Error::other("the writer to psql panicked"))??;
     child.wait()?;
     let mut answers = output.split("@@@begin\n").skip(1);
@@ -169,6 +178,8 @@ fn read(answer: &str) -> Outcome {
             let (code, message) = rest.split_once(": ").unwrap_or(("", rest));
             match severity {
                 "ERROR" | "FATAL" | "PANIC" => outcome.error = Some((code.to_owned(), message.to_owned())),
+                // A query without lexemes: we say nothing of it.
+                _ if message.starts_with("text-search query ") => {}
                 _ => outcome.notices.push(format!("{severity}:  {message}")),
             }
         } else if in_message {
@@ -204,6 +215,8 @@ fn is_other_tag(line: &str) -> bool {
         "RESET",
         "REFRESH MATERIALIZED VIEW",
         "GRANT",
+        "REVOKE",
+        "NOTIFY",
         "COMMENT",
         "DECLARE CURSOR",
         "CLOSE CURSOR",

@@ -3,7 +3,8 @@
 //! 1. [`generate::script`] makes the script of a case from a seed: tables, rows, views, routines, then
 //!    statements; at the end every table is read. Scripts of a [`generate::Kind`] keep to one matter: statements of
 //!    all kinds, referential actions, queries in queries (LATERAL, WITH, recursion), volatile expressions, what hangs on tables
-//!    (partitions, triggers, policies, views, types).
+//!    (partitions, triggers, policies, views, types), values of all types, definitions and what the catalogs say of them,
+//!    programs. The last three are written by grammars (`src/generate/grammars`).
 //! 2. [`compare::cases`] runs it on both engines ([`engines`]) and compares rows (sorted where no order was
 //!    asked for), messages, command tags, SQLSTATEs and error messages, statement by statement.
 //! 3. [`compare::shrink`] makes a script that differs smaller: statements fall, then clauses, queries and

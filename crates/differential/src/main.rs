@@ -11,7 +11,8 @@ use std::process::ExitCode;
 const USAGE: &str = "planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--first]
                       [--shrink N] [--unsupported] [--file F]
 
-  --kind K         mixed, actions, nested, volatile or objects: what the scripts are about (default: all, in turn)
+  --kind K         mixed, actions, nested, volatile, objects, values, definitions or programs: what the
+                   scripts are about (default: all, in turn)
   --seed N         of the random scripts (default 1)
   --cases M        scripts of each kind to run (default 200)
   --from K         number of the first (default 0)

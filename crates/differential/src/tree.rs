@@ -29,6 +29,15 @@ pub enum Node {
         /// A literal of that type.
         simple: &'static str,
     },
+    /// What a rule of a grammar was written as: what the same rule was written as within it, or `simple`, can take its place.
+    Term {
+        /// The rule.
+        rule: &'static str,
+        /// What it is.
+        node: Box<Node>,
+        /// The simplest way to write the rule.
+        simple: &'static str,
+    },
     /// A query: one in it that has the same columns, or one of constants, can take its place.
     Query {
         /// Types of its columns.
@@ -72,6 +81,7 @@ pub fn query(types: &[Ty], node: Node) -> Node {
 #[derive(Clone, Copy)]
 enum Wanted<'a> {
     Value(Ty),
+    Rule(&'static str),
     Rows(&'a [Ty]),
 }
 
@@ -87,7 +97,12 @@ impl Node {
         match self {
             Node::Text(s) => out.push_str(s),
             Node::Seq(parts) => parts.iter().for_each(|p| p.write(out)),
-            Node::Opt(node) | Node::Expr { node, .. } | Node::Query { node, .. } => node.write(out),
+            Node::Opt(node)
+            | Node::Expr { node, .. }
+            | Node::Term { node, .. }
+            | Node::Query { node, .. } => {
+                node.write(out);
+            }
             Node::List { items, separator, .. } => {
                 for (i, item) in items.iter().enumerate() {
                     if i > 0 {
@@ -132,6 +147,18 @@ impl Node {
                 all.extend(node.smaller().into_iter().map(again));
                 all
             }
+            Node::Term { rule, node, simple } => {
+                let mut all = Vec::new();
+                let is = node.render();
+                if is != *simple {
+                    all.push(text(*simple));
+                }
+                node.inner(Wanted::Rule(rule), &mut all);
+                all.retain(|n| n.render() != is);
+                let again = |n| Node::Term { rule, node: Box::new(n), simple };
+                all.extend(node.smaller().into_iter().map(again));
+                all
+            }
             Node::Query { types, node } => {
                 let simple: Vec<&str> = types.iter().map(|ty| ty.simple()).collect();
                 let simple = format!("SELECT {}", simple.join(", "));
@@ -155,10 +182,15 @@ impl Node {
             }
             Node::Opt(node) => node.inner(wanted, all),
             Node::Expr { ty, .. } if matches!(wanted, Wanted::Value(w) if w == *ty) => all.push(self.clone()),
+            Node::Term { rule, .. } if matches!(wanted, Wanted::Rule(w) if w == *rule) => {
+                all.push(self.clone())
+            }
             Node::Query { types, .. } if matches!(wanted, Wanted::Rows(w) if w == types) => {
                 all.push(self.clone())
             }
-            Node::Expr { node, .. } | Node::Query { node, .. } => node.inner(wanted, all),
+            Node::Expr { node, .. } | Node::Term { node, .. } | Node::Query { node, .. } => {
+                node.inner(wanted, all);
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ const CASES: &[(&str, Kind, u64)] = &[
     ("actions", Kind::Actions, 90),
     ("nested", Kind::Nested, 60),
     ("volatile", Kind::Volatile, 60),
+    ("programs", Kind::Programs, 15),
 ];
 
 fn scripts() -> Vec<PathBuf> {

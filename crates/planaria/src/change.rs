@@ -2,12 +2,14 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 6 if the statement has a name of the database, as its client calls it; 5 else |
+//! | 1 | the version of this form: 8 if the statement has a name of the database, as its client calls it; 7 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
+//! Versions 6 and 5 are 8 and 7 of before a row that a trigger's event does not have was NULL: it was a row of NULLs. Then, too,
+//! indexes without a name were called by less of their expressions.
 //! Before version 6, a database that is not called `planaria` is another: what is said of it did nothing. Version 4 is of before
 //! indexes that differ in parentheses alone were the same to a partition: one was made like each. Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
 //! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
@@ -20,9 +22,11 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 6;
+const VERSION: u8 = 8;
 /// The database has its own name.
-const OWN_NAME: u8 = 5;
+const OWN_NAME: u8 = 7;
+/// A row that a trigger's event does not have was one of NULLs. So it was in a 5, where the database has its own name.
+const ROWS_OF_NULLS: u8 = 6;
 /// Indexes of partitions were held against those of their tables by their texts.
 const BY_TEXT: u8 = 4;
 /// Indexes that are not made were forgotten.
@@ -39,6 +43,7 @@ pub(crate) struct SchemaChange<'t> {
     forgets_indexes: bool,
     any_database: bool,
     indexes_by_text: bool,
+    rows_of_nulls: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -65,17 +70,19 @@ impl<'t> SchemaChange<'t> {
                     forgets_indexes: true,
                     any_database: false,
                     indexes_by_text: true,
+                    rows_of_nulls: true,
                     path: None,
                     text,
                 });
             }
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
-        let (forgets_indexes, any_database) = (version <= FORGETFUL, version > OWN_NAME);
-        let indexes_by_text = version <= BY_TEXT;
+        let forgets_indexes = version <= FORGETFUL;
+        let any_database = [VERSION, ROWS_OF_NULLS].contains(&version);
+        let (indexes_by_text, rows_of_nulls) = (version <= BY_TEXT, version <= ROWS_OF_NULLS);
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         let (users, path, text) = match (version, &parts[..]) {
-            (VERSION | OWN_NAME | BY_TEXT | FORGETFUL, [user, session_user, path, text]) => {
+            (FORGETFUL..=VERSION, [user, session_user, path, text]) => {
                 ([*user, *session_user], Some(*path), *text)
             }
             (BEFORE_INTERVALS | FROM_HOME, [user, session_user, text]) => {
@@ -93,6 +100,7 @@ impl<'t> SchemaChange<'t> {
             forgets_indexes,
             any_database,
             indexes_by_text,
+            rows_of_nulls,
             path,
             text,
         })
@@ -128,6 +136,8 @@ impl<'t> SchemaChange<'t> {
                 before_intervals: true,
                 forgets_indexes: true,
                 indexes_by_text: true,
+                rows_of_nulls: true,
+                former_labels: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -151,6 +161,8 @@ impl<'t> SchemaChange<'t> {
             checks_bodies,
             any_database: self.any_database,
             indexes_by_text: self.indexes_by_text,
+            rows_of_nulls: self.rows_of_nulls,
+            former_labels: self.rows_of_nulls,
             internal,
         })
     }
@@ -218,10 +230,22 @@ mod tests {
     }
 
     #[test]
+    fn earlier_forms_have_rows_of_nulls() {
+        for (version, named) in [(b'\x04', false), (b'\x05', false), (b'\x06', true)] {
+            let bytes = [&[version][..], b"postgres\0postgres\x002\0CREATE TRIGGER"].concat();
+            let change = SchemaChange::decode(&bytes).expect("decodes");
+            let actor = change.actor(&Catalog::default()).expect("known");
+            assert_eq!((actor.rows_of_nulls, actor.any_database), (true, named));
+            assert_eq!(actor.indexes_by_text, version == b'\x04');
+        }
+    }
+
+    #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x07postgres\0DROP TABLE t").err().expect("refused");
+        // Tab, newlines and form feeds come before it: texts can begin with them.
+        let error = SchemaChange::decode(b"\x0epostgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 7"), "{error}");
+        assert!(error.message().contains("form 14"), "{error}");
     }
 
     #[test]

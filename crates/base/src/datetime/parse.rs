@@ -165,7 +165,14 @@ fn read(text: &str, ty: &str, order: DateOrder) -> Result<Parsed> {
                 "Use now() or current_date.",
             ));
         }
-        _ => {}
+        word => {
+            // A day by its Julian number.
+            let number = word.strip_prefix('j').filter(|_| !is_time(ty)).and_then(|n| n.parse::<i32>().ok());
+            if let Some(number) = number.filter(|n| *n >= 0) {
+                let days = i64::from(number) - JULIAN_OFFSET_DAYS;
+                return Ok(Parsed::Instant { days, time: 0, at: None, dated: true });
+            }
+        }
     }
     let mut fields = Fields {
         text,

@@ -237,10 +237,8 @@ impl Inet {
 
     /// `inet - bigint`
     pub fn minus(&self, by: i64) -> Result<Inet> {
-        match by.checked_neg() {
-            Some(by) => self.plus(by),
-            None => self.plus(i64::MAX)?.plus(1),
-        }
+        // The least number is its own negative, as in PostgreSQL.
+        self.plus(by.wrapping_neg())
     }
 
     /// `inet - inet`

@@ -7,12 +7,14 @@
 mod actions;
 mod change;
 mod expression;
+mod grammar;
 mod nested;
 mod objects;
 mod query;
 mod routine;
 mod sorts;
 mod volatile;
+mod written;
 
 use crate::rng::Rng;
 use crate::schema::{self, Table, Ty};
@@ -32,6 +34,12 @@ pub enum Kind {
     Volatile,
     /// Partitions, triggers, policies, views, types.
     Objects,
+    /// Expressions over all types, with values at their edges.
+    Values,
+    /// Definitions, and what the catalogs say of them.
+    Definitions,
+    /// Routines with all that PL/pgSQL has, triggers, changes of rows in all ways.
+    Programs,
 }
 
 impl Kind {
@@ -42,6 +50,9 @@ impl Kind {
         ("nested", Kind::Nested),
         ("volatile", Kind::Volatile),
         ("objects", Kind::Objects),
+        ("values", Kind::Values),
+        ("definitions", Kind::Definitions),
+        ("programs", Kind::Programs),
     ];
 }
 
@@ -88,6 +99,9 @@ pub fn script(kind: Kind, seed: u64, case: u64) -> Vec<Statement> {
         Kind::Nested => nested::script(rng),
         Kind::Volatile => volatile::script(rng),
         Kind::Objects => objects::script(rng),
+        Kind::Values => written::values(rng),
+        Kind::Definitions => written::definitions(rng),
+        Kind::Programs => written::programs(rng),
     });
     all
 }

@@ -105,10 +105,10 @@ pub fn inverse(x: f64, f: fn(f64) -> f64) -> Result<f64> {
 }
 
 pub fn acosh(x: f64) -> Result<f64> {
-    if x < 1.0 { Err(range_of_input()) } else { Ok(x.acosh()) }
+    if x < 1.0 { Err(range_of_input()) } else { Ok(super::roots::acosh(x)) }
 }
 pub fn atanh(x: f64) -> Result<f64> {
-    if x.abs() > 1.0 { Err(range_of_input()) } else { Ok(x.atanh()) }
+    if x.abs() > 1.0 { Err(range_of_input()) } else { Ok(super::roots::atanh(x)) }
 }
 
 #[cold]

@@ -5,7 +5,7 @@ use crate::heap::{Heap, check_length};
 use crate::slot::Slot;
 use planaria_base::text_io::{count_chars, write_ident, write_literal};
 use planaria_base::watch::{Pace, STEP};
-use planaria_base::{Error, Numeric, Result, SqlState};
+use planaria_base::{Error, Result, SqlState};
 use planaria_storage::arena::Bytes;
 
 pub fn quote_ident(heap: &mut Heap, at: Bytes) -> Result<Slot> {
@@ -231,24 +231,4 @@ pub fn json_key(heap: &mut Heap, key: Slot, argument: i64) -> Result<Slot> {
         n if n < 0 => error(format!("argument {}: key must not be null", -n)),
         n => error(format!("argument {n} cannot be null")).with_hint("Object keys should be text."),
     })
-}
-
-/// `pg_size_pretty`: the largest unit of which there are ten, rounded.
-pub fn size_pretty(heap: &mut Heap, bytes: Numeric) -> Result<Slot> {
-    let bytes = bytes.to_i64().unwrap_or(i64::MAX);
-    let mut size = bytes.unsigned_abs();
-    let units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
-    let mut unit = 0;
-    if size >= 10 * 1024 {
-        // One bit more is kept until the end, to round by.
-        size >>= 9;
-        unit = 1;
-        while size >= 20 * 1024 - 1 && unit + 1 < units.len() {
-            size >>= 10;
-            unit += 1;
-        }
-        size = size.div_ceil(2);
-    }
-    let sign = if bytes < 0 { "-" } else { "" };
-    heap.text(&std::format!("{sign}{size} {}", units[unit]))
 }

@@ -43,6 +43,7 @@ mod packed;
 mod range;
 mod regex;
 mod regex_find;
+mod roots;
 mod sample;
 mod search;
 mod shaped;
@@ -202,7 +203,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         FltExp => flt(float::exp(a[0].float())),
         FltLn => flt(float::ln(a[0].float())),
         FltLog10 => flt(float::log10(a[0].float())),
-        FltCbrt => Ok(Slot::Float(a[0].float().cbrt())),
+        FltCbrt => Ok(Slot::Float(roots::cbrt(a[0].float()))),
         FltSin => flt(float::periodic(a[0].float(), f64::sin)),
         FltCos => flt(float::periodic(a[0].float(), f64::cos)),
         FltTan => flt(float::periodic(a[0].float(), f64::tan)),
@@ -214,7 +215,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         FltSinh => Ok(Slot::Float(a[0].float().sinh())),
         FltCosh => Ok(Slot::Float(a[0].float().cosh())),
         FltTanh => Ok(Slot::Float(a[0].float().tanh())),
-        FltAsinh => Ok(Slot::Float(a[0].float().asinh())),
+        FltAsinh => Ok(Slot::Float(roots::asinh(a[0].float()))),
         FltAcosh => flt(float::acosh(a[0].float())),
         FltAtanh => flt(float::atanh(a[0].float())),
         FltSind => flt(float::periodic(a[0].float(), degrees::sin)),

@@ -1,6 +1,6 @@
 //! Functions of numerics: first with two words, and where these have no room, or a number had none before, with any length.
 
-use super::{bucket, digits, fast, format, is, template};
+use super::{bucket, digits, fast, is, template};
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::numeric::long::is_overflow;
@@ -164,10 +164,33 @@ pub fn modified(n: Number, modifier: Option<(u16, i16)>, heap: &mut Heap) -> Res
 
 /// `pg_size_pretty` of a numeric.
 pub fn size_pretty(heap: &mut Heap, bytes: Slot) -> Result<Slot> {
-    let bytes = match bytes {
-        Slot::Numeric(n) => n.unpack(),
-        // Beyond all units.
-        other => Numeric::from_i64(if of(heap, other)?.signum() < 0 { i64::MIN } else { i64::MAX }),
-    };
-    format::size_pretty(heap, bytes)
+    // Units, below what they are taken, and how many bits smaller than the one behind it each is. But for the first, one bit
+    // more is kept until the end, to round by.
+    const UNITS: [(&str, i64, u32); 6] = [
+        ("bytes", 10 * 1024, 9),
+        ("kB", 20 * 1024 - 1, 10),
+        ("MB", 20 * 1024 - 1, 10),
+        ("GB", 20 * 1024 - 1, 10),
+        ("TB", 20 * 1024 - 1, 10),
+        ("PB", i64::MAX, 0),
+    ];
+    let mut size = of(heap, bytes)?;
+    for (i, (unit, limit, bits)) in UNITS.into_iter().enumerate() {
+        if i + 1 < UNITS.len() && size.abs().compare(&Long::whole(limit)) != Ordering::Less {
+            size = size.div_trunc(&Long::whole(1 << bits))?;
+            continue;
+        }
+        if i > 0 {
+            let away = Long::whole(if size.signum() < 0 { -1 } else { 1 });
+            size = size.add(&away)?.div_trunc(&Long::whole(2))?;
+        }
+        return heap
+            .build(|_, out| {
+                size.write(out);
+                out.extend_from_slice(format!(" {unit}").as_bytes());
+                Ok(())
+            })
+            .map(Slot::Text);
+    }
+    Err(Error::internal("a size beyond all units"))
 }

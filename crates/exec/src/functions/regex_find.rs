@@ -377,7 +377,12 @@ fn place_of(
             }
             part = match usize::try_from(group) {
                 Ok(0) => Some(found),
-                Ok(group) => finder.groups(searched, found)?.get(group).copied().flatten(),
+                Ok(group) => {
+                    // An expression without parentheses is its own first part.
+                    let groups = finder.groups(searched, found)?;
+                    let group = if groups.len() == 1 && group == 1 { 0 } else { group };
+                    groups.get(group).copied().flatten()
+                }
                 Err(_) => None,
             };
             Ok(false)

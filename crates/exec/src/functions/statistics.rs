@@ -224,7 +224,8 @@ pub fn percentile_cont(heap: &Heap, array: ArrayRef, p: f64) -> Result<Slot> {
         None => Slot::Null,
         Some((low, high, part)) => {
             let (low, high) = (double(low)?, double(high)?);
-            Slot::Float(low + part * (high - low))
+            // Infinity is no distance from itself.
+            Slot::Float(if part == 0.0 { low } else { low + part * (high - low) })
         }
     })
 }

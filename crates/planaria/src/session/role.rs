@@ -26,6 +26,8 @@ impl SessionCore {
             checks_bodies: !self.settings.is_off("check_function_bodies"),
             any_database: false,
             indexes_by_text: false,
+            rows_of_nulls: false,
+            former_labels: false,
             internal: self.internal,
         }
     }

@@ -23,9 +23,7 @@ pub(super) fn describe(facts: &Facts<'_>, class: Oid, object: Oid, column: i64) 
             Object::Constraint(table, name) => {
                 Some(format!("constraint {name} on table {}", catalog.table_by_id(*table).name))
             }
-            Object::DomainConstraint(domain, name) => {
-                Some(format!("constraint {name} on domain {}", catalog.type_by_id(*domain).name))
-            }
+            Object::DomainConstraint(_, name) => Some(format!("constraint {name}")),
             _ => None,
         },
         2604 => match known? {

@@ -126,7 +126,7 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("prosecdef", p.security_definer)
                 .set("prolang", if p.aggregate.is_some() { INTERNAL } else { language(p.language) })
                 .set("prorows", if p.returns_set() { 1000.0 } else { 0.0 })
-                .set("procost", 100.0)
+                .set("procost", if p.aggregate.is_some() { 1.0 } else { 100.0 })
                 .set("provariadic", variadic.map_or(0, |ty| oid::of(&ty)))
                 .set(
                     "prokind",

@@ -10,7 +10,7 @@ use super::depend::{Object as Dependent, References};
 use super::index::mentions;
 use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
 use super::materialized::{refuse_action, refuse_actions_of_view};
-use super::table::{DefaultDef, check_columns, column_type, table_constraint};
+use super::table::{DefaultDef, check_columns, column_type, says_nothing, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::qualified_expression;
 use crate::lower::{CastContext, Declared};
@@ -451,7 +451,9 @@ impl Change {
             None => DefaultDef::None,
             Some((expr, text)) => {
                 lowering::check_default(&self.catalog, name, &column.ty, expr)?;
+                let nothing = says_nothing(expr, &column.ty, column.domain.is_some());
                 match self.own_sequence(id, place, expr) {
+                    _ if nothing => DefaultDef::None,
                     Some(sequence) => DefaultDef::Sequence(sequence),
                     None => DefaultDef::Expression(qualified_expression(&self.catalog, text)?),
                 }

@@ -163,8 +163,11 @@ impl Change {
 
     pub(super) fn alter_composite(&mut self, name: &Name, actions: &[AlterTable]) -> Result<&'static str> {
         let Some(id) = self.owned_composite(name)? else {
-            let ty = self.user_type(name)?;
-            let message = format!("\"{}\" is not a composite type", ty.name);
+            let wanted = self.catalog.located(names::wanted(&self.catalog, name)?);
+            if !self.catalog.relation_exists(wanted) {
+                return Err(names::no_relation(name));
+            }
+            let message = format!("\"{}\" is not a composite type", wanted.local);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         };
         let mut rewrite = Rewrite::of(self.catalog.table_by_id(id));

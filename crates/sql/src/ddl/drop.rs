@@ -367,7 +367,7 @@ impl Change {
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
         }
         if procedure == Some(false) && found.aggregate.is_some() {
-            let message = format!("{} is an aggregate function", signature(found));
+            let message = format!("\"{}\" is an aggregate function", name.parts.join("."));
             let hint = "Use DROP AGGREGATE to drop aggregate functions.";
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint(hint).at(name.position));
         }

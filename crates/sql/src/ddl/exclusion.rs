@@ -4,7 +4,7 @@
 
 use super::alter::Rewrite;
 use super::constraint::{check_key, check_width};
-use super::index::{label, printed};
+use super::index::{labels, printed};
 use super::lowering::{self, Made, Promise};
 use super::{Change, names};
 use crate::lower::qualified_expression;
@@ -50,7 +50,9 @@ impl Change {
             }
             Some(name) => name.clone(),
             None => {
-                let own: Vec<&str> = def.exclude.elements.iter().map(|e| label(&e.item)).collect();
+                let items = def.exclude.elements.iter().map(|e| &e.item);
+                let own = labels(items, &[], self.actor.former_labels);
+                let own: Vec<&str> = own.iter().map(String::as_str).collect();
                 names::relation(&self.catalog, &table, &own, "excl")
             }
         };

@@ -78,8 +78,9 @@ impl Change {
             }
             Some(name) => name.clone(),
             None => {
-                let own = create.columns.iter().map(|(item, _)| label(item));
-                let own: Vec<&str> = own.chain(create.included.iter().map(String::as_str)).collect();
+                let items = create.columns.iter().map(|(item, _)| item);
+                let own = labels(items, &create.included, self.actor.former_labels);
+                let own: Vec<&str> = own.iter().map(String::as_str).collect();
                 names::relation(&self.catalog, &table, &own, "idx")
             }
         };
@@ -278,8 +279,32 @@ pub(super) fn printed(expr: &Expr, text: &str) -> String {
     }
 }
 
-/// What of a key goes into the name that an index is given.
-pub(super) fn label(item: &IndexItem) -> &str {
+/// What of keys, and of columns that are included, goes into the name that an index is given: nothing twice. `former`: as it was
+/// before expressions had the names that they have as outputs, for logs that drop indexes by such names.
+pub(super) fn labels<'a>(
+    items: impl Iterator<Item = &'a IndexItem>,
+    included: &'a [String],
+    former: bool,
+) -> Vec<String> {
+    let own = items.map(|item| match item {
+        IndexItem::Expression(expr, _) if !former => {
+            let name = crate::lower::output_name(expr);
+            if name == "?column?" { "expr".to_owned() } else { name }
+        }
+        item => label(item).to_owned(),
+    });
+    let mut all: Vec<String> = Vec::new();
+    for label in own.chain(included.iter().cloned()) {
+        let numbered = (1..).map(|n| format!("{label}{n}"));
+        let free = |name: &String| former || !all.contains(name);
+        let name = std::iter::once(label.clone()).chain(numbered).find(free);
+        all.push(name.unwrap_or(label));
+    }
+    all
+}
+
+/// What of a key went into that name once.
+fn label(item: &IndexItem) -> &str {
     match item {
         IndexItem::Column(name) => name,
         IndexItem::Expression(expr, _) => match &expr.kind {

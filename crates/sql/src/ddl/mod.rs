@@ -262,6 +262,11 @@ pub struct Actor {
     /// The change is from a log of the time when indexes of partitions were held against those of their tables by their
     /// texts, with all parentheses.
     pub indexes_by_text: bool,
+    /// The change is from a log of the time when a row that a trigger's event does not have was one of NULLs: its
+    /// triggers go on so.
+    pub rows_of_nulls: bool,
+    /// The change is from a log of the time when indexes without a name were called by less of their expressions.
+    pub former_labels: bool,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -280,6 +285,8 @@ impl Default for Actor {
             checks_bodies: true,
             any_database: false,
             indexes_by_text: false,
+            rows_of_nulls: false,
+            former_labels: false,
             internal: false,
         }
     }

@@ -71,10 +71,11 @@ pub fn find<'c>(
                 let hint = format!("Specify the argument list to select the {kind} unambiguously.");
                 Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint).at(name.position))
             }
-            (None, _) => match catalog.procedures_named(local).next() {
-                Some(other) => Ok(other),
-                None => Err(undefined(format!("could not find a {kind} named \"{local}\""))),
-            },
+            (None, _) => {
+                // Of any kind is called a function.
+                let kind = if procedure.is_none() { "function" } else { kind };
+                Err(undefined(format!("could not find a {kind} named \"{local}\"")))
+            }
         };
     };
     let mut wanted = Vec::new();

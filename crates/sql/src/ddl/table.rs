@@ -335,7 +335,13 @@ impl Change {
         let ty = self.kept(ty);
         self.check_not_in_itself(id, &ty).map_err(|e| e.at(def.ty.position))?;
         let table = self.table_mut(id).name.clone();
-        let facts = self.column_facts(&table, def, &ty, serial)?;
+        let mut facts = self.column_facts(&table, def, &ty, serial)?;
+        let is_null = def.constraints.iter().any(
+            |c| matches!(&c.kind, ConstraintKind::Default { expr, .. } if says_nothing(expr, &ty, domain.is_some())),
+        );
+        if is_null {
+            facts.default = DefaultDef::None;
+        }
         let column = Column {
             name: def.name.clone(),
             ty,
@@ -522,4 +528,13 @@ pub(super) fn column_constraint(c: &Constraint, column: &str) -> Result<Pending>
 /// A constraint that stands among the columns.
 pub(super) fn table_constraint(c: &Constraint) -> Result<Pending> {
     Pending::from_ast(c, None)
+}
+
+/// A default that is NULL is none, as in PostgreSQL: but of a domain, which may have one itself, and of a type with a length, to
+/// which NULL is converted.
+pub(super) fn says_nothing(default: &Expr, ty: &Type, of_domain: bool) -> bool {
+    matches!(default.kind, planaria_syntax::ast::ExprKind::Null)
+        && !of_domain
+        && !matches!(ty, Type::Char(_))
+        && ty.base() == *ty
 }

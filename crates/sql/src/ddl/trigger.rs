@@ -96,6 +96,7 @@ impl Change {
             old_table: transitions.1,
             enabled: TriggerEnabled::default(),
             comment: old.and_then(|old| old.comment.clone()),
+            knows_absent_rows: !self.actor.rows_of_nulls,
         };
         if let TriggersOf::View(view) = &on
             && let Some(view) = self.catalog.views.get_mut(view)
@@ -346,6 +347,9 @@ impl Change {
         self.catalog.require_owner(self.actor.user, &on.object())?;
         if !all.iter().any(|t| t.name == name) {
             return Err(undefined(name, &relation));
+        }
+        if name == to {
+            return Ok("ALTER TRIGGER");
         }
         if all.iter().any(|t| t.name == to) {
             let message = format!("trigger \"{to}\" for relation \"{relation}\" already exists");

@@ -91,7 +91,11 @@ impl Analysis<'_> {
                 sort.expr = arg;
             }
         }
-        if call.worded || own {
+        // With a regular expression it is a call like any other.
+        let expression = |e: &Node| matches!(e.ty.oid, super::coerce::TEXT | super::coerce::UNKNOWN);
+        let by_expression =
+            name == "substring" && matches!(&node.args[..], [_, (_, e)] if expression(e) && !is_similar(e));
+        if (call.worded || own) && !by_expression {
             let how = match name {
                 "extract" => Worded::Extract,
                 "normalize" => Worded::Normalize,
@@ -99,10 +103,7 @@ impl Analysis<'_> {
                 "overlay" => Worded::Overlay,
                 "position" => Worded::Position,
                 // SIMILAR has a function of its own.
-                "substring" if matches!(&node.args[1].1.kind, NodeKind::Call(call) if call.name == "similar_to_escape") =>
-                {
-                    return None;
-                }
+                "substring" if is_similar(&node.args[1].1) => return None,
                 "substring" => Worded::Substring,
                 "btrim" => Worded::Trim("BOTH"),
                 "ltrim" => Worded::Trim("LEADING"),
@@ -306,4 +307,9 @@ impl Analysis<'_> {
             _ => self.implicit(e, super::coerce::INT8),
         }
     }
+}
+
+/// Whether it is what SIMILAR TO makes of a pattern.
+fn is_similar(e: &Node) -> bool {
+    matches!(&e.kind, NodeKind::Call(call) if call.name == "similar_to_escape")
 }

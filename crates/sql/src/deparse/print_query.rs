@@ -35,8 +35,10 @@ impl Printer<'_> {
         if let Some(limit) = &query.limit {
             if query.ties {
                 self.keyword(" FETCH FIRST ", -STEP, STEP, 0);
+                // What is no simple expression needs them when it is read.
+                self.put("(");
                 self.expr(limit, false);
-                self.put(" ROWS WITH TIES");
+                self.put(") ROWS WITH TIES");
             } else {
                 self.keyword(" LIMIT ", -STEP, STEP, 0);
                 match limit.kind {

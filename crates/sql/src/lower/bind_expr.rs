@@ -185,13 +185,20 @@ impl Lowerer<'_> {
                 let high = self.bind(names, high)?;
                 let within = self.with_let(value, |l, value| {
                     if *symmetric {
-                        let (ordered, _) = l.unify("BETWEEN", vec![low, high])?;
-                        let ty = ordered[0].ty.clone();
-                        let least = Bound::apply(Func::Least, ordered.clone(), ty.clone(), position);
-                        let greatest = Bound::apply(Func::Greatest, ordered, ty, position);
-                        let above = l.binary(BinaryOp::Ge, value.clone(), least, position)?;
-                        let below = l.binary(BinaryOp::Le, value, greatest, position)?;
-                        return Ok(above.and(below));
+                        // In one order or the other: with a bound that is NULL it may be neither.
+                        return l.with_let(low, |l, low| {
+                            l.with_let(high, |l, high| {
+                                let mut ways = Vec::new();
+                                for (low, high) in [(low.clone(), high.clone()), (high, low)] {
+                                    let above = l.binary(BinaryOp::Ge, value.clone(), low, position)?;
+                                    let below = l.binary(BinaryOp::Le, value.clone(), high, position)?;
+                                    ways.push(above.and(below));
+                                }
+                                let [one, other] = <[Bound; 2]>::try_from(ways)
+                                    .map_err(|_| Error::internal("two ways that are not two"))?;
+                                Ok(one.or(other))
+                            })
+                        });
                     }
                     let above = l.written(BinaryOp::Ge, value.clone(), low, position)?;
                     let below = l.written(BinaryOp::Le, value, high, position)?;

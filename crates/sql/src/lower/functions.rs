@@ -319,6 +319,21 @@ pub(super) fn missing_function(call: &str, position: u32) -> Error {
 }
 
 impl Lowerer<'_> {
+    /// A zone as `AT TIME ZONE` takes it: there a number is how far UTC is from it, where others say how far it is from UTC.
+    fn east_of_utc(&mut self, zone: Bound, position: u32) -> Result<Bound> {
+        let text = |s: &str| Bound::constant(Datum::Text(s.to_owned()), Type::Text, position);
+        let one = Bound::constant(Datum::Int(1), Type::Int4, position);
+        let first = Bound::apply(Func::Left, vec![zone.clone(), one], Type::Text, position);
+        let turned = vec![zone.clone(), text("+-"), text("-+")];
+        let turned = Bound::apply(Func::Translate, turned, Type::Text, position);
+        let mut whens = Vec::new();
+        for sign in ["+", "-"] {
+            let is = Bound::apply(Func::TextEq, vec![first.clone(), text(sign)], Type::Bool, position);
+            whens.push((is, turned.clone()));
+        }
+        Ok(Bound::new(BoundKind::Case(whens, Box::new(zone)), Type::Text, position))
+    }
+
     /// A call of a built-in function; `None` where no built-in function fits.
     pub(super) fn bind_builtin(
         &mut self,
@@ -532,7 +547,11 @@ impl Lowerer<'_> {
                     return Ok(None);
                 };
                 let zone = self.operand(zone.clone(), &Type::Text)?;
-                apply(Func::ZoneTz, vec![zone, made], Type::TimestampTz)
+                self.with_let(zone, |l, zone| {
+                    let zone = l.east_of_utc(zone, position)?;
+                    Ok(Bound::apply(Func::ZoneTz, vec![zone, made], Type::TimestampTz, position))
+                })
+                .map(Some)
             }
             ("make_timestamptz", parts) if parts.len() == 6 => {
                 match self.bind_builtin("make_timestamp", parts, false, position)? {

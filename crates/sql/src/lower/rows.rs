@@ -91,7 +91,14 @@ impl Lowerer<'_> {
         };
         let bound = |t: &Typed| Bound::new(BoundKind::Reg(t.reg), t.ty.clone(), position);
         let values: Vec<Bound> = fields.iter().map(|(_, t)| bound(t)).collect();
+        let absent = fields
+            .first()
+            .is_some_and(|(_, t)| self.absent_rows.iter().any(|row| row.first() == Some(&t.reg)));
         match table {
+            Some(table) if absent => {
+                let ty = Type::Record(self.row_type_of(*table));
+                Ok(Bound::constant(Datum::Null, ty, position))
+            }
             Some(table) => {
                 let ty = Type::Record(self.row_type_of(*table));
                 Ok(Bound::apply(Func::ArrayMake, values, ty, position))

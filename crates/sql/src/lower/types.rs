@@ -399,6 +399,11 @@ impl Lowerer<'_> {
             if self.castable(&e.ty, ty, context) {
                 return self.by_text(e, ty, context);
             }
+            // Whatever has a text has a name.
+            if *ty == Type::NAME && cast_allowed(&e.ty, &Type::Text, context) {
+                let text = self.coerce(e, &Type::Text, context)?;
+                return self.coerce(text, ty, CastContext::Explicit);
+            }
             let state = SqlState::CANNOT_COERCE;
             let [from, to] = [&e.ty, ty].map(|ty| super::operators::base_name(&self.catalog.as_shown(ty)));
             return Err(Error::new(state, format!("cannot cast type {from} to {to}")).at(position));

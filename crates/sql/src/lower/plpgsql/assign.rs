@@ -274,7 +274,9 @@ impl Body<'_, '_> {
         Ok(Target::Part { whole, steps, ty })
     }
 
-    pub(super) fn check_constant(&self, reg: Reg, name: &Name) -> Result<()> {
+    /// Before an assignment: a constant has its value. A row that was absent is one from here on.
+    pub(super) fn check_constant(&mut self, reg: Reg, name: &Name) -> Result<()> {
+        self.l.absent_rows.retain(|row| !row.contains(&reg));
         if self.constants.contains(&reg) {
             return Err(Error::new(
                 super::ERROR_IN_ASSIGNMENT,

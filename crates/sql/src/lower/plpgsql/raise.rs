@@ -186,7 +186,19 @@ impl Body<'_, '_> {
         let cond = self.l.condition(&self.scope, condition)?;
         self.unless(cond, |s| {
             let message = match message {
-                Some(e) => s.as_text(e)?,
+                Some(e) => {
+                    // One that is NULL is none.
+                    let given = s.as_text(e)?;
+                    let message = s.l.program.value(Type::Text);
+                    let plain = s.text("assertion failed");
+                    s.copy(message, plain);
+                    let null = s.is_null(given);
+                    s.unless(null, |s| {
+                        s.copy(message, given);
+                        Ok(())
+                    })?;
+                    message
+                }
                 None => s.text("assertion failed"),
             };
             let state = StateSource::Known(SqlState::ASSERT_FAILURE);

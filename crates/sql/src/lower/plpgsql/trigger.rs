@@ -196,7 +196,11 @@ pub(super) fn declare(
             fields.push((column.name.clone(), Typed { reg, ty }));
         }
         if !there {
-            of.absent.extend(fields.first().map(|(_, t): &(String, Typed)| t.clone()));
+            let first = fields.first().map(|(_, t): &(String, Typed)| t.clone());
+            if trigger.knows_absent_rows {
+                l.absent_rows.push(fields.iter().map(|(_, t)| t.reg).collect());
+            }
+            of.absent.extend(first);
         }
         if name == "new" {
             new_row.clone_from(&fields);

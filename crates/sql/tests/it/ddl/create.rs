@@ -3,6 +3,8 @@
 use super::{fails, notices, refused, run, schema, shape, work};
 use planaria_base::SqlState;
 use planaria_catalog::{Catalog, ColumnDefault};
+use planaria_sql::ddl;
+use planaria_syntax::parse;
 
 #[test]
 fn constraints_get_postgres_names() {
@@ -345,4 +347,24 @@ fn methods_of_other_indexes_are_taken_as_ordered() {
         "0A000 access method \"brin\" does not support included columns",
     );
     refused(&c, "CREATE INDEX ON t USING nosuch (a)", "42704 access method \"nosuch\" does not exist");
+}
+
+/// Logs have calls that fire triggers of former versions, and drop indexes by the names that these gave them.
+#[test]
+fn changes_of_former_logs_make_what_they_made() {
+    let script = "CREATE TABLE t (a int);
+        CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+        CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();
+        CREATE INDEX ON t (a, a, (CASE WHEN a > 1 THEN a END))";
+    for former in [false, true] {
+        let mut catalog = Catalog::default();
+        let actor = ddl::Actor { rows_of_nulls: former, former_labels: former, ..ddl::Actor::default() };
+        for statement in parse::statements(script).expect("parses") {
+            ddl::apply_as(&mut catalog, &statement, actor).expect("applies");
+        }
+        let table = catalog.tables.iter().flatten().find(|t| t.name == "t").expect("there");
+        assert_eq!(table.triggers[0].knows_absent_rows, !former);
+        let name = if former { "t_a_a_expr_idx" } else { "t_a_a1_case_idx" };
+        assert!(table.all_indexes().any(|i| i.name == name), "{name}");
+    }
 }
