@@ -2,27 +2,31 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 6 if the statement has a name of the database, as its client calls it; 5 else |
+//! | 1 | the version of this form: 8 if the statement has a name of the database, as its client calls it; 7 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Before version 6, a database that is not called `planaria` is another: what is said of it did nothing. Version 4 is of before
+//! Versions 6 and 5 are these two of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
+//! it was before the statement: routines that they make ask as they did. Before version 6, a database that is not called `planaria` is another: what is said of it did nothing. Version 4 is of before
 //! indexes that differ in parentheses alone were the same to a partition: one was made like each. Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
 //! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
 //! version 2, are those of before tables kept intervals whole.
 //!
-//! A later version is refused. What begins with a character that a text can begin with is the statement
+//! A later version is refused; none will be 9, 10, 12 or 13, with which a text can begin. What begins with a character that a text can begin with is the statement
 //! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
 
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 6;
+const VERSION: u8 = 8;
 /// The database has its own name.
-const OWN_NAME: u8 = 5;
+const OWN_NAME: u8 = 7;
+/// What RETURNING asked of the table saw what the statement had changed so far; so it did in the form before, where the
+/// database has its own name.
+const READ_AFTER: u8 = 6;
 /// Indexes of partitions were held against those of their tables by their texts.
 const BY_TEXT: u8 = 4;
 /// Indexes that are not made were forgotten.
@@ -39,6 +43,7 @@ pub(crate) struct SchemaChange<'t> {
     forgets_indexes: bool,
     any_database: bool,
     indexes_by_text: bool,
+    reads_after: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -65,17 +70,19 @@ impl<'t> SchemaChange<'t> {
                     forgets_indexes: true,
                     any_database: false,
                     indexes_by_text: true,
+                    reads_after: true,
                     path: None,
                     text,
                 });
             }
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
-        let (forgets_indexes, any_database) = (version <= FORGETFUL, version > OWN_NAME);
-        let indexes_by_text = version <= BY_TEXT;
+        let forgets_indexes = version <= FORGETFUL;
+        let any_database = matches!(version, VERSION | READ_AFTER);
+        let (indexes_by_text, reads_after) = (version <= BY_TEXT, version <= READ_AFTER);
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         let (users, path, text) = match (version, &parts[..]) {
-            (VERSION | OWN_NAME | BY_TEXT | FORGETFUL, [user, session_user, path, text]) => {
+            (FORGETFUL..=VERSION, [user, session_user, path, text]) => {
                 ([*user, *session_user], Some(*path), *text)
             }
             (BEFORE_INTERVALS | FROM_HOME, [user, session_user, text]) => {
@@ -93,6 +100,7 @@ impl<'t> SchemaChange<'t> {
             forgets_indexes,
             any_database,
             indexes_by_text,
+            reads_after,
             path,
             text,
         })
@@ -128,6 +136,7 @@ impl<'t> SchemaChange<'t> {
                 before_intervals: true,
                 forgets_indexes: true,
                 indexes_by_text: true,
+                reads_after: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -151,6 +160,7 @@ impl<'t> SchemaChange<'t> {
             checks_bodies,
             any_database: self.any_database,
             indexes_by_text: self.indexes_by_text,
+            reads_after: self.reads_after,
             internal,
         })
     }
@@ -218,10 +228,24 @@ mod tests {
     }
 
     #[test]
+    fn routines_of_earlier_forms_read_after() {
+        for (version, any_database) in [(READ_AFTER, true), (READ_AFTER - 1, false)] {
+            let mut bytes = vec![version];
+            bytes.extend(b"postgres\0postgres\x002\0CREATE PROCEDURE");
+            let change = SchemaChange::decode(&bytes).expect("decodes");
+            let actor = change.actor(&Catalog::default()).expect("known");
+            assert_eq!(
+                (actor.reads_after, actor.any_database, actor.indexes_by_text),
+                (true, any_database, false)
+            );
+        }
+    }
+
+    #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x07postgres\0DROP TABLE t").err().expect("refused");
+        let error = SchemaChange::decode(b"\x0bpostgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 7"), "{error}");
+        assert!(error.message().contains("form 11"), "{error}");
     }
 
     #[test]

@@ -25,6 +25,7 @@ impl SessionCore {
             checks_bodies: !self.settings.is_off("check_function_bodies"),
             any_database: false,
             indexes_by_text: false,
+            reads_after: false,
             internal: self.internal,
         }
     }

@@ -262,6 +262,9 @@ pub struct Actor {
     /// The change is from a log of the time when indexes of partitions were held against those of their tables by their
     /// texts, with all parentheses.
     pub indexes_by_text: bool,
+    /// The change is from a log of the time when what RETURNING and ON CONFLICT ask of the table for each row saw what the
+    /// statement had changed so far: routines that it makes do so.
+    pub reads_after: bool,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -280,6 +283,7 @@ impl Default for Actor {
             checks_bodies: true,
             any_database: false,
             indexes_by_text: false,
+            reads_after: false,
             internal: false,
         }
     }
