@@ -194,7 +194,7 @@ fn value_bytes(ty: &Type) -> f64 {
         | Type::Packed(_) => 2.0 + text_bytes(ty),
         Type::Array(element) => 2.0 + TURNS * value_bytes(element),
         Type::Record(fields) => 2.0 + fields.iter().map(|(_, ty)| value_bytes(ty)).sum::<f64>(),
-        ty if ty.is_oid() => 4.0,
+        ty if ty.is_oid() || *ty == Type::TID => 4.0,
         Type::System(_) => TEXT_BYTES,
     }
 }
@@ -217,7 +217,7 @@ fn column_bytes(ty: &Type) -> f64 {
         | Type::Citext
         | Type::Range(_)
         | Type::Packed(_) => 3.0 + 1.06 * text_bytes(ty),
-        ty if ty.is_oid() => 3.5,
+        ty if ty.is_oid() || *ty == Type::TID => 3.5,
         Type::System(_) => TEXT_BYTES,
         Type::Array(_) | Type::Record(_) | Type::Unknown | Type::Void => 0.0,
     }

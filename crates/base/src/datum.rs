@@ -129,6 +129,7 @@ impl Datum {
             SystemType::NodeTree | SystemType::AclItem | SystemType::RefCursor => {
                 Datum::Text(text.to_owned())
             }
+            SystemType::Tid => Datum::Int(text_io::parse_tid(text)?),
             SystemType::Int2Vector | SystemType::OidVector => {
                 let element = system.element().expect("vectors have elements");
                 let items = text.split_ascii_whitespace().map(|t| Datum::parse(&element, t));
@@ -168,6 +169,7 @@ impl Datum {
             (Datum::Int(n), Type::Timestamp) => datetime::write_timestamp(out, *n, forms.styles),
             (Datum::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, *n, forms),
             (Datum::Int(n), Type::Enum(of)) => of.write(out, *n),
+            (Datum::Int(n), &Type::TID) => text_io::write_tid(out, *n),
             (Datum::Interval(i), _) => datetime::write_interval(out, *i, forms.styles),
             (Datum::Int(n), _) => text_io::write_int(out, *n),
             (Datum::Float(x), Type::Float4) => text_io::write_real(out, *x),

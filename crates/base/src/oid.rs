@@ -83,6 +83,7 @@ fn built_in(ty: &Type) -> Option<Line> {
             S::Int2Vector => line(22, 1006, "int2vector", -1),
             S::RegProc => line(24, 1008, "regproc", 4),
             S::Oid => line(26, 1028, "oid", 4),
+            S::Tid => line(27, 1010, "tid", 6),
             S::Xid => line(28, 1011, "xid", 4),
             S::OidVector => line(30, 1013, "oidvector", -1),
             S::NodeTree => line(194, 0, "pg_node_tree", -1),

@@ -126,6 +126,33 @@ pub fn parse_oid(text: &str, ty: SystemType) -> Result<u32> {
     })
 }
 
+/// The number of a `tid`: `(0,1)` is 1, `(1,0)` 65536. As PostgreSQL reads it, but that the first number has 48 bits: rows are
+/// told apart by numbers of 64.
+pub fn parse_tid(text: &str) -> Result<i64> {
+    let wrong = || invalid_syntax("tid", text);
+    watch::count(text.len());
+    let (_, rest) = text.split_once(['(', ',']).ok_or_else(wrong)?;
+    let (block, rest) = rest.split_once(',').ok_or_else(wrong)?;
+    let (offset, _) = rest.split_once(')').ok_or_else(wrong)?;
+    let number = |text: &str| text.trim_start().parse::<i64>().map_err(|_| wrong());
+    let (block, offset) = (number(block)?, number(offset)?);
+    // A negative number stands for the 32 bits of its two's complement.
+    let block = i32::try_from(block).map_or(block, |block| i64::from(block as u32));
+    if !(0..1 << 48).contains(&block) || !(0..1 << 16).contains(&offset) {
+        return Err(wrong());
+    }
+    Ok(block << 16 | offset)
+}
+
+/// Appends the text form of a `tid`.
+pub fn write_tid(out: &mut Vec<u8>, n: i64) {
+    out.push(b'(');
+    write_int(out, (n as u64 >> 16) as i64);
+    out.push(b',');
+    write_int(out, n & 0xffff);
+    out.push(b')');
+}
+
 /// The longest beginning of at most `n` bytes that cuts no character.
 pub fn first_bytes(text: &str, n: usize) -> &str {
     let mut end = text.len().min(n);

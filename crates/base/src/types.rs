@@ -164,6 +164,8 @@ pub enum SystemType {
     AnyCompatibleNonArray,
     /// `anycompatiblerange`: a range over it
     AnyCompatibleRange,
+    /// `tid`: which row of its table a row is. A number, of which the last 16 bits are shown as the second one
+    Tid,
 }
 
 impl SystemType {
@@ -191,6 +193,7 @@ impl SystemType {
             AclItem,
             Json,
             RefCursor,
+            Tid,
         ]
     };
 
@@ -243,6 +246,7 @@ impl SystemType {
             SystemType::AclItem => "aclitem",
             SystemType::Json => "json",
             SystemType::RefCursor => "refcursor",
+            SystemType::Tid => "tid",
             SystemType::AnyElement => "anyelement",
             SystemType::AnyArray => "anyarray",
             SystemType::AnyNonArray => "anynonarray",
@@ -376,6 +380,8 @@ impl Type {
 
     /// `oid`
     pub const OID: Type = Type::System(SystemType::Oid);
+    /// `tid`
+    pub const TID: Type = Type::System(SystemType::Tid);
     /// `name`
     pub const NAME: Type = Type::System(SystemType::Name);
     /// `json`
@@ -385,7 +391,7 @@ impl Type {
 
     /// Whether it is `oid` or one of its aliases (`regclass`, ...).
     pub fn is_oid(&self) -> bool {
-        matches!(self, Type::System(s) if s.class() == TypeClass::Integer)
+        *self != Type::TID && matches!(self, Type::System(s) if s.class() == TypeClass::Integer)
     }
 
     /// Whether it stands for a type that a call gives: of the parameters and results of polymorphic routines.

@@ -585,6 +585,10 @@ pub struct Procedure {
     /// SECURITY DEFINER: runs with the rights of its owner, not of its caller.
     #[serde(default)]
     pub security_definer: bool,
+    /// What RETURNING and ON CONFLICT ask of the table is asked of it as it was before the statement. Routines from before
+    /// that was so go on as they were: logs have calls of them.
+    #[serde(default)]
+    pub reads_before: bool,
     /// SET: what holds while it runs, by name in lower case, in the order in which that was said.
     #[serde(default)]
     pub settings: Vec<(String, String)>,

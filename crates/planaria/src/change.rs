@@ -8,14 +8,15 @@
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 6 and 5 are 8 and 7 of before a row that a trigger's event does not have was NULL: it was a row of NULLs. Then, too,
-//! indexes without a name were called by less of their expressions.
+//! Versions 6 and 5 are these two of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
+//! it was before the statement, and a row that a trigger's event does not have was NULL, not one of NULLs: routines and triggers
+//! that they make go on so. Then, too, indexes without a name were called by less of their expressions.
 //! Before version 6, a database that is not called `planaria` is another: what is said of it did nothing. Version 4 is of before
 //! indexes that differ in parentheses alone were the same to a partition: one was made like each. Version 3 is of before indexes that are not made were remembered: its `CREATE INDEX .. USING gin` left nothing. Version 2 is
 //! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
 //! version 2, are those of before tables kept intervals whole.
 //!
-//! A later version is refused. What begins with a character that a text can begin with is the statement
+//! A later version is refused; none will be 9, 10, 12 or 13, with which a text can begin. What begins with a character that a text can begin with is the statement
 //! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
 
 use planaria_base::{Error, Result, SchemaId, SqlState};
@@ -25,8 +26,9 @@ use planaria_sql::ddl::Actor;
 const VERSION: u8 = 8;
 /// The database has its own name.
 const OWN_NAME: u8 = 7;
-/// A row that a trigger's event does not have was one of NULLs. So it was in a 5, where the database has its own name.
-const ROWS_OF_NULLS: u8 = 6;
+/// What RETURNING asked of the table saw what the statement had changed so far, and a row that a trigger's event does not have
+/// was one of NULLs. So it was in a 5, where the database has its own name.
+const READ_AFTER: u8 = 6;
 /// Indexes of partitions were held against those of their tables by their texts.
 const BY_TEXT: u8 = 4;
 /// Indexes that are not made were forgotten.
@@ -43,7 +45,7 @@ pub(crate) struct SchemaChange<'t> {
     forgets_indexes: bool,
     any_database: bool,
     indexes_by_text: bool,
-    rows_of_nulls: bool,
+    in_former_ways: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -70,7 +72,7 @@ impl<'t> SchemaChange<'t> {
                     forgets_indexes: true,
                     any_database: false,
                     indexes_by_text: true,
-                    rows_of_nulls: true,
+                    in_former_ways: true,
                     path: None,
                     text,
                 });
@@ -78,8 +80,8 @@ impl<'t> SchemaChange<'t> {
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
         let forgets_indexes = version <= FORGETFUL;
-        let any_database = [VERSION, ROWS_OF_NULLS].contains(&version);
-        let (indexes_by_text, rows_of_nulls) = (version <= BY_TEXT, version <= ROWS_OF_NULLS);
+        let any_database = matches!(version, VERSION | READ_AFTER);
+        let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         let (users, path, text) = match (version, &parts[..]) {
             (FORGETFUL..=VERSION, [user, session_user, path, text]) => {
@@ -100,7 +102,7 @@ impl<'t> SchemaChange<'t> {
             forgets_indexes,
             any_database,
             indexes_by_text,
-            rows_of_nulls,
+            in_former_ways,
             path,
             text,
         })
@@ -138,6 +140,7 @@ impl<'t> SchemaChange<'t> {
                 indexes_by_text: true,
                 rows_of_nulls: true,
                 former_labels: true,
+                reads_after: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -161,8 +164,9 @@ impl<'t> SchemaChange<'t> {
             checks_bodies,
             any_database: self.any_database,
             indexes_by_text: self.indexes_by_text,
-            rows_of_nulls: self.rows_of_nulls,
-            former_labels: self.rows_of_nulls,
+            rows_of_nulls: self.in_former_ways,
+            former_labels: self.in_former_ways,
+            reads_after: self.in_former_ways,
             internal,
         })
     }
@@ -230,22 +234,22 @@ mod tests {
     }
 
     #[test]
-    fn earlier_forms_have_rows_of_nulls() {
-        for (version, named) in [(b'\x04', false), (b'\x05', false), (b'\x06', true)] {
-            let bytes = [&[version][..], b"postgres\0postgres\x002\0CREATE TRIGGER"].concat();
+    fn routines_and_triggers_of_earlier_forms_go_on_as_they_did() {
+        for (version, any_database) in [(READ_AFTER, true), (READ_AFTER - 1, false), (BY_TEXT, false)] {
+            let mut bytes = vec![version];
+            bytes.extend(b"postgres\0postgres\x002\0CREATE PROCEDURE");
             let change = SchemaChange::decode(&bytes).expect("decodes");
             let actor = change.actor(&Catalog::default()).expect("known");
-            assert_eq!((actor.rows_of_nulls, actor.any_database), (true, named));
-            assert_eq!(actor.indexes_by_text, version == b'\x04');
+            assert_eq!((actor.reads_after, actor.rows_of_nulls, actor.former_labels), (true, true, true));
+            assert_eq!((actor.any_database, actor.indexes_by_text), (any_database, version == BY_TEXT));
         }
     }
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        // Tab, newlines and form feeds come before it: texts can begin with them.
-        let error = SchemaChange::decode(b"\x0epostgres\0DROP TABLE t").err().expect("refused");
+        let error = SchemaChange::decode(b"\x0bpostgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 14"), "{error}");
+        assert!(error.message().contains("form 11"), "{error}");
     }
 
     #[test]

@@ -242,6 +242,12 @@ pub(crate) fn binary_datum(bytes: &[u8], ty: &Type) -> Result<Datum> {
         Type::System(system) if system.element().is_some() => {
             array(bytes, &system.element().unwrap_or(Type::Unknown))?
         }
+        &Type::TID if bytes.len() == 6 => {
+            let mut number = [0; 8];
+            number[2..].copy_from_slice(bytes);
+            Datum::Int(i64::from_be_bytes(number))
+        }
+        &Type::TID => Datum::Int(i64::from_be_bytes(fixed(bytes)?)),
         Type::System(_) if bytes.len() == 4 => Datum::Int(u32::from_be_bytes(fixed(bytes)?).into()),
         ty => {
             return Err(Error::unsupported(

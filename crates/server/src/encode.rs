@@ -106,6 +106,11 @@ pub(crate) fn binary(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type) {
         (ValueRef::Bool(b), _) => out.push(u8::from(*b)),
         (ValueRef::Int(n), Type::Int2) => out.extend_from_slice(&(*n as i16).to_be_bytes()),
         (ValueRef::Int(n), Type::Int4 | Type::Date) => out.extend_from_slice(&(*n as i32).to_be_bytes()),
+        // What does not go into the 48 bits that PostgreSQL's have is sent whole.
+        (ValueRef::Int(n), &Type::TID) => match u64::try_from(*n) {
+            Ok(n) if n < 1 << 48 => out.extend_from_slice(&n.to_be_bytes()[2..]),
+            _ => out.extend_from_slice(&n.to_be_bytes()),
+        },
         (ValueRef::Int(n), Type::System(_)) => out.extend_from_slice(&(*n as u32).to_be_bytes()),
         (ValueRef::Interval(i), _) => {
             out.extend_from_slice(&i.micros.to_be_bytes());

@@ -132,7 +132,7 @@ impl ColumnKind {
                 return row.iter().all(|(_, ty)| ColumnKind::of(ty).is_some()).then_some(ColumnKind::Bytes);
             }
             // An oid has no sign.
-            ty if ty.is_oid() => ColumnKind::Int8,
+            ty if ty.is_oid() || *ty == Type::TID => ColumnKind::Int8,
             Type::System(_) | Type::Record(_) | Type::Rounded(..) | Type::Unknown | Type::Void => {
                 return None;
             }

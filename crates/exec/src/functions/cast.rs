@@ -416,6 +416,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         (Slot::Int(n), Type::Date) => datetime::write_date(out, n, heap.styles()),
         (Slot::Int(n), Type::Time) => datetime::write_time(out, n),
         (Slot::Int(n), Type::Enum(of)) => of.write(out, n),
+        (Slot::Int(n), &Type::TID) => text_io::write_tid(out, n),
         (Slot::Int(n), Type::Timestamp) => datetime::write_timestamp(out, n, heap.styles()),
         (Slot::Int(n), Type::TimestampTz) => datetime::write_timestamptz(out, n, heap.forms()),
         (Slot::Interval(i), _) => datetime::write_interval(out, i, heap.styles()),

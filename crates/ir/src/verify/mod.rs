@@ -165,6 +165,8 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         (Type::Packed(PackedType::VarBit(None)), Type::Packed(PackedType::VarBit(_))) => true,
         (Type::Packed(PackedType::VarBit(Some(n))), Type::Packed(PackedType::VarBit(Some(m)))) => n >= m,
         (Type::Array(to), Type::Array(from)) => holds(to, from),
+        // It is a number.
+        (&Type::TID, Type::Int2 | Type::Int4 | Type::Int8) => true,
         // All of them are 32 bits without sign.
         (to, from) if from.is_oid() => to.is_oid() || *to == Type::Int8,
         (

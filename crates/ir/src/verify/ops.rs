@@ -640,6 +640,7 @@ fn datum_fits(value: &Datum, ty: &Type) -> bool {
         Datum::Int(n) => match ty {
             Type::Int2 => i16::try_from(*n).is_ok(),
             Type::Int4 | Type::Date | Type::Enum(_) => i32::try_from(*n).is_ok(),
+            &Type::TID => true,
             Type::System(_) => ty.is_oid() && u32::try_from(*n).is_ok(),
             _ => matches!(ty.class(), TypeClass::Integer | TypeClass::DateTime | TypeClass::Time),
         },

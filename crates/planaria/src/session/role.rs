@@ -28,6 +28,7 @@ impl SessionCore {
             indexes_by_text: false,
             rows_of_nulls: false,
             former_labels: false,
+            reads_after: false,
             internal: self.internal,
         }
     }

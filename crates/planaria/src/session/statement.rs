@@ -358,11 +358,14 @@ impl SessionCore {
                 done("CHECKPOINT")
             }
             StatementKind::Unsupported(what) => {
-                return Err(Error::unsupported(
-                    format!("{what} is not supported"),
-                    "docs/sql.md lists what is.",
-                )
-                .at(statement.position));
+                let hint = match what.as_str() {
+                    "CREATE RULE" => {
+                        "Use a trigger: one INSTEAD OF of a view, one BEFORE or AFTER of a table."
+                    }
+                    _ => "docs/sql.md lists what is.",
+                };
+                let message = format!("{what} is not supported");
+                return Err(Error::unsupported(message, hint).at(statement.position));
             }
             StatementKind::Truncate { restart_identity, .. }
                 if !restart_identity && matches!(self.block, Block::Open) && self.changing.is_none()

@@ -39,6 +39,8 @@ fn shapes(n: usize) -> Vec<(&'static str, String)> {
         ("bigint", format!("{}1", x(" "))),
         ("oid", x("0")),
         ("oid", format!("{}1", x("0"))),
+        ("tid", x("(")),
+        ("tid", format!("({}1,{}1)", x("0"), x("0"))),
         ("numeric", x("0")),
         ("numeric", x("9")),
         ("numeric", format!("{}1", x("0"))),

@@ -79,6 +79,7 @@ mod refused;
 mod remembered;
 mod repeated;
 mod replayed;
+mod returning_reads;
 mod rights;
 mod routine_settings;
 mod routines_by_steps;

@@ -1,6 +1,7 @@
 //! Directories that older versions wrote, as they wrote them: `tests/formats`. `before-intervals` is from when an interval was
 //! a number of microseconds, 8 bytes in a row; `SCRIPT` made them, with `CALL put(7)` in `call` and `checkpoint`, and with a
-//! CHECKPOINT at the end in the latter.
+//! CHECKPOINT at the end in the latter. `reads-after` is from when what RETURNING and ON CONFLICT ask of the table for each row saw what the
+//! statement had changed so far; `READS_AFTER` made it.
 
 mod formats;
 
@@ -18,8 +19,31 @@ const SCRIPT: &str = "
     create table u as select k, v from t;
     delete from t where k = 3;";
 
+/// What was executed in `reads-after`.
+const READS_AFTER: &str = "
+    create table t (k int primary key, v int);
+    create table seen (k int, was bigint);
+    create procedure raise_all(more int) language plpgsql as $$
+    begin
+        with u as (update t set v = v + more returning k, (select sum(x.v) from t x where x.k <= t.k) as was)
+        insert into seen select k, was from u;
+    end $$;
+    create procedure put(n int) language plpgsql as $$
+    begin
+        insert into t values (n, 1), (n + 1, 1) on conflict (k)
+            do update set v = t.v + (select sum(x.v) from t x where x.k <= excluded.k);
+    end $$;
+    insert into t values (1, 10), (2, 20), (3, 30);
+    call raise_all(1);
+    call put(2);
+    call raise_all(2);";
+
 fn copy_of(name: &str) -> tempfile::TempDir {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats/before-intervals").join(name);
+    copy_from(&format!("before-intervals/{name}"))
+}
+
+fn copy_from(directory: &str) -> tempfile::TempDir {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats").join(directory);
     let to = tempfile::tempdir().expect("a directory");
     for file in std::fs::read_dir(from).expect("the directory is there") {
         let file = file.expect("a file");
@@ -105,4 +129,43 @@ fn the_script_makes_the_same_today() {
     db.execute_script(SCRIPT).expect("the script");
     // Hours are no days any more.
     assert_eq!(rows(&db, T), ["1|2 days|25:00:00|a|36:00:00", "2|-3 days +02:30:00|02:00:00|b|36:00:00"]);
+}
+
+/// Calls of routines from then are replayed as they ran, and these routines go on so until they are created anew.
+#[test]
+fn what_returning_asked_saw_the_changes_then() {
+    let dir = copy_from("reads-after");
+    const T: &str = "SELECT k, v FROM t ORDER BY k";
+    const SEEN: &str = "SELECT k, was FROM seen ORDER BY k, was";
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        assert_eq!(rows(&db, T), ["1|13", "2|55", "3|128"], "{scheme:?}");
+        assert_eq!(rows(&db, SEEN), ["1|11", "1|13", "2|32", "2|68", "3|63", "3|196"], "{scheme:?}");
+        db.close().expect("closes");
+    }
+    let db = open(dir.path(), Scheme::Regrow).expect("opens");
+    db.execute_script("DELETE FROM seen; CALL raise_all(1)").expect("calls");
+    let after = ["1|14", "2|70", "3|199"];
+    assert_eq!(rows(&db, SEEN), after);
+    db.execute("CHECKPOINT", ()).expect("a checkpoint");
+    db.close().expect("closes");
+    let db = open(dir.path(), Scheme::Regrow).expect("opens");
+    assert_eq!(rows(&db, SEEN), after);
+    let anew = READS_AFTER.split("create procedure").nth(1).expect("it is there");
+    db.execute_script(&format!("DELETE FROM seen; CREATE OR REPLACE PROCEDURE{anew} CALL raise_all(0)"))
+        .expect("anew");
+    db.close().expect("closes");
+    let db = open(dir.path(), Scheme::Clr).expect("opens");
+    assert_eq!(rows(&db, SEEN), ["1|14", "2|70", "3|199"]);
+    db.execute_script("DELETE FROM seen; CALL raise_all(1)").expect("calls");
+    assert_eq!(rows(&db, SEEN), ["1|14", "2|70", "3|199"]);
+}
+
+#[test]
+fn what_returning_asks_is_of_before_today() {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(READS_AFTER).expect("the script");
+    assert_eq!(rows(&db, "SELECT k, v FROM t ORDER BY k"), ["1|13", "2|55", "3|96"]);
+    let seen = rows(&db, "SELECT k, was FROM seen ORDER BY k, was");
+    assert_eq!(seen, ["1|10", "1|11", "2|30", "2|64", "3|60", "3|158"]);
 }

@@ -100,6 +100,7 @@ impl Change {
             body_position: 0,
             current: true,
             security_definer: false,
+            reads_before: !self.actor.reads_after,
             settings: Vec::new(),
             rights: self.new_rights(planaria_catalog::ObjectKind::Function, schema),
             comment: None,

@@ -267,6 +267,9 @@ pub struct Actor {
     pub rows_of_nulls: bool,
     /// The change is from a log of the time when indexes without a name were called by less of their expressions.
     pub former_labels: bool,
+    /// The change is from a log of the time when what RETURNING and ON CONFLICT ask of the table for each row saw what the
+    /// statement had changed so far: routines that it makes do so.
+    pub reads_after: bool,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -287,6 +290,7 @@ impl Default for Actor {
             indexes_by_text: false,
             rows_of_nulls: false,
             former_labels: false,
+            reads_after: false,
             internal: false,
         }
     }

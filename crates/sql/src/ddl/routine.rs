@@ -201,6 +201,7 @@ impl Change {
             body_position: create.body_position,
             current: true,
             security_definer: create.security_definer,
+            reads_before: !self.actor.reads_after,
             settings: Vec::new(),
             rights: self.new_rights(planaria_catalog::ObjectKind::Function, schema),
             comment: None,
@@ -508,8 +509,10 @@ fn replaceable(old: &Procedure, new: &Procedure) -> Result<()> {
         let detail = format!("\"{}\" is {article} {}.", old.name, old.kind_name());
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
     }
+    // The name of the only one is nobody's: it is no row.
     let result = |p: &Procedure| -> Vec<(Type, Option<String>)> {
-        p.outputs().map(|o| (o.ty.clone(), Some(o.name.clone()))).collect()
+        let named = p.outputs().nth(1).is_some();
+        p.outputs().map(|o| (o.ty.clone(), named.then(|| o.name.clone()))).collect()
     };
     if old.returns != new.returns {
         return Err(drop_first(invalid("cannot change return type of existing function")));

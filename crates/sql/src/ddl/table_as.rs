@@ -82,14 +82,20 @@ impl Change {
         let owner = table.rights.owner;
         // Another of that name may stand before it on the path.
         let parts = vec![self.catalog.schema_name(table.schema).to_owned(), table.name.clone()];
+        let mut query = query.clone();
+        // What it changes comes first.
+        let with = match lower::changes_in_with(&query) && !query.recursive {
+            true => std::mem::take(&mut query.with),
+            false => Vec::new(),
+        };
         let insert = Insert {
-            with: Vec::new(),
+            with,
             table: Name { parts, position },
             alias: None,
             columns: Vec::new(),
             copied: false,
             overriding: None,
-            source: InsertSource::Query(Box::new(query.clone())),
+            source: InsertSource::Query(Box::new(query)),
             on_conflict: None,
             returning: Vec::new(),
             into: None,

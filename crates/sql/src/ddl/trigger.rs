@@ -250,6 +250,7 @@ impl Change {
             aggregate: None,
             instance_of: None,
             security_definer: false,
+            reads_before: !self.actor.reads_after,
             settings: Vec::new(),
             rights: Rights::of(function.rights.owner),
             comment: None,

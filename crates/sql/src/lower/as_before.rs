@@ -6,15 +6,24 @@
 //! the list is made, so it holds the rows that are asked for, found by an index where there is one; other conditions wait, and the list is the whole
 //! table.
 //!
+//! The same goes for what RETURNING, and the UPDATE of ON CONFLICT, ask of the table that the statement itself changes: they
+//! see it as it was before its first row. Where one row at most is changed, that is asked before it is; else they read a list, made
+//! where the statement begins.
+//!
 //! A list has no rows that could be changed or locked: a part that changes rows of a table which one before it changes, or locks them,
 //! is refused ([`Lowerer::apart`](super::with_changes)).
 
 use super::Lowerer;
 use super::apart::Changed;
+use super::bind_query::BoundCte;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, Distinct, Item, RelId, RelKind};
+use super::dml::Returning;
 use super::emit_query::Frame;
-use planaria_base::{Result, TableId};
-use planaria_ir::{Coll, Output};
+use planaria_base::{ColumnId, Datum, Result, SqlState, TableId, Type};
+use planaria_catalog::{Table, Volatility};
+use planaria_ir::{Coll, CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
+use planaria_syntax::ast::Name;
+use std::collections::BTreeSet;
 
 /// The statement whose parts are being lowered.
 pub(super) struct Before {
@@ -24,6 +33,8 @@ pub(super) struct Before {
     known: usize,
     /// What the parts have changed that are done.
     pub changed: Changed,
+    /// Tables whose rows a part may change by ON CONFLICT, with the keys of those that the statement has stored or changed.
+    stored: Vec<(TableId, Coll)>,
 }
 
 impl Lowerer<'_> {
@@ -31,7 +42,64 @@ impl Lowerer<'_> {
     pub(super) fn before_parts(&self) -> Before {
         let block = self.blocks.len() - 1;
         let frame = Frame { block, index: self.blocks[block].len(), available: self.available.len() };
-        Before { frame, known: self.program.regs.len(), changed: Changed::default() }
+        Before { frame, known: self.program.regs.len(), changed: Changed::default(), stored: Vec::new() }
+    }
+
+    /// Of a statement with changes in WITH: no row of these tables that a part has stored may be changed by ON CONFLICT.
+    pub(super) fn keeps_stored<'n>(&mut self, targets: impl Iterator<Item = &'n Name>) {
+        if self.reads_after {
+            return;
+        }
+        let mut tables = BTreeSet::new();
+        for name in targets {
+            let Ok(wanted) = self.meant(name) else { continue };
+            tables.extend(self.catalog.table(self.catalog.located(wanted)).map(|table| table.id));
+        }
+        for id in tables {
+            let table = self.catalog.table_by_id(id);
+            let kind = |c: &ColumnId| RegKind::Value(table.columns[c.index()].ty.clone());
+            let keys = table.indexes[0].columns.iter().map(kind).collect();
+            let coll = self.program.coll(CollDecl { kind: CollKind::Map, keys, values: Vec::new() });
+            self.emit(OpKind::Clear { coll });
+            if let Some(before) = &mut self.before {
+                before.stored.push((id, coll));
+            }
+        }
+    }
+
+    /// Where the keys of the rows of a table are kept that the statement has stored or changed.
+    pub(super) fn stored_keys(&self, table: TableId) -> Option<Coll> {
+        let stored = self.before.as_ref()?.stored.iter().find(|(id, _)| *id == table);
+        stored.map(|(_, coll)| *coll)
+    }
+
+    /// Puts down that the statement has stored the row of this key.
+    pub(super) fn note_stored(&mut self, table: &Table, key: &mut dyn FnMut(&mut Self, usize) -> Reg) {
+        if let Some(coll) = self.stored_keys(table.id) {
+            let keys = table.indexes[0].columns.iter().map(|c| key(self, c.index())).collect();
+            self.emit(OpKind::MapPut { coll, keys, values: Vec::new() });
+        }
+    }
+
+    /// 21000 where the statement has stored the row of a relation, which ON CONFLICT is about to change.
+    pub(super) fn check_not_stored(&mut self, table: &Table, existing: RelId) -> Result<()> {
+        let Some(coll) = self.stored_keys(table.id) else { return Ok(()) };
+        let keys = table.indexes[0].columns.iter().map(|c| self.column_reg(existing, c.index())).collect();
+        self.raise_second_time(coll, keys)
+    }
+
+    /// 21000 where a key is among those of the rows that the statement has stored.
+    pub(super) fn raise_second_time(&mut self, coll: Coll, keys: Vec<Reg>) -> Result<()> {
+        let found = self.temp(Type::Bool);
+        self.emit(OpKind::MapGet { coll, keys, found, values: Vec::new() });
+        self.when(found, |l| {
+            let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+            let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
+            let hint = l.constant(Datum::Text(hint.to_owned()), Type::Text);
+            let fields = ErrorFields { hint: Some(hint), ..ErrorFields::default() };
+            l.raise(SqlState::CARDINALITY_VIOLATION, message, fields);
+            Ok(())
+        })
     }
 
     /// Has the tables among these relations that were changed before be read as they were. All that names them is bound.
@@ -75,17 +143,26 @@ impl Lowerer<'_> {
                 own.push(e);
             }
         }
+        let query = self.whole_rows(inner, own);
+        let place = self.add_cte(&format!("{name} as it was"), query);
+        self.ctes[place].before = true;
+        self.ctes[place].uses = 1;
+        self.rel_mut(rel).kind = RelKind::Cte(place);
+    }
+
+    /// All columns of a relation's rows that meet conditions.
+    fn whole_rows(&self, rel: RelId, filter: Vec<Bound>) -> BoundQuery {
         let columns: Vec<Output> = self
-            .rel(inner)
+            .rel(rel)
             .columns
             .iter()
             .map(|(name, ty)| Output { name: name.clone(), ty: ty.clone() })
             .collect();
         let outputs =
-            columns.iter().enumerate().map(|(i, c)| Bound::column(inner, i, c.ty.clone(), 0)).collect();
+            columns.iter().enumerate().map(|(i, c)| Bound::column(rel, i, c.ty.clone(), 0)).collect();
         let body = Body::Select(Box::new(BoundSelect {
-            from: vec![Item::Rel(inner)],
-            filter: own,
+            from: vec![Item::Rel(rel)],
+            filter,
             grouping: None,
             windows: None,
             outputs,
@@ -93,11 +170,134 @@ impl Lowerer<'_> {
             distinct: Distinct::No,
             apart: None,
         }));
-        let query = BoundQuery::plain(body, columns);
-        let place = self.add_cte(&format!("{name} as it was"), query);
-        self.ctes[place].before = true;
-        self.ctes[place].uses = 1;
-        self.rel_mut(rel).kind = RelKind::Cte(place);
+        BoundQuery::plain(body, columns)
+    }
+
+    // ---- the table that the statement itself changes ----
+
+    /// Has RETURNING ask the table as it was. `one`: one row at most is changed, and all of it is known before it is.
+    pub(super) fn ask_before(&mut self, returning: &mut Returning, table: &Table, one: bool) -> Result<()> {
+        if self.reads_after {
+            return Ok(());
+        }
+        if one {
+            for e in &mut returning.values {
+                self.take_before(e, table, &mut returning.early);
+            }
+        }
+        let values: Vec<Bound> = returning.values.clone();
+        self.read_listed(&values, table)
+    }
+
+    /// The same of the UPDATE of ON CONFLICT, where more than one row may be stored: of its expressions, and of what asks as
+    /// its queries do that give several columns.
+    pub(super) fn conflict_before(
+        &mut self,
+        mut asked: Vec<&mut Bound>,
+        mut all: Vec<Bound>,
+        table: &Table,
+    ) -> Result<()> {
+        if self.reads_after {
+            return Ok(());
+        }
+        self.before_changes(asked.iter_mut().map(|e| &mut **e), table)?;
+        all.extend(asked.into_iter().map(|e| e.clone()));
+        self.read_listed(&all, table)
+    }
+
+    /// Computes what RETURNING has asked of the table, with the new values of the row that is about to be changed.
+    pub(super) fn asked_before(
+        &mut self,
+        returning: &Returning,
+        table: &Table,
+        rel: RelId,
+        set: &[(usize, Reg, bool)],
+    ) -> Result<()> {
+        if returning.early.is_empty() {
+            return Ok(());
+        }
+        let old = self.rel(rel).regs.clone();
+        for (column, reg, _) in set {
+            let reg = self.exactly(*reg, &table.columns[*column].ty);
+            self.rel_mut(rel).regs[*column] = Some(reg);
+        }
+        let mut done = Ok(());
+        for (e, reg) in &returning.early {
+            done = done.and_then(|()| self.value_into(e, *reg));
+        }
+        self.rel_mut(rel).regs = old;
+        done
+    }
+
+    /// Takes out of an expression what asks the table and is asked whatever else the expression is.
+    fn take_before(&mut self, e: &mut Bound, table: &Table, early: &mut Vec<(Bound, Reg)>) {
+        let mut changed = Changed::default();
+        changed.add(table.id);
+        self.visit(e, &mut |l, e| {
+            let asks = match &e.kind {
+                BoundKind::Subquery(_)
+                | BoundKind::Exists(_)
+                | BoundKind::ArrayQuery(_)
+                | BoundKind::InQuery(..)
+                | BoundKind::QuantifiedQuery(..) => l.asks(e, table),
+                // One that is volatile sees what is changed.
+                BoundKind::Call(id, _) => {
+                    let stable = l.catalog.procedure(*id).volatility != Volatility::Volatile;
+                    if !stable || changed.met_by(l.catalog, *id).is_none() {
+                        return true;
+                    }
+                    true
+                }
+                // Not all of these is computed.
+                BoundKind::Case(..) | BoundKind::Coalesce(_) | BoundKind::And(..) | BoundKind::Or(..) => {
+                    false
+                }
+                _ => return true,
+            };
+            let mut whole = asks && !l.calls_volatile(e);
+            l.visit(&mut e.clone(), &mut |_, e| {
+                whole &= !matches!(e.kind, BoundKind::LetRef(_));
+                whole
+            });
+            if whole {
+                let reg = l.temp(e.ty.clone());
+                let known = Bound::new(BoundKind::Reg(reg), e.ty.clone(), e.position);
+                early.push((std::mem::replace(e, known), reg));
+            }
+            false
+        });
+    }
+
+    /// Whether queries in an expression read the table.
+    fn asks(&mut self, e: &Bound, table: &Table) -> bool {
+        let rels = self.inner_rels(e);
+        rels.iter().any(|rel| matches!(self.rel(*rel).kind, RelKind::Table(id) if id == table.id))
+    }
+
+    /// Has queries in these expressions read a table from a list that is made where the statement begins. All uses of columns
+    /// are counted.
+    fn read_listed(&mut self, asked: &[Bound], table: &Table) -> Result<()> {
+        let mut rels: Vec<RelId> = asked.iter().flat_map(|e| self.inner_rels(e)).collect();
+        rels.retain(|rel| {
+            let rel = self.rel(*rel);
+            matches!(rel.kind, RelKind::Table(id) if id == table.id) && !rel.row_used
+        });
+        if rels.is_empty() {
+            return Ok(());
+        }
+        let inner = self.table_rel(table.id, &table.name);
+        let mut query = self.whole_rows(inner, Vec::new());
+        let needed = vec![true; query.columns.len()];
+        self.count_query(&mut query, &needed);
+        let name = format!("{} as it was", table.name);
+        let list = self.list_of(&query, 0, &format!("CTE {name}"))?;
+        let columns = self.rel(inner).columns.clone();
+        self.ctes.push(BoundCte::listed(name, columns, Some(list)));
+        let place = self.ctes.len() - 1;
+        for rel in rels {
+            self.rel_mut(rel).kind = RelKind::Cte(place);
+        }
+        Ok(())
     }
 
     /// Whether a condition needs a relation's columns and what there was before the first part, and cannot fail.

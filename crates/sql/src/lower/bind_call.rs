@@ -237,6 +237,10 @@ impl Lowerer<'_> {
             let message = format!("window function {name} requires an OVER clause");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
+        if name == "range_agg" && self.catalog.procedures_named(&name).next().is_none() {
+            let hint = "There are no multiranges; array_agg(range ORDER BY range) has the ranges one by one.";
+            return Err(Error::unsupported("range_agg is not supported", hint).at(position));
+        }
         if call.distinct || call.filter.is_some() || !call.order_by.is_empty() || call.star {
             let what = if call.distinct {
                 "DISTINCT"
@@ -270,6 +274,9 @@ impl Lowerer<'_> {
             && let Some(args) = super::parts::of_interval(call, position)
         {
             return self.bind_call(names, &FunctionCall { args, ..call.clone() }, position);
+        }
+        if let Some(e) = super::json_records::value(self.catalog, call, position)? {
+            return self.bind(names, &e);
         }
         let args = self.bind_args(names, call)?;
         let types: Vec<Type> = args.iter().map(|a| a.ty.clone()).collect();

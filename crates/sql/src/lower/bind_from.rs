@@ -299,7 +299,15 @@ impl Lowerer<'_> {
         let mut bound = bound.map_err(|e| e.at(position))?;
         self.reposition_query(&mut bound, position);
         let part = self.add_query(level, bound, shown, renamed, nullable, position)?;
+        // Where its rows are joined as those of the partitioned table, they have their number.
+        let place = match part.items[..] {
+            [Item::Rel(rel)] if let RelKind::Table(root) = self.rel(rel).kind => {
+                self.place_of(rel, self.catalog.table_by_id(root))
+            }
+            _ => None,
+        };
         if let Some(source) = level.sources.last_mut() {
+            source.system.extend(place);
             if !table.is_partitioned() {
                 let oid = i64::from(self.catalog.table_oid(table.id));
                 let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
@@ -366,6 +374,9 @@ impl Lowerer<'_> {
             }
             let mut hidden = table.columns.iter().map(|c| c.hidden);
             source.columns.retain(|_| !hidden.next().unwrap_or(false));
+        }
+        if let RelKind::Table(table) = relation.kind {
+            source.system.extend(self.place_of(rel, self.catalog.table_by_id(table)));
         }
         let oid = match relation.kind {
             RelKind::Table(table) => self.catalog.table_oid(table),

@@ -3,10 +3,13 @@
 use super::Lowerer;
 use super::bind_call::Clause;
 use super::bind_query::{Selected, ambiguous_output, not_in_list};
-use super::bound::{Bound, BoundKind};
+use super::bound::{
+    Body, Bound, BoundKind, BoundQuery, BoundSelect, Distinct, Grouping, Item, RelId, RelKind,
+};
+use super::finish::rel_exprs;
 use super::names::Names;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::Func;
+use planaria_ir::{Func, Output};
 use planaria_syntax::ast::{Expr, ExprKind, FunctionCall};
 
 /// The key that is the number of a grouping set: no expression that anybody writes.
@@ -126,5 +129,79 @@ impl Lowerer<'_> {
             true => none,
             false => Bound::new(BoundKind::Case(whens, Box::new(none)), Type::Int4, position),
         })
+    }
+}
+
+impl Lowerer<'_> {
+    /// What set-returning functions are given, one after the other.
+    pub(super) fn given_to_sets(&mut self, sets: &[RelId]) -> Vec<Bound> {
+        let mut given = Vec::new();
+        for rel in sets {
+            match self.rel(*rel).kind.clone() {
+                RelKind::Query(query) => given.push(Bound::new(BoundKind::Exists(query), Type::Bool, 0)),
+                mut kind => rel_exprs(&mut kind, &mut |e| given.push(e.clone())),
+            }
+        }
+        given
+    }
+
+    /// Gives them something else.
+    pub(super) fn give_to_sets(&mut self, sets: &[RelId], given: Vec<Bound>) {
+        let mut given = given.into_iter();
+        for rel in sets {
+            match &mut self.rel_mut(*rel).kind {
+                RelKind::Query(query) => {
+                    if let Some(Bound { kind: BoundKind::Exists(new), .. }) = given.next() {
+                        *query = new;
+                    }
+                }
+                kind => rel_exprs(kind, &mut |e| {
+                    if let Some(new) = given.next() {
+                        *e = new;
+                    }
+                }),
+            }
+        }
+    }
+
+    /// Groups in a query of its own: each of its rows, which are what the groups are, joins what set-returning functions of
+    /// the list give for it.
+    pub(super) fn group_before_sets(
+        &mut self,
+        from: &mut Vec<Item>,
+        filter: &mut Vec<Bound>,
+        mut grouping: Grouping,
+    ) {
+        let outer = grouping.rel;
+        let columns = self.rel(outer).columns.clone();
+        let inner = self.new_rel("group", columns.clone(), RelKind::Pseudo);
+        grouping.rel = inner;
+        for e in &mut grouping.having {
+            self.visit(e, &mut |_, e| {
+                if let BoundKind::Column(rel, _) = &mut e.kind
+                    && *rel == outer
+                {
+                    *rel = inner;
+                }
+                true
+            });
+        }
+        let outputs: Vec<Bound> =
+            columns.iter().enumerate().map(|(i, (_, ty))| Bound::column(inner, i, ty.clone(), 0)).collect();
+        let visible = outputs.len();
+        let body = BoundSelect {
+            from: std::mem::take(from),
+            filter: std::mem::take(filter),
+            grouping: Some(grouping),
+            windows: None,
+            outputs,
+            visible,
+            distinct: Distinct::No,
+            apart: None,
+        };
+        let columns = columns.into_iter().map(|(name, ty)| Output { name, ty }).collect();
+        let query = BoundQuery::plain(Body::Select(Box::new(body)), columns);
+        self.rel_mut(outer).kind = RelKind::Query(Box::new(query));
+        from.push(Item::Rel(outer));
     }
 }

@@ -540,11 +540,13 @@ impl Lowerer<'_> {
             return Err(Error::new(SqlState::INVALID_RECURSION, message));
         }
         let mut sets = std::mem::take(&mut collector.sets);
+        let mut after = Vec::new();
         let grouped = !select.group_by.is_empty() || !grouping_sets.is_empty();
         let grouping = if grouped || !aggregates.is_empty() || having.is_some() {
-            if sets.len() > key_sets {
+            after = sets.split_off(key_sets);
+            if !after.is_empty() && !windows.is_empty() {
                 return Err(Error::unsupported(
-                    "a set-returning function beside aggregates is not supported",
+                    "a set-returning function beside aggregates and window functions is not supported",
                     "call it in FROM",
                 ));
             }
@@ -558,7 +560,12 @@ impl Lowerer<'_> {
                 sets: grouping_sets,
             };
             let locals = self.rels_of(&from);
+            // What the functions are given is of the groups, too.
+            let width = outputs.len();
+            outputs.extend(self.given_to_sets(&after));
             self.regroup(&mut grouping, &locals, &mut outputs, &mut windows, window_rel)?;
+            let given = outputs.split_off(width);
+            self.give_to_sets(&after, given);
             let columns: Vec<(String, Type)> = grouping
                 .keys
                 .iter()
@@ -567,10 +574,19 @@ impl Lowerer<'_> {
                 .map(|ty| (String::new(), ty))
                 .collect();
             self.set_columns(group_rel, columns);
-            Some(grouping)
+            match after.is_empty() {
+                true => Some(grouping),
+                false => {
+                    self.push_down(&from, &mut filter)?;
+                    self.read_as_before(&from, None, &mut filter)?;
+                    self.group_before_sets(&mut from, &mut filter, grouping);
+                    None
+                }
+            }
         } else {
             None
         };
+        sets.extend(after);
         self.join_sets(&mut from, sets);
         let windows = if windows.is_empty() {
             None

@@ -95,6 +95,7 @@ impl Lowerer<'_> {
         let reads = self.statement_reads(table, &items, target, &filter, none, &[]);
         let late = self.calls_of(&mut filter, table.id);
         let plan = self.plan_group(&items, &filter, &[])?;
+        self.ask_before(&mut returning, table, plan.single)?;
         let once = once_each(&plan, target);
         // Triggers may change what the rows are found by.
         let reads = reads || self.fires_before(table, TriggerEvent::Delete, &[]) && !plan.single;
@@ -107,6 +108,7 @@ impl Lowerer<'_> {
         let mut waiting = Waiting::default();
         waiting.own.push(Own { table: table.id, event: TriggerEvent::Delete, named: Vec::new() });
         let mut apply = |l: &mut Lowerer<'_>| {
+            l.asked_before(&returning, table, target, &[])?;
             l.remove_row(table, target, &mut waiting, &mut |l| {
                 l.count_row(count, plan.single);
 

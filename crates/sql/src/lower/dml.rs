@@ -4,14 +4,17 @@ use super::bind_call::{Clause, Collector};
 use super::bind_from::{missing_relation, refuse_composite};
 use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::closest::relation_hinted;
-use super::names::{Names, Source};
+use super::names::{Names, Source, SourceColumn};
 use super::types::CastContext;
 use super::updatable::Target;
 use super::{Lowerer, Typed};
+use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Object, Privileges, Table};
 use planaria_ir::{Func, OpKind, Output, Reg};
 use planaria_syntax::ast::{ExprKind, Name, SelectItem};
+
+pub(super) const XID: Type = Type::System(SystemType::Xid);
 
 /// RETURNING, bound.
 pub(super) struct Returning {
@@ -19,6 +22,8 @@ pub(super) struct Returning {
     pub values: Vec<Bound>,
     /// Of INSERT: where `xmax` is, if it is asked for and not known beforehand.
     pub xmax: Option<Reg>,
+    /// What is asked of the table before the one row is changed that the statement changes.
+    pub early: Vec<(Bound, Reg)>,
 }
 
 /// 0A000 for WHERE CURRENT OF where it is not PL/pgSQL's.
@@ -181,9 +186,40 @@ impl<'c> Lowerer<'c> {
         source
     }
 
+    /// The names that RETURNING sees, with the relation behind them. `xmax`: where that is, if the row that is returned may
+    /// have been updated.
+    pub(super) fn returned_names<'a>(
+        &mut self,
+        level: &Names<'a>,
+        target: &Target<'_>,
+        alias: &str,
+        xmax: Option<Reg>,
+    ) -> Result<(Names<'a>, RelId)> {
+        let rel = self.shadow_rel(target.table, alias);
+        let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
+        let mut source = self.target_source(target, rel, alias)?.0;
+        if target.is_table() && !(target.table.is_partitioned() && self.reads_after) {
+            source.system.extend(self.place_of(rel, target.table));
+            source.root = target.table.is_partitioned().then_some(target.table.id);
+            let oid = i64::from(self.catalog.table_oid(target.table.id));
+            let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
+            source.system.push(SourceColumn::new("tableoid".to_owned(), expr));
+        }
+        if target.is_table() || target.partition().is_some() {
+            let expr = match xmax {
+                None => Bound::constant(planaria_base::Datum::Int(0), XID, 0),
+                Some(reg) => Bound::new(BoundKind::Reg(reg), XID, 0),
+            };
+            source.system.push(SourceColumn::new("xmax".to_owned(), expr));
+        }
+        names.sources.push(source);
+        Ok((names, rel))
+    }
+
     /// Binds RETURNING.
     pub(super) fn bind_returning(&mut self, names: &Names<'_>, items: &[SelectItem]) -> Result<Returning> {
-        let mut returning = Returning { outputs: Vec::new(), values: Vec::new(), xmax: None };
+        let mut returning =
+            Returning { outputs: Vec::new(), values: Vec::new(), xmax: None, early: Vec::new() };
         let star: Vec<(String, Bound)> = names
             .sources
             .iter()

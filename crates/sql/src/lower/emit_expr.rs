@@ -114,6 +114,12 @@ impl Lowerer<'_> {
             }
             BoundKind::Relabel(inner) => {
                 let reg = self.value(inner)?;
+                // Its text is not that of the number which it is, and a copy would stand for what it was made of.
+                if e.ty == Type::TID && self.program.type_of(reg) != Some(&Type::TID) {
+                    let (number, zero) = (target(self), self.int8(0));
+                    self.emit(OpKind::Apply { dst: number, func: Func::IntOr, args: vec![reg, zero] });
+                    return Ok(number);
+                }
                 Ok(self.deliver(reg, dst))
             }
             BoundKind::PerRow(_, inner) | BoundKind::Secured(inner) => self.eval(inner, dst),

@@ -100,7 +100,7 @@ fn item_exprs(items: &mut [Item], f: &mut dyn FnMut(&mut Bound)) {
 }
 
 /// The expressions of a relation itself.
-fn rel_exprs(kind: &mut RelKind, f: &mut dyn FnMut(&mut Bound)) {
+pub(super) fn rel_exprs(kind: &mut RelKind, f: &mut dyn FnMut(&mut Bound)) {
     match kind {
         RelKind::Series { start, stop, step, .. } => {
             f(start);
@@ -407,10 +407,10 @@ impl Lowerer<'_> {
             _ => return false,
         };
         table.has_primary_key
-            && table.indexes[0]
-                .columns
-                .iter()
-                .all(|c| keys.iter().any(|k| k.as_column() == Some((rel, c.index()))))
+            && table.indexes[0].columns.iter().all(|c| {
+                keys.iter()
+                    .any(|k| k.ty != planaria_base::Type::TID && k.as_column() == Some((rel, c.index())))
+            })
     }
 
     /// Moves conditions over one derived table alone into it, where they can use its indexes.

@@ -10,8 +10,8 @@
 
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
 use super::constraint::Values;
-use super::dml::{Returning, mismatch};
-use super::names::{Names, Source, SourceColumn};
+use super::dml::{Returning, XID, mismatch};
+use super::names::{Names, Source};
 use super::policy::PolicyCheck;
 use super::proposed::Proposed;
 use super::referential::Waiting;
@@ -20,7 +20,6 @@ use super::types::CastContext;
 use super::updatable::{Target, ViewCheck};
 use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
-use planaria_base::types::SystemType;
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
 use planaria_catalog::{CheckTime, ColumnDefault, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
@@ -30,7 +29,6 @@ use std::borrow::Cow;
 /// A column of the query that is not stored.
 const NOWHERE: usize = usize::MAX;
 
-const XID: Type = Type::System(SystemType::Xid);
 /// What `xmax` says of a row that was updated: some transaction.
 const UPDATED: i64 = 1;
 
@@ -63,34 +61,6 @@ struct ConflictSet {
 }
 
 impl Lowerer<'_> {
-    /// The names that RETURNING sees, with the relation behind them. `xmax`: where that is, if the row that is returned may
-    /// have been updated.
-    fn returned_names<'a>(
-        &mut self,
-        level: &Names<'a>,
-        target: &Target<'_>,
-        alias: &str,
-        xmax: Option<Reg>,
-    ) -> Result<(Names<'a>, RelId)> {
-        let rel = self.shadow_rel(target.table, alias);
-        let mut names = Names::new(level.outer, level.scope, level.ctes.clone());
-        let mut source = self.target_source(target, rel, alias)?.0;
-        if target.is_table() && !target.table.is_partitioned() {
-            let oid = i64::from(self.catalog.table_oid(target.table.id));
-            let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
-            source.system.push(SourceColumn::new("tableoid".to_owned(), expr));
-        }
-        if target.is_table() || target.partition().is_some() {
-            let expr = match xmax {
-                None => Bound::constant(planaria_base::Datum::Int(0), XID, 0),
-                Some(reg) => Bound::new(BoundKind::Reg(reg), XID, 0),
-            };
-            source.system.push(SourceColumn::new("xmax".to_owned(), expr));
-        }
-        names.sources.push(source);
-        Ok((names, rel))
-    }
-
     pub(super) fn describe_insert(&mut self, scope: &Scope, insert: &Insert) -> Result<Vec<Output>> {
         let target = self.target(&insert.table, "insert")?;
         let alias = insert.alias.as_deref().unwrap_or(target.name());
@@ -181,6 +151,16 @@ impl Lowerer<'_> {
             }
         }
         self.before_changes(&mut returning.values, table)?;
+        if target.instead().is_none() {
+            let one = matches!(rows, Rows::One(_)) && !fires;
+            let update = conflict.as_mut().and_then(|c| c.update.as_mut());
+            self.ask_before(&mut returning, table, one && update.is_none())?;
+            if let Some(ConflictSet { set, multiple, filter, .. }) = update.filter(|_| !one) {
+                let queries = multiple.iter().map(Multiple::probe).collect();
+                let asked: Vec<&mut Bound> = set.iter_mut().map(|(_, e)| e).chain(filter).collect();
+                self.conflict_before(asked, queries, table)?;
+            }
+        }
         let calls = match &mut rows {
             // A function sees the rows stored before it is called, a query does not.
             Rows::Several(rows) if rows.iter().flatten().any(|e| self.calls_volatile(e)) => {
@@ -623,7 +603,9 @@ impl Lowerer<'_> {
         self.check_not_null(table, &nullable, &mut |_| values.clone())?;
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {
+            l.asked_before(returning, table, shadow, &[])?;
             l.emit(OpKind::Insert { table: table.id, values: regs.clone(), row: None });
+            l.note_stored(table, &mut |_, c| regs[c]);
             l.check_exclusions(table, &values, None, waiting)?;
             l.check_views(table, row.checks, &mut |_| values.clone())?;
             for key in &table.foreign_keys {
@@ -770,6 +752,9 @@ impl Lowerer<'_> {
         for column in extra {
             self.rel_mut(existing).uses[column] += 1;
         }
+        if self.stored_keys(table.id).is_some() {
+            self.use_key(table, existing);
+        }
         let used: Vec<usize> =
             self.rel(existing).uses.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, _)| i).collect();
         let columns =
@@ -825,23 +810,16 @@ impl Lowerer<'_> {
         self.rel_mut(update.excluded).regs = regs.iter().copied().map(Some).collect();
         let otherwise = self.block(|l| {
             if let Some(coll) = touched {
-                let again = l.temp(Type::Bool);
-                l.emit(OpKind::MapGet { coll, keys: key.clone(), found: again, values: Vec::new() });
-                l.when(again, |l| {
-                    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
-                    let hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.";
-                    let hint = l.constant(planaria_base::Datum::Text(hint.to_owned()), Type::Text);
-                    let fields = ErrorFields { hint: Some(hint), ..ErrorFields::default() };
-                    l.raise(SqlState::CARDINALITY_VIOLATION, message, fields);
-                    Ok(())
-                })?;
+                l.raise_second_time(coll, key.clone())?;
             }
+            l.check_not_stored(table, existing)?;
             l.with_rels(&[existing, update.excluded], &mut |l| {
                 l.filtered(&update.filter, &mut |l| {
                     l.check_policies(&update.met)?;
                     let set = l.new_values(&update.set, &update.multiple)?;
                     l.change_row(table, existing, &set, waiting, &mut |l, new| {
                         mark(l);
+                        l.note_stored(table, &mut |l, c| new[c].unwrap_or_else(|| l.column_reg(existing, c)));
                         if !update.checks.is_empty() {
                             let old = l.rel(existing).regs.clone();
                             for (reg, new) in l.rel_mut(existing).regs.iter_mut().zip(new) {

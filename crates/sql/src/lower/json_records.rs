@@ -11,7 +11,8 @@ use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_ir::Func;
 use planaria_syntax::ast::{
-    Argument, Expr, ExprKind, FunctionCall, Name, Query, QueryBody, SelectItem, TypeName, TypeNameKind,
+    Argument, Expr, ExprKind, FunctionCall, IsWhat, Name, Query, QueryBody, SelectItem, TypeName,
+    TypeNameKind,
 };
 
 /// Functions that only these queries call: no name of SQL has a blank, but for one in quotes.
@@ -72,6 +73,44 @@ pub(super) fn query(
         select.items = columns.into_iter().map(|(name, ty)| field(name, ty, position)).collect();
     }
     Ok(Some(query))
+}
+
+/// What a call elsewhere stands for: the row, or, one after the other, the rows of `.._recordset`.
+pub(super) fn value(catalog: &Catalog, call: &FunctionCall, position: u32) -> Result<Option<Expr>> {
+    let name = call.name.parts.last().map_or("", String::as_str);
+    let populates = matches!(
+        name,
+        "json_populate_record"
+            | "jsonb_populate_record"
+            | "json_populate_recordset"
+            | "jsonb_populate_recordset"
+    );
+    if !populates {
+        return Ok(None);
+    }
+    let Some(mut query) = query(catalog, call, &[], position)? else { return Ok(None) };
+    let expr = |kind| Expr { position, kind };
+    let ExprKind::Cast(_, ty) = &call.args[0].value.kind else { return Ok(None) };
+    let QueryBody::Select(select) = &mut query.body else { return Ok(None) };
+    let fields = std::mem::take(&mut select.items).into_iter().map(|item| item.expr).collect();
+    let row = expr(ExprKind::Cast(Box::new(expr(ExprKind::Row(fields))), ty.clone()));
+    let set = name.ends_with("set");
+    let item = if set {
+        row
+    } else {
+        // Of no value there is no row.
+        let given = expr(ExprKind::Column(Name { parts: vec!["our a".to_owned()], position }));
+        let is_null = ExprKind::Is { expr: Box::new(given), what: IsWhat::Null, negated: false };
+        let whens = vec![(expr(is_null), expr(ExprKind::Null))];
+        expr(ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(row)) })
+    };
+    select.items = vec![SelectItem { expr: item, alias: Some(name.to_owned()) }];
+    if !set {
+        return Ok(Some(expr(ExprKind::Subquery(Box::new(query)))));
+    }
+    let rows = Argument { name: None, value: expr(ExprKind::ArrayQuery(Box::new(query))) };
+    let unnest = Name { parts: vec!["pg_catalog".to_owned(), "unnest".to_owned()], position };
+    Ok(Some(expr(ExprKind::Call(Box::new(FunctionCall::plain(unnest, vec![rows]))))))
 }
 
 /// Names and types of the columns of the table whose row type a NULL is of.

@@ -71,6 +71,7 @@ mod packed;
 mod partition;
 mod parts;
 mod path;
+mod place;
 mod plan;
 pub mod plpgsql;
 mod policy;
@@ -209,6 +210,9 @@ pub struct Lowerer<'c> {
     emitted_domains: Vec<Option<TypeId>>,
     /// The statement with changes in WITH that is being lowered.
     before: Option<as_before::Before>,
+    /// What RETURNING and ON CONFLICT ask of the table for each row sees what the statement has changed so far: it is of a
+    /// routine from before that was mended, calls of which logs have.
+    reads_after: bool,
     /// Parameters of row types that the routine gives: the register of the row, and those of its fields.
     row_outs: Vec<(Reg, Vec<Reg>)>,
     /// Computed keys of the indexes of tables, by relation.
@@ -280,6 +284,7 @@ impl<'c> Lowerer<'c> {
             domains: Vec::new(),
             emitted_domains: Vec::new(),
             before: None,
+            reads_after: false,
             row_outs: Vec::new(),
             computed_keys: HashMap::new(),
             as_columns: Vec::new(),

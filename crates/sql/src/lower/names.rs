@@ -37,11 +37,13 @@ pub(super) struct Source {
     /// The table or view it is, where the alias hides that name.
     pub relation: Option<String>,
     pub columns: Vec<SourceColumn>,
-    /// System columns, which are not part of `*`: `tableoid` of tables and system relations, `xmax` of rows that INSERT
-    /// returns.
+    /// System columns, which are not part of `*`: `tableoid` of tables and system relations, `ctid` of tables whose rows have a
+    /// number, `xmax` of rows that INSERT returns.
     pub system: Vec<SourceColumn>,
     /// [`ROW_ID`], of tables without a primary key.
     pub row: Option<SourceColumn>,
+    /// The partitioned table that a row is of which is being stored.
+    pub root: Option<planaria_base::TableId>,
     /// The relation whose columns these are, where they are those of one.
     pub of: Option<RelId>,
     /// How many of the first columns the alias gives other names.
@@ -230,6 +232,7 @@ impl Source {
             columns,
             system: Vec::new(),
             row: None,
+            root: None,
             of: None,
             renamed: 0,
         }
@@ -405,8 +408,11 @@ fn system_column(source: &Source, column: &str) -> Option<Error> {
     let known = ["ctid", "xmin", "xmax", "cmin", "cmax"].contains(&column);
     (is_table && known).then(|| {
         let hint = match column {
+            "ctid" => {
+                "Rows of a table have one where its primary key is one or two integers, of 64 bits together, or where it has none."
+            }
             "xmax" => "RETURNING of INSERT has it: there it is 0 where the row is new.",
-            _ => "Rows are told apart by their keys, and have no number of a place or of a transaction.",
+            _ => "Rows have no number of a transaction.",
         };
         Error::unsupported(format!("system column \"{column}\" is not supported"), hint)
     })

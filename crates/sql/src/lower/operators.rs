@@ -120,6 +120,7 @@ fn table(which: BinaryOp) -> Vec<Operator> {
             Jsonb,
             Type::Citext,
             Type::OID,
+            Type::TID,
         ] {
             if let Some(func) = comparison(which, ty.class()) {
                 all.push(op(ty.clone(), ty, func, Bool));
@@ -308,7 +309,10 @@ impl Lowerer<'_> {
         }
         let (l, r) = (left.ty.clone(), right.ty.clone());
         // Aliases of oid compare as what they are; they have no arithmetic.
-        let int = |t: &Type| t.class() == TypeClass::Integer && (is_comparison(which) || !t.is_oid());
+        let int = |t: &Type| match t {
+            &Type::TID => false,
+            _ => t.class() == TypeClass::Integer && (is_comparison(which) || !t.is_oid()),
+        };
         // Mixed integers have operators of their own.
         if int(&l) && int(&r) {
             let wide = if [&l, &r].contains(&&Type::Int8) {

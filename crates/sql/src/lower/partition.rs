@@ -232,14 +232,21 @@ impl<'c> Lowerer<'c> {
         };
         let Some(source) = found else { return Ok(None) };
         let Some(rel) = source.of else { return Ok(None) };
-        let RelKind::Table(id) = self.rel(rel).kind else { return Ok(None) };
+        let id = match (source.root, &self.rel(rel).kind) {
+            (Some(root), _) => root,
+            (None, RelKind::Table(id)) => *id,
+            _ => return Ok(None),
+        };
         let table = self.catalog.table_by_id(id);
         if table.leaves().is_empty() {
             return Ok(None);
         }
         let scope = super::Scope::new();
         let mut inner = Names::of(&scope);
-        inner.sources.push(self.source_of(rel, &table.name));
+        inner.sources.push(match source.root {
+            Some(_) => self.shadow_source(table, rel, &table.name),
+            None => self.source_of(rel, &table.name),
+        });
         let whens: Vec<String> = table
             .leaves()
             .iter()

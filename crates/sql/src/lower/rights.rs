@@ -317,7 +317,7 @@ impl<'c> Lowerer<'c> {
 
     /// A column of a relation was named.
     pub(super) fn note_read(&mut self, column: &Bound) {
-        if let BoundKind::Column(rel, _) = column.kind {
+        if let BoundKind::Column(rel, _) = column.stripped().kind {
             self.rights.read.push(rel);
         } else if self.rights.through_view {
             let rels = self.columns_of(column);

@@ -464,6 +464,16 @@ impl<'c> Lowerer<'c> {
         let conditions = conditions.into_iter().flatten().collect();
         self.rights.through_view = true;
         let mut source = Source::computed(alias, columns);
+        // Of a partition that the statement names.
+        let named = target.layers[0].partition.map(|id| self.catalog.table_by_id(id));
+        if named.is_some() {
+            source.system.extend(self.place_of(rel, target.table));
+        }
+        if let Some(leaf) = named.filter(|named| !named.is_partitioned()) {
+            let oid = i64::from(self.catalog.table_oid(leaf.id));
+            let expr = Bound::constant(planaria_base::Datum::Int(oid), Type::OID, 0);
+            source.system.push(SourceColumn::new("tableoid".to_owned(), expr));
+        }
         self.track_target(target, rel, &mut source);
         Ok((source, conditions))
     }
@@ -614,7 +624,7 @@ impl<'c> Lowerer<'c> {
             column: c
                 .expr
                 .as_column()
-                .filter(|(r, _)| *r == rel)
+                .filter(|(r, _)| *r == rel && c.expr.ty != Type::TID)
                 .map(|(_, i)| i)
                 .ok_or_else(Default::default),
         };

@@ -124,7 +124,7 @@ impl Lowerer<'_> {
             self.rel_mut(target).uses[column] += 1;
         }
         let distinct = !update.from.is_empty();
-        if distinct {
+        if distinct || self.stored_keys(table.id).is_some() {
             self.use_key(table, target);
         }
         self.before_changes(&mut returning.values, table)?;
@@ -137,6 +137,8 @@ impl Lowerer<'_> {
         let fires = self.fires_before(table, TriggerEvent::Update, &named);
         let by_row = fires || !called.is_empty() || self.new_values_call(&values, &multiple);
         let plan = self.plan_group(&items, &filter, &[])?;
+        let generates = table.columns.iter().any(|c| c.generated().is_some());
+        self.ask_before(&mut returning, table, plan.single && !fires && !generates)?;
         let single_each = once_each(&plan, target);
         let in_place = !reads
             && (!by_row || plan.single)
@@ -151,9 +153,10 @@ impl Lowerer<'_> {
         let mut waiting = Waiting::default();
         waiting.own.push(Own { table: table.id, event: TriggerEvent::Update, named });
         let mut apply = |l: &mut Lowerer<'_>, set: &[(usize, Reg, bool)]| {
+            l.asked_before(&returning, table, target, set)?;
             l.change_row(table, target, set, &mut waiting, &mut |l, new| {
                 l.count_row(count, plan.single);
-
+                l.note_stored(table, &mut |l, c| new[c].unwrap_or_else(|| l.column_reg(target, c)));
                 if returning.values.is_empty() && checks.is_empty() {
                     return Ok(());
                 }

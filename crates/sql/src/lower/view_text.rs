@@ -295,6 +295,10 @@ impl Lowerer<'_> {
             }
         }
         let Some((rel, column)) = bound.as_column() else { return };
+        // What the row's number is of has another name.
+        if name == "ctid" {
+            return;
+        }
         let RelKind::Table(table) = self.rel(rel).kind else { return };
         // By its own name.
         if names.source_of(rel).is_some_and(|source| column >= source.renamed)

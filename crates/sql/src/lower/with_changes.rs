@@ -36,6 +36,22 @@ pub(super) trait HasWith: Clone {
     fn is_recursive(&self) -> bool {
         false
     }
+    /// The table whose rows it may change by ON CONFLICT.
+    fn upserts(&self) -> Option<&ast::Name> {
+        None
+    }
+}
+
+impl HasWith for ast::Insert {
+    fn with(&self) -> &[Cte] {
+        &self.with
+    }
+    fn with_mut(&mut self) -> &mut Vec<Cte> {
+        &mut self.with
+    }
+    fn upserts(&self) -> Option<&ast::Name> {
+        self.on_conflict.as_ref().filter(|on| on.update.is_some()).map(|_| &self.table)
+    }
 }
 
 impl HasWith for ast::Query {
@@ -61,7 +77,7 @@ macro_rules! has_with {
     })* };
 }
 
-has_with! { ast::Insert ast::Update ast::Delete ast::Merge }
+has_with! { ast::Update ast::Delete ast::Merge }
 
 impl BoundCte {
     /// Rows that are in a list already, under a name.
@@ -133,6 +149,15 @@ impl Lowerer<'_> {
         let around = std::mem::take(&mut self.kept);
         let before = emit.then(|| self.before_parts());
         let before = std::mem::replace(&mut self.before, before);
+        if emit {
+            let part = |cte: &'_ Cte| match &cte.statement.kind {
+                StatementKind::Insert(insert) => insert.upserts().cloned(),
+                _ => None,
+            };
+            let upserts: Vec<ast::Name> =
+                with.iter().filter_map(part).chain(rest.upserts().cloned()).collect();
+            self.keeps_stored(upserts.iter());
+        }
         let parts = self.with_parts(scope, &with, statement.is_recursive(), emit);
         let done = parts.and_then(|changed| f(self, &rest, &changed));
         self.before = before;

@@ -84,6 +84,7 @@ fn lower_once(
         _ => ProgramKind::Function,
     };
     let mut l = Lowerer::new(catalog, procedure.name.clone(), kind);
+    l.reads_after = !procedure.reads_before;
     l.rights.guard = guard;
     l.rights.definer = procedure.security_definer.then_some(procedure.rights.owner);
     let mut scope = Scope::new();

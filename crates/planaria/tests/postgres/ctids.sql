@@ -1,0 +1,113 @@
+-- ctid and the type tid.
+CREATE TABLE k (id int PRIMARY KEY, v text);
+CREATE TABLE f (a int, b text);
+INSERT INTO k VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'b');
+INSERT INTO f VALUES (1, 'x'), (1, 'x'), (2, 'y'), (2, 'y'), (2, 'y'), (3, 'z');
+SELECT ctid, * FROM k;
+SELECT ctid, * FROM f;
+SELECT f.ctid, f.* FROM f WHERE f.ctid = '(0,3)';
+SELECT b FROM f WHERE ctid = ANY (ARRAY['(0,1)', '(0,6)']::tid[]) ORDER BY ctid;
+SELECT b FROM f WHERE ctid IN (SELECT ctid FROM f ORDER BY b DESC LIMIT 2) ORDER BY b;
+SELECT min(ctid), max(ctid), count(ctid), count(DISTINCT ctid) FROM f;
+SELECT ctid::text, pg_typeof(ctid), ctid || '!', format('%s', ctid), to_jsonb(ctid), row(ctid) FROM f WHERE a = 3;
+SELECT max(ctid)::text, string_agg(ctid::text, ' ' ORDER BY ctid) FROM f WHERE a < 3;
+SELECT ctid FROM f WHERE ctid > '(0,4)' ORDER BY ctid DESC;
+SELECT a, array_agg(ctid ORDER BY ctid) FROM f GROUP BY a ORDER BY a;
+SELECT x.ctid, y.ctid FROM f x JOIN f y ON x.ctid = y.ctid WHERE x.a = 1 ORDER BY 1;
+SELECT x.ctid, k.ctid FROM f x LEFT JOIN k ON k.id = x.a AND k.v = 'zz' WHERE x.a = 3;
+SELECT q.ctid FROM (SELECT ctid FROM f WHERE a = 3) AS q;
+SELECT tableoid::regclass, ctid FROM f WHERE a = 3;
+-- Duplicates go.
+BEGIN;
+DELETE FROM f x USING f y WHERE x.ctid < y.ctid AND x.a = y.a AND x.b = y.b;
+SELECT ctid, * FROM f ORDER BY a;
+ROLLBACK;
+BEGIN;
+DELETE FROM f WHERE ctid NOT IN (SELECT min(ctid) FROM f GROUP BY a, b);
+SELECT ctid, * FROM f ORDER BY a;
+ROLLBACK;
+BEGIN;
+DELETE FROM f WHERE ctid IN (SELECT ctid FROM (SELECT ctid, row_number() OVER (PARTITION BY a, b ORDER BY ctid) AS n FROM f) AS q WHERE n > 1);
+SELECT ctid, * FROM f ORDER BY a;
+ROLLBACK;
+BEGIN;
+DELETE FROM f x WHERE EXISTS (SELECT 1 FROM f y WHERE y.a = x.a AND y.b = x.b AND y.ctid > x.ctid);
+SELECT ctid, * FROM f ORDER BY a;
+ROLLBACK;
+-- In parts.
+BEGIN;
+DELETE FROM f WHERE ctid = ANY (ARRAY(SELECT ctid FROM f ORDER BY ctid LIMIT 4)) RETURNING ctid, a;
+DELETE FROM k WHERE ctid IN (SELECT ctid FROM k WHERE v = 'b' ORDER BY id LIMIT 1) RETURNING ctid, id;
+ROLLBACK;
+BEGIN;
+WITH batch AS (SELECT ctid FROM f WHERE a = 2 LIMIT 2 FOR UPDATE) DELETE FROM f USING batch WHERE f.ctid = batch.ctid;
+SELECT count(*) FROM f;
+ROLLBACK;
+BEGIN;
+UPDATE f SET b = 'new' WHERE ctid = '(0,2)';
+SELECT count(*) FROM f WHERE b = 'new';
+UPDATE k SET v = 'new' WHERE ctid = (SELECT min(ctid) FROM k);
+SELECT * FROM k ORDER BY id;
+ROLLBACK;
+INSERT INTO f VALUES (9, 'q') RETURNING ctid > '(0,6)', tableoid::regclass, a;
+INSERT INTO k VALUES (5, 'q') RETURNING ctid >= '(0,5)', xmax;
+DELETE FROM f WHERE a = 9 RETURNING ctid > '(0,6)';
+UPDATE k SET v = 'r' WHERE id = 5 RETURNING ctid >= '(0,5)';
+-- The type
+SELECT '(0,1)'::tid, '(4294967295,65535)'::tid, ' ( 7, 8)'::tid, '(1,2)'::text::tid;
+SELECT '(0,1)'::tid < '(0,2)'::tid, '(0,10)'::tid < '(0,2)'::tid, '(1,0)'::tid > '(0,65535)'::tid, '(0,1)'::tid = '(0,1)', '(0,1)'::tid <> '(0,2)';
+SELECT NULL::tid, ARRAY['(0,1)'::tid, NULL];
+SELECT '0,1'::tid;
+SELECT '(0,1'::tid;
+SELECT '(0,65536)'::tid;
+SELECT 'x'::tid;
+SELECT '(0,x)'::tid;
+SELECT ctid = 1 FROM f;
+SELECT 1::tid;
+SELECT ctid::int FROM f;
+SELECT ctid + 1 FROM f;
+SELECT sum(ctid) FROM f;
+-- In views, functions and variables
+CREATE VIEW v AS SELECT ctid, a FROM f;
+SELECT * FROM v WHERE a = 3;
+SELECT xmin FROM v;
+CREATE VIEW plain AS SELECT a FROM f;
+SELECT ctid FROM plain;
+CREATE FUNCTION thin(most int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE place tid; r record; gone int := 0;
+BEGIN
+    FOR place IN SELECT ctid FROM f ORDER BY ctid LOOP
+        EXIT WHEN gone >= most;
+        DELETE FROM f WHERE ctid = place;
+        gone := gone + 1;
+    END LOOP;
+    FOR r IN SELECT ctid, a FROM f ORDER BY ctid LOOP
+        RAISE NOTICE '% %', r.ctid, r.a;
+    END LOOP;
+    RETURN gone;
+END $$;
+SELECT thin(2);
+SELECT ctid, a FROM f ORDER BY ctid;
+CREATE TABLE places (p tid, q tid[]);
+INSERT INTO places SELECT ctid, ARRAY[ctid] FROM f;
+SELECT * FROM places ORDER BY p;
+SELECT a FROM f JOIN places ON f.ctid = p ORDER BY p;
+CREATE TABLE c (a int, b int, PRIMARY KEY (a, b));
+INSERT INTO c VALUES (1, 1), (1, 2), (2, -1);
+SELECT count(DISTINCT ctid) FROM c;
+DELETE FROM c WHERE ctid = (SELECT max(ctid) FROM c WHERE a = 1) RETURNING a, b;
+-- tableoid of rows that are stored and changed
+CREATE TABLE p (id int, v int) PARTITION BY RANGE (id);
+CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10);
+CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (10) TO (20);
+INSERT INTO p1 VALUES (5, 4) RETURNING tableoid::regclass, p1.tableoid::regclass;
+INSERT INTO p VALUES (4, 4), (14, 4) RETURNING tableoid::regclass, id;
+UPDATE p SET v = v + 1 RETURNING tableoid::regclass, id;
+UPDATE p1 SET v = v + 1 RETURNING tableoid::regclass, id;
+DELETE FROM p1 WHERE id = 5 RETURNING tableoid::regclass;
+DELETE FROM p RETURNING tableoid::regclass, id;
+INSERT INTO p VALUES (1, 1), (1, 1), (2, 1), (11, 1), (11, 1);
+DELETE FROM p1 a USING p1 b WHERE a.ctid < b.ctid AND a.id = b.id;
+DELETE FROM p a USING p b WHERE a.ctid < b.ctid AND a.tableoid = b.tableoid AND a.id = b.id RETURNING a.tableoid::regclass;
+SELECT tableoid::regclass, * FROM p ORDER BY id;
+SELECT count(DISTINCT ctid) FROM p1;
