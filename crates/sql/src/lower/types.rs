@@ -181,7 +181,6 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Varchar(Some(n)) | Type::Char(n @ 1..), Type::Varchar(Some(m))) => n <= m,
         (Type::Char(_), Type::Char(0)) => true,
         (Type::Char(n @ 1..), Type::Char(m)) => n <= m,
-        (Type::Float4, Type::Float8) => true,
         (Type::Packed(a), Type::Packed(b)) => a.is_relabel(*b),
         (Type::Rounded(..), to) if from.plain() == to => true,
         (from, Type::Rounded(_, 6..)) if from == to.plain() => true,
@@ -399,8 +398,8 @@ impl Lowerer<'_> {
             if self.castable(&e.ty, ty, context) {
                 return self.by_text(e, ty, context);
             }
-            // Whatever has a text has a name.
-            if *ty == Type::NAME && cast_allowed(&e.ty, &Type::Text, context) {
+            // Whatever has a text has a name; that of a truth is its first letter, which no text of it is.
+            if *ty == Type::NAME && e.ty != Type::Bool && cast_allowed(&e.ty, &Type::Text, context) {
                 let text = self.coerce(e, &Type::Text, context)?;
                 return self.coerce(text, ty, CastContext::Explicit);
             }

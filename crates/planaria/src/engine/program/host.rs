@@ -141,8 +141,7 @@ impl Inputs {
         self.handed.again(&mut |sequence, current| sequences.put_back(sequence, current));
     }
 
-    /// Something is asked that a record of a call does not say. So the call must not be logged as one, and what
-    /// was logged as one does not get there.
+    /// Something is asked that no record of a call says: the call must not be logged as one, and none that was gets there.
     fn beyond_a_call(&mut self) -> Result<()> {
         if self.recorded.is_some() {
             return Err(missing_input());
@@ -152,12 +151,16 @@ impl Inputs {
         Ok(())
     }
 
+    /// On replay, the next recorded input, if there is one more.
+    fn next_recorded(&mut self) -> Option<Option<&Datum>> {
+        let recorded = self.recorded.as_ref()?;
+        self.given += 1;
+        Some(recorded.values.get(self.given - 1))
+    }
+
     /// The next recorded input, on replay: of this draw.
     fn replayed(&mut self, input: Draw) -> Option<Result<Slot>> {
-        let recorded = self.recorded.as_ref()?;
-        let datum = recorded.values.get(self.given);
-        self.given += 1;
-        Some(match (input, datum) {
+        Some(match (input, self.next_recorded()?) {
             (
                 Draw::TransactionTimestamp | Draw::StatementTimestamp | Draw::ClockTimestamp,
                 Some(Datum::Int(n)),
@@ -169,12 +172,9 @@ impl Inputs {
         })
     }
 
-    /// The same for a name.
+    /// A name.
     fn replayed_name(&mut self) -> Option<Result<String>> {
-        let recorded = self.recorded.as_ref()?;
-        let datum = recorded.values.get(self.given);
-        self.given += 1;
-        Some(match datum {
+        Some(match self.next_recorded()? {
             Some(Datum::Text(name)) => Ok(name.clone()),
             _ => Err(missing_input()),
         })
@@ -182,9 +182,7 @@ impl Inputs {
 
     /// The same for the value of a sequence, with its place.
     fn replayed_value(&mut self) -> Option<Result<SequencePlace>> {
-        let recorded = self.recorded.as_ref()?;
-        let datum = recorded.values.get(self.given);
-        self.given += 1;
+        let datum = self.next_recorded()?;
         Some(datum.and_then(SequencePlace::of_input).ok_or_else(missing_input))
     }
 
@@ -430,10 +428,8 @@ impl Host for SessionHost<'_> {
             return Ok(self.settings.database().to_owned());
         }
         let role = if of == Draw::SessionUser { self.session_user } else { self.role };
-        let name = match self.inputs.replayed_name() {
-            Some(name) => name?,
-            None => self.schema.catalog.role_name(role),
-        };
+        let known = || Ok(self.schema.catalog.role_name(role));
+        let name = self.inputs.replayed_name().unwrap_or_else(known)?;
         self.inputs.drawn.push(self.kept_heap.text(&name)?);
         Ok(name)
     }
