@@ -419,7 +419,12 @@ impl Catalog {
     }
     /// Of a routine.
     pub fn shown_routine(&self, routine: &crate::Procedure) -> String {
-        let found = self.procedures_named(&routine.name).any(|p| p.id == routine.id);
+        // A version that was replaced is called as the one that took its place.
+        let types = |p: &crate::Procedure| p.inputs().map(|p| p.ty.clone()).collect::<Vec<_>>();
+        let is = |p: &crate::Procedure| {
+            p.id == routine.id || p.schema == routine.schema && types(p) == types(routine)
+        };
+        let found = self.procedures_named(&routine.name).any(is);
         self.shown(routine.schema, &routine.name, found.then_some(routine.schema))
     }
 

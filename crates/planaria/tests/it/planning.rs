@@ -309,15 +309,15 @@ fn a_plan_begins_with_its_root() {
         ),
         [
             "Hash Join",
-            "  Hash Cond: (a.s = b.s)",
+            "  Hash Cond: (b.s = a.s)",
             "  CTE big",
             "    ->  HashAggregate",
-            "          Group Key: customer",
+            "          Group Key: orders.customer",
             "          ->  Seq Scan on orders",
-            "  ->  CTE Scan on big a",
-            "        Filter: (a.s > 10::numeric)",
+            "  ->  CTE Scan on big b",
             "  ->  Hash",
-            "        ->  CTE Scan on big b",
+            "        ->  CTE Scan on big a",
+            "              Filter: (a.s > 10)",
         ]
     );
     let filtered = plan("SELECT name FROM customer WHERE (SELECT count(*) FROM orders) > 3");

@@ -146,7 +146,7 @@ fn a_state_carries_its_user_along() -> Result<()> {
 }
 
 #[test]
-fn calls_that_ask_who_calls_are_logged_by_values() -> Result<()> {
+fn calls_that_ask_who_calls_are_replayed_in_their_names() -> Result<()> {
     let disk = SimDisk::new(2);
     {
         let db = Options::new().open_device(disk.device())?;
@@ -162,7 +162,7 @@ fn calls_that_ask_who_calls_are_logged_by_values() -> Result<()> {
         db.close()?;
     }
     let db = Options::new().open_device(disk.device())?;
-    assert_eq!(db.recovery().expect("recovered").calls, 0);
+    assert_eq!(db.recovery().expect("recovered").calls, 2);
     let rows = db.query("SELECT who FROM log ORDER BY id", ())?;
     assert_eq!((rows[0].text(0).as_deref(), rows[1].text(0).as_deref()), (Some("app"), Some("postgres")));
     Ok(())

@@ -184,7 +184,8 @@ fn a_workload_is_prepared() {
     assert!(db.query(told, ()).expect("counts")[0].get::<bool>(0).expect("a truth"));
     let how = db.query("EXPLAIN PROCEDURE tpcc_payment", ()).expect("explains");
     let how: Vec<String> = how.iter().map(|row| row.get(0).expect("text")).collect();
-    assert!(how.iter().any(|line| line.contains("call audit_warehouse")), "{how:?}");
+    assert!(how[1].starts_with("  Logged as: command"), "{how:?}");
+    assert!(how.iter().any(|line| line.contains("call trigger audited of warehouse")), "{how:?}");
     let before = db.digests().expect("digests");
     drop((driver, session));
     db.close().expect("closes");
