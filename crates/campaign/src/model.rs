@@ -21,6 +21,10 @@ const OBJECTS: &str = "
     UNION ALL SELECT 'policy ' || policyname || qual FROM pg_policies
     UNION ALL SELECT 'partition ' || relname || pg_get_expr(relpartbound, oid) FROM pg_class
               WHERE relispartition AND relkind IN ('r', 'p')
+    UNION ALL SELECT 'extension ' || extname FROM pg_extension WHERE extname <> 'plpgsql'
+    UNION ALL SELECT 'type ' || relname FROM pg_class WHERE relkind = 'c'
+    UNION ALL SELECT 'aggregate ' || aggfnoid::regproc::text FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid
+              WHERE p.pronamespace = 'public'::regnamespace
     UNION ALL SELECT 'label ' || enumlabel || enumsortorder::text FROM pg_enum
     UNION ALL SELECT 'constraint ' || conname || pg_get_constraintdef(oid) FROM pg_constraint
     UNION ALL SELECT 'routine ' || p.proname || ': ' || p.prosrc FROM pg_proc p

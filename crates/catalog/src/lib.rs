@@ -253,6 +253,10 @@ pub struct Column {
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
+    /// Of a generated one: it is computed as since keys of indexes see generated columns, and a real is another double precision
+    /// than its text says. One of before is computed as it was when its rows were stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub computed_anew: bool,
 }
 
 /// What a missing value becomes.

@@ -1,7 +1,8 @@
 //! Directories that older versions wrote, as they wrote them: `tests/formats`. `before-intervals` is from when an interval was
 //! a number of microseconds, 8 bytes in a row; `SCRIPT` made them, with `CALL put(7)` in `call` and `checkpoint`, and with a
 //! CHECKPOINT at the end in the latter. `reads-after` is from when what RETURNING and ON CONFLICT ask of the table for each row saw what the
-//! statement had changed so far; `READS_AFTER` made it.
+//! statement had changed so far; `READS_AFTER` made it. `former-keys` is from when keys of indexes saw no generated columns, a real was
+//! the double precision that its text says, and BETWEEN SYMMETRIC passed over a NULL; `FORMER_KEYS` made it.
 
 mod formats;
 
@@ -37,6 +38,38 @@ const READS_AFTER: &str = "
     call raise_all(1);
     call put(2);
     call raise_all(2);";
+
+/// What was executed in `former-keys`.
+const FORMER_KEYS: &str = "
+    create table g (k int primary key, v int, w int generated always as (v % 5) stored);
+    create unique index g_u on g (v) where w > 1;
+    create index g_w on g ((w * 2));
+    create table h (k int primary key, r real, f float8, s text generated always as (r::float8::text) stored);
+    create index h_r on h ((r::float8::text));
+    create table notes (what text);
+    insert into h (k, r, f) values (7, 0.3, 0.3);
+    create procedure keep(x int) language plpgsql as $$
+    begin
+        insert into g (k, v) values (x, 2);
+        insert into notes select 'found ' || count(*) from g where v = 2 and w > 1;
+        insert into notes select 'found ' || count(*) from g where w * 2 = 4;
+    end $$;
+    create procedure reals(x int) language plpgsql as $$
+    declare r real := 0.1;
+    begin
+        insert into h (k, r, f) values (x, r, r);
+        insert into notes values (r::float8::text || ' ' || to_json(r::float8) || ' ' || r::float8::numeric);
+        update h set f = f + 10 where h.r::float8::text = '0.1';
+        delete from h where h.r::float8::text = '0.3';
+    end $$;
+    create procedure between_bounds(x int, lo int) language plpgsql as $$
+    begin insert into notes values (coalesce((x between symmetric lo and 3)::text, 'unknown')); end $$;
+    call keep(1);
+    call keep(2);
+    call reals(1);
+    call reals(2);
+    call between_bounds(5, null);
+    update g set v = 12 where k = 2;";
 
 fn copy_of(name: &str) -> tempfile::TempDir {
     copy_from(&format!("before-intervals/{name}"))
@@ -168,4 +201,65 @@ fn what_returning_asks_is_of_before_today() {
     assert_eq!(rows(&db, "SELECT k, v FROM t ORDER BY k"), ["1|13", "2|55", "3|96"]);
     let seen = rows(&db, "SELECT k, was FROM seen ORDER BY k, was");
     assert_eq!(seen, ["1|10", "1|11", "2|30", "2|64", "3|60", "3|158"]);
+}
+
+/// Keys of then stay what they were, which nothing of today asks any more; calls are replayed as they ran.
+#[test]
+fn keys_and_reals_of_then_go_on_as_they_were() {
+    let dir = copy_from("former-keys");
+    const G: &str = "SELECT k, v, w FROM g ORDER BY k";
+    const H: &str = "SELECT k, r, f, s FROM h ORDER BY k";
+    const NOTES: &str = "SELECT what FROM notes";
+    let found = ["found 0", "found 0", "found 0", "found 0", "0.1 0.1 0.1", "0.1 0.1 0.1", "false"];
+    let of_h = ["1|0.1|20.100000001490116|0.1", "2|0.1|10.100000001490116|0.1"];
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        assert_eq!(rows(&db, G), ["1|2|2", "2|12|2"], "{scheme:?}");
+        assert_eq!(rows(&db, H), of_h, "{scheme:?}");
+        assert_eq!(rows(&db, NOTES), found, "{scheme:?}");
+        db.close().expect("closes");
+    }
+    for checkpointed in [false, true] {
+        let db = open(dir.path(), Scheme::Regrow).expect("opens");
+        // What is asked today is right, whatever the keys are.
+        assert_eq!(rows(&db, "SELECT k FROM g WHERE v = 2 AND w > 1"), ["1"], "{checkpointed}");
+        assert_eq!(rows(&db, "SELECT k FROM g WHERE w * 2 = 4 ORDER BY k"), ["1", "2"], "{checkpointed}");
+        let exact = "SELECT k FROM h WHERE r::float8::text = '0.10000000149011612' ORDER BY k";
+        assert_eq!(rows(&db, exact), ["1", "2"], "{checkpointed}");
+        assert_eq!(rows(&db, "SELECT k FROM h WHERE r::float8::text = '0.1'"), [""; 0], "{checkpointed}");
+        db.execute("CHECKPOINT", ()).expect("a checkpoint");
+        db.close().expect("closes");
+    }
+    // An index that is made anew has the keys of today.
+    let db = open(dir.path(), Scheme::Regrow).expect("opens");
+    db.execute_script(
+        "DROP INDEX g_u; CREATE UNIQUE INDEX g_u ON g (v) WHERE w > 1; INSERT INTO g (k, v) VALUES (3, 7)",
+    )
+    .expect("anew");
+    let error = db.execute("INSERT INTO g (k, v) VALUES (4, 7)", ()).expect_err("it is there");
+    assert_eq!(error.sqlstate(), SqlState::UNIQUE_VIOLATION);
+}
+
+#[test]
+fn keys_and_reals_are_of_today() {
+    let db = Database::in_memory().expect("opens");
+    let (made, calls) = FORMER_KEYS.split_once("call keep(2)").expect("it is there");
+    db.execute_script(made).expect("the script");
+    let error = db.execute("CALL keep(2)", ()).expect_err("its key is there");
+    assert_eq!(error.sqlstate(), SqlState::UNIQUE_VIOLATION);
+    db.execute_script(calls.trim_start_matches(';')).expect("the rest");
+    assert_eq!(
+        rows(&db, "SELECT what FROM notes"),
+        [
+            "found 1",
+            "found 1",
+            "0.10000000149011612 0.10000000149011612 0.100000001490116",
+            "0.10000000149011612 0.10000000149011612 0.100000001490116",
+            "unknown"
+        ]
+    );
+    assert_eq!(
+        rows(&db, "SELECT k, s FROM h ORDER BY k"),
+        ["1|0.10000000149011612", "2|0.10000000149011612", "7|0.30000001192092896"]
+    );
 }

@@ -209,6 +209,7 @@ impl Change {
             domain: None,
             hidden: true,
             comment: None,
+            computed_anew: !self.actor.reads_after,
         };
         self.table_mut(id).columns.insert(place, column);
         let (context, domain) = (CastContext::Assignment, None);

@@ -324,6 +324,7 @@ impl Change {
             domain: None,
             hidden: true,
             comment: None,
+            computed_anew: false,
         });
         table.indexes.insert(0, Index::new(format!("{name} row id key"), vec![place], true, false));
         Ok(sequence)
@@ -350,6 +351,7 @@ impl Change {
             domain,
             hidden: false,
             comment: None,
+            computed_anew: false,
         };
         Ok((column, facts))
     }
@@ -470,7 +472,9 @@ impl Change {
                 ColumnDefault::Identity { sequence, always }
             }
         };
-        self.table_mut(id).columns[place.index()].default = default;
+        let computed_anew = matches!(default, ColumnDefault::Generated(_)) && !self.actor.reads_after;
+        let column = &mut self.table_mut(id).columns[place.index()];
+        (column.default, column.computed_anew) = (default, computed_anew);
         Ok(())
     }
 

@@ -69,7 +69,9 @@ impl Change {
             };
             let default = ColumnDefault::None;
             let (not_null, domain) = (false, None);
-            let column = Column { name: column, ty, not_null, default, domain, hidden: false, comment: None };
+            let (comment, computed_anew) = (None, false);
+            let column =
+                Column { name: column, ty, not_null, default, domain, hidden: false, comment, computed_anew };
             self.table_mut(id).columns.push(column);
         }
         self.finish_table(id, Vec::new())?;

@@ -164,6 +164,7 @@ impl Change {
             domain: None,
             hidden: false,
             comment: None,
+            computed_anew: false,
         };
         Ok(Table {
             id: View::ROWS,

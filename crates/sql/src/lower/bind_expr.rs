@@ -184,6 +184,16 @@ impl Lowerer<'_> {
                 let low = self.bind(names, low)?;
                 let high = self.bind(names, high)?;
                 let within = self.with_let(value, |l, value| {
+                    if *symmetric && l.reads_after {
+                        // What a former version made passes over a bound that is NULL.
+                        let (ordered, _) = l.unify("BETWEEN", vec![low, high])?;
+                        let ty = ordered[0].ty.clone();
+                        let least = Bound::apply(Func::Least, ordered.clone(), ty.clone(), position);
+                        let greatest = Bound::apply(Func::Greatest, ordered, ty, position);
+                        let above = l.binary(BinaryOp::Ge, value.clone(), least, position)?;
+                        let below = l.binary(BinaryOp::Le, value, greatest, position)?;
+                        return Ok(above.and(below));
+                    }
                     if *symmetric {
                         // In one order or the other: with a bound that is NULL it may be neither.
                         return l.with_let(low, |l, low| {

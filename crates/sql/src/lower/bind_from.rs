@@ -778,6 +778,12 @@ impl Lowerer<'_> {
                 left = self.coerce(left, &ty, super::CastContext::Implicit)?;
                 right.ty = ty;
             }
+        } else if right.ty != left.ty
+            && !self.reads_after
+            && [&left.ty, &right.ty].into_iter().all(|ty| matches!(ty, Type::Float4 | Type::Float8))
+        {
+            left = self.coerce(left, &Type::Float8, super::CastContext::Implicit)?;
+            right.ty = Type::Float8;
         } else if right.ty != left.ty {
             let ty = super::types::unmodified(&right.ty);
             left = self.coerce(left, &ty, super::CastContext::Assignment)?;

@@ -36,19 +36,31 @@ impl Lowerer<'_> {
             let table = self.catalog.table_by_id(id);
             for index in &table.indexes {
                 let Some(definition) = &index.definition else { continue };
+                let former = index.columns.iter().map(|c| &table.columns[c.index()]);
+                let former = former.clone().any(|c| c.hidden && c.generated().is_some() && !c.computed_anew);
+                let around = std::mem::replace(&mut self.former_reals, former);
                 let demands = match &definition.predicate {
-                    Some(text) => self.bound_over(rel, table, text)?.into_conjuncts(),
-                    None => Vec::new(),
+                    Some(text) => self.bound_over(rel, table, text).map(Bound::into_conjuncts),
+                    None => Ok(Vec::new()),
                 };
+                self.former_reals = around;
+                let demands = demands?;
                 for (at, (key, column)) in definition.keys.iter().zip(&index.columns).enumerate() {
                     let hidden = &table.columns[column.index()];
                     if !hidden.hidden || hidden.generated().is_none() {
                         continue;
                     }
+                    // Calls that were logged found by it what they found.
+                    if !self.reads_after && super::generated::is_blind(table, column.index())? {
+                        continue;
+                    }
+                    let around = std::mem::replace(&mut self.former_reals, former);
                     let of = match key {
-                        IndexKey::Column(column) => self.column_of(rel, column.index()),
-                        IndexKey::Expression(text) => self.bound_over(rel, table, text)?,
+                        IndexKey::Column(column) => Ok(self.column_of(rel, column.index())),
+                        IndexKey::Expression(text) => self.bound_over(rel, table, text),
                     };
+                    self.former_reals = around;
+                    let of = of?;
                     // The first key alone is NULL elsewhere.
                     let demands = if at == 0 { demands.clone() } else { Vec::new() };
                     all.push(ComputedKey { column: column.index(), of, demands });

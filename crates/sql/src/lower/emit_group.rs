@@ -283,7 +283,10 @@ impl Lowerer<'_> {
         passes: &[Pass<'_>],
         then: &mut Then<'_>,
     ) -> Result<()> {
-        self.note("Sort");
+        let depth = self.explains.depth;
+        self.note_sorted_groups(if grouping.grouped { "HashAggregate" } else { "Aggregate" }, grouping);
+        self.explains.depth += 1;
+        let sort = self.note("Sort");
         let rels = self.rels_of(&select.from);
         let carried = self.carried(&rels);
         let mut sorted: Vec<&Bound> = Vec::new();
@@ -295,9 +298,9 @@ impl Lowerer<'_> {
         let mut kinds: Vec<RegKind> = sorted.iter().map(|e| RegKind::Value(e.ty.clone())).collect();
         kinds.extend(carried.iter().map(|c| c.kind.clone()));
         let list = self.coll(CollKind::List, Vec::new(), kinds);
-        let depth = self.explains.depth;
         self.explains.depth += 1;
         self.emit_plan(plan, &mut |l| {
+            l.passed(sort);
             let mut values = Vec::new();
             for e in &sorted {
                 values.push(l.exact(e)?);

@@ -169,13 +169,18 @@ impl Lowerer<'_> {
         } else {
             NodeId::default()
         };
-        if !query.locks.is_empty() {
-            self.note("LockRows");
-            self.explains.depth += 1;
+        let mut above = [NodeId::default(); 2];
+        for (node, (there, kind)) in
+            above.iter_mut().zip([(!query.locks.is_empty(), "LockRows"), (!on.is_empty(), "Unique")])
+        {
+            if there {
+                *node = self.note(kind);
+                self.explains.depth += 1;
+            }
         }
         let mut counted = |l: &mut Lowerer<'_>, row: &[Typed]| {
             l.explains.depth = depth;
-            l.passed(limit);
+            above.iter().chain([&limit]).for_each(|node| l.passed(*node));
             sink(l, row)
         };
         let sink: &mut Sink<'_> = &mut counted;

@@ -9,7 +9,7 @@ use super::plan::{Outer, Source, Step};
 use super::{Lowerer, ParamTypes, Runner};
 use planaria_base::{Datum, Result, SequenceId, Type};
 use planaria_catalog::{Catalog, Requirement};
-use planaria_ir::{Func, Op, OpId, OpKind, Output, Reg};
+use planaria_ir::{Draw, Func, Op, OpId, OpKind, Output, Reg};
 use planaria_syntax::ast::Statement;
 use std::fmt::Write;
 
@@ -36,6 +36,8 @@ pub struct PlanNode {
     pub details: Vec<(&'static str, Vec<String>)>,
     /// Where its counters stand in the answer of a program that counts, if anything counts it.
     counter: Option<usize>,
+    /// Something counts the rows that it gives.
+    counted: bool,
 }
 
 /// What a node came to when the statement ran.
@@ -79,7 +81,7 @@ impl PlanNode {
 
     /// What it came to, by the counters of a run; `None` where nothing counts it.
     pub fn actual(&self, counters: &[u64]) -> Option<Actual> {
-        let at = self.counter? * 2;
+        let at = self.counter.filter(|_| self.counted)? * 2;
         Some(Actual { rows: *counters.get(at)?, loops: *counters.get(at + 1)? })
     }
 }
@@ -173,6 +175,8 @@ pub(super) struct Explains {
     subplans: usize,
     /// What the next node is to the one above.
     named: Option<String>,
+    /// The node of the next aggregation, if it was written before what it aggregates was sorted.
+    grouped: Option<NodeId>,
 }
 
 impl Explains {
@@ -291,9 +295,11 @@ impl Lowerer<'_> {
 
     /// A node passes a row on.
     pub(super) fn passed(&mut self, node: NodeId) {
-        if let Some(node) = node.0
-            && let Some(counter) = self.explains.nodes.as_ref().and_then(|nodes| nodes[node].counter)
+        let node = node.0.and_then(|at| self.explains.nodes.as_mut()?.get_mut(at));
+        if let Some(node) = node
+            && let Some(counter) = node.counter
         {
+            node.counted = true;
             self.count_one(self.explains.counters[counter * 2]);
         }
     }
@@ -474,11 +480,20 @@ impl Lowerer<'_> {
 
     /// The node of an aggregation.
     pub(super) fn note_groups(&mut self, kind: &str, grouping: &Grouping) -> NodeId {
+        if let Some(node) = self.explains.grouped.take() {
+            return node;
+        }
         self.name_groups(grouping);
         let node = self.note(kind);
         self.group_keys(node, grouping);
         self.show_conditions(node, "Filter", &grouping.having);
         node
+    }
+
+    /// The same, whose rows are sorted first.
+    pub(super) fn note_sorted_groups(&mut self, kind: &str, grouping: &Grouping) {
+        let node = self.note_groups(kind, grouping);
+        self.explains.grouped = Some(node);
     }
 
     fn group_keys(&mut self, node: NodeId, grouping: &Grouping) {
@@ -588,6 +603,10 @@ impl Lowerer<'_> {
             BoundKind::Subquery(_) | BoundKind::ArrayQuery(_) => "(SubPlan)".to_owned(),
             BoundKind::NextValue(id) => format!("nextval('{}')", self.sequence_name(*id)),
             BoundKind::CurrentValue(id) => format!("currval('{}')", self.sequence_name(*id)),
+            BoundKind::Draw(Draw::CurrentUser) => "CURRENT_USER".to_owned(),
+            BoundKind::Draw(Draw::SessionUser) => "SESSION_USER".to_owned(),
+            BoundKind::Draw(Draw::TransactionTimestamp) => "now()".to_owned(),
+            BoundKind::Draw(Draw::Random) => "random()".to_owned(),
             BoundKind::LetRef(_) | BoundKind::Draw(_) | BoundKind::SetValue(..) | BoundKind::Ask(..) => {
                 "..".to_owned()
             }
@@ -689,7 +708,7 @@ fn shown_constant(value: &Datum, ty: &Type) -> String {
         Datum::Text(t) => {
             let kept: String = t.chars().take(SHOWN_MAX).collect();
             let more = if kept.len() < t.len() { "..." } else { "" };
-            format!("'{}{more}'", kept.replace('\'', "''"))
+            format!("'{}{more}'", kept.replace('\'', "''").replace(QUALIFIED, " "))
         }
         _ => format!("'{}'::{}", value.display(ty), super::operators::base_name(ty)),
     }

@@ -1,7 +1,8 @@
 //! Generated columns: computed from the row's other columns whenever one of these is stored.
 //!
 //! To storage, log and replay they are columns like any other. The hidden ones, keys of indexes, may read those that can be
-//! seen; these read none that is generated. So those that can be seen are computed first.
+//! seen; these read none that is generated. So those that can be seen are computed first. (Hidden ones of before see what was
+//! there: [`planaria_catalog::Column::computed_anew`].)
 
 use super::bound::RelId;
 use super::constraint::Values;
@@ -22,10 +23,20 @@ impl Lowerer<'_> {
     /// The changed columns, and those that are computed from one of them.
     pub(super) fn with_generated(&self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
         let mut all = changed.to_vec();
+        let former = |column: &planaria_catalog::Column| column.hidden && !column.computed_anew;
+        for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| former(c)) {
+            if let Some(text) = column.generated()
+                && !changed.contains(&i)
+                && read_by(table, text)?.iter().any(|c| changed.contains(c))
+            {
+                all.push(i);
+            }
+        }
         for hidden in [false, true] {
             for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| c.hidden == hidden) {
                 if let Some(text) = column.generated()
                     && !all.contains(&i)
+                    && !former(column)
                     && read_by(table, text)?.iter().any(|c| all.contains(c))
                 {
                     all.push(i);
@@ -56,19 +67,26 @@ impl Lowerer<'_> {
         let mut computed = Vec::with_capacity(columns.len());
         let (hidden, seen): (Vec<usize>, Vec<usize>) =
             columns.iter().partition(|c| table.columns[**c].hidden);
-        for column in seen.iter().chain(&hidden) {
+        let (recent, former): (Vec<usize>, Vec<usize>) =
+            hidden.into_iter().partition(|c| table.columns[*c].computed_anew);
+        for column in former.iter().chain(&seen).chain(&recent) {
             let definition = &table.columns[*column];
             let Some(text) = definition.generated() else { continue };
+            let around = std::mem::replace(&mut self.former_reals, !definition.computed_anew);
             let scope = Scope::new();
             let mut names = Names::of(&scope);
             names.sources.push(self.shadow_source(table, shadow, &table.name));
             let position = self.position;
-            let e = self.bind_text_in(&names, text, position)?;
-            let e = self.coerce(e, &definition.ty, super::CastContext::Assignment)?;
+            let e = self.bind_text_in(&names, text, position);
+            let e = e.and_then(|e| self.coerce(e, &definition.ty, super::CastContext::Assignment));
+            self.former_reals = around;
+            let e = e?;
             let e = self.in_domain(e, definition.domain);
             let reg = self.exact(&e)?;
             let reg = self.exactly(reg, &definition.ty);
-            self.rel_mut(shadow).regs[*column] = Some(reg);
+            if !former.contains(column) {
+                self.rel_mut(shadow).regs[*column] = Some(reg);
+            }
             computed.push((*column, reg));
         }
         Ok(computed)
@@ -94,6 +112,15 @@ impl Lowerer<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a key of an index is one of before, and reads a column that is generated: it is not what it says.
+pub(super) fn is_blind(table: &Table, column: usize) -> Result<bool> {
+    let column = &table.columns[column];
+    let (Some(text), false) = (column.generated().filter(|_| column.hidden), column.computed_anew) else {
+        return Ok(false);
+    };
+    Ok(read_by(table, text)?.iter().any(|c| table.columns[*c].generated().is_some()))
 }
 
 /// 428C9 of a value for a generated column.

@@ -213,6 +213,8 @@ pub struct Lowerer<'c> {
     /// What RETURNING and ON CONFLICT ask of the table for each row sees what the statement has changed so far: it is of a
     /// routine from before that was mended, calls of which logs have.
     reads_after: bool,
+    /// A real is the same double precision as its text: in generated columns of before.
+    former_reals: bool,
     /// Parameters of row types that the routine gives: the register of the row, and those of its fields.
     row_outs: Vec<(Reg, Vec<Reg>)>,
     /// Computed keys of the indexes of tables, by relation.
@@ -285,6 +287,7 @@ impl<'c> Lowerer<'c> {
             emitted_domains: Vec::new(),
             before: None,
             reads_after: false,
+            former_reals: false,
             row_outs: Vec::new(),
             computed_keys: HashMap::new(),
             as_columns: Vec::new(),

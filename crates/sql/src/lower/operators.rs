@@ -4,7 +4,7 @@ use super::Lowerer;
 use super::bind_expr::arrayed;
 use super::bound::{Bound, BoundKind};
 use super::resolve::{Choice, choose};
-use super::types::{CastContext, is_relabel, same_base, unmodified};
+use super::types::{CastContext, same_base, unmodified};
 use planaria_base::datetime::Interval;
 use planaria_base::types::{PackedKind, TypeClass};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -486,7 +486,7 @@ impl Lowerer<'_> {
 
     /// An argument converted to what a function takes; left alone where its register already holds that.
     pub(super) fn operand(&mut self, e: Bound, ty: &Type) -> Result<Bound> {
-        if e.ty != Type::Unknown && (same_base(&e.ty, ty) || is_relabel(&e.ty, ty)) {
+        if e.ty != Type::Unknown && (same_base(&e.ty, ty) || self.relabels(&e.ty, ty)) {
             return Ok(e);
         }
         self.coerce(e, ty, CastContext::Implicit)

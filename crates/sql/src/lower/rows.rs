@@ -94,6 +94,8 @@ impl Lowerer<'_> {
         let absent = fields
             .first()
             .is_some_and(|(_, t)| self.absent_rows.iter().any(|row| row.first() == Some(&t.reg)));
+        // A view's rows have no type of a table's.
+        let table = table.as_ref().filter(|table| **table != planaria_catalog::View::ROWS);
         match table {
             Some(table) if absent => {
                 let ty = Type::Record(self.row_type_of(*table));
@@ -105,7 +107,8 @@ impl Lowerer<'_> {
             }
             None => {
                 let known = fields.iter().map(|(name, _)| name.clone()).collect();
-                self.record(values, known, position)
+                let record = self.record(values, known, position)?;
+                Ok(if absent { Bound::constant(Datum::Null, record.ty, position) } else { record })
             }
         }
     }

@@ -412,7 +412,7 @@ impl Lowerer<'_> {
         {
             return Ok(Bound::constant(value, ty.clone(), position));
         }
-        if is_relabel(&e.ty, ty) {
+        if self.relabels(&e.ty, ty) {
             return Ok(match e.kind {
                 BoundKind::Const(value) => Bound::constant(value, ty.clone(), position),
                 BoundKind::Relabel(inner) => Bound::new(BoundKind::Relabel(inner), ty.clone(), position),
@@ -422,6 +422,17 @@ impl Lowerer<'_> {
         // ARRAY['a', 'b']::date[] converts its elements, not their text.
         let explicit = context == CastContext::Explicit;
         Ok(Bound::new(BoundKind::Cast(Box::new(e), explicit), ty.clone(), position))
+    }
+
+    /// Whether a conversion only changes how the value is called. To what a former version made, that of a real to double
+    /// precision is one: logs have calls of it.
+    pub(super) fn relabels(&self, from: &Type, to: &Type) -> bool {
+        let (mut of, mut into) = (from, to);
+        while let (Type::Array(a), Type::Array(b)) = (of, into) {
+            (of, into) = (a, b);
+        }
+        is_relabel(from, to)
+            || (self.reads_after || self.former_reals) && matches!((of, into), (Type::Float4, Type::Float8))
     }
 
     /// Whether a value of one type may become one of the other: what users allow is allowed, too.
