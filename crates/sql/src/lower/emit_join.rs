@@ -38,7 +38,6 @@ impl Lowerer<'_> {
 
     /// The same, row by row as they are found.
     pub(super) fn emit_rows_at(&mut self, frame: usize, plan: &JoinPlan, then: &mut Then<'_>) -> Result<()> {
-        let first = self.next_node();
         if plan.steps.is_empty() {
             let node = self.note("Result");
             self.show_conditions(node, "One-Time Filter", &plan.first);
@@ -48,6 +47,7 @@ impl Lowerer<'_> {
             });
         }
         self.filtered(&plan.first, &mut |l| {
+            let first = l.next_node();
             l.emit_steps(frame, &plan.steps, &mut |l| {
                 l.show_conditions(first, "One-Time Filter", &plan.first);
                 then(l)

@@ -238,6 +238,11 @@ impl Lowerer<'_> {
     /// Ends a program that counts: its answer is one row, of its counters.
     pub(super) fn answer_counters(&mut self) {
         let values = self.explains.counters.clone();
+        // A statement that returns no rows gives none.
+        let root = |node: &&mut PlanNode| node.depth == 0 && node.subplan.is_none();
+        if let Some(root) = self.explains.nodes.iter_mut().flatten().find(root) {
+            root.counted = true;
+        }
         let output = |_: &Reg| Output { name: "count".to_owned(), ty: Type::Int8 };
         self.program.outputs = values.iter().map(output).collect();
         self.emit(OpKind::Emit { values });
