@@ -341,34 +341,15 @@ impl<'p> Printer<'p> {
 
 /// A function's application as SQL would write it.
 fn applied(func: Func, args: &[String]) -> String {
-    let name = func.name();
-    let operator = match name.rsplit('.').next().unwrap_or(name) {
-        "add" => "+",
-        "sub" => "-",
-        "mul" => "*",
-        "div" => "/",
-        "mod" => "%",
-        "eq" => "=",
-        "ne" => "<>",
-        "lt" => "<",
-        "le" => "<=",
-        "gt" => ">",
-        "ge" => ">=",
-        "concat" => "||",
-        "and" => "AND",
-        "or" => "OR",
-        "like" => "LIKE",
-        _ => "",
-    };
-    match (operator, args) {
-        ("LIKE", [a, b, _]) => format!("{} LIKE {}", within(a), within(b)),
-        (operator, [a, b]) if !operator.is_empty() => format!("{} {operator} {}", within(a), within(b)),
+    match (func.operator(), args) {
+        (Some("~~"), [a, b] | [a, b, _]) => format!("{} LIKE {}", within(a), within(b)),
+        (Some(operator), [a, b]) => format!("{} {operator} {}", within(a), within(b)),
         _ => match (func, args) {
             (Func::Not, [a]) => format!("NOT {}", within(a)),
             (Func::IsNull, [a]) => format!("{} IS NULL", within(a)),
             (Func::IsNotNull, [a]) => format!("{} IS NOT NULL", within(a)),
             (Func::ArrayGet | Func::ArrayNth, [a, i]) => format!("{}[{i}]", within(a)),
-            _ => format!("{name}({})", args.join(", ")),
+            _ => format!("{}({})", func.name(), args.join(", ")),
         },
     }
 }

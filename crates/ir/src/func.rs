@@ -96,6 +96,34 @@ macro_rules! funcs {
     };
 }
 
+impl Func {
+    /// The operator that it is where it has two operands (LIKE: and the character that escapes), for people to read: by what
+    /// its name ends with.
+    pub fn operator(self) -> Option<&'static str> {
+        Some(match self.name().rsplit('.').next()? {
+            "eq" => "=",
+            "ne" => "<>",
+            "lt" => "<",
+            "le" => "<=",
+            "gt" => ">",
+            "ge" => ">=",
+            "add" => "+",
+            "sub" => "-",
+            "mul" => "*",
+            "div" => "/",
+            "mod" => "%",
+            "and" => "AND",
+            "or" => "OR",
+            "concat" => "||",
+            "like" | "likeplain" => "~~",
+            "contains" => "@>",
+            "overlaps" => "&&",
+            "matches" => "@@",
+            _ => return None,
+        })
+    }
+}
+
 const fn has(flags: &[&str], what: &str) -> bool {
     let mut i = 0;
     while i < flags.len() {

@@ -252,7 +252,10 @@ impl Suite {
     fn prepare(&self, db: &Database) -> Result<()> {
         match self.prepare.as_str() {
             "" => Ok(()),
-            prepare => db.session()?.execute_script(prepare),
+            prepare => db.session()?.execute_each(prepare, &mut |_| ()).map_err(|(error, position)| {
+                let line = prepare[..position].matches('\n').count() + 1;
+                error.context(format!("line {line} of the SQL that prepares the workload"))
+            }),
         }
     }
 

@@ -241,11 +241,10 @@ impl Lowerer<'_> {
                 | BoundKind::InQuery(..)
                 | BoundKind::QuantifiedQuery(..) => l.asks(e, table),
                 // One that is volatile sees what is changed.
-                BoundKind::Call(id, _) => {
-                    let stable = l.catalog.procedure(*id).volatility != Volatility::Volatile;
-                    if !stable || changed.met_by(l.catalog, *id).is_none() {
-                        return true;
-                    }
+                BoundKind::Call(id, _)
+                    if l.catalog.procedure(*id).volatility != Volatility::Volatile
+                        && changed.met_by(l.catalog, *id).is_some() =>
+                {
                     true
                 }
                 // Not all of these is computed.

@@ -350,11 +350,7 @@ impl Lowerer<'_> {
         if shown.len() < filter.len() {
             shown.push("...".to_owned());
         }
-        match shown.len() {
-            0 => None,
-            1 => shown.pop().map(in_brackets),
-            _ => Some(format!("({})", shown.into_iter().map(in_brackets).collect::<Vec<_>>().join(" AND "))),
-        }
+        conjunction(shown)
     }
 
     /// What `f` emits stands below: of another depth when it is done.
@@ -412,13 +408,7 @@ impl Lowerer<'_> {
         self.detail(node, "Hash Cond", |l| {
             let each: Vec<String> =
                 keys.iter().map(|(build, probe)| format!("{} = {}", l.show(probe), l.show(build))).collect();
-            match &each[..] {
-                [] => Vec::new(),
-                [one] => vec![format!("({one})")],
-                _ => {
-                    vec![format!("({})", each.into_iter().map(in_brackets).collect::<Vec<_>>().join(" AND "))]
-                }
-            }
+            conjunction(each).into_iter().collect()
         });
     }
 
@@ -456,14 +446,7 @@ impl Lowerer<'_> {
                 conditions.push(format!("{} {op}{equal} {}", name(next), self.show(e)));
             }
         }
-        match &conditions[..] {
-            [] => None,
-            [one] => Some(format!("({one})")),
-            _ => Some(format!(
-                "({})",
-                conditions.into_iter().map(in_brackets).collect::<Vec<_>>().join(" AND ")
-            )),
-        }
+        conjunction(conditions)
     }
 
     /// What rows are sorted by: the outputs of a query.
@@ -584,7 +567,7 @@ impl Lowerer<'_> {
             }
             BoundKind::Quantified(e, array, func, all) => {
                 let (e, array) = (self.show_some(e, left), self.show_some(array, left));
-                let (op, which) = (operator(*func).unwrap_or("="), if *all { "ALL" } else { "ANY" });
+                let (op, which) = (func.operator().unwrap_or("="), if *all { "ALL" } else { "ANY" });
                 format!("{e} {op} {which} ({array})")
             }
             BoundKind::Case(branches, otherwise) => {
@@ -602,7 +585,7 @@ impl Lowerer<'_> {
                 format!("{} IN (SubPlan)", self.show_list(left_side, left))
             }
             BoundKind::QuantifiedQuery(e, _, func, all) => {
-                let (op, which) = (operator(*func).unwrap_or("="), if *all { "ALL" } else { "ANY" });
+                let (op, which) = (func.operator().unwrap_or("="), if *all { "ALL" } else { "ANY" });
                 format!("{} {op} {which} (SubPlan)", self.show_some(e, left))
             }
             BoundKind::Subquery(_) | BoundKind::ArrayQuery(_) => "(SubPlan)".to_owned(),
@@ -647,9 +630,9 @@ impl Lowerer<'_> {
             (Func::Not, [e]) => format!("NOT {}", part(e)),
             (_, [e]) if func.name().ends_with(".neg") => format!("-{}", part(e)),
             // The character that LIKE escapes by is the third.
-            (_, [a, b, ..]) if operator(func).is_some() => {
+            (_, [a, b, ..]) if func.operator().is_some() => {
                 let (a, b) = (part(a), part(b));
-                format!("{a} {} {b}", operator(func).unwrap_or_default())
+                format!("{a} {} {b}", func.operator().unwrap_or_default())
             }
             _ => {
                 let name = func.name().rsplit('.').next().unwrap_or_default();
@@ -668,7 +651,7 @@ impl Bound {
             }
             BoundKind::Apply(func, args) => {
                 matches!(func, Func::IsNull | Func::IsNotNull | Func::Not)
-                    || args.len() >= 2 && operator(*func).is_some()
+                    || args.len() >= 2 && func.operator().is_some()
             }
             BoundKind::Relabel(inner)
             | BoundKind::InDomain(inner, _)
@@ -679,29 +662,13 @@ impl Bound {
     }
 }
 
-/// The operator that a function of two arguments is, by what its name ends with.
-fn operator(func: Func) -> Option<&'static str> {
-    Some(match func.name().rsplit('.').next()? {
-        "eq" => "=",
-        "ne" => "<>",
-        "lt" => "<",
-        "le" => "<=",
-        "gt" => ">",
-        "ge" => ">=",
-        "add" => "+",
-        "sub" => "-",
-        "mul" => "*",
-        "div" => "/",
-        "mod" => "%",
-        "and" => "AND",
-        "or" => "OR",
-        "concat" => "||",
-        "like" | "likeplain" => "~~",
-        "contains" => "@>",
-        "overlaps" => "&&",
-        "matches" => "@@",
-        _ => return None,
-    })
+/// Conditions that all hold, in brackets; none if there are none.
+fn conjunction(mut conditions: Vec<String>) -> Option<String> {
+    match conditions.len() {
+        0 => None,
+        1 => conditions.pop().map(in_brackets),
+        _ => Some(format!("({})", conditions.into_iter().map(in_brackets).collect::<Vec<_>>().join(" AND "))),
+    }
 }
 
 fn shown_constant(value: &Datum, ty: &Type) -> String {

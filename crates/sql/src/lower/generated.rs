@@ -23,22 +23,12 @@ impl Lowerer<'_> {
     /// The changed columns, and those that are computed from one of them.
     pub(super) fn with_generated(&self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
         let mut all = changed.to_vec();
-        let former = |column: &planaria_catalog::Column| column.hidden && !column.computed_anew;
-        for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| former(c)) {
-            if let Some(text) = column.generated()
-                && !changed.contains(&i)
-                && read_by(table, text)?.iter().any(|c| changed.contains(c))
-            {
-                all.push(i);
-            }
-        }
         for hidden in [false, true] {
             for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| c.hidden == hidden) {
-                if let Some(text) = column.generated()
-                    && !all.contains(&i)
-                    && !former(column)
-                    && read_by(table, text)?.iter().any(|c| all.contains(c))
-                {
+                let Some(text) = column.generated().filter(|_| !all.contains(&i)) else { continue };
+                // A hidden one of before does not see generated ones.
+                let seen = if hidden && !column.computed_anew { changed } else { &all };
+                if read_by(table, text)?.iter().any(|c| seen.contains(c)) {
                     all.push(i);
                 }
             }
