@@ -181,7 +181,8 @@ fn run_page(text: &str, binaries: &str, directory: &Path) -> Outcome {
         } else if block.language == "sh" && block.comment == "in the background" {
             let _ = writeln!(
                 script,
-                "{{ {}\n}} >background.log 2>&1 </dev/null &\nfor _ in $(seq 200); do (exec 3<>/dev/tcp/127.0.0.1/{port}) \
+                "{{ {}\n}} >background.log 2>&1 </dev/null &\nfor _ in $(seq 300); do (exec 3<>/dev/tcp/127.0.0.1/{metrics}; \
+                 printf 'GET /health HTTP/1.1\\r\\n\\r\\n' >&3; head -n 1 <&3 | grep -q ' 200 ') \
                  2>/dev/null && break; sleep 0.1; done",
                 here(&block.text)
             );
