@@ -427,7 +427,8 @@ impl Worker<'_> {
         let Some(began) = self.began else { return };
         let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         self.tally.latencies[kind].saturating_record(nanos.max(1));
-        let second = began.elapsed().as_secs() as usize;
+        // No third look at the clock.
+        let second = (start + latency).saturating_duration_since(began).as_secs() as usize;
         if self.tally.seconds.len() <= second {
             self.tally.seconds.resize(second + 1, (0, Duration::ZERO, Duration::ZERO));
         }

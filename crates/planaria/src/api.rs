@@ -10,7 +10,7 @@ use crate::graph::{Graph, GraphRequest};
 use crate::notice::Notice;
 use crate::options::{Options, RecoveryReport};
 use crate::params::Params;
-use crate::row::{Column, Rows};
+use crate::row::{Columns, Rows};
 use crate::serving::clients::Clients;
 use crate::serving::host::Host;
 use crate::serving::statement::{Done, Parsed};
@@ -374,7 +374,7 @@ impl SessionCore {
         self.cancel.ends_by(deadline);
     }
     /// The columns of a cursor, if there is one of that name.
-    pub(crate) fn cursor(&self, name: &str) -> Option<Arc<[Column]>> {
+    pub(crate) fn cursor(&self, name: &str) -> Option<Columns> {
         self.cursor_columns(name)
     }
     /// The next rows of a cursor, at most `n` (0: all).

@@ -26,10 +26,41 @@ pub struct Origin {
     pub column: i16,
 }
 
+/// Columns that answers share. Of answers that have none nobody counts how many there are: most calls are such.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Columns(Option<Arc<[Column]>>);
+
+impl Columns {
+    /// For others.
+    pub(crate) fn shared(self) -> Arc<[Column]> {
+        self.0.unwrap_or_default()
+    }
+}
+
+impl std::ops::Deref for Columns {
+    type Target = [Column];
+    #[inline]
+    fn deref(&self) -> &[Column] {
+        self.0.as_deref().unwrap_or(&[])
+    }
+}
+
+impl From<Arc<[Column]>> for Columns {
+    fn from(columns: Arc<[Column]>) -> Columns {
+        Columns((!columns.is_empty()).then_some(columns))
+    }
+}
+
+impl FromIterator<Column> for Columns {
+    fn from_iter<I: IntoIterator<Item = Column>>(columns: I) -> Columns {
+        columns.into_iter().collect::<Arc<[Column]>>().into()
+    }
+}
+
 /// One row of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    pub(crate) columns: Arc<[Column]>,
+    pub(crate) columns: Columns,
     pub(crate) values: Vec<Datum>,
     /// The session's time zone, if it is not UTC.
     pub(crate) zone: Option<Arc<Zone>>,
@@ -40,7 +71,7 @@ pub struct Row {
 /// The rows of an answer, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
-    pub(crate) columns: Arc<[Column]>,
+    pub(crate) columns: Columns,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -106,7 +137,7 @@ impl ColumnIndex for &str {
 
 impl Row {
     /// Values that were computed in a heap, whose zone and styles show them.
-    pub(crate) fn of(columns: &Arc<[Column]>, values: Vec<Datum>, heap: &Heap) -> Row {
+    pub(crate) fn of(columns: &Columns, values: Vec<Datum>, heap: &Heap) -> Row {
         Row { columns: columns.clone(), values, zone: heap.shared_zone(), styles: heap.styles() }
     }
 
@@ -296,7 +327,7 @@ impl Default for Rows {
 impl Rows {
     /// No rows, no columns.
     pub(crate) fn empty() -> Rows {
-        Rows { columns: Arc::from([]), rows: Vec::new() }
+        Rows { columns: Columns::default(), rows: Vec::new() }
     }
 }
 

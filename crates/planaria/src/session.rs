@@ -91,6 +91,9 @@ pub struct Submitted {
 pub struct PreparedCall {
     pub(crate) name: String,
     pub(crate) given: Given,
+    /// Of this one alone.
+    pub(crate) number: u64,
+    /// What it came to last, for sessions that have not run it yet.
     pub(crate) resolved: ArcSwap<crate::session::prepared::Resolved>,
 }
 
@@ -360,7 +363,12 @@ impl Session {
 
     fn prepare_given(&mut self, name: &str, given: Given) -> Result<PreparedCall> {
         let resolved = self.guarded(|api| api.resolve_call(name, &given))?;
-        Ok(PreparedCall { name: name.to_owned(), given, resolved: ArcSwap::new(resolved) })
+        Ok(PreparedCall {
+            name: name.to_owned(),
+            given,
+            number: crate::session::prepared::next_number(),
+            resolved: ArcSwap::new(resolved),
+        })
     }
 
     /// Runs a prepared call as one transaction and returns as soon as it is committed in memory;

@@ -1,7 +1,7 @@
 //! Rows on their way out, lent one by one: for whoever encodes them without keeping them.
 
 use crate::from_row::FromRow;
-use crate::row::{Column, Row};
+use crate::row::{Columns, Row};
 use planaria_base::datetime::{Forms, Interval, Zone};
 use planaria_base::numeric::Long;
 use planaria_base::shape::Shaped;
@@ -9,7 +9,6 @@ use planaria_base::{Datum, Error, Numeric, Result, SqlState};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// Takes the rows of an answer as they are made.
 ///
@@ -96,7 +95,7 @@ impl<'a> RowRef<'a> {
     }
 
     /// The same as a row of an answer.
-    pub(crate) fn to_row(self, columns: &Arc<[Column]>) -> Row {
+    pub(crate) fn to_row(self, columns: &Columns) -> Row {
         let mut values = self.to_datums();
         for (at, oid, name) in self.names {
             values[*at] = Datum::Reg(*oid, name.clone());
@@ -158,7 +157,7 @@ impl<'a> From<&'a Datum> for ValueRef<'a> {
 
 /// Hands rows on, which cannot be taken back.
 pub(crate) struct Each<T, F> {
-    columns: Arc<[Column]>,
+    columns: Columns,
     f: F,
     count: u64,
     /// It began anew when rows had been handed on.
@@ -167,7 +166,7 @@ pub(crate) struct Each<T, F> {
 }
 
 impl<T: FromRow, F: FnMut(T) -> Result<()>> Each<T, F> {
-    pub(crate) fn new(columns: Arc<[Column]>, f: F) -> Each<T, F> {
+    pub(crate) fn new(columns: Columns, f: F) -> Each<T, F> {
         Each { columns, f, count: 0, void: false, _rows: PhantomData }
     }
 

@@ -153,7 +153,7 @@ impl ServedSession for Session {
         self.api.forget(name);
     }
     fn cursor(&self, name: &str) -> Option<Arc<[Column]>> {
-        self.api.cursor(name)
+        self.api.cursor(name).map(|columns| columns.shared())
     }
     fn fetch(&mut self, name: &str, n: usize) -> Result<Rows> {
         self.api.fetch_rows(name, n)

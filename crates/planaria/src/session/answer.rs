@@ -1,11 +1,10 @@
 //! Answers that no program gives.
 
-use crate::row::{Column, Row, Rows};
+use crate::row::{Column, Columns, Row, Rows};
 use crate::session::StatementResult;
 use planaria_base::datetime::Styles;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Type};
-use std::sync::Arc;
 
 /// A statement without rows that is done.
 pub(crate) fn done(tag: &str) -> StatementResult {
@@ -14,7 +13,7 @@ pub(crate) fn done(tag: &str) -> StatementResult {
 
 /// A table of texts as an answer.
 pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>) -> StatementResult {
-    let columns: Arc<[Column]> =
+    let columns: Columns =
         names.into_iter().map(|n| Column { name: n.to_owned(), ty: Type::Text, origin: None }).collect();
     let rows: Vec<Row> = lines
         .into_iter()
@@ -33,7 +32,7 @@ pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>)
 /// The answer of an EXPLAIN (FORMAT JSON).
 pub(crate) fn json_result(plan: String) -> StatementResult {
     let ty = Type::System(SystemType::Json);
-    let columns: Arc<[Column]> = Arc::from([Column { name: "QUERY PLAN".to_owned(), ty, origin: None }]);
+    let columns = Columns::from_iter([Column { name: "QUERY PLAN".to_owned(), ty, origin: None }]);
     let row = Row {
         columns: columns.clone(),
         values: vec![Datum::Text(plan)],

@@ -23,8 +23,7 @@ use crate::engine::program::deferred::Deferred;
 use crate::engine::program::host::{Inputs, SessionHost};
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::{gave_up, not_serialized};
-use crate::engine::schema_version::LogAs;
-use crate::engine::schema_version::SchemaVersion;
+use crate::engine::schema_version::{LogAs, SchemaVersion};
 use crate::engine::sequence::{SequenceEffect, SessionSequences};
 use crate::engine::snapshot::Reading;
 use crate::engine::table_locks::Wanted;
@@ -33,7 +32,7 @@ use crate::engine::written::Written;
 use crate::notice::Notice;
 use crate::options::LogKind;
 use crate::params::{ParamRef, Params};
-use crate::row::{Column, Row, Rows};
+use crate::row::{Columns, Row, Rows};
 use crate::session::healing::Touched;
 use crate::session::pauses::Pausing;
 use crate::session::record::RowForm;
@@ -136,8 +135,9 @@ pub(crate) struct SessionCore {
     /// What statements ask that do not come by here; with the thread while one runs.
     pub(crate) watch: Option<Box<planaria_base::watch::Watch>>,
     pub(crate) sleeps_by: Sleeper,
-    pub(crate) no_columns: Arc<[Column]>,
+    pub(crate) no_columns: Columns,
     pub(crate) statements: crate::session::prepared::StatementCache,
+    pub(crate) calls: crate::session::prepared::KnownCalls,
     pub(crate) settings: Settings,
     /// Its temporary relations.
     pub(crate) temporary: crate::session::temporary::Temporary,
@@ -224,8 +224,9 @@ impl SessionCore {
             cancel: Cancel::default(),
             watch: None,
             sleeps_by: |sleep| sleep(),
-            no_columns: Arc::from([]),
+            no_columns: Columns::default(),
             statements: Default::default(),
+            calls: Default::default(),
             settings: Settings::default(),
             temporary: Default::default(),
             internal: false,
@@ -335,7 +336,7 @@ impl SessionCore {
             }
             self.pure = false;
             self.begin_in_turn()?;
-            let schema = self.scoped(self.schema.clone());
+            let schema = self.scoped();
             self.pauses.begin_attempt();
             let outcome = self.attempt(&schema, body);
             if let Err(interrupt) = &outcome {
@@ -526,7 +527,7 @@ impl SessionCore {
         schema: &SchemaVersion,
         code: &Code,
         parameters: &[Type],
-        columns: &Arc<[Column]>,
+        columns: &Columns,
         params: &dyn Params,
         encode: bool,
     ) -> Result<(), Interrupt> {
@@ -540,7 +541,7 @@ impl SessionCore {
         schema: &SchemaVersion,
         code: &Code,
         parameters: &[Type],
-        columns: &Arc<[Column]>,
+        columns: &Columns,
         params: &dyn Params,
         encode: bool,
         sink: Option<&mut dyn RowSink>,
@@ -599,7 +600,7 @@ impl SessionCore {
         &mut self,
         schema: &SchemaVersion,
         code: &Code,
-        columns: &Arc<[Column]>,
+        columns: &Columns,
         quiet: bool,
         mut sink: Option<&mut dyn RowSink>,
         goes_on: bool,
@@ -853,7 +854,7 @@ impl SessionCore {
     }
 
     /// The rows of the last program.
-    pub(crate) fn take_rows(&mut self, columns: &Arc<[Column]>) -> Rows {
+    pub(crate) fn take_rows(&mut self, columns: &Columns) -> Rows {
         Rows { columns: columns.clone(), rows: std::mem::take(&mut self.rows) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::program::cursor::{Keys, no_cursor};
 use crate::params::{ParamRef, Params};
-use crate::row::{Column, Rows};
+use crate::row::{Columns, Rows};
 use crate::session::StatementResult;
 use crate::session::core::SessionCore;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
@@ -99,7 +99,7 @@ impl SessionCore {
 /// Takes the key of each row from behind its columns.
 pub(crate) fn split_keys(rows: &mut Rows, table: TableId, columns: Vec<Output>) -> Keys {
     let visible = rows.columns.len() - columns.len();
-    let shown: Arc<[Column]> = rows.columns[..visible].into();
+    let shown: Columns = rows.columns[..visible].iter().cloned().collect();
     let mut keys = Vec::with_capacity(rows.rows.len());
     for row in &mut rows.rows {
         keys.push(row.values.split_off(visible));

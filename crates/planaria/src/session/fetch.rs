@@ -2,7 +2,7 @@
 
 use crate::engine::program::cursor::{Cursor, no_cursor, row_bytes};
 use crate::params::Params;
-use crate::row::{Column, Rows};
+use crate::row::{Columns, Rows};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
@@ -99,7 +99,7 @@ impl SessionCore {
     }
 
     /// The columns that FETCH answers with; `None` where there is no such cursor.
-    pub(crate) fn cursor_columns(&self, name: &str) -> Option<Arc<[Column]>> {
+    pub(crate) fn cursor_columns(&self, name: &str) -> Option<Columns> {
         self.cursors.open.get(name).map(|c| c.columns.clone())
     }
 

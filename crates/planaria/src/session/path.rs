@@ -38,15 +38,30 @@ impl SessionCore {
         }
     }
 
-    /// A version of the schema along the session's path.
+    /// The session's version of the schema along its path.
     #[inline]
     #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
-    pub(crate) fn scoped(&mut self, base: Arc<Arc<SchemaVersion>>) -> Arc<Arc<SchemaVersion>> {
-        let seen = Seen(base.version(), self.settings.changes(), self.user.current());
+    pub(crate) fn scoped(&mut self) -> Arc<Arc<SchemaVersion>> {
+        let seen = self.seen(&self.schema);
+        match &self.scoped {
+            Some((found_for, scoped)) if *found_for == seen => scoped.clone(),
+            _ => self.scope(seen, self.schema.clone()),
+        }
+    }
+
+    /// The same of another version.
+    #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
+    pub(crate) fn scoped_of(&mut self, base: Arc<Arc<SchemaVersion>>) -> Arc<Arc<SchemaVersion>> {
+        let seen = self.seen(&base);
         match &self.scoped {
             Some((found_for, scoped)) if *found_for == seen => scoped.clone(),
             _ => self.scope(seen, base),
         }
+    }
+
+    #[inline]
+    fn seen(&self, base: &SchemaVersion) -> Seen {
+        Seen(base.version(), self.settings.changes(), self.user.current())
     }
 
     #[cold]

@@ -2,7 +2,7 @@
 
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::table_locks::Touches;
-use crate::row::Column;
+use crate::row::{Column, Columns};
 use crate::session::cache::Cache;
 use crate::session::user::stamp;
 use planaria_base::sync::Mutex;
@@ -13,6 +13,7 @@ use planaria_sql::lower::{self, ParamTypes, PlanNode, Runner};
 use planaria_syntax::ast::{self, Statement};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Texts a session keeps analysed.
 const STATEMENTS_KEPT: usize = 512;
@@ -61,7 +62,7 @@ pub(crate) struct PreparedStatement {
     pub(crate) parameters: Arc<[Type]>,
     /// Which of them were declared; the others have their types from where they stand.
     pub(crate) declared: Vec<Option<Type>>,
-    pub(crate) columns: Arc<[Column]>,
+    pub(crate) columns: Columns,
     /// It was [detached](SchemaVersion::is_detached) when it was analysed.
     pub(crate) detached: bool,
     /// It is nothing but the call of a routine that is carried out [by steps](crate::session::steps).
@@ -83,7 +84,34 @@ pub(crate) struct Resolved {
     /// Of each parameter, which of the arguments and, behind them, the defaults it is; `None`: these in their order.
     pub(crate) order: Option<Box<[usize]>>,
     pub(crate) defaults: Defaults,
-    pub(crate) columns: Arc<[Column]>,
+    pub(crate) columns: Columns,
+}
+
+/// The number of the next prepared call.
+pub(crate) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Calls that a session remembers, by their numbers.
+const KNOWN_CALLS: usize = 16;
+
+/// What calls came to that the session has run, so that the next one touches no count that sessions share.
+#[derive(Default)]
+pub(crate) struct KnownCalls([(u64, Option<Arc<Resolved>>); KNOWN_CALLS]);
+
+impl KnownCalls {
+    /// Takes out what a call came to, until it is [put back](Self::put).
+    #[inline]
+    pub(crate) fn take(&mut self, call: u64) -> Option<Arc<Resolved>> {
+        let (number, resolved) = &mut self.0[call as usize % KNOWN_CALLS];
+        if *number == call { resolved.take() } else { None }
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, call: u64, resolved: Arc<Resolved>) {
+        self.0[call as usize % KNOWN_CALLS] = (call, Some(resolved));
+    }
 }
 
 /// Defaults of the parameters that a call leaves out.
@@ -168,7 +196,7 @@ impl Compiled {
         schema: &SchemaVersion,
         role: RoleId,
         prepared: &PreparedStatement,
-    ) -> Result<(Arc<Compiled>, Arc<[Column]>, Vec<PlanNode>)> {
+    ) -> Result<(Arc<Compiled>, Columns, Vec<PlanNode>)> {
         let types = ParamTypes(prepared.parameters.iter().cloned().map(Some).collect());
         let mut plan = Vec::new();
         let (program, code, guarded) = schema.compile_lowered(role, &prepared.statement, &mut |guard| {

@@ -56,12 +56,12 @@ impl SessionCore {
     pub(crate) fn schema(&mut self) -> Arc<Arc<SchemaVersion>> {
         if let Some(reading) = &self.reading {
             let schema = reading.open.schema.clone();
-            return self.scoped(schema);
+            return self.scoped_of(schema);
         }
         if matches!(self.block, Block::None) && self.is_stale() {
             self.refresh();
         }
-        self.scoped(self.schema.clone())
+        self.scoped()
     }
 
     /// Before the first statement of a block: the schema may have changed since BEGIN without harm. Waits where it

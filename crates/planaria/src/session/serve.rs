@@ -146,11 +146,9 @@ impl SessionCore {
         };
         let columns = match &statement.kind {
             StatementKind::ExecutePrepared { name, .. } => {
-                self.statements.named.get(name).map_or_else(|| Arc::from([]), |p| p.columns.clone())
+                self.statements.named.get(name).map(|p| p.columns.clone()).unwrap_or_default()
             }
-            StatementKind::Fetch { name, moves: false, .. } => {
-                self.cursor_columns(name).unwrap_or_else(|| Arc::from([]))
-            }
+            StatementKind::Fetch { name, moves: false, .. } => self.cursor_columns(name).unwrap_or_default(),
             _ => utility_columns(statement),
         };
         Ok(Arc::new(PreparedStatement {

@@ -6,7 +6,7 @@ use crate::engine::program::refusal::read_only;
 use crate::engine::schema_version::LogAs;
 use crate::engine::schema_version::SchemaVersion;
 use crate::params::{ParamRef, Params};
-use crate::row::Column;
+use crate::row::{Column, Columns};
 use crate::session::answer::{done, table_result};
 use crate::session::core::{Block, SessionCore, reborrow};
 use crate::session::given::Given;
@@ -25,7 +25,7 @@ use planaria_syntax::ast::{Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
 
-fn columns_of(program: &Program) -> Arc<[Column]> {
+fn columns_of(program: &Program) -> Columns {
     program.outputs.iter().map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None }).collect()
 }
 
@@ -71,7 +71,7 @@ impl SessionCore {
         let left_out = procedure.inputs().enumerate().filter(|(i, q)| !given.has(*i, q)).map(|(_, q)| q);
         let left_out = left_out.map(|p| (p.default.as_deref().unwrap_or("NULL"), &p.ty));
         let defaults = self.defaults(&schema, &left_out.collect::<Vec<_>>())?;
-        let columns: Arc<[Column]> = schema.routine(id)?.columns.iter().cloned().collect();
+        let columns: Columns = schema.routine(id)?.columns.iter().cloned().collect();
         let stamp = stamp(schema.version(), role);
         Ok(Resolved { stamp, id, guarded, parameters, order, defaults, columns })
     }
@@ -127,8 +127,34 @@ impl SessionCore {
             ));
         }
         self.check_block(None)?;
+        let mut resolved = self.calls.take(call.number).unwrap_or_else(|| call.resolved.load_full());
+        let outcome = self.submit_resolved(call, &mut resolved, params);
+        self.calls.put(call.number, resolved);
+        outcome
+    }
+
+    /// What a call comes to by now, where it was found under an older schema, or for another role.
+    #[cold]
+    fn resolve_anew(&mut self, call: &PreparedCall, resolved: &mut Arc<Resolved>) -> Result<()> {
+        // Perhaps another session has looked.
+        let found = call.resolved.load_full();
+        if found.stamp != resolved.stamp {
+            *resolved = found;
+            return Ok(());
+        }
+        *resolved = Arc::new(self.resolve(&call.name, &call.given)?);
+        call.resolved.store(resolved.clone());
+        Ok(())
+    }
+
+    fn submit_resolved(
+        &mut self,
+        call: &PreparedCall,
+        known: &mut Arc<Resolved>,
+        params: &dyn Params,
+    ) -> Result<Submitted> {
         loop {
-            let resolved = call.resolved.load();
+            let resolved = &**known;
             let (given, only_reads) = match &resolved.defaults {
                 Defaults::Values(values) => (&values[..], true),
                 Defaults::Computed { only_reads, .. } => (&[][..], *only_reads),
@@ -137,7 +163,7 @@ impl SessionCore {
                 self.catch_up()?;
                 let schema = self.schema();
                 if resolved.stamp != stamp(schema.version(), self.user.current()) {
-                    call.resolved.store(Arc::new(self.resolve(&call.name, &call.given)?));
+                    self.resolve_anew(call, known)?;
                     continue;
                 }
                 let pure =
@@ -187,7 +213,7 @@ impl SessionCore {
                 Ok(log_as)
             });
             if stale {
-                call.resolved.store(Arc::new(self.resolve(&call.name, &call.given)?));
+                self.resolve_anew(call, known)?;
                 continue;
             }
             let (ts, logged) = outcome?;
@@ -437,7 +463,7 @@ impl SessionCore {
             None if self.is_stale() => return false,
             None => self.schema.clone(),
         };
-        let now = stamp(self.scoped(base).version(), self.user.current());
+        let now = stamp(self.scoped_of(base).version(), self.user.current());
         statement.compiled.lock().as_ref().is_some_and(|(under, _)| *under == now)
     }
 

@@ -16,7 +16,7 @@ mod variables;
 
 use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
-use crate::row::{Column, Row};
+use crate::row::{Columns, Row};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
@@ -105,7 +105,7 @@ struct Variable {
 
 /// The answer of a step.
 struct Answer {
-    columns: Arc<[Column]>,
+    columns: Columns,
     rows: Vec<Row>,
 }
 

@@ -6,7 +6,7 @@
 //! cursors as they were before it, and so does nobody after one that failed ([`Cursors::end_statement`]).
 
 use crate::engine::memory::Kept;
-use crate::row::{Column, Row};
+use crate::row::{Columns, Row};
 use crate::system::{CursorInfo, OpenCursors};
 use planaria_base::shape::Shape;
 use planaria_base::{Datum, Error, Result, SqlState, TableId};
@@ -22,7 +22,7 @@ pub(crate) struct Cursor {
     pub(crate) statement: Box<str>,
     /// The moment of its statement: microseconds since 2000-01-01 UTC.
     pub(crate) created: i64,
-    pub(crate) columns: Arc<[Column]>,
+    pub(crate) columns: Columns,
     pub(crate) rows: Arc<Vec<Row>>,
     /// What tells its rows apart, for WHERE CURRENT OF.
     pub(crate) keys: Option<Keys>,
@@ -53,7 +53,7 @@ pub(crate) struct Keys {
 pub(crate) struct Opening {
     number: u64,
     statement: Box<str>,
-    columns: Arc<[Column]>,
+    columns: Columns,
     rows: Vec<Row>,
 }
 
@@ -96,14 +96,14 @@ impl Cursors {
     }
 
     /// A program opens a cursor for rows that it is going to give.
-    pub(crate) fn begin(&mut self, statement: &str, columns: Arc<[Column]>) {
+    pub(crate) fn begin(&mut self, statement: &str, columns: Columns) {
         self.opened += 1;
         let opening = Opening { number: self.opened, statement: statement.into(), columns, rows: Vec::new() };
         self.opening.push(opening);
     }
 
     /// Where the rows of the program go, if it opens a cursor: their columns, and the rows so far.
-    pub(crate) fn opening(&mut self) -> Option<(&Arc<[Column]>, &mut Vec<Row>)> {
+    pub(crate) fn opening(&mut self) -> Option<(&Columns, &mut Vec<Row>)> {
         self.opening.last_mut().map(|o| (&o.columns, &mut o.rows))
     }
 
@@ -239,7 +239,7 @@ mod tests {
     use Direction::{Absolute, BackwardAll, Forward, ForwardAll, Relative};
 
     fn cursor(rows: usize) -> Cursor {
-        let columns: Arc<[Column]> = Arc::from([]);
+        let columns = Columns::default();
         let heap = planaria_exec::Heap::new();
         let rows = (0..rows).map(|_| Row::of(&columns, Vec::new(), &heap)).collect();
         Cursor {

@@ -18,7 +18,7 @@ use crate::engine::program::same::same;
 use crate::engine::program::under_locks::UnderLocks;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
-use crate::row::{Column, Row};
+use crate::row::{Column, Columns, Row};
 use crate::serving::clients::{Clients, Lent};
 use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
@@ -284,7 +284,7 @@ pub(crate) struct SessionHost<'a> {
     pub(crate) sequences: &'a mut SessionSequences,
     pub(crate) effects: &'a mut Vec<SequenceEffect>,
     pub(crate) notices: &'a mut Vec<Notice>,
-    pub(crate) columns: &'a Arc<[Column]>,
+    pub(crate) columns: &'a Columns,
     pub(crate) rows: &'a mut Vec<Row>,
     /// Takes the rows instead.
     pub(crate) sink: Option<&'a mut dyn RowSink>,

@@ -1,11 +1,10 @@
 //! Kinds of statements: which become programs, their command tags, the columns of the others.
 
-use crate::row::Column;
+use crate::row::{Column, Columns};
 use crate::settings::show_columns;
 use planaria_base::Type;
 use planaria_base::types::SystemType;
 use planaria_syntax::ast::{Statement, StatementKind};
-use std::sync::Arc;
 
 /// Whether the statement becomes a program (as against a change of the schema or the session).
 pub(crate) fn is_program(statement: &Statement) -> bool {
@@ -51,7 +50,7 @@ pub(crate) fn tag(statement: &Statement, count: u64) -> String {
 }
 
 /// The columns of a statement that is no program, as far as they are known before it runs.
-pub(crate) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
+pub(crate) fn utility_columns(statement: &Statement) -> Columns {
     let ty = match &statement.kind {
         StatementKind::Explain { json: true, .. } => Type::System(SystemType::Json),
         _ => Type::Text,
@@ -62,7 +61,7 @@ pub(crate) fn utility_columns(statement: &Statement) -> Arc<[Column]> {
         StatementKind::Explain { .. }
         | StatementKind::ExplainProcedure { .. }
         | StatementKind::ExplainRecovery => vec!["QUERY PLAN"],
-        _ => return Arc::from([]),
+        _ => return Columns::default(),
     };
     names.into_iter().map(|n| Column { name: n.to_owned(), ty: ty.clone(), origin: None }).collect()
 }

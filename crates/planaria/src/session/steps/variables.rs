@@ -1,20 +1,19 @@
 //! Rows and values into the variables of a DO block.
 
 use super::{Frame, Steps, Variable, hidden, named};
-use crate::row::{Column, Row};
+use crate::row::{Column, Columns, Row};
 use planaria_base::shape::Shape;
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
 use planaria_syntax::ast::{Expr, ExprKind, Position};
-use std::sync::Arc;
 
 impl Steps<'_> {
     /// A row, or none, into variables.
     pub(super) fn assign_row(
         &mut self,
         targets: &[Expr],
-        columns: &Arc<[Column]>,
+        columns: &Columns,
         row: Option<Row>,
         at: Position,
     ) -> Result<()> {
@@ -36,12 +35,7 @@ impl Steps<'_> {
         self.assign_values(targets, &values, at)
     }
 
-    pub(super) fn assign_record(
-        &mut self,
-        name: &str,
-        columns: &Arc<[Column]>,
-        row: Option<Row>,
-    ) -> Result<()> {
+    pub(super) fn assign_record(&mut self, name: &str, columns: &Columns, row: Option<Row>) -> Result<()> {
         let value = row.map_or(Datum::Null, |row| Datum::Array(row.values));
         self.set_record(name, Some(Type::Record(record_type(columns))), value)
     }
