@@ -29,8 +29,9 @@ const OBJECTS: &str = "
     UNION ALL SELECT 'constraint ' || conname || pg_get_constraintdef(oid) FROM pg_constraint
     UNION ALL SELECT 'routine ' || p.proname || ': ' || p.prosrc FROM pg_proc p
               JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'public'
-    UNION ALL SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type
-              FROM information_schema.columns WHERE table_schema = 'public'";
+    UNION ALL SELECT 'column ' || c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+              FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+              WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0";
 
 const SEQUENCES: &str =
     "SELECT sequencename || ' ' || coalesce(last_value, 0) FROM pg_sequences ORDER BY sequencename";

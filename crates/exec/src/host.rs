@@ -7,6 +7,7 @@ use planaria_base::{ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, 
 use planaria_ir::{Draw, Question, Step};
 use planaria_protocol::{Conflict, RowLocks};
 use planaria_storage::TableSet;
+use std::hint::cold_path;
 use std::sync::Arc;
 
 /// Why a program did not end well.
@@ -33,14 +34,17 @@ impl From<Interrupt> for Error {
 }
 
 impl From<Error> for Interrupt {
+    /// What `?` does with an error is laid out away from what is run.
     #[inline]
     fn from(e: Error) -> Interrupt {
+        cold_path();
         Interrupt::Error(e)
     }
 }
 impl From<Conflict> for Interrupt {
     #[inline]
     fn from(c: Conflict) -> Interrupt {
+        cold_path();
         Interrupt::Conflict(c)
     }
 }

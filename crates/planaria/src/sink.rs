@@ -194,3 +194,11 @@ impl<T: FromRow, F: FnMut(T) -> Result<()>> RowSink for Each<T, F> {
         self.take(row)
     }
 }
+
+/// Lends a sink on, for a shorter time.
+pub(crate) fn reborrow<'s>(sink: &'s mut Option<&mut dyn RowSink>) -> Option<&'s mut dyn RowSink> {
+    match sink {
+        Some(sink) => Some(&mut **sink),
+        None => None,
+    }
+}

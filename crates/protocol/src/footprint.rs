@@ -60,6 +60,7 @@ use planaria_storage::reclaim::Participant;
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, TableSet};
 use record::{Seen, read_record};
 use sets::{NodeSet, PointerMap};
+use std::hint::cold_path;
 use word::{LENIENT, VersionWord};
 
 pub(crate) use edits::Encounters;
@@ -73,9 +74,11 @@ pub(crate) const SPINS_MAX: u32 = 512;
 const KEEP: usize = 1 << 20;
 
 /// Empties a list, and gives back what a giant has made of it.
+#[inline]
 pub(crate) fn recycle<T>(list: &mut Vec<T>) {
     list.clear();
     if list.capacity() > KEEP {
+        cold_path();
         list.shrink_to(KEEP);
     }
 }

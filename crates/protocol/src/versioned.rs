@@ -52,6 +52,7 @@ use crate::{
     RowHandle, Snapshots,
 };
 pub use rules::Rules;
+use std::hint::cold_path;
 
 use dated::Dated;
 use heal::Cache;
@@ -184,6 +185,7 @@ impl<R: Rules> Txn<R> {
         }
         self.clear();
         if self.claiming || !self.held.is_empty() || self.blocked.is_some() {
+            cold_path();
             self.let_go();
         }
         self.foot.participant.unpin();
@@ -199,6 +201,7 @@ impl<R: Rules> Txn<R> {
         recycle(&mut self.accesses);
         self.foot.clear();
         if self.ranged {
+            cold_path();
             self.ranges.clear();
         }
         self.installed = false;

@@ -259,21 +259,28 @@ fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
         }
         key.push(VALUE, 1);
     }
-    match c.kind() {
-        ColumnKind::Int8 => key.push(biased(c.int(image), 8), 8),
-        ColumnKind::Decimal => key.push(biased(numeric::mantissa_order(c.int(image)), 8), 8),
-        ColumnKind::Int4 => key.push(biased(c.int(image), 4), 4),
-        ColumnKind::Int2 => key.push(biased(c.int(image), 2), 2),
-        ColumnKind::Bool => key.push(c.int(image) as u64, 1),
-        ColumnKind::Float8 | ColumnKind::Float4 => key.push(float_order(c.float(image)), 8),
-        ColumnKind::Numeric => numeric::push_stored(c, image, key),
-        ColumnKind::Uuid => push_uuid(c.uuid(image), key),
-        ColumnKind::Interval => push_span(c.interval(image), key),
+    // One way to push for all that has a width of its own: this is run for each key there is.
+    let (word, width) = match c.kind() {
+        ColumnKind::Int8 => (biased(c.int(image), 8), 8),
+        ColumnKind::Decimal => (biased(numeric::mantissa_order(c.int(image)), 8), 8),
+        ColumnKind::Int4 => (biased(c.int(image), 4), 4),
+        ColumnKind::Int2 => (biased(c.int(image), 2), 2),
+        ColumnKind::Bool => (c.int(image) as u64, 1),
+        ColumnKind::Float8 | ColumnKind::Float4 => (float_order(c.float(image)), 8),
         // Without months its span is what it keeps.
-        ColumnKind::OldInterval => key.push(biased(c.interval(image).span() as i64, 8), 8),
-        ColumnKind::Bytes if c.folds() => push_escaped(&citext::fold(c.bytes(image)), key),
-        ColumnKind::Bytes => push_escaped(c.bytes(image), key),
-    }
+        ColumnKind::OldInterval => (biased(c.interval(image).span() as i64, 8), 8),
+        kind => {
+            match kind {
+                ColumnKind::Bytes if c.folds() => push_escaped(&citext::fold(c.bytes(image)), key),
+                ColumnKind::Bytes => push_escaped(c.bytes(image), key),
+                ColumnKind::Numeric => numeric::push_stored(c, image, key),
+                ColumnKind::Uuid => push_uuid(c.uuid(image), key),
+                _ => push_span(c.interval(image), key),
+            }
+            return false;
+        }
+    };
+    key.push(word, width);
     false
 }
 
@@ -293,26 +300,19 @@ fn push_equal(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
 #[inline]
 fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
     let width = int_width(c.kind());
-    match (c.kind(), field) {
-        (ColumnKind::Int8, Field::Int(v)) => key.push(biased(v, 8), 8),
-        (ColumnKind::Int4, Field::Int(v)) if i32::try_from(v).is_ok() => key.push(biased(v, 4), 4),
-        (ColumnKind::Int2, Field::Int(v)) if i16::try_from(v).is_ok() => key.push(biased(v, 2), 2),
-        (ColumnKind::Bool, Field::Bool(v)) => key.push(u64::from(v), 1),
+    let (word, width) = match (c.kind(), field) {
+        (ColumnKind::Int8, Field::Int(v)) => (biased(v, 8), 8),
+        (ColumnKind::Int4, Field::Int(v)) if i32::try_from(v).is_ok() => (biased(v, 4), 4),
+        (ColumnKind::Int2, Field::Int(v)) if i16::try_from(v).is_ok() => (biased(v, 2), 2),
+        (ColumnKind::Bool, Field::Bool(v)) => (u64::from(v), 1),
         // A real as the double that it is: it may be looked for with one.
-        (ColumnKind::Float8 | ColumnKind::Float4, Field::Float(v)) => key.push(float_order(v), 8),
-        (ColumnKind::Float8 | ColumnKind::Float4, Field::Int(v)) => key.push(float_order(v as f64), 8),
-        (ColumnKind::Numeric, Field::Numeric(v)) => push_numeric(v, key),
-        (ColumnKind::Numeric, Field::Long(v)) => push_long(&Long::from_bytes(v), key),
-        (ColumnKind::Decimal, Field::Long(v)) if v == Long::NAN_BYTES => key.push(biased(i64::MAX, 8), 8),
-        (ColumnKind::Numeric, Field::Int(v)) => push_numeric(Numeric::from_i64(v), key),
-        (ColumnKind::Uuid, Field::Uuid(v)) => push_uuid(v, key),
-        (ColumnKind::Interval, Field::Interval(v)) => push_span(v, key),
+        (ColumnKind::Float8 | ColumnKind::Float4, Field::Float(v)) => (float_order(v), 8),
+        (ColumnKind::Float8 | ColumnKind::Float4, Field::Int(v)) => (float_order(v as f64), 8),
+        (ColumnKind::Decimal, Field::Long(v)) if v == Long::NAN_BYTES => (biased(i64::MAX, 8), 8),
         (ColumnKind::OldInterval, Field::Interval(v)) => match i64::try_from(v.span()) {
-            Ok(span) => key.push(biased(span, 8), 8),
+            Ok(span) => (biased(span, 8), 8),
             Err(_) => return false,
         },
-        (ColumnKind::Bytes, Field::Bytes(v)) if c.folds() => push_escaped(&citext::fold(v), key),
-        (ColumnKind::Bytes, Field::Bytes(v)) => push_escaped(v, key),
         (_, Field::Int(_) | Field::Numeric(_) | Field::Long(_)) if width != 0 => {
             let value = match field {
                 Field::Int(v) => Numeric::from_i64(v),
@@ -327,12 +327,25 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
             match at_scale(value, c.scale()) {
                 // NaN's key, which no number has.
                 Some(i64::MAX) if c.kind() == ColumnKind::Decimal => return false,
-                Some(v) if fits(v, width) => key.push(biased(v, width), width),
+                Some(v) if fits(v, width) => (biased(v, width), width),
                 _ => return false,
             }
         }
-        (kind, field) => unreachable!("{field:?} as a key of a column of kind {kind:?}"),
-    }
+        (kind, field) => {
+            match (kind, field) {
+                (ColumnKind::Bytes, Field::Bytes(v)) if c.folds() => push_escaped(&citext::fold(v), key),
+                (ColumnKind::Bytes, Field::Bytes(v)) => push_escaped(v, key),
+                (ColumnKind::Numeric, Field::Numeric(v)) => push_numeric(v, key),
+                (ColumnKind::Numeric, Field::Long(v)) => push_long(&Long::from_bytes(v), key),
+                (ColumnKind::Numeric, Field::Int(v)) => push_numeric(Numeric::from_i64(v), key),
+                (ColumnKind::Uuid, Field::Uuid(v)) => push_uuid(v, key),
+                (ColumnKind::Interval, Field::Interval(v)) => push_span(v, key),
+                (kind, field) => unreachable!("{field:?} as a key of a column of kind {kind:?}"),
+            }
+            return true;
+        }
+    };
+    key.push(word, width);
     true
 }
 
@@ -391,33 +404,44 @@ fn push_escaped(bytes: &[u8], key: &mut KeyBuf) {
     let mut rest = bytes;
     while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
         let word = u64::from_be_bytes(*chunk);
-        // A byte below 2 borrows into its high bit while that bit is clear in the byte itself.
-        const LOW: u64 = 0x0101_0101_0101_0101;
-        const HIGH: u64 = 0x8080_8080_8080_8080;
-        if word.wrapping_sub(LOW * 2) & !word & HIGH == 0 {
-            key.push(word, 8);
-        } else {
-            chunk.iter().for_each(|b| push_byte(*b, key));
+        if has_escapes(word) {
+            return push_escapes(rest, key);
         }
+        key.push(word, 8);
         rest = tail;
     }
-    if rest.iter().all(|b| *b > 1) {
-        // The last bytes and their end at once.
-        let word = rest.iter().fold(0, |word, b| word << 8 | u64::from(*b));
-        key.push(word << 8, rest.len() as u32 + 1);
-    } else {
-        rest.iter().for_each(|b| push_byte(*b, key));
-        key.push(0, 1);
+    // The last bytes and their end at once.
+    let bits = 8 * rest.len() as u32;
+    let word = match bytes.last_chunk::<8>() {
+        Some(last) => u64::from_be_bytes(*last).unbounded_shl(64 - bits),
+        None => rest.iter().rev().fold(0, |word, byte| word >> 8 | u64::from(*byte) << 56),
+    };
+    if has_escapes(word | u64::MAX >> bits) {
+        return push_escapes(rest, key);
     }
+    key.push(word >> (56 - bits), rest.len() as u32 + 1);
 }
 
+/// Whether one of the bytes is below 2: it borrows into its high bit then, while that bit is clear in the byte itself.
 #[inline]
-fn push_byte(byte: u8, key: &mut KeyBuf) {
-    match byte {
-        0 => key.push(0x0101, 2),
-        1 => key.push(0x0102, 2),
-        other => key.push(u64::from(other), 1),
+fn has_escapes(word: u64) -> bool {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    word.wrapping_sub(LOW * 2) & !word & HIGH != 0
+}
+
+/// The same, byte by byte.
+#[cold]
+#[inline(never)]
+fn push_escapes(bytes: &[u8], key: &mut KeyBuf) {
+    for byte in bytes {
+        match byte {
+            0 => key.push(0x0101, 2),
+            1 => key.push(0x0102, 2),
+            other => key.push(u64::from(*other), 1),
+        }
     }
+    key.push(0, 1);
 }
 
 #[cfg(test)]

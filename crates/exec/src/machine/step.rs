@@ -99,7 +99,10 @@ impl Machine {
             ($result:expr) => {
                 match $result {
                     Ok(value) => value,
-                    Err(e) => return (pc, Stop::Fail(e.into())),
+                    Err(e) => {
+                        std::hint::cold_path();
+                        return (pc, Stop::Fail(e.into()));
+                    }
                 }
             };
         }

@@ -23,7 +23,7 @@ use crate::engine::program::deferred::Deferred;
 use crate::engine::program::host::{Inputs, SessionHost};
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::{gave_up, not_serialized};
-use crate::engine::schema_version::{LogAs, SchemaVersion};
+use crate::engine::schema_version::{LogAs, Routine, SchemaVersion};
 use crate::engine::sequence::{SequenceEffect, SessionSequences};
 use crate::engine::snapshot::Reading;
 use crate::engine::table_locks::Wanted;
@@ -40,7 +40,7 @@ use crate::session::several::Several;
 use crate::session::user::User;
 use crate::session::{bind, record};
 use crate::settings::Settings;
-use crate::sink::{RowRef, RowSink};
+use crate::sink::{RowRef, RowSink, reborrow};
 use crate::ticket::{SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::sync::Instant;
@@ -53,6 +53,7 @@ use planaria_exec::{Code, Interrupt, Machine};
 use planaria_log::{Effect, ValueWriter, WorkerLog};
 use planaria_protocol::{Backoff, Conflict, Isolation};
 use std::cell::Cell;
+use std::hint::cold_path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -326,6 +327,7 @@ impl SessionCore {
             // Who meets others again and again is cancelled here.
             let goes_on = if attempt > 1 { self.check_cancelled() } else { Ok(()) };
             if let Err(error) = goes_on.and_then(|()| self.enter()) {
+                cold_path();
                 last.inspect(|last| self.abandon(last));
                 return Err(error);
             }
@@ -340,6 +342,7 @@ impl SessionCore {
             self.pauses.begin_attempt();
             let outcome = self.attempt(&schema, body);
             if let Err(interrupt) = &outcome {
+                cold_path();
                 match interrupt {
                     Interrupt::Conflict(cause) if cause.is_retryable() => {
                         self.txn.retry(&schema.tables);
@@ -507,18 +510,15 @@ impl SessionCore {
         &self,
         schema: &'s SchemaVersion,
         id: ProcedureId,
+        routine: &'s Routine,
     ) -> Result<(&'s Code, LogAs)> {
-        match self.engine.log_kind {
-            _ if !self.engine.traits.guarantee.replays_calls() => {
-                Ok((&schema.routine(id)?.code, LogAs::Values))
-            }
-            LogKind::Command if self.log.is_some() => schema.logged_call(id),
-            LogKind::Adaptive if self.log.is_some() => match schema.planned(id) {
-                Ok(planned) if planned.cost.prefers_call() => schema.logged_call(id),
-                _ => Ok((&schema.routine(id)?.code, LogAs::Values)),
-            },
-            _ => Ok((&schema.routine(id)?.code, LogAs::Values)),
-        }
+        let as_call = match self.engine.log_kind {
+            _ if self.log.is_none() || !self.engine.traits.guarantee.replays_calls() => false,
+            LogKind::Command => true,
+            LogKind::Adaptive => schema.planned(id).as_ref().is_ok_and(|planned| planned.cost.prefers_call()),
+            LogKind::Off | LogKind::Logical | LogKind::Physical | LogKind::Physiological => false,
+        };
+        if as_call { schema.logged_call(id, routine) } else { Ok((&routine.code, LogAs::Values)) }
     }
 
     /// Runs a program in the transaction that is open. `encode`: as a call that will be logged as such.
@@ -580,6 +580,7 @@ impl SessionCore {
         args: &[Datum],
         quiet: bool,
     ) -> Result<(), Interrupt> {
+        self.settle_forms();
         self.args.clear();
         for arg in args {
             let slot = self.machine.heap_mut().push_datum(arg)?;
@@ -591,10 +592,12 @@ impl SessionCore {
 
     /// The same with arguments that are in the heap already; the answer is the machine's `outs`.
     pub(crate) fn run_args(&mut self, schema: &SchemaVersion, code: &Code) -> Result<(), Interrupt> {
+        self.settle_forms();
         let columns = self.no_columns.clone();
         self.machine_run(schema, code, &columns, true, None, false)
     }
 
+    /// Once the forms are settled.
     #[allow(clippy::too_many_arguments, reason = "a program, and where its rows go")]
     fn machine_run(
         &mut self,
@@ -605,7 +608,6 @@ impl SessionCore {
         mut sink: Option<&mut dyn RowSink>,
         goes_on: bool,
     ) -> Result<(), Interrupt> {
-        self.settle_forms();
         if let Some(sink) = &mut sink {
             sink.restart();
         }
@@ -861,14 +863,6 @@ impl SessionCore {
 
 fn keeps_before_images(engine: &Engine, logs: bool, schema: &SchemaVersion) -> bool {
     logs && RowForm::of(engine.log_kind) == RowForm::Physiological || schema.has_deferred
-}
-
-/// Lends a sink on, for a shorter time.
-pub(crate) fn reborrow<'s>(sink: &'s mut Option<&mut dyn RowSink>) -> Option<&'s mut dyn RowSink> {
-    match sink {
-        Some(sink) => Some(&mut **sink),
-        None => None,
-    }
 }
 
 impl SessionCore {

@@ -121,7 +121,11 @@ impl SessionCore {
     }
 
     /// A statement has ended, or is going to be run again.
+    #[inline]
     pub(crate) fn end_statement_of_cursors(&mut self, done: bool) {
+        if self.cursors.rests() {
+            return;
+        }
         let in_block = self.is_in_block();
         self.cursors.end_statement(done, in_block);
     }

@@ -311,6 +311,14 @@ impl SessionCore {
     /// The end of a transaction that had locked tables, or touched some in a block.
     #[inline]
     pub(crate) fn end_locks(&mut self) {
+        let rests = self.barred.is_none() && self.said.is_empty() && self.deferred.is_empty();
+        if !(rests && self.own_locks.rests() && !self.has_locks) {
+            self.end_held();
+        }
+    }
+
+    #[cold]
+    fn end_held(&mut self) {
         self.barred = None;
         if !self.said.is_empty() {
             self.said.back_to(0);

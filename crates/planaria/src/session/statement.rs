@@ -8,13 +8,14 @@ use crate::engine::schema_version::SchemaVersion;
 use crate::params::{ParamRef, Params};
 use crate::row::{Column, Columns};
 use crate::session::answer::{done, table_result};
-use crate::session::core::{Block, SessionCore, reborrow};
+use crate::session::core::{Block, SessionCore};
 use crate::session::given::Given;
 use crate::session::origin::origins;
 use crate::session::prepared::{Compiled, Defaults, PreparedStatement, Resolved};
 use crate::session::user::stamp;
 use crate::session::{PreparedCall, StatementResult, Submitted};
 use crate::sink::RowSink;
+use crate::sink::reborrow;
 use planaria_base::sync::Mutex;
 use planaria_base::{CommitTs, Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Wanted;
@@ -191,11 +192,11 @@ impl SessionCore {
                 if stale {
                     return Err(Error::internal("the call was resolved under an older schema").into());
                 }
+                let routine = schema.routine(resolved.id)?;
                 let (code, mut log_as) = match resolved.guarded {
-                    false => s.logged_call(schema, resolved.id)?,
+                    false => s.logged_call(schema, resolved.id, routine)?,
                     true => (&schema.guarded_routine(resolved.id)?.code, LogAs::Values),
                 };
-                let routine = schema.routine(resolved.id)?;
                 s.declare(only_reads && routine.logging.is_read_only(), routine.claims)?;
                 s.touch(&routine.touches)?;
                 let computed = s.computed(schema, &resolved.defaults)?;
@@ -208,8 +209,11 @@ impl SessionCore {
                 }
                 let (types, columns) = (&resolved.parameters, &resolved.columns);
                 let defaults = computed.as_deref().unwrap_or(given);
-                let params = WithDefaults { params, defaults, order: resolved.order.as_deref() };
-                s.run(schema, code, types, columns, &params, log_as != LogAs::Values)?;
+                let order = resolved.order.as_deref();
+                let completed = WithDefaults { params, defaults, order };
+                let all_given = defaults.is_empty() && order.is_none();
+                let params = if all_given { params } else { &completed };
+                s.run(schema, code, types, columns, params, log_as != LogAs::Values)?;
                 Ok(log_as)
             });
             if stale {
@@ -610,7 +614,7 @@ impl SessionCore {
                 s.run_to(schema, &compiled.code, own_types, columns, params, false, sink)?;
                 return Ok(LogAs::Values);
             };
-            let (code, mut log_as) = s.logged_call(schema, call.routine)?;
+            let (code, mut log_as) = s.logged_call(schema, call.routine, schema.routine(call.routine)?)?;
             let encode = log_as != LogAs::Values;
             if let Some(order) = &call.passed_on {
                 let passed = PassedOn { params, order };

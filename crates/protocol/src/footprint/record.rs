@@ -7,6 +7,7 @@ use crate::door::{Met, look};
 use planaria_base::sync::spin_hint;
 use planaria_storage::reclaim::Pinned;
 use planaria_storage::{Arena, Image, RecordRef};
+use std::hint::cold_path;
 
 /// What a look at a record gave.
 pub(crate) enum Seen {
@@ -37,12 +38,16 @@ pub(crate) fn read_record<H: Versioned>(
             if word.is_unchanged(before) {
                 return Ok(Seen::Row(before & !CLAIMED, image));
             }
+            cold_path();
             arena.truncate(mark);
         } else if before & LOCKED == 0 {
+            cold_path();
             return Ok(if before & DEAD != 0 { Seen::Dead } else { Seen::Placeholder(before) });
         } else if let Some(version) = mine.version_of(record.to_word()) {
+            cold_path();
             return Ok(Seen::Row(version, shown.read(arena)?));
         }
+        cold_path();
         spins += 1;
         if spins > SPINS_MAX {
             return Err(Conflict::Locked);

@@ -6,6 +6,7 @@ use crate::door::look;
 use crate::snapshot::Older;
 use planaria_base::sync::{Instant, point, thread};
 use planaria_storage::Kept;
+use std::hint::cold_path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ impl<R: Rules> Txn<R> {
                 }
                 let word = self.foot.word(access.record).load();
                 if word != access.version && word & !CLAIMED != access.version {
+                    cold_path();
                     let own = word & !CLAIMED == access.version | LOCKED
                         // What is not to be written has not been locked.
                         && (holding && self.foot.find_effective(access.record).is_some()
@@ -63,6 +65,7 @@ impl<R: Rules> Txn<R> {
                     && self.foot.word(write.record).load() & !CLAIMED != write.version
                     && !self.is_mine(write.record, write.version)
                 {
+                    cold_path();
                     return Err(Conflict::Validation);
                 }
             }
@@ -71,6 +74,7 @@ impl<R: Rules> Txn<R> {
             return Err(Conflict::Phantom);
         }
         if R::NODES && self.ranged {
+            cold_path();
             self.foot.nodes.check()?;
             let as_seen = |w: &Access<R>| self.foot.word(w.record).load() & !CLAIMED == w.version;
             return if self.ranges.witnesses().iter().all(as_seen) { Ok(()) } else { Err(Conflict::Phantom) };
@@ -190,6 +194,7 @@ impl<R: Rules> Txn<R> {
         env: impl CommitEnv<OverVersions<R>>,
     ) -> Result<CommitTs, Conflict> {
         if let Some((reader, txn)) = self.reader() {
+            cold_path();
             let ts = reader.commit(txn, tables, env.clock())?;
             self.installed = true;
             env.committed(ts, self);
@@ -207,6 +212,7 @@ impl<R: Rules> Txn<R> {
             let ts = match place {
                 Ok(ts) => ts,
                 Err(conflict) => {
+                    cold_path();
                     self.has_failed(tables, conflict);
                     return Err(conflict);
                 }
@@ -224,12 +230,14 @@ impl<R: Rules> Txn<R> {
         let ts = match self.prepare(tables, env.clock(), &mut locked) {
             Ok(ts) => ts,
             Err(conflict) => {
+                cold_path();
                 self.unlock(locked);
                 self.has_failed(tables, conflict);
                 return Err(conflict);
             }
         };
         if let Some(older) = snapshots.older_than(ts) {
+            cold_path();
             self.keep_old_versions(tables, &older, ts);
         }
         self.install(tables, ts);

@@ -9,6 +9,7 @@ use crate::footprint::record::{Seen, read_record};
 use crate::snapshot::has_key;
 use planaria_base::sync::point;
 use planaria_storage::{Found, Index};
+use std::hint::cold_path;
 
 /// Where following an index entry led.
 pub(super) enum Followed {
@@ -113,6 +114,7 @@ impl<R: Rules> Txn<R> {
             }
         };
         if row.is_none() {
+            cold_path();
             self.foot.look_in(table.id());
             if self.ranged && !lenient {
                 self.has_no_row(table, id, key.words());
@@ -159,6 +161,7 @@ impl<R: Rules> Txn<R> {
             Seen::Row(version, image) => {
                 let matches = has_key(index, id, image.words(arena), key, &mut self.foot.other_key);
                 if !matches && self.ranged {
+                    cold_path();
                     if !lenient {
                         self.ranges.witness(record, version);
                     }

@@ -84,7 +84,14 @@ impl Cursors {
         &mut self.open
     }
 
+    /// The end of a statement is nothing to them.
+    #[inline]
+    pub(crate) fn rests(&self) -> bool {
+        self.opening.is_empty() && self.before.is_none()
+    }
+
     /// A statement has ended, or is going to be run again.
+    #[cold]
     pub(crate) fn end_statement(&mut self, done: bool, in_block: bool) {
         self.opening.clear();
         let Some(before) = self.before.take() else { return };

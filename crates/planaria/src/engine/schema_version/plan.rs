@@ -9,7 +9,7 @@
 //! All of it depends on nothing but the catalog version, so that replay has the plan the call was
 //! logged with.
 
-use super::{Env, SchemaVersion};
+use super::{Env, Routine, SchemaVersion};
 use planaria_analysis::logging::Logging;
 use planaria_analysis::{Cost, inline_except, regrow};
 use planaria_base::{Error, ProcedureId, Result, SqlState};
@@ -44,8 +44,11 @@ pub(crate) struct Planned {
 impl SchemaVersion {
     /// What a call that is a whole transaction runs, and how it is logged.
     #[inline]
-    pub(crate) fn logged_call(&self, id: ProcedureId) -> Result<(&Code, LogAs)> {
-        let routine = self.routine(id)?;
+    pub(crate) fn logged_call<'s>(
+        &'s self,
+        id: ProcedureId,
+        routine: &'s Routine,
+    ) -> Result<(&'s Code, LogAs)> {
         // The ids of polymorphic routines with the types of a call mean nothing in another process.
         let named = self.catalog.procedure(id).instance_of.is_none();
         if !routine.logging.is_command() || !self.means_the_same(id) || !named {

@@ -7,9 +7,10 @@
 use super::{ATTEMPTS_MAX, Frame, Steps, Variable, hidden};
 use crate::engine::program::refusal::read_only;
 use crate::params::Params;
-use crate::session::core::{Block, SessionCore, reborrow};
+use crate::session::core::{Block, SessionCore};
 use crate::session::prepared::PreparedStatement;
 use crate::sink::RowSink;
+use crate::sink::reborrow;
 use planaria_base::{Datum, Error, Isolation, Result, SqlState, Type, stack};
 use planaria_catalog::{Mode, Procedure, Returns};
 use planaria_sql::lower::{self, ParamTypes};
