@@ -277,3 +277,33 @@ fn long_keys_spill_and_too_long_ones_are_refused() {
     let below = f.range(&[], None, Some((Field::Bytes(&huge), true)));
     assert!(below.contains(f.key(&[Field::Int(1), Field::Bytes(&long)]).words()));
 }
+
+/// Words at once are the same as byte after byte, wherever a byte to escape stands.
+#[test]
+fn texts_of_every_length_are_escaped_alike() {
+    for len in 0..20 {
+        for (at, byte) in (0..=len).flat_map(|at| [(at, 0), (at, 1), (at, 2), (at, 0xff)]) {
+            let mut text: Vec<u8> = (0..len).map(|i| b'a' + i as u8).collect();
+            if let Some(place) = text.get_mut(at) {
+                *place = byte;
+            }
+            let mut expected: Vec<u8> = Vec::new();
+            for byte in &text {
+                match byte {
+                    0 => expected.extend([1, 1]),
+                    1 => expected.extend([1, 2]),
+                    other => expected.push(*other),
+                }
+            }
+            expected.push(0);
+            // Behind nothing, and behind something that does not end with a word.
+            for prefix in [0, 3] {
+                let mut key = KeyBuf::new();
+                (0..prefix).for_each(|_| key.push(7, 1));
+                push_escaped(&text, &mut key);
+                let whole: Vec<u8> = std::iter::repeat_n(7, prefix).chain(expected.iter().copied()).collect();
+                assert_eq!(key.bytes().collect::<Vec<_>>(), whole, "{text:?}");
+            }
+        }
+    }
+}
