@@ -36,10 +36,6 @@ impl Lowerer<'_> {
         let ("enum_first" | "enum_last" | "enum_range", [arg]) = (name, args) else { return Ok(None) };
         let of = match &arg.ty {
             Type::Enum(of) => of,
-            Type::Unknown => {
-                let message = "could not determine polymorphic type because input has type unknown";
-                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
-            }
             _ => return Ok(None),
         };
         let value = |rank: i32| Datum::Int(rank.into());

@@ -54,6 +54,8 @@ mod explain;
 mod finish;
 mod functions;
 mod generated;
+mod held;
+mod hypothetical;
 mod immutable;
 mod insert;
 mod instead;
@@ -231,8 +233,8 @@ pub struct Lowerer<'c> {
     policies: policy::Policies,
     /// `TG_ARGV`: an array whose elements are counted from 0.
     counted_from_zero: Option<Reg>,
-    /// The fields of row variables that are NULL as a whole: of rows that a trigger's event does not have.
-    absent_rows: Vec<Vec<Reg>>,
+    /// Which row variables have a row.
+    rows: held::Rows,
     /// Found in statements that raise them when they are reached.
     errors: Vec<Error>,
     /// Something so far calls a volatile function of a user's.
@@ -305,7 +307,7 @@ impl<'c> Lowerer<'c> {
             rights: rights::Rights::default(),
             policies: policy::Policies::default(),
             counted_from_zero: None,
-            absent_rows: Vec::new(),
+            rows: held::Rows::default(),
             errors: Vec::new(),
             meets_volatile: false,
             called_last: Vec::new(),
