@@ -99,3 +99,19 @@ CALL gives(NULL);
 -- Constants.
 CREATE FUNCTION c1() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c CONSTANT t := ROW(1, 'a'); BEGIN c := NULL; RETURN 1; END $$;
 CREATE FUNCTION c2() RETURNS int LANGUAGE plpgsql AS $$ DECLARE c CONSTANT t := ROW(1, 'a'); BEGIN c.v := 'x'; RETURN 1; END $$;
+-- Two of one name.
+DO $$
+BEGIN
+    DECLARE p record; BEGIN FOR i IN 1..2 LOOP IF i > 1 THEN RAISE NOTICE '%', p; END IF; SELECT i AS x INTO p; END LOOP; END;
+    DECLARE p record; BEGIN FOR i IN 5..6 LOOP IF i > 5 THEN RAISE NOTICE '%', p; END IF; SELECT i AS x INTO p; END LOOP; END;
+    DECLARE p t; BEGIN p.k := 1; RAISE NOTICE '%', p; END;
+    DECLARE p record; BEGIN RAISE NOTICE '%', p; SELECT 1 AS k, 'x'::text AS v INTO p; RAISE NOTICE '%', pg_typeof(p); END;
+END $$;
+-- Values that may be NULL.
+DO $$ DECLARE r t; s record; BEGIN r := (SELECT t FROM t WHERE k = 2); RAISE NOTICE '%', r; r := (SELECT t FROM t WHERE k = 88); RAISE NOTICE '%', r; s := (SELECT t FROM t WHERE k = 2); RAISE NOTICE '%', s.v; s := (SELECT t FROM t WHERE k = 88); RAISE NOTICE '%', s; END $$;
+DO $$ DECLARE r t; BEGIN r := later(0); RAISE NOTICE '%', r; r := later(2); RAISE NOTICE '%', r; END $$;
+CREATE PROCEDURE changes(INOUT r t) LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', r; r.k := coalesce(r.k, 0) + 5; END $$;
+DO $$ DECLARE r t; BEGIN CALL changes(r); RAISE NOTICE '%', r; CALL changes(r); RAISE NOTICE '%', r; END $$;
+DO $$ DECLARE c CURSOR FOR SELECT * FROM t ORDER BY k; a record; b record; BEGIN OPEN c; LOOP FETCH c INTO a; EXIT WHEN NOT FOUND; IF b IS NOT NULL THEN RAISE NOTICE '%', b.v || a.v; END IF; b := a; END LOOP; CLOSE c; END $$;
+DO $$ DECLARE r t; s t; BEGIN RAISE NOTICE '% %', r IS DISTINCT FROM s, coalesce(r, ROW(1, 'c')::t); RAISE NOTICE '%', array_append(NULL::t[], r); RAISE NOTICE '%', jsonb_build_object('r', r); END $$;
+DO $$ DECLARE r t NOT NULL := ROW(1, 'x'); s t := NULL; q record := ROW(1, 'x'); BEGIN RAISE NOTICE '% % %', r, s, q; END $$;

@@ -36,6 +36,9 @@ impl Lowerer<'_> {
         let ("enum_first" | "enum_last" | "enum_range", [arg]) = (name, args) else { return Ok(None) };
         let of = match &arg.ty {
             Type::Enum(of) => of,
+            Type::Unknown => {
+                return Err(super::functions::missing_function(&format!("{name}(unknown)"), position));
+            }
             _ => return Ok(None),
         };
         let value = |rank: i32| Datum::Int(rank.into());

@@ -52,6 +52,8 @@ impl Held {
 pub(super) struct Rows {
     /// It is a routine of a former version.
     pub former: bool,
+    /// It is only checked: NEW and OLD, and what is assigned of them, have no structure there.
+    pub checked: bool,
     /// Those that have a flag.
     pub flagged: BTreeSet<RowId>,
     /// The structures of records that are read before the text assigns them.
@@ -192,7 +194,7 @@ impl Lowerer<'_> {
     /// A record that has no structure, where it is named as a whole.
     pub(super) fn unassigned_value(&mut self, id: RowId, name: &str, position: u32) -> Result<Bound> {
         self.rows.read_early(id);
-        match self.rows.former {
+        match self.rows.former || self.rows.checked {
             true => Err(unassigned(name).at(position)),
             false => Ok(Bound::constant(Datum::Null, Type::Unknown, position)),
         }
@@ -222,6 +224,12 @@ impl Scope {
             }
         });
     }
+}
+
+/// 0A000 for a record that was given rows of several structures on different paths.
+pub(super) fn several_structures(record: &str) -> Error {
+    let message = format!("record \"{record}\" may have different structures here");
+    Error::unsupported(message, "Use one record variable for each query.")
 }
 
 /// `55000`

@@ -102,22 +102,15 @@ impl Lowerer<'_> {
             let sorted = call.order_by.iter().map(|item| &item.expr);
             let mut types = Vec::new();
             for e in given.iter().copied().chain(sorted) {
-                types.push(self.bind(names, e)?.ty);
+                types.push(super::type_in_message(&self.bind(names, e)?.ty));
             }
             let hint = format!(
                 "To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments (here {}) must match the number of ordering columns (here {}).",
                 given.len(),
                 call.order_by.len()
             );
-            return Err(super::functions::no_function(name, &types, position).with_hint(hint));
-        }
-        for e in &given {
-            self.bind(names, e).map_err(|error| match error.sqlstate() {
-                SqlState::GROUPING_ERROR => error.with_detail(
-                    "Direct arguments of an ordered-set aggregate must use only grouped columns.",
-                ),
-                _ => error,
-            })?;
+            let call = format!("{name}({})", types.join(", "));
+            return Err(super::functions::missing_function(&call, position).with_hint(hint));
         }
         let make = Make(position);
         let items: Vec<(&OrderItem, &Expr)> = call.order_by.iter().zip(given).collect();

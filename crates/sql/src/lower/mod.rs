@@ -213,7 +213,7 @@ pub struct Lowerer<'c> {
     /// The statement with changes in WITH that is being lowered.
     before: Option<as_before::Before>,
     /// What RETURNING and ON CONFLICT ask of the table for each row sees what the statement has changed so far: it is of a
-    /// routine from before that was mended, calls of which logs have.
+    /// routine from before that was mended, calls of which logs have. (So it is with what row variables are: [`held::Rows::former`].)
     reads_after: bool,
     /// A real is the same double precision as its text: in generated columns of before.
     former_reals: bool,

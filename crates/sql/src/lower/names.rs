@@ -309,6 +309,11 @@ impl Lowerer<'_> {
                 self.must_hold(names.scope, &parts[..parts.len() - 1], position)?;
                 Ok(reg(value, position))
             }
+            Some(Found::Variable(Variable::Row { fields, table: None, .. }))
+                if fields.is_empty() && !self.rows.former =>
+            {
+                Err(super::held::several_structures(&parts[parts.len() - 1]).at(position))
+            }
             Some(Found::Variable(Variable::Row { fields, .. })) => {
                 let fields = fields.iter().map(|(_, f)| reg(f, position)).collect();
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, position))

@@ -81,7 +81,7 @@ impl Body<'_, '_> {
     }
 
     fn assign_row(&mut self, target: &Expr, variable: &Variable, value: &Expr) -> Result<()> {
-        let mut from = (Held::Row, 0);
+        let (mut from, mut by_value) = ((Held::Row, 0), None);
         let values: Vec<(String, Typed)> = match &value.kind {
             ExprKind::Column(name) if self.whole_row(value).is_some() => match self.whole_row(value) {
                 Some(Variable::Row { fields, held, id, .. }) => {
@@ -104,6 +104,9 @@ impl Body<'_, '_> {
             ExprKind::Null => return self.assign_null(target, variable),
             _ => {
                 let mut computed = self.value(value)?;
+                // A record that a function gives has a row: of one that has none it is not known.
+                let typed = matches!(variable, Variable::Row { table: Some(_), .. });
+                let may_be_null = typed || matches!(value.kind, ExprKind::Subquery(_));
                 if let (Variable::Row { table: Some(table), .. }, false) =
                     (variable, matches!(computed.ty, Type::Record(_)))
                 {
@@ -117,6 +120,7 @@ impl Body<'_, '_> {
                     let message = "cannot assign non-composite value to a record variable";
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(value.position));
                 };
+                by_value = may_be_null.then_some(computed.reg);
                 self.l.unpacked(computed.reg, row, None)
             }
         };
@@ -126,6 +130,9 @@ impl Body<'_, '_> {
         let values: Vec<Typed> = values.into_iter().map(|(_, t)| t).collect();
         self.store_all(&targets, &values)?;
         self.take_held(&targets, from);
+        if let Some(value) = by_value {
+            self.take_value(&targets, value);
+        }
         Ok(())
     }
 
@@ -166,7 +173,12 @@ impl Body<'_, '_> {
             ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
                 Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => {
                     let t = t.clone();
-                    self.check_constant(t.reg, name)?;
+                    let around = &name.parts[..name.parts.len() - 1];
+                    let of_row =
+                        matches!(self.scope.lookup(around), Some(Found::Variable(Variable::Row { .. })));
+                    let shown = if of_row { around } else { &name.parts[..] };
+                    let shown = Name { parts: shown.to_vec(), position: name.position };
+                    self.check_constant(t.reg, &shown)?;
                     self.l.must_hold(&self.scope, &name.parts[..name.parts.len() - 1], target.position)?;
                     self.now_held(t.reg);
                     Ok(Target::Value(t))

@@ -87,6 +87,7 @@ fn lower_once(
     let mut l = Lowerer::new(catalog, procedure.name.clone(), kind);
     l.reads_after = !procedure.reads_before;
     l.rows.former = l.reads_after;
+    l.rows.checked = checking;
     (l.rows.flagged, l.rows.known) = needs.rows();
     l.rights.guard = guard;
     l.rights.definer = procedure.security_definer.then_some(procedure.rights.owner);

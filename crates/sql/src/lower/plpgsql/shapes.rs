@@ -227,18 +227,24 @@ impl Body<'_, '_> {
 
     /// A row variable where it is declared: it has no row. A record that is read before the text assigns it has its structure.
     pub(super) fn begin_row(&mut self, name: &str, variable: &mut Variable, declared: RowId) {
-        if let Variable::Unassigned { id } = variable {
-            *id = declared;
-            self.l.set_row_flag(declared, false);
-            let Some(shape) = self.l.rows.known.get(&declared).cloned() else { return };
-            *variable = self.row_variable(name, shape.into_iter(), None);
-        }
-        let at_first = self.l.rows.at_first();
-        if let Variable::Row { held, id, .. } = variable {
-            (*held, *id) = (at_first, declared);
-            self.l.set_row_flag(declared, false);
-            let depth = self.scope.frames().len().saturating_sub(1);
-            self.shapes.push((name.to_owned(), depth, variable.clone()));
+        self.l.set_row_flag(declared, false);
+        match variable {
+            Variable::Scalar(_) => {}
+            Variable::Row { held, id, .. } => (*held, *id) = (self.l.rows.at_first(), declared),
+            Variable::Unassigned { id } => {
+                *id = declared;
+                let Some(shape) = self.l.rows.known.get(&declared).cloned() else { return };
+                *variable = match self.row_variable(name, shape.into_iter(), None) {
+                    Variable::Row { fields, table, .. } => {
+                        Variable::Row { fields, table, held: self.l.rows.at_first(), id: declared }
+                    }
+                    other => other,
+                };
+                // Not those of a variable of that name in a block before this one.
+                let depth = self.scope.frames().len().saturating_sub(1);
+                self.shapes.retain(|(n, d, _)| n != name || *d != depth);
+                self.shapes.push((name.to_owned(), depth, variable.clone()));
+            }
         }
     }
 
@@ -288,6 +294,17 @@ impl Body<'_, '_> {
         }
     }
 
+    /// A row variable has been assigned a value that may be NULL.
+    pub(super) fn take_value(&mut self, targets: &[Target], value: Reg) {
+        let Some(Target::Field(first)) = targets.first() else { return };
+        if self.l.rows.former {
+            return;
+        }
+        if let Some(id) = self.scope.hold(first.reg, Held::Unsure) {
+            self.l.set_row_flag_by(id, value);
+        }
+    }
+
     /// Whether a name is that of a variable, not of a field.
     pub(super) fn whole_name(&self, name: &Name) -> bool {
         let around = self.scope.lookup(&name.parts[..name.parts.len() - 1]);
@@ -303,8 +320,7 @@ impl Body<'_, '_> {
         let lost = record.is_some_and(|(name, _)| self.scope.variable(name).is_some_and(is_conflicting));
         match record {
             Some((name, _)) if lost => {
-                let message = format!("record \"{name}\" may have different structures here");
-                let clear = Error::unsupported(message, "Use one record variable for each query.");
+                let clear = crate::lower::held::several_structures(name);
                 match error.fields().position {
                     Some(position) => clear.at(position),
                     None => clear,

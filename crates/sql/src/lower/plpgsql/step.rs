@@ -44,7 +44,9 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
                             let fields = l.unpacked(reg, row, Some(&known.name));
                             let table = row.of.as_ref().map(|of| of.table);
                             l.set_row_flag_by(id, reg);
-                            Variable::Row { fields, table, held: Held::Unsure, id }
+                            // Between steps a record without a row has one of NULLs.
+                            let held = if table.is_some() { Held::Unsure } else { Held::Row };
+                            Variable::Row { fields, table, held, id }
                         }
                         _ => Variable::Scalar(Typed { reg, ty: ty.clone() }),
                     }
