@@ -7,6 +7,7 @@ const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, k int, v text);
     CREATE TABLE child (id int PRIMARY KEY, t int REFERENCES t ON DELETE CASCADE);
     CREATE TABLE runs (id int PRIMARY KEY, first int, n int, of text);
+    CREATE SEQUENCE s;
     CREATE FUNCTION keeps() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE kept record;
     BEGIN

@@ -52,7 +52,7 @@ impl Held {
 pub(super) struct Rows {
     /// It is a routine of a former version.
     pub former: bool,
-    /// It is only checked: NEW and OLD, and what is assigned of them, have no structure there.
+    /// It is only checked: NEW and OLD, and records that take rows of EXECUTE, have no structure there.
     pub checked: bool,
     /// Those that have a flag.
     pub flagged: BTreeSet<RowId>,

@@ -310,7 +310,7 @@ impl Lowerer<'_> {
                 Ok(reg(value, position))
             }
             Some(Found::Variable(Variable::Row { fields, table: None, .. }))
-                if fields.is_empty() && !self.rows.former =>
+                if fields.is_empty() && !self.rows.former && !self.rows.checked =>
             {
                 Err(super::held::several_structures(&parts[parts.len() - 1]).at(position))
             }

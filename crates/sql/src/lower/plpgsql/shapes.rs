@@ -44,10 +44,9 @@ fn forget_changed(start: &mut Scope, end: &Scope) -> bool {
         let Variable::Row { fields, table, held, id } = before else { return };
         match after {
             Variable::Row { fields: then, held: after, .. } if fields == then => {
-                if *held == Held::Row && *after != Held::Row {
-                    *held = Held::Unsure;
-                    any = true;
-                }
+                let gone = *held == Held::Row && *after != Held::Row;
+                *held = if gone { Held::Unsure } else { *held };
+                any |= gone;
             }
             _ if table.is_none() && !fields.is_empty() => {
                 *before = conflicting(*id);
