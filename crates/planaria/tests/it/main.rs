@@ -75,6 +75,7 @@ mod procedure_versions;
 mod progress;
 mod public_names;
 mod ranges;
+mod records_later;
 mod refused;
 mod remembered;
 mod repeated;

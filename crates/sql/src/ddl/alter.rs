@@ -223,6 +223,7 @@ impl Change {
         if_not_exists: bool,
         rewrite: &mut Rewrite,
     ) -> Result<()> {
+        self.free_name(&def.name)?;
         let table = self.catalog.table_by_id(id);
         if table.column(&def.name).is_some() {
             let message = format!("column \"{}\" of relation \"{}\" already exists", def.name, table.name);

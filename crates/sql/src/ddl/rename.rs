@@ -112,6 +112,7 @@ impl Change {
             let message = format!("column \"{from}\" does not exist");
             return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
         };
+        self.free_name(to)?;
         if table.column(to).is_some() {
             let message = format!("column \"{to}\" of relation \"{}\" already exists", table.name);
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));

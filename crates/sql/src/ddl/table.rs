@@ -190,6 +190,7 @@ impl Change {
             pending.extend(facts.pending);
             defaults.push((place, facts.default));
         }
+        create.columns.iter().try_for_each(|def| self.free_name(&def.name))?;
         check_columns(create.columns.len()).map_err(|e| e.at(create.name.position))?;
         for constraint in &create.constraints {
             pending.push(table_constraint(constraint)?);

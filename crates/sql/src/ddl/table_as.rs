@@ -34,6 +34,17 @@ impl Change {
         Ok("SELECT")
     }
 
+    /// 42701 for a column of a table that has the name of one which every table has.
+    pub(super) fn free_name(&self, name: &str) -> Result<()> {
+        let of_system = ["ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"].contains(&name);
+        // Logs may have tables of former versions that have such columns.
+        if of_system && !self.actor.reads_after {
+            let message = format!("column name \"{name}\" conflicts with a system column name");
+            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        Ok(())
+    }
+
     /// An empty table with the columns of a query.
     pub(super) fn table_of_query(
         &mut self,
@@ -48,6 +59,9 @@ impl Change {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
         }
         check_columns(outputs.len()).map_err(|e| e.at(position))?;
+        for (i, output) in outputs.iter().enumerate() {
+            self.free_name(columns.get(i).unwrap_or(&output.name))?;
+        }
         let id = self.new_table(schema, local);
         for (i, output) in outputs.into_iter().enumerate() {
             let column = columns.get(i).cloned().unwrap_or(output.name);

@@ -6,8 +6,8 @@
 //! the list is made, so it holds the rows that are asked for, found by an index where there is one; other conditions wait, and the list is the whole
 //! table.
 //!
-//! The same goes for what RETURNING, and the UPDATE of ON CONFLICT, ask of the table that the statement itself changes: they
-//! see it as it was before its first row. Where one row at most is changed, that is asked before it is; else they read a list, made
+//! The same goes for what RETURNING, and the UPDATE of ON CONFLICT, ask of the table that the statement itself changes, and of
+//! those that foreign keys and triggers change with its rows: they see them as they were before its first row. Where one row at most is changed, that is asked before it is; else they read a list, made
 //! where the statement begins.
 //!
 //! A list has no rows that could be changed or locked: a part that changes rows of a table which one before it changes, or locks them,
@@ -20,10 +20,10 @@ use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, Distinct, It
 use super::dml::Returning;
 use super::emit_query::Frame;
 use planaria_base::{ColumnId, Datum, Result, SqlState, TableId, Type};
-use planaria_catalog::{Table, Volatility};
+use planaria_catalog::{ReferentialAction, Table, TriggerEvent, TriggerTime, Volatility};
 use planaria_ir::{Coll, CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
 use planaria_syntax::ast::Name;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The statement whose parts are being lowered.
 pub(super) struct Before {
@@ -175,18 +175,121 @@ impl Lowerer<'_> {
 
     // ---- the table that the statement itself changes ----
 
-    /// Has RETURNING ask the table as it was. `one`: one row at most is changed, and all of it is known before it is.
-    pub(super) fn ask_before(&mut self, returning: &mut Returning, table: &Table, one: bool) -> Result<()> {
+    /// What a statement has changed by the time RETURNING is computed: the table, those whose rows go or change with rows of it,
+    /// and what triggers change that fire in front of a row or in its place.
+    pub(super) fn changed_with(&self, table: &Table, events: &[TriggerEvent], named: &[usize]) -> Changed {
+        let mut changed = Changed::default();
+        changed.add(table.id);
+        if self.reads_after {
+            return changed;
+        }
+        let mut next: Vec<(TableId, TriggerEvent)> = Vec::new();
+        let mut seen = Vec::new();
+        for event in events {
+            for trigger in self.fired(table, *event, named, table.asks(), true) {
+                changed.add_function(self.catalog, trigger.function);
+            }
+            next.extend(self.acted_on(table.id, *event, Some(named)));
+        }
+        while let Some((id, event)) = next.pop() {
+            if seen.contains(&(id, event)) {
+                continue;
+            }
+            seen.push((id, event));
+            changed.add(id);
+            let table = self.catalog.table_by_id(id);
+            for trigger in table.triggers.iter().filter(|t| t.each_row && t.time == TriggerTime::Before) {
+                changed.add_function(self.catalog, trigger.function);
+            }
+            next.extend(self.acted_on(id, event, None));
+        }
+        changed
+    }
+
+    /// Tables on whose rows foreign keys act when rows of this one are deleted, or keys are changed.
+    fn acted_on(
+        &self,
+        table: TableId,
+        event: TriggerEvent,
+        named: Option<&[usize]>,
+    ) -> Vec<(TableId, TriggerEvent)> {
+        let mut all = Vec::new();
+        for (child, key) in self.catalog.references_to(table) {
+            let changes = |c: &ColumnId| named.is_none_or(|named| named.contains(&c.index()));
+            let action = match event {
+                TriggerEvent::Delete => key.on_delete,
+                TriggerEvent::Update if key.parent_columns.iter().any(changes) => key.on_update,
+                _ => continue,
+            };
+            match action {
+                ReferentialAction::Restrict => {}
+                ReferentialAction::Cascade => all.push((child.id, event)),
+                ReferentialAction::SetNull | ReferentialAction::SetDefault => {
+                    all.push((child.id, TriggerEvent::Update));
+                }
+            }
+        }
+        all
+    }
+
+    /// Has RETURNING ask tables as they were. `one`: one row at most is changed, and all of it is known before it is.
+    pub(super) fn ask_before(
+        &mut self,
+        returning: &mut Returning,
+        changed: &Changed,
+        one: bool,
+    ) -> Result<()> {
         if self.reads_after {
             return Ok(());
         }
-        if one {
-            for e in &mut returning.values {
-                self.take_before(e, table, &mut returning.early);
+        for e in &mut returning.values {
+            match one {
+                true => self.take_before(e, changed, &mut returning.early),
+                false => self.call_before(e, changed)?,
             }
         }
         let values: Vec<Bound> = returning.values.clone();
-        self.read_listed(&values, table)
+        self.read_listed(&values, changed)
+    }
+
+    /// Calls the functions that are not volatile, ask such a table and are called whatever the row is, where the statement
+    /// begins.
+    fn call_before(&mut self, e: &mut Bound, changed: &Changed) -> Result<()> {
+        let mut done = Ok(());
+        self.visit(e, &mut |l, e| {
+            let asks = match &e.kind {
+                BoundKind::Call(id, _) => {
+                    l.catalog.procedure(*id).volatility != Volatility::Volatile
+                        && changed.met_by(l.catalog, *id).is_some()
+                }
+                BoundKind::Case(..) | BoundKind::Coalesce(_) | BoundKind::And(..) | BoundKind::Or(..) => {
+                    return false;
+                }
+                _ => return true,
+            };
+            let mut known = asks;
+            l.visit(&mut e.clone(), &mut |_, e| {
+                known &= matches!(
+                    e.kind,
+                    BoundKind::Call(..)
+                        | BoundKind::Apply(..)
+                        | BoundKind::Const(_)
+                        | BoundKind::Param(_)
+                        | BoundKind::Reg(_)
+                        | BoundKind::Relabel(_)
+                );
+                known
+            });
+            if !known || l.calls_volatile(e) || done.is_err() {
+                return true;
+            }
+            match l.exact(e) {
+                Ok(reg) => e.kind = BoundKind::Reg(reg),
+                Err(error) => done = Err(error),
+            }
+            false
+        });
+        done
     }
 
     /// The same of the UPDATE of ON CONFLICT, where more than one row may be stored: of its expressions, and of what asks as
@@ -202,7 +305,9 @@ impl Lowerer<'_> {
         }
         self.before_changes(asked.iter_mut().map(|e| &mut **e), table)?;
         all.extend(asked.into_iter().map(|e| e.clone()));
-        self.read_listed(&all, table)
+        let mut changed = Changed::default();
+        changed.add(table.id);
+        self.read_listed(&all, &changed)
     }
 
     /// Computes what RETURNING has asked of the table, with the new values of the row that is about to be changed.
@@ -229,17 +334,15 @@ impl Lowerer<'_> {
         done
     }
 
-    /// Takes out of an expression what asks the table and is asked whatever else the expression is.
-    fn take_before(&mut self, e: &mut Bound, table: &Table, early: &mut Vec<(Bound, Reg)>) {
-        let mut changed = Changed::default();
-        changed.add(table.id);
+    /// Takes out of an expression what asks such a table and is asked whatever else the expression is.
+    fn take_before(&mut self, e: &mut Bound, changed: &Changed, early: &mut Vec<(Bound, Reg)>) {
         self.visit(e, &mut |l, e| {
             let asks = match &e.kind {
                 BoundKind::Subquery(_)
                 | BoundKind::Exists(_)
                 | BoundKind::ArrayQuery(_)
                 | BoundKind::InQuery(..)
-                | BoundKind::QuantifiedQuery(..) => l.asks(e, table),
+                | BoundKind::QuantifiedQuery(..) => l.asks(e, changed),
                 // One that is volatile sees what is changed.
                 BoundKind::Call(id, _)
                     if l.catalog.procedure(*id).volatility != Volatility::Volatile
@@ -267,23 +370,31 @@ impl Lowerer<'_> {
         });
     }
 
-    /// Whether queries in an expression read the table.
-    fn asks(&mut self, e: &Bound, table: &Table) -> bool {
+    /// Whether queries in an expression read a table that is changed.
+    pub(super) fn asks(&mut self, e: &Bound, changed: &Changed) -> bool {
         let rels = self.inner_rels(e);
-        rels.iter().any(|rel| matches!(self.rel(*rel).kind, RelKind::Table(id) if id == table.id))
+        rels.iter().any(|rel| matches!(self.rel(*rel).kind, RelKind::Table(id) if changed.has(id)))
     }
 
-    /// Has queries in these expressions read a table from a list that is made where the statement begins. All uses of columns
-    /// are counted.
-    fn read_listed(&mut self, asked: &[Bound], table: &Table) -> Result<()> {
-        let mut rels: Vec<RelId> = asked.iter().flat_map(|e| self.inner_rels(e)).collect();
-        rels.retain(|rel| {
-            let rel = self.rel(*rel);
-            matches!(rel.kind, RelKind::Table(id) if id == table.id) && !rel.row_used
-        });
-        if rels.is_empty() {
-            return Ok(());
+    /// Has queries in these expressions read such tables from lists that are made where the statement begins. All uses of
+    /// columns are counted.
+    fn read_listed(&mut self, asked: &[Bound], changed: &Changed) -> Result<()> {
+        let mut by_table: BTreeMap<TableId, Vec<RelId>> = BTreeMap::new();
+        for rel in asked.iter().flat_map(|e| self.inner_rels(e)).collect::<Vec<_>>() {
+            match self.rel(rel).kind {
+                RelKind::Table(id) if changed.has(id) && !self.rel(rel).row_used => {
+                    by_table.entry(id).or_default().push(rel);
+                }
+                _ => {}
+            }
         }
+        for (id, rels) in by_table {
+            self.listed_table(self.catalog.table_by_id(id), rels)?;
+        }
+        Ok(())
+    }
+
+    fn listed_table(&mut self, table: &Table, rels: Vec<RelId>) -> Result<()> {
         let inner = self.table_rel(table.id, &table.name);
         let mut query = self.whole_rows(inner, Vec::new());
         let needed = vec![true; query.columns.len()];

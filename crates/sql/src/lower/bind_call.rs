@@ -212,6 +212,12 @@ impl Lowerer<'_> {
         {
             return self.bind_call(names, &call, position);
         }
+        if call.within_group
+            && super::hypothetical::is_hypothetical(&name)
+            && self.catalog.procedures_named(&name).next().is_none()
+        {
+            return self.bind_hypothetical(names, &name, call, position);
+        }
         if call.within_group != super::statistics::is_ordered_set(&name)
             && (is_other_aggregate(&name) || is_aggregate(&name))
             && self.catalog.procedures_named(&name).next().is_none()

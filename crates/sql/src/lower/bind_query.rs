@@ -681,6 +681,9 @@ impl Lowerer<'_> {
         for item in items {
             match &item.expr.kind {
                 ExprKind::Star(qualifier) => {
+                    if let Some(name) = qualifier {
+                        self.must_hold(level.scope, &name.parts, item.expr.position)?;
+                    }
                     let columns = star_columns(level, qualifier.as_ref(), star, item.expr.position)?;
                     self.note_star(level, qualifier.as_ref());
                     expanded.extend(columns.into_iter().map(|(name, mut e)| {

@@ -87,7 +87,8 @@ impl Lowerer<'_> {
         if !delete.using.is_empty() {
             self.use_key(table, target);
         }
-        self.before_changes(&mut returning.values, table)?;
+        let changed_with = self.changed_with(table, &[TriggerEvent::Delete], &[]);
+        self.before_all(&mut returning.values, &changed_with)?;
         let mut calling: Vec<&mut Bound> = filter.iter_mut().collect();
         calling.retain(|e| self.calls_volatile(e));
         self.before_changes(calling, table)?;
@@ -95,7 +96,7 @@ impl Lowerer<'_> {
         let reads = self.statement_reads(table, &items, target, &filter, none, &[]);
         let late = self.calls_of(&mut filter, table.id);
         let plan = self.plan_group(&items, &filter, &[])?;
-        self.ask_before(&mut returning, table, plan.single)?;
+        self.ask_before(&mut returning, &changed_with, plan.single)?;
         let once = once_each(&plan, target);
         // Triggers may change what the rows are found by.
         let reads = reads || self.fires_before(table, TriggerEvent::Delete, &[]) && !plan.single;

@@ -212,6 +212,7 @@ impl<'c> Lowerer<'c> {
             };
             source.system.push(SourceColumn::new("xmax".to_owned(), expr));
         }
+        self.track_system(rel, &mut source);
         names.sources.push(source);
         Ok((names, rel))
     }
@@ -268,6 +269,17 @@ impl<'c> Lowerer<'c> {
         expressions: impl IntoIterator<Item = &'e mut Bound>,
         table: &Table,
     ) -> Result<()> {
+        let mut changed = super::apart::Changed::default();
+        changed.add(table.id);
+        self.before_all(expressions, &changed)
+    }
+
+    /// The same of several tables.
+    pub(super) fn before_all<'e>(
+        &mut self,
+        expressions: impl IntoIterator<Item = &'e mut Bound>,
+        changed: &super::apart::Changed,
+    ) -> Result<()> {
         let mut done = Ok(());
         for e in expressions {
             self.visit(e, &mut |l, e| {
@@ -277,7 +289,10 @@ impl<'c> Lowerer<'c> {
                     return done.is_ok();
                 };
                 let query = query.clone();
-                if done.is_err() || !l.free_rels(&query).is_empty() || !l.reads_table(e, table.id) {
+                if done.is_err()
+                    || !l.free_rels(&query).is_empty()
+                    || !(l.calls_stable(e) || l.asks(e, changed))
+                {
                     return done.is_ok();
                 }
                 match l.exact(e) {
@@ -323,8 +338,14 @@ impl<'c> Lowerer<'c> {
     /// Whether an expression or anything in it reads a table as it was before the statement, or calls a function that
     /// may. A volatile function reads it as it is when it is called.
     pub(super) fn reads_table(&mut self, e: &Bound, table: planaria_base::TableId) -> bool {
+        let rels: Vec<RelId> = self.inner_rels(e);
+        self.calls_stable(e)
+            || rels.iter().any(|r| matches!(self.rel(*r).kind, RelKind::Table(t) if t == table))
+    }
+
+    /// Whether an expression or anything in it calls a STABLE function.
+    fn calls_stable(&mut self, e: &Bound) -> bool {
         let mut reads = false;
-        let mut rels: Vec<RelId> = self.inner_rels(e);
         let mut copy = e.clone();
         self.visit(&mut copy, &mut |l, e| {
             if let BoundKind::Call(id, _) = e.kind {
@@ -333,8 +354,7 @@ impl<'c> Lowerer<'c> {
             }
             true
         });
-        rels.dedup();
-        reads || rels.iter().any(|r| matches!(self.rel(*r).kind, RelKind::Table(t) if t == table))
+        reads
     }
 }
 

@@ -37,8 +37,7 @@ impl Lowerer<'_> {
         let of = match &arg.ty {
             Type::Enum(of) => of,
             Type::Unknown => {
-                let message = "could not determine polymorphic type because input has type unknown";
-                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+                return Err(super::functions::missing_function(&format!("{name}(unknown)"), position));
             }
             _ => return Ok(None),
         };

@@ -150,11 +150,18 @@ impl Lowerer<'_> {
                 *uses += n;
             }
         }
-        self.before_changes(&mut returning.values, table)?;
-        if target.instead().is_none() {
+        let updates = conflict.as_ref().and_then(|c| c.update.as_ref());
+        let named: Vec<usize> = updates.iter().flat_map(|u| &u.set).map(|(column, _)| *column).collect();
+        let events = [TriggerEvent::Insert, TriggerEvent::Update];
+        let events = if updates.is_some() { &events[..] } else { &events[..1] };
+        let changed_with = self.changed_with(table, events, &named);
+        self.before_all(&mut returning.values, &changed_with)?;
+        if target.instead().is_some() {
+            self.ask_before(&mut returning, &changed_with, false)?;
+        } else {
             let one = matches!(rows, Rows::One(_)) && !fires;
             let update = conflict.as_mut().and_then(|c| c.update.as_mut());
-            self.ask_before(&mut returning, table, one && update.is_none())?;
+            self.ask_before(&mut returning, &changed_with, one && update.is_none())?;
             if let Some(ConflictSet { set, multiple, filter, .. }) = update.filter(|_| !one) {
                 let queries = multiple.iter().map(Multiple::probe).collect();
                 let asked: Vec<&mut Bound> = set.iter_mut().map(|(_, e)| e).chain(filter).collect();

@@ -156,6 +156,11 @@ impl Lowerer<'_> {
         multiple.iter_mut().for_each(|m| self.count_multiple(m));
         self.count_items(&items);
         self.count_returning(&mut returning);
+        let changed_with = self.changed_with(row, &[s.event], &[]);
+        if !self.reads_after {
+            self.before_all(&mut returning.values, &changed_with)?;
+        }
+        self.ask_before(&mut returning, &changed_with, false)?;
         let plan = self.plan_group(&items, &filter, &[])?;
         let verb = if s.event == TriggerEvent::Update { "Update" } else { "Delete" };
         self.note_on(verb, &view.name);

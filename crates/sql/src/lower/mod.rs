@@ -54,6 +54,8 @@ mod explain;
 mod finish;
 mod functions;
 mod generated;
+mod held;
+mod hypothetical;
 mod immutable;
 mod insert;
 mod instead;
@@ -211,7 +213,7 @@ pub struct Lowerer<'c> {
     /// The statement with changes in WITH that is being lowered.
     before: Option<as_before::Before>,
     /// What RETURNING and ON CONFLICT ask of the table for each row sees what the statement has changed so far: it is of a
-    /// routine from before that was mended, calls of which logs have.
+    /// routine from before that was mended, calls of which logs have. (So it is with what row variables are: [`held::Rows::former`].)
     reads_after: bool,
     /// A real is the same double precision as its text: in generated columns of before.
     former_reals: bool,
@@ -231,8 +233,8 @@ pub struct Lowerer<'c> {
     policies: policy::Policies,
     /// `TG_ARGV`: an array whose elements are counted from 0.
     counted_from_zero: Option<Reg>,
-    /// The fields of row variables that are NULL as a whole: of rows that a trigger's event does not have.
-    absent_rows: Vec<Vec<Reg>>,
+    /// Which row variables have a row.
+    rows: held::Rows,
     /// Found in statements that raise them when they are reached.
     errors: Vec<Error>,
     /// Something so far calls a volatile function of a user's.
@@ -305,7 +307,7 @@ impl<'c> Lowerer<'c> {
             rights: rights::Rights::default(),
             policies: policy::Policies::default(),
             counted_from_zero: None,
-            absent_rows: Vec::new(),
+            rows: held::Rows::default(),
             errors: Vec::new(),
             meets_volatile: false,
             called_last: Vec::new(),

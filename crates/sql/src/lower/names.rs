@@ -59,12 +59,14 @@ pub(super) struct SourceColumn {
     pub merged: bool,
     /// Columns on which rights are, that are read by naming this one.
     pub tracked: Vec<Tracked>,
+    /// A system column of a row that a statement changes: naming it reads the relation.
+    pub reads: Option<RelId>,
 }
 
 impl SourceColumn {
     /// A column by that name.
     pub fn new(name: String, expr: Bound) -> SourceColumn {
-        SourceColumn { name, expr, merged: false, tracked: Vec::new() }
+        SourceColumn { name, expr, merged: false, tracked: Vec::new(), reads: None }
     }
 }
 
@@ -114,7 +116,7 @@ impl<'a> Names<'a> {
     /// Whether a name is that of a row: of a variable, or of a FROM item.
     pub fn has_row(&self, name: &Name) -> bool {
         let variable = self.scope.lookup(&name.parts);
-        matches!(variable, Some(Found::Variable(Variable::Row { .. } | Variable::Unassigned)))
+        matches!(variable, Some(Found::Variable(Variable::Row { .. } | Variable::Unassigned { .. })))
             || !self.column_names(&name.parts).is_empty()
     }
     /// Elements of a row, with each `row.*` written out.
@@ -293,6 +295,7 @@ impl Lowerer<'_> {
         };
         if let Some((column, depth)) = column {
             self.note_tracked(&column.tracked);
+            self.note_system(column.reads);
             let mut column = column.expr.clone();
             column.position = position;
             self.note_read(&column);
@@ -302,17 +305,28 @@ impl Lowerer<'_> {
         }
         match variable {
             Some(Found::Variable(Variable::Scalar(value))) => Ok(reg(value, position)),
-            Some(Found::Field(value)) => Ok(reg(value, position)),
+            Some(Found::Field(value)) => {
+                self.must_hold(names.scope, &parts[..parts.len() - 1], position)?;
+                Ok(reg(value, position))
+            }
+            Some(Found::Variable(Variable::Row { fields, table: None, .. }))
+                if fields.is_empty() && !self.rows.former && !self.rows.checked =>
+            {
+                Err(super::held::several_structures(&parts[parts.len() - 1]).at(position))
+            }
             Some(Found::Variable(Variable::Row { fields, .. })) => {
                 let fields = fields.iter().map(|(_, f)| reg(f, position)).collect();
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, position))
             }
-            Some(Found::Variable(Variable::Unassigned)) => {
-                let record = &parts[0];
-                let message = format!("record \"{record}\" is not assigned yet");
-                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                    .with_detail("The tuple structure of a not-yet-assigned record is indeterminate.")
-                    .at(position))
+            Some(Found::Variable(Variable::Unassigned { id })) => {
+                let around = names.scope.lookup(&parts[..parts.len() - 1]);
+                match around {
+                    Some(Found::Variable(Variable::Unassigned { .. })) => {
+                        self.rows.read_early(*id);
+                        Err(super::held::unassigned(&parts[parts.len() - 2]).at(position))
+                    }
+                    _ => self.unassigned_value(*id, &parts[parts.len() - 1], position),
+                }
             }
             Some(Found::NoField) => {
                 let (field, record) = (&parts[parts.len() - 1], &parts[parts.len() - 2]);

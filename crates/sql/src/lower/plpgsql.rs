@@ -91,6 +91,8 @@ struct Body<'l, 'c> {
     loops: u32,
     /// Structures that records have had: name, depth of its frame, registers.
     shapes: Vec<(String, usize, Variable)>,
+    /// What held where a loop or block was left, or its next turn begun, by the label.
+    jumps: Vec<(Label, Scope)>,
     /// What is wrong with a statement is of interest only if CREATE says so; the rest is for the
     /// first call. See [`check_routine`].
     checking: bool,

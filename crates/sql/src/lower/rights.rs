@@ -221,6 +221,22 @@ impl<'c> Lowerer<'c> {
         }
     }
 
+    /// The same of the system columns of a row that is returned.
+    pub(super) fn track_system(&mut self, rel: RelId, source: &mut Source) {
+        let access = self.rights.of_targets.get(&rel).copied();
+        for column in &mut source.system {
+            column.reads = Some(rel);
+            if let (Some(access), true) = (access, column.tracked.is_empty()) {
+                column.tracked.push(Tracked { access, name: column.name.as_str().into() });
+            }
+        }
+    }
+
+    /// A system column of a relation was named.
+    pub(super) fn note_system(&mut self, of: Option<RelId>) {
+        self.rights.read.extend(of);
+    }
+
     /// The requirements with the columns that they are for, and the numbers of the questions of a guarded program.
     fn settle_accesses(&mut self) {
         let accesses = std::mem::take(&mut self.rights.accesses);

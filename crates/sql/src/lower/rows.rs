@@ -86,31 +86,24 @@ impl Lowerer<'_> {
 
     /// The value of a row variable.
     pub(super) fn variable_value(&mut self, variable: &Variable, position: u32) -> Result<Bound> {
-        let Variable::Row { fields, table } = variable else {
+        let Variable::Row { fields, table, held, id } = variable else {
             return Err(Error::internal("a variable that is no row"));
         };
         let bound = |t: &Typed| Bound::new(BoundKind::Reg(t.reg), t.ty.clone(), position);
         let values: Vec<Bound> = fields.iter().map(|(_, t)| bound(t)).collect();
-        let absent = fields
-            .first()
-            .is_some_and(|(_, t)| self.absent_rows.iter().any(|row| row.first() == Some(&t.reg)));
         // A view's rows have no type of a table's.
         let table = table.as_ref().filter(|table| **table != planaria_catalog::View::ROWS);
-        match table {
-            Some(table) if absent => {
-                let ty = Type::Record(self.row_type_of(*table));
-                Ok(Bound::constant(Datum::Null, ty, position))
-            }
+        let row = match table {
             Some(table) => {
                 let ty = Type::Record(self.row_type_of(*table));
-                Ok(Bound::apply(Func::ArrayMake, values, ty, position))
+                Bound::apply(Func::ArrayMake, values, ty, position)
             }
             None => {
                 let known = fields.iter().map(|(name, _)| name.clone()).collect();
-                let record = self.record(values, known, position)?;
-                Ok(if absent { Bound::constant(Datum::Null, record.ty, position) } else { record })
+                self.record(values, known, position)?
             }
-        }
+        };
+        Ok(self.held_value(row, *held, *id))
     }
 
     /// A field of a row, by its name.
@@ -359,7 +352,10 @@ impl Lowerer<'_> {
         let outs: Vec<Reg> = row.iter().map(|(_, ty)| self.temp(ty.clone())).collect();
         self.emit(OpKind::Call { procedure, args, outs: outs.clone() });
         // OUT parameters make a row whatever they are.
-        let func = if row.of.is_some() { Func::RowMake } else { Func::ArrayMake };
+        // One in SQL that finds no row is NULL.
+        let in_sql = self.catalog.procedure(procedure).language == planaria_catalog::Language::Sql;
+        let null = row.of.is_some() || in_sql && !self.reads_after;
+        let func = if null { Func::RowMake } else { Func::ArrayMake };
         self.emit(OpKind::Apply { dst, func, args: outs });
     }
 
@@ -379,7 +375,14 @@ impl Lowerer<'_> {
     }
 
     /// The row variable of a parameter that the routine gives: NULL, unless it is passed as well.
-    pub(super) fn given_row(&mut self, row: Reg, ty: &RowType, name: &str, passed: bool) -> Variable {
+    pub(super) fn given_row(
+        &mut self,
+        row: Reg,
+        ty: &RowType,
+        name: &str,
+        passed: bool,
+        id: super::held::RowId,
+    ) -> Variable {
         let fields = match passed {
             true => self.unpacked(row, ty, Some(name)),
             false => {
@@ -401,7 +404,8 @@ impl Lowerer<'_> {
             }
         }
         self.row_outs.push((row, fields.iter().map(|(_, field)| field.reg).collect()));
-        Variable::Row { fields, table }
+        let held = if passed || self.rows.former { self.passed_row() } else { super::held::Held::Null };
+        Variable::Row { fields, table, held, id }
     }
 
     /// Puts the rows together that the routine gives, before it answers.

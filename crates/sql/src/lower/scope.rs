@@ -4,6 +4,7 @@
 //! within this scope. A name that is both a variable and a column is an error, as in PostgreSQL
 //! (`plpgsql.variable_conflict = error`).
 
+pub use super::held::{Held, RowId};
 use planaria_base::{TableId, Type};
 use planaria_ir::Reg;
 
@@ -28,9 +29,16 @@ pub enum Variable {
         fields: Vec<(String, Typed)>,
         /// The table whose row type it is.
         table: Option<TableId>,
+        /// Whether it has a row.
+        held: Held,
+        /// Which declaration it is of.
+        id: RowId,
     },
-    /// A record that has no structure yet (55000 when read).
-    Unassigned,
+    /// A record that has no structure yet: NULL, and its fields are 55000.
+    Unassigned {
+        /// Which declaration it is of.
+        id: RowId,
+    },
 }
 
 /// The variables of one block.
@@ -104,7 +112,7 @@ impl Scope {
                 Variable::Row { fields, .. } => Some(
                     fields.iter().find(|(n, _)| n == name).map_or(Found::NoField, |(_, t)| Found::Field(t)),
                 ),
-                Variable::Unassigned => Some(Found::Variable(variable)),
+                Variable::Unassigned { .. } => Some(Found::Variable(variable)),
                 Variable::Scalar(_) => None,
             }
         }
@@ -127,6 +135,10 @@ impl Scope {
     /// The depth of the frame that has the innermost variable of that name.
     pub(super) fn depth_of(&self, name: &str) -> usize {
         self.frames.iter().rposition(|f| f.variable(name).is_some()).unwrap_or_default()
+    }
+    /// Calls `f` for each variable.
+    pub(super) fn each(&mut self, f: impl FnMut(&mut Variable)) {
+        self.frames.iter_mut().flat_map(|frame| &mut frame.variables).map(|(_, v)| v).for_each(f);
     }
     /// Calls `f` for each variable together with the one of the same place in `other`.
     pub(super) fn each_with(&mut self, other: &Scope, mut f: impl FnMut(&mut Variable, &Variable)) {

@@ -106,7 +106,7 @@ pub(super) struct Followed {
 
 impl Lowerer<'_> {
     /// The triggers that an event fires, in the order of their names. `named`: what an UPDATE sets.
-    fn fired(
+    pub(super) fn fired(
         &self,
         table: &Table,
         event: TriggerEvent,

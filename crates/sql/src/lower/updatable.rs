@@ -457,6 +457,7 @@ impl<'c> Lowerer<'c> {
             let mut source =
                 if table { self.source_of(rel, alias) } else { self.shadow_source(target.table, rel, alias) };
             self.track_target(target, rel, &mut source);
+            self.track_system(rel, &mut source);
             return Ok((source, Vec::new()));
         }
         let mut layers: Vec<Layer<'_>> = target.layers.iter().map(Layer::again).collect();
@@ -475,6 +476,7 @@ impl<'c> Lowerer<'c> {
             source.system.push(SourceColumn::new("tableoid".to_owned(), expr));
         }
         self.track_target(target, rel, &mut source);
+        self.track_system(rel, &mut source);
         Ok((source, conditions))
     }
 

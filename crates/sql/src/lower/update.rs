@@ -127,7 +127,8 @@ impl Lowerer<'_> {
         if distinct || self.stored_keys(table.id).is_some() {
             self.use_key(table, target);
         }
-        self.before_changes(&mut returning.values, table)?;
+        let changed_with = self.changed_with(table, &[TriggerEvent::Update], &columns);
+        self.before_all(&mut returning.values, &changed_with)?;
         let mut calling: Vec<&mut Bound> = filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).collect();
         calling.retain(|e| self.calls_volatile(e));
         self.before_changes(calling, table)?;
@@ -138,7 +139,7 @@ impl Lowerer<'_> {
         let by_row = fires || !called.is_empty() || self.new_values_call(&values, &multiple);
         let plan = self.plan_group(&items, &filter, &[])?;
         let generates = table.columns.iter().any(|c| c.generated().is_some());
-        self.ask_before(&mut returning, table, plan.single && !fires && !generates)?;
+        self.ask_before(&mut returning, &changed_with, plan.single && !fires && !generates)?;
         let single_each = once_each(&plan, target);
         let in_place = !reads
             && (!by_row || plan.single)

@@ -4,7 +4,7 @@ use planaria_base::Result;
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{ObjectKind, OwnedObject, Statement, StatementKind};
+use crate::ast::{ObjectKind, OwnedObject, Query, Statement, StatementKind};
 
 impl Parser<'_> {
     /// A statement, to the end of the window.
@@ -24,22 +24,12 @@ impl Parser<'_> {
     fn statement_kind(&mut self) -> Result<StatementKind> {
         if self.at_kind(Kind::LeftParen) || self.at_query() && !self.at_word("with") {
             self.may_select_into = self.at_word("select");
-            let query = Box::new(self.query()?);
-            let Some(name) = self.selected_into.take() else { return Ok(StatementKind::Query(query)) };
-            let (if_not_exists, columns, with_data) = (false, Vec::new(), true);
-            let on_commit = planaria_catalog::OnCommit::PreserveRows;
-            return Ok(StatementKind::CreateTableAs {
-                name,
-                if_not_exists,
-                columns,
-                query,
-                with_data,
-                on_commit,
-            });
+            let query = self.query()?;
+            return Ok(self.selected(query));
         }
         let word = self.word();
         match word.as_str() {
-            "with" | "insert" | "update" | "delete" | "merge" => self.data_statement(),
+            "with" | "insert" | "update" | "delete" | "merge" => self.data_statement(true),
             "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
                 self.transaction()
             }
@@ -110,7 +100,22 @@ impl Parser<'_> {
     }
 
     /// INSERT, UPDATE, DELETE, MERGE or a query, with WITH in front or without.
-    fn data_statement(&mut self) -> Result<StatementKind> {
+    /// A query, or the table that its INTO makes.
+    fn selected(&mut self, query: Query) -> StatementKind {
+        let query = Box::new(query);
+        let Some(name) = self.selected_into.take() else { return StatementKind::Query(query) };
+        StatementKind::CreateTableAs {
+            name,
+            if_not_exists: false,
+            columns: Vec::new(),
+            query,
+            with_data: true,
+            on_commit: planaria_catalog::OnCommit::PreserveRows,
+        }
+    }
+
+    /// `alone`: it may make a table by SELECT INTO.
+    fn data_statement(&mut self, alone: bool) -> Result<StatementKind> {
         let position = self.position();
         let (with, recursive) = self.with()?;
         let word = self.word();
@@ -128,7 +133,11 @@ impl Parser<'_> {
             "update" => StatementKind::Update(Box::new(self.update(with)?)),
             "delete" => StatementKind::Delete(Box::new(self.delete(with)?)),
             "merge" => StatementKind::Merge(Box::new(self.merge(with)?)),
-            _ => StatementKind::Query(Box::new(self.query_behind_with(with, recursive, position)?)),
+            _ => {
+                self.may_select_into = alone && word.as_str() == "select";
+                let query = self.query_behind_with(with, recursive, position)?;
+                self.selected(query)
+            }
         })
     }
 
@@ -137,7 +146,7 @@ impl Parser<'_> {
         let position = self.position();
         let data = self.at_any(&["with", "insert", "update", "delete", "merge"]);
         let kind = match data {
-            true => self.data_statement()?,
+            true => self.data_statement(false)?,
             false => StatementKind::Query(Box::new(self.query()?)),
         };
         Ok(Statement { position, end: self.last_end(), kind })

@@ -1,8 +1,8 @@
 //! Assignment to variables: scalars, fields, rows, elements of arrays; INTO.
 
 use super::Body;
-use super::block::registers;
 use crate::lower::arrays::Place;
+use crate::lower::held::{Held, unassigned};
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -69,28 +69,30 @@ impl Body<'_, '_> {
     /// The row or record variable that a target names as a whole.
     pub(super) fn whole_row(&self, target: &Expr) -> Option<Variable> {
         let ExprKind::Column(name) = &target.kind else { return None };
-        let field_of_unassigned =
-            name.parts.len() > 1 && self.scope.variable(&name.parts[0]) == Some(&Variable::Unassigned);
+        let field_of_unassigned = name.parts.len() > 1
+            && matches!(self.scope.variable(&name.parts[0]), Some(Variable::Unassigned { .. }));
         match self.scope.lookup(&name.parts) {
-            Some(Found::Variable(Variable::Unassigned)) if field_of_unassigned => None,
-            Some(Found::Variable(v @ (Variable::Row { .. } | Variable::Unassigned))) => Some(v.clone()),
+            Some(Found::Variable(Variable::Unassigned { .. })) if field_of_unassigned => None,
+            Some(Found::Variable(v @ (Variable::Row { .. } | Variable::Unassigned { .. }))) => {
+                Some(v.clone())
+            }
             _ => None,
         }
     }
 
-    /// The name of a variable as written.
-    fn shown(&self, e: &Expr) -> String {
-        match &e.kind {
-            ExprKind::Column(name) => name.parts.join("."),
-            _ => String::new(),
-        }
-    }
-
     fn assign_row(&mut self, target: &Expr, variable: &Variable, value: &Expr) -> Result<()> {
+        let (mut from, mut by_value) = ((Held::Row, 0), None);
         let values: Vec<(String, Typed)> = match &value.kind {
-            ExprKind::Column(_) if self.whole_row(value).is_some() => match self.whole_row(value) {
-                Some(Variable::Row { fields, .. }) => fields,
-                _ => return Err(unassigned(&self.shown(value)).at(value.position)),
+            ExprKind::Column(name) if self.whole_row(value).is_some() => match self.whole_row(value) {
+                Some(Variable::Row { fields, held, id, .. }) => {
+                    from = (held, id);
+                    fields
+                }
+                Some(Variable::Unassigned { id }) => {
+                    self.l.unassigned_value(id, &name.parts.join("."), value.position)?;
+                    return self.assign_null(target, variable);
+                }
+                _ => return Err(not_assignable(target)),
             },
             ExprKind::Row(items) => {
                 let mut row = Vec::new();
@@ -99,14 +101,12 @@ impl Body<'_, '_> {
                 }
                 row
             }
-            ExprKind::Null => {
-                for reg in registers(variable) {
-                    self.null(reg);
-                }
-                return Ok(());
-            }
+            ExprKind::Null => return self.assign_null(target, variable),
             _ => {
                 let mut computed = self.value(value)?;
+                // A record that a function gives has a row: of one that has none it is not known.
+                let typed = matches!(variable, Variable::Row { table: Some(_), .. });
+                let may_be_null = typed || matches!(value.kind, ExprKind::Subquery(_));
                 if let (Variable::Row { table: Some(table), .. }, false) =
                     (variable, matches!(computed.ty, Type::Record(_)))
                 {
@@ -120,6 +120,7 @@ impl Body<'_, '_> {
                     let message = "cannot assign non-composite value to a record variable";
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(value.position));
                 };
+                by_value = may_be_null.then_some(computed.reg);
                 self.l.unpacked(computed.reg, row, None)
             }
         };
@@ -127,15 +128,20 @@ impl Body<'_, '_> {
             values.iter().map(|(n, t)| Output { name: n.clone(), ty: t.ty.clone() }).collect();
         let targets = self.row_targets(target, &outputs)?;
         let values: Vec<Typed> = values.into_iter().map(|(_, t)| t).collect();
-        self.store_all(&targets, &values)
+        self.store_all(&targets, &values)?;
+        self.take_held(&targets, from);
+        if let Some(value) = by_value {
+            self.take_value(&targets, value);
+        }
+        Ok(())
     }
 
     /// The registers of a row variable, for a row of these columns; a record gets its shape here.
     fn row_targets(&mut self, target: &Expr, columns: &[Output]) -> Result<Vec<Target>> {
         let ExprKind::Column(name) = &target.kind else { return Err(not_assignable(target)) };
         let fields = match self.scope.lookup(&name.parts) {
-            Some(Found::Variable(Variable::Row { fields, table: Some(_) })) => fields.clone(),
-            Some(Found::Variable(Variable::Row { .. } | Variable::Unassigned)) => {
+            Some(Found::Variable(Variable::Row { fields, table: Some(_), .. })) => fields.clone(),
+            Some(Found::Variable(Variable::Row { .. } | Variable::Unassigned { .. })) => {
                 let local = name.parts.last().cloned().unwrap_or_default();
                 let shape = columns.iter().map(|o| {
                     // Values keep their own scale: a record's field has no modifier to round to.
@@ -148,6 +154,9 @@ impl Body<'_, '_> {
         };
         for (_, field) in &fields {
             self.check_constant(field.reg, name)?;
+        }
+        if let Some((_, first)) = fields.first() {
+            self.scope.hold(first.reg, Held::Row);
         }
         Ok(fields.into_iter().map(|(_, t)| Target::Field(t)).collect())
     }
@@ -164,11 +173,19 @@ impl Body<'_, '_> {
             ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
                 Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => {
                     let t = t.clone();
-                    self.check_constant(t.reg, name)?;
+                    let around = &name.parts[..name.parts.len() - 1];
+                    let of_row =
+                        matches!(self.scope.lookup(around), Some(Found::Variable(Variable::Row { .. })));
+                    let shown = if of_row { around } else { &name.parts[..] };
+                    let shown = Name { parts: shown.to_vec(), position: name.position };
+                    self.check_constant(t.reg, &shown)?;
+                    self.l.must_hold(&self.scope, &name.parts[..name.parts.len() - 1], target.position)?;
+                    self.now_held(t.reg);
                     Ok(Target::Value(t))
                 }
                 Some(Found::NoField) => Err(no_field(name).at(target.position)),
-                Some(Found::Variable(Variable::Unassigned)) if name.parts.len() > 1 => {
+                Some(Found::Variable(Variable::Unassigned { id })) if name.parts.len() > 1 => {
+                    self.l.rows.read_early(*id);
                     Err(unassigned(&name.parts[name.parts.len() - 2]).at(target.position))
                 }
                 Some(Found::Variable(_)) => Err(not_assignable(target)),
@@ -233,7 +250,8 @@ impl Body<'_, '_> {
     fn part_of_row(&mut self, name: &Name) -> Result<Option<Target>> {
         for known in (1..name.parts.len()).rev() {
             let found = match self.scope.lookup(&name.parts[..known]) {
-                Some(Found::Variable(Variable::Unassigned)) => {
+                Some(Found::Variable(Variable::Unassigned { id })) => {
+                    self.l.rows.read_early(*id);
                     return Err(unassigned(&name.parts[known - 1]).at(name.position));
                 }
                 Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => t.clone(),
@@ -243,6 +261,7 @@ impl Body<'_, '_> {
                 continue;
             }
             self.check_constant(found.reg, name)?;
+            self.now_held(found.reg);
             let mut target = Target::Value(found);
             for field in &name.parts[known..] {
                 target = self.field_of_target(target, field, name.position)?;
@@ -274,9 +293,8 @@ impl Body<'_, '_> {
         Ok(Target::Part { whole, steps, ty })
     }
 
-    /// Before an assignment: a constant has its value. A row that was absent is one from here on.
+    /// Before an assignment: a constant has its value.
     pub(super) fn check_constant(&mut self, reg: Reg, name: &Name) -> Result<()> {
-        self.l.absent_rows.retain(|row| !row.contains(&reg));
         if self.constants.contains(&reg) {
             return Err(Error::new(
                 super::ERROR_IN_ASSIGNMENT,
@@ -328,6 +346,7 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn after_store(&mut self, targets: &[Target]) -> Result<()> {
+        self.row_stored(targets);
         for target in targets {
             if let Target::Value(t) | Target::Field(t) = target {
                 self.check_not_null(t.reg)?;
@@ -351,6 +370,7 @@ impl Body<'_, '_> {
                 }
             }
         }
+        self.row_stored(targets);
         // Of a row that is none, no field is looked at.
         for target in targets {
             if let Target::Value(t) = target {
@@ -488,10 +508,4 @@ fn no_field(name: &Name) -> Error {
     let field = name.parts.last().map_or("", String::as_str);
     let record = &name.parts[..name.parts.len() - 1].join(".");
     Error::new(SqlState::UNDEFINED_COLUMN, format!("record \"{record}\" has no field \"{field}\""))
-}
-
-fn unassigned(record: &str) -> Error {
-    let message = format!("record \"{record}\" is not assigned yet");
-    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .with_detail("The tuple structure of a not-yet-assigned record is indeterminate.")
 }

@@ -1,8 +1,8 @@
 //! Blocks: declarations, bodies, handlers.
 
 use super::cursor::REFCURSOR;
-use super::shapes::join;
 use super::{Body, Handled, Region};
+use crate::lower::held::Held;
 use crate::lower::{CastContext, Declared, Found, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_ir::{Catch, Handler, OpKind, RegKind};
@@ -30,7 +30,8 @@ impl Body<'_, '_> {
             })
         };
         // Whoever leaves a labelled block leaves it from anywhere.
-        let body = if block.label.is_some() { self.repeated(lower)? } else { lower(self)? };
+        let body =
+            if block.label.is_some() { self.repeated(&[Some(exit), None], lower)? } else { lower(self)? };
         if block.label.is_some() {
             self.l.emit(OpKind::Block { label: exit, body });
         } else {
@@ -93,7 +94,7 @@ impl Body<'_, '_> {
             let (sqlstate, sqlerrm) = (handled.sqlstate, handled.sqlerrm);
             handlers.push(Handler { catches, sqlstate, sqlerrm, diagnostics, body });
         }
-        if let Some(joined) = ends.iter().cloned().reduce(|a, b| join(&a, &b)) {
+        if let Some(joined) = ends.iter().cloned().reduce(|a, b| self.join(&a, &b)) {
             self.scope = joined;
         }
         self.l.emit(OpKind::Try { body, handlers });
@@ -133,7 +134,8 @@ impl Body<'_, '_> {
         position: u32,
     ) -> Result<()> {
         self.refuse_twice(name)?;
-        let variable = self.variable(name, ty)?;
+        let mut variable = self.variable(name, ty)?;
+        self.begin_row(name, &mut variable, position);
         if let Variable::Scalar(t) = &variable
             && t.ty == REFCURSOR
             && self.add_cursor(name, t.reg, None, position)
@@ -161,13 +163,20 @@ impl Body<'_, '_> {
                 self.check_first(&variable)?;
             }
             (_, None) => self.check_first(&variable)?,
-            (Variable::Row { .. } | Variable::Unassigned, Some(default)) => {
+            (Variable::Row { .. } | Variable::Unassigned { .. }, Some(default)) => {
                 self.scope.declare(name, variable.clone());
                 let target = Expr {
                     position: default.position,
                     kind: ExprKind::Column(Name { parts: vec![name.to_owned()], position: default.position }),
                 };
-                return self.assign(&target, default);
+                self.assign(&target, default)?;
+                // One of a former version could be changed.
+                if let (true, false, Some(variable)) =
+                    (constant, self.l.rows.former, self.scope.variable(name))
+                {
+                    self.constants.extend(registers(variable));
+                }
+                return Ok(());
             }
         }
         if not_null {
@@ -200,9 +209,9 @@ impl Body<'_, '_> {
     /// Registers for a variable of a type.
     fn variable(&mut self, name: &str, ty: &TypeName) -> Result<Variable> {
         match &ty.kind {
-            TypeNameKind::Record => Ok(Variable::Unassigned),
+            TypeNameKind::Record => Ok(Variable::Unassigned { id: 0 }),
             TypeNameKind::RowOf(of) => match self.scope.variable(&of.parts[0]).cloned() {
-                Some(Variable::Row { fields, table }) if of.parts.len() == 1 => {
+                Some(Variable::Row { fields, table, .. }) if of.parts.len() == 1 => {
                     Ok(self.row_variable(name, fields.iter().map(|(n, t)| (n.clone(), t.ty.clone())), table))
                 }
                 _ => self.table_variable(name, of),
@@ -277,7 +286,7 @@ impl Body<'_, '_> {
                 (field, Typed { reg, ty })
             })
             .collect();
-        Variable::Row { fields, table }
+        Variable::Row { fields, table, held: Held::Row, id: 0 }
     }
 }
 
@@ -286,7 +295,7 @@ pub(super) fn registers(variable: &Variable) -> Vec<planaria_ir::Reg> {
     match variable {
         Variable::Scalar(t) => vec![t.reg],
         Variable::Row { fields, .. } => fields.iter().map(|(_, t)| t.reg).collect(),
-        Variable::Unassigned => Vec::new(),
+        Variable::Unassigned { .. } => Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use super::assign::Target;
 use super::routine::{emit_as, emit_exactly};
 use super::statement::settled;
 use super::{Answer, Body, Region};
+use crate::lower::held::{RowId, unassigned};
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, Label, OpKind, Output, ProgramKind, Reg, RegKind};
@@ -128,9 +129,10 @@ impl Body<'_, '_> {
         region: Region,
         mut f: impl FnMut(&mut Self) -> Result<()>,
     ) -> Result<planaria_ir::Block> {
+        let labels = [Some(region.exit), region.next.map(|(next, _)| next)];
         self.regions.push(region);
         self.loops += 1;
-        let body = self.repeated(|s| s.sub_block(&mut f));
+        let body = self.repeated(&labels, |s| s.sub_block(&mut f));
         self.loops -= 1;
         self.regions.pop();
         body
@@ -496,6 +498,7 @@ impl Body<'_, '_> {
         let left: Vec<usize> = self.regions.iter().rev().take_while(stays).filter_map(|r| r.closes).collect();
         let jump = |s: &mut Self| {
             left.iter().for_each(|at| s.close_quietly(*at));
+            s.jumps.push((to, s.scope.clone()));
             s.l.emit(kind);
             Ok(())
         };
@@ -539,6 +542,13 @@ impl Body<'_, '_> {
             }
             (Answer::Row(row), Some(Expr { kind: ExprKind::Null, .. })) => {
                 let row = row.clone();
+                row.iter().for_each(|to| self.null(to.reg));
+            }
+            (Answer::Row(row), Some(Expr { kind: ExprKind::Column(name), .. }))
+                if let Some(id) = self.unassigned(name) =>
+            {
+                let row = row.clone();
+                self.l.unassigned_value(id, &name.parts.join("."), name.position)?;
                 row.iter().for_each(|to| self.null(to.reg));
             }
             (Answer::Row(row), Some(e)) => {
@@ -601,6 +611,13 @@ impl Body<'_, '_> {
             )),
             (None, None) => Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\"")),
             (Some(e), None) => {
+                if let ExprKind::Column(name) = &e.kind {
+                    if let Some(id) = self.unassigned(name) {
+                        self.l.rows.read_early(id);
+                        return Err(unassigned(&name.parts.join(".")));
+                    }
+                    self.l.must_hold(&self.scope, &name.parts, name.position)?;
+                }
                 let row = matches!(&e.kind, ExprKind::Row(_))
                     || matches!(&e.kind, ExprKind::Column(n)
                         if matches!(self.scope.lookup(&n.parts), Some(Found::Variable(Variable::Row { .. }))));
@@ -651,6 +668,14 @@ impl Body<'_, '_> {
         self.l.emit(OpKind::Apply { dst: found, func: Func::IntGt, args: vec![count, zero] });
         self.set_row_count(count);
         Ok(())
+    }
+
+    /// Whether a name is that of a record without a structure.
+    fn unassigned(&self, name: &Name) -> Option<RowId> {
+        match self.scope.lookup(&name.parts) {
+            Some(Found::Variable(Variable::Unassigned { id })) if self.whole_name(name) => Some(*id),
+            _ => None,
+        }
     }
 
     fn set_outputs(&self) -> Result<Vec<Output>> {

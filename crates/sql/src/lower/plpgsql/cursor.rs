@@ -13,6 +13,7 @@ mod go;
 use super::assign::Target;
 use super::statement::settled;
 use super::{Body, Region, unsupported};
+use crate::lower::held::{RowId, Rows, Shape};
 use crate::lower::{CastContext, Found, Lowerer, Scope, Typed, Variable, table_of_type};
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
@@ -22,7 +23,7 @@ use planaria_syntax::ast::{
     BinaryOp, Expr, ExprKind, Into, Name, Query, QueryBody, SelectItem, Statement, StatementKind, TableRef,
     TypeName,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The type of a cursor's variable.
@@ -40,6 +41,22 @@ pub(super) struct Needs {
     shared: BTreeSet<u32>,
     /// The keys of their rows.
     keys: BTreeSet<u32>,
+    /// Row variables that have a flag ([`crate::lower::held`]).
+    flagged: BTreeSet<RowId>,
+    /// Records whose structure is known before they are assigned.
+    known: BTreeMap<RowId, Shape>,
+}
+
+impl Needs {
+    /// What is needed of row variables.
+    pub(super) fn rows(&self) -> (BTreeSet<RowId>, BTreeMap<RowId, Shape>) {
+        (self.flagged.clone(), self.known.clone())
+    }
+
+    /// Notes what a body turned out to need of row variables.
+    pub(super) fn note_rows(&mut self, rows: &Rows) {
+        rows.found(&mut self.flagged, &mut self.known);
+    }
 }
 
 /// The declaration of a bound cursor.
@@ -580,7 +597,10 @@ impl Body<'_, '_> {
     fn is_record(&self, into: &Into) -> bool {
         let [Expr { kind: ExprKind::Column(name), .. }] = &into.targets[..] else { return false };
         let found = self.scope.lookup(&name.parts);
-        matches!(found, Some(Found::Variable(Variable::Unassigned | Variable::Row { table: None, .. })))
+        matches!(
+            found,
+            Some(Found::Variable(Variable::Unassigned { .. } | Variable::Row { table: None, .. }))
+        )
     }
 
     /// One row of a cursor of the session, as its targets are.
@@ -694,7 +714,8 @@ impl Body<'_, '_> {
         let yes = self.truth(true);
         let label = self.l.label();
         self.scope.push(name.map(str::to_owned));
-        self.scope.declare(record.clone(), Variable::Unassigned);
+        let id = target.position;
+        self.scope.declare(record.clone(), Variable::Unassigned { id });
         let region = Region {
             name: name.map(str::to_owned),
             exit: label,

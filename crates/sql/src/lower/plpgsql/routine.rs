@@ -4,6 +4,7 @@ use super::cursor::Needs;
 use super::raise::of_compilation;
 use super::trigger::OfTrigger;
 use super::{Answer, Body, by_steps};
+use crate::lower::held::of_parameter;
 use crate::lower::polymorphic::assumed;
 use crate::lower::{
     CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable, type_in_message as base_name,
@@ -85,6 +86,9 @@ fn lower_once(
     };
     let mut l = Lowerer::new(catalog, procedure.name.clone(), kind);
     l.reads_after = !procedure.reads_before;
+    l.rows.former = l.reads_after;
+    l.rows.checked = checking;
+    (l.rows.flagged, l.rows.known) = needs.rows();
     l.rights.guard = guard;
     l.rights.definer = procedure.security_definer.then_some(procedure.rights.owner);
     let mut scope = Scope::new();
@@ -103,11 +107,22 @@ fn lower_once(
         l.declare_domain(reg, parameter.domain);
         let given = mode != ParamMode::In && procedure.language == Language::PlPgSql;
         let variable = match &ty {
-            Type::Record(row) if given => l.given_row(reg, row, &name, mode == ParamMode::InOut),
-            Type::Record(row) => Variable::Row {
-                fields: l.unpacked(reg, row, Some(&name)),
-                table: row.of.as_ref().map(|of| of.table),
-            },
+            Type::Record(row) => {
+                let id = of_parameter(i);
+                if mode == ParamMode::Out {
+                    l.set_row_flag(id, false);
+                } else {
+                    l.set_row_flag_by(id, reg);
+                }
+                match given {
+                    true => l.given_row(reg, row, &name, mode == ParamMode::InOut, id),
+                    false => {
+                        let fields = l.unpacked(reg, row, Some(&name));
+                        let table = row.of.as_ref().map(|of| of.table);
+                        Variable::Row { fields, table, held: l.passed_row(), id }
+                    }
+                }
+            }
             _ => Variable::Scalar(Typed { reg, ty: ty.clone() }),
         };
         // In SQL only what is passed has a name and a number.
@@ -171,7 +186,9 @@ fn lower_once(
             }
             let mut body = body(&mut l, scope, &procedure.name, answer, false);
             body.declared = declared;
-            body.sql_statements(&statements)?;
+            let done = body.sql_statements(&statements);
+            needs.note_rows(&body.l.rows);
+            done?;
         }
     }
     l.lowered()
@@ -198,6 +215,7 @@ pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Gua
         let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
         l.rights.guard = guard;
         l.rights.runner = runner;
+        (l.rows.flagged, l.rows.known) = needs.rows();
         let mut scope = Scope::new();
         scope.push(None);
         lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, (false, false), None, needs)?;
@@ -315,6 +333,7 @@ pub(super) fn body<'l, 'c>(
         hidden: 0,
         loops: 0,
         shapes: Vec::new(),
+        jumps: Vec::new(),
         checking: false,
         by_steps: false,
         declared: None,
@@ -344,6 +363,7 @@ fn lower_body(
     let done = body.block(block);
     let ops = body.l.blocks.last().cloned().unwrap_or_default();
     body.found_needs(&ops);
+    body.needs.note_rows(&body.l.rows);
     if body.needs != *needs {
         *needs = std::mem::take(&mut body.needs);
         return Ok(());

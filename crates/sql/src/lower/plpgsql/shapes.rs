@@ -5,53 +5,71 @@
 //! loops, as is usual. Where paths join:
 //!
 //! - a path that ends in EXIT, RETURN or RAISE does not join;
-//! - a record that only some paths assigned has their structure (and is NULL on the others: PostgreSQL
-//!   raises 55000 there, when it runs);
+//! - a record that only some paths assigned has their structure, and a flag that tells whether it has a row
+//!   ([`crate::lower::held`]);
 //! - a record that has different structures on different paths has none; reading it is 0A000.
 //!
 //! A loop's body begins where its last turn ended: where a turn changes the structure of a record
-//! that had one before the loop, the body is lowered once more with that record having none.
+//! that had one before the loop, the body is lowered once more with that record having none. A record that is
+//! read before the text assigns it, as of the turn before, has its structure from its declaration on, where all that is
+//! assigned to it has the same.
 
 use super::Body;
-use crate::lower::{Scope, Typed, Variable};
+use super::assign::Target;
+use super::block::registers;
+use crate::lower::held::{Held, RowId};
+use crate::lower::{Found, Scope, Typed, Variable};
 use planaria_base::{Error, Level, Result, SqlState, Type};
-use planaria_ir::{Block, OpKind};
+use planaria_ir::{Block, Label, OpKind, Reg};
+use planaria_syntax::ast::{Expr, ExprKind, Name};
 
 /// A record that has several structures: no fields.
-fn conflicting() -> Variable {
-    Variable::Row { fields: Vec::new(), table: None }
+fn conflicting(id: RowId) -> Variable {
+    Variable::Row { fields: Vec::new(), table: None, held: Held::Row, id }
+}
+
+fn is_conflicting(variable: &Variable) -> bool {
+    matches!(variable, Variable::Row { fields, table: None, .. } if fields.is_empty())
 }
 
 fn is_record(variable: &Variable) -> bool {
-    matches!(variable, Variable::Unassigned | Variable::Row { table: None, .. })
+    matches!(variable, Variable::Unassigned { .. } | Variable::Row { table: None, .. })
 }
 
-/// The structures where two paths meet; both scopes have the same variables.
-pub(super) fn join(a: &Scope, b: &Scope) -> Scope {
-    let mut joined = a.clone();
-    joined.each_with(b, |here, there| {
-        if here == there || !is_record(here) || !is_record(there) {
-            return;
-        }
-        match (&*here, there) {
-            (Variable::Unassigned, known) => *here = known.clone(),
-            (_, Variable::Unassigned) => {}
-            _ => *here = conflicting(),
-        }
-    });
-    joined
-}
-
-/// Records that had a structure at the start and have another at the end lose it; whether there are
-/// any.
+/// Records that had a structure at the start and have another at the end lose it, and rows that may be gone at the end are not
+/// known to be there; whether there are any.
 fn forget_changed(start: &mut Scope, end: &Scope) -> bool {
     let mut any = false;
     start.each_with(end, |before, after| {
-        let shaped = matches!(&*before, Variable::Row { table: None, fields } if !fields.is_empty());
-        if shaped && *before != *after {
-            *before = conflicting();
-            any = true;
+        let Variable::Row { fields, table, held, id } = before else { return };
+        match after {
+            Variable::Row { fields: then, held: after, .. } if fields == then => {
+                let gone = *held == Held::Row && *after != Held::Row;
+                *held = if gone { Held::Unsure } else { *held };
+                any |= gone;
+            }
+            _ if table.is_none() && !fields.is_empty() => {
+                *before = conflicting(*id);
+                any = true;
+            }
+            _ => {}
         }
+    });
+    any
+}
+
+/// Rows that may be gone, or there, on another way here are not known to be so; whether any was known to be there.
+fn doubt_by(here: &mut Scope, there: &Scope) -> bool {
+    let mut any = false;
+    here.each_with(there, |here, there| match (&mut *here, there) {
+        (Variable::Row { fields, held, .. }, Variable::Row { fields: other, held: then, .. })
+            if fields == other =>
+        {
+            any |= *held == Held::Row && *then != Held::Row;
+            *held = held.or(*then);
+        }
+        (Variable::Row { held, table: None, .. }, Variable::Unassigned { .. }) => *held = Held::Unsure,
+        _ => {}
     });
     any
 }
@@ -81,7 +99,7 @@ impl Body<'_, '_> {
         let after = std::mem::replace(&mut self.scope, start);
         let otherwise = self.sub_block(otherwise)?;
         match (falls_through(&then), falls_through(&otherwise)) {
-            (true, true) => self.scope = join(&after, &self.scope),
+            (true, true) => self.scope = self.join(&after, &self.scope),
             (true, false) => self.scope = after,
             (false, _) => {}
         }
@@ -89,15 +107,67 @@ impl Body<'_, '_> {
     }
 
     /// A region that runs any number of times, or is left early.
-    pub(super) fn repeated(&mut self, mut f: impl FnMut(&mut Self) -> Result<Block>) -> Result<Block> {
+    /// `labels`: where those jump who leave it, or go on with the next turn.
+    pub(super) fn repeated(
+        &mut self,
+        labels: &[Option<Label>],
+        mut f: impl FnMut(&mut Self) -> Result<Block>,
+    ) -> Result<Block> {
+        // What a turn assigns the next one has.
+        self.scope.doubt();
         let mut start = self.scope.clone();
+        let jumps = self.jumps.len();
         let mut block = f(self)?;
-        if forget_changed(&mut start, &self.scope) {
+        let mut forgotten = forget_changed(&mut start, &self.scope);
+        for (label, scope) in self.jumps.get(jumps..).unwrap_or_default() {
+            if labels.contains(&Some(*label)) {
+                forgotten |= doubt_by(&mut start, scope);
+            }
+        }
+        if forgotten {
+            self.jumps.truncate(jumps);
             self.scope = start.clone();
             block = f(self)?;
         }
-        self.scope = join(&start, &self.scope);
+        self.scope = self.join(&start, &self.scope);
+        let mut at = jumps;
+        while let Some((label, scope)) = self.jumps.get(at) {
+            if labels.contains(&Some(*label)) {
+                doubt_by(&mut self.scope, scope);
+                self.jumps.remove(at);
+            } else {
+                at += 1;
+            }
+        }
         Ok(block)
+    }
+
+    /// The structures where two paths meet; both scopes have the same variables.
+    pub(super) fn join(&self, a: &Scope, b: &Scope) -> Scope {
+        let unsure = |variable: &mut Variable| {
+            if let Variable::Row { held, .. } = variable
+                && !self.l.rows.former
+            {
+                *held = Held::Unsure;
+            }
+        };
+        let mut joined = a.clone();
+        joined.each_with(b, |here, there| match (&mut *here, there) {
+            (Variable::Row { fields, held, .. }, Variable::Row { fields: other, held: then, .. })
+                if fields == other =>
+            {
+                *held = held.or(*then);
+            }
+            (here, there) if here == there || !is_record(here) || !is_record(there) => {}
+            (Variable::Unassigned { .. }, known) => {
+                *here = known.clone();
+                unsure(here);
+            }
+            (_, Variable::Unassigned { .. }) => unsure(here),
+            (Variable::Row { id, .. }, _) => *here = conflicting(*id),
+            _ => {}
+        });
+        joined
     }
 
     /// The alternatives to a region that may be left anywhere: each begins with what held before or
@@ -110,7 +180,7 @@ impl Body<'_, '_> {
     ) -> Result<T> {
         let mut begin = start.clone();
         forget_changed(&mut begin, &ends[0]);
-        self.scope = join(&begin, &ends[0]);
+        self.scope = self.join(&begin, &ends[0]);
         let done = f(self)?;
         ends.push(self.scope.clone());
         Ok(done)
@@ -127,8 +197,13 @@ impl Body<'_, '_> {
             }
             _ => false,
         };
+        let id = self.scope.variable(name).map_or(0, |variable| match variable {
+            Variable::Row { id, .. } | Variable::Unassigned { id } => *id,
+            Variable::Scalar(_) => 0,
+        });
+        self.l.rows.give(id, &shape);
         let known = self.shapes.iter().find(|(n, d, v)| n == name && *d == depth && same(v));
-        let variable = match known {
+        let mut variable = match known {
             Some((_, _, variable)) => variable.clone(),
             None => {
                 let variable = self.row_variable(name, shape.into_iter(), None);
@@ -136,8 +211,11 @@ impl Body<'_, '_> {
                 variable
             }
         };
-        let fields = match &variable {
-            Variable::Row { fields, .. } => fields.clone(),
+        let fields = match &mut variable {
+            Variable::Row { fields, id: of, .. } => {
+                *of = id;
+                fields.clone()
+            }
             _ => Vec::new(),
         };
         if let Some(slot) = self.scope.variable_mut(name) {
@@ -146,17 +224,102 @@ impl Body<'_, '_> {
         fields
     }
 
+    /// A row variable where it is declared: it has no row. A record that is read before the text assigns it has its structure.
+    pub(super) fn begin_row(&mut self, name: &str, variable: &mut Variable, declared: RowId) {
+        self.l.set_row_flag(declared, false);
+        match variable {
+            Variable::Scalar(_) => {}
+            Variable::Row { held, id, .. } => (*held, *id) = (self.l.rows.at_first(), declared),
+            Variable::Unassigned { id } => {
+                *id = declared;
+                let Some(shape) = self.l.rows.known.get(&declared).cloned() else { return };
+                *variable = match self.row_variable(name, shape.into_iter(), None) {
+                    Variable::Row { fields, table, .. } => {
+                        Variable::Row { fields, table, held: self.l.rows.at_first(), id: declared }
+                    }
+                    other => other,
+                };
+                // Not those of a variable of that name in a block before this one.
+                let depth = self.scope.frames().len().saturating_sub(1);
+                self.shapes.retain(|(n, d, _)| n != name || *d != depth);
+                self.shapes.push((name.to_owned(), depth, variable.clone()));
+            }
+        }
+    }
+
+    /// `row := NULL`
+    pub(super) fn assign_null(&mut self, target: &Expr, variable: &Variable) -> Result<()> {
+        if let ExprKind::Column(name) = &target.kind {
+            registers(variable).into_iter().try_for_each(|reg| self.check_constant(reg, name))?;
+        }
+        registers(variable).into_iter().for_each(|reg| self.null(reg));
+        if let (Some(first), false) = (registers(variable).first(), self.l.rows.former)
+            && let Some(id) = self.scope.hold(*first, Held::Null)
+        {
+            self.l.set_row_flag(id, false);
+        }
+        Ok(())
+    }
+
+    /// A field has been assigned: its row is one.
+    pub(super) fn now_held(&mut self, reg: Reg) {
+        if let Some(id) = self.scope.hold(reg, Held::Row) {
+            self.l.set_row_flag(id, true);
+        }
+    }
+
+    /// A row has been stored.
+    pub(super) fn row_stored(&mut self, targets: &[Target]) {
+        if let Some(Target::Field(first)) = targets.first() {
+            self.now_held(first.reg);
+        }
+    }
+
+    /// A row variable has been assigned the value of another.
+    pub(super) fn take_held(&mut self, targets: &[Target], (held, from): (Held, RowId)) {
+        let Some(Target::Field(first)) = targets.first() else { return };
+        if held == Held::Row || self.l.rows.former {
+            return;
+        }
+        let Some(id) = self.scope.hold(first.reg, held) else { return };
+        let flag = if held == Held::Unsure { self.l.row_flag(from) } else { None };
+        match (flag, self.l.rows.flagged.contains(&id)) {
+            (Some(src), true) => {
+                if let Some(dst) = self.l.row_flag(id) {
+                    self.copy(dst, src);
+                }
+            }
+            _ => self.l.set_row_flag(id, false),
+        }
+    }
+
+    /// A row variable has been assigned a value that may be NULL.
+    pub(super) fn take_value(&mut self, targets: &[Target], value: Reg) {
+        let Some(Target::Field(first)) = targets.first() else { return };
+        if self.l.rows.former {
+            return;
+        }
+        if let Some(id) = self.scope.hold(first.reg, Held::Unsure) {
+            self.l.set_row_flag_by(id, value);
+        }
+    }
+
+    /// Whether a name is that of a variable, not of a field.
+    pub(super) fn whole_name(&self, name: &Name) -> bool {
+        let around = self.scope.lookup(&name.parts[..name.parts.len() - 1]);
+        !matches!(around, Some(Found::Variable(Variable::Unassigned { .. })))
+    }
+
     /// Says what is the matter with a record that has lost its structure.
     pub(super) fn explained(&self, error: Error) -> Error {
         if error.sqlstate() != SqlState::UNDEFINED_COLUMN {
             return error;
         }
         let record = error.message().strip_prefix("record \"").and_then(|m| m.split_once("\" has no field"));
-        let lost = record.is_some_and(|(name, _)| self.scope.variable(name) == Some(&conflicting()));
+        let lost = record.is_some_and(|(name, _)| self.scope.variable(name).is_some_and(is_conflicting));
         match record {
             Some((name, _)) if lost => {
-                let message = format!("record \"{name}\" may have different structures here");
-                let clear = Error::unsupported(message, "Use one record variable for each query.");
+                let clear = crate::lower::held::several_structures(name);
                 match error.fields().position {
                     Some(position) => clear.at(position),
                     None => clear,

@@ -294,8 +294,7 @@ impl Body<'_, '_> {
     /// there.
     fn call(&mut self, call: &FunctionCall) -> Result<()> {
         let called = self.l.call(&self.scope, call)?;
-        let mut targets = Vec::new();
-        let mut values = Vec::new();
+        let (mut targets, mut values, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value, argument) in called.outs {
             let no_place = || {
                 let message = format!(
@@ -314,6 +313,7 @@ impl Body<'_, '_> {
                 && fields.len() == row.len()
             {
                 fields.iter().try_for_each(|(_, field)| self.check_constant(field.reg, variable))?;
+                rows.extend(fields.first().map(|(_, field)| field.reg));
                 let row = row.clone();
                 values.extend(self.l.unpacked(value.reg, &row, None).into_iter().map(|(_, field)| field));
                 targets.extend(fields.into_iter().map(|(_, field)| Target::Value(field)));
@@ -323,7 +323,9 @@ impl Body<'_, '_> {
             targets.push(target);
             values.push(value);
         }
-        self.store_all(&targets, &values)
+        self.store_all(&targets, &values)?;
+        rows.into_iter().for_each(|reg| self.now_held(reg));
+        Ok(())
     }
 
     fn execute(&mut self, text: &Expr, into: Option<&Into>, using: &[Expr]) -> Result<()> {

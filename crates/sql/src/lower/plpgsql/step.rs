@@ -3,6 +3,7 @@
 use super::block::registers;
 use super::cursor::Needs;
 use super::{Answer, Body};
+use crate::lower::held::{Held, of_parameter};
 use crate::lower::{Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable};
 use planaria_base::{Datum, Error, Result, Type};
 use planaria_catalog::Catalog;
@@ -27,18 +28,26 @@ pub fn lower_step(
 
 fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()> {
     let (mut scope, mut constants, mut not_null) = (Scope::new(), Vec::new(), Vec::new());
+    (l.rows.flagged, l.rows.known) = needs.rows();
+    let mut count = 0;
     for frame in &step.frames {
         scope.push(frame.label.clone());
         for known in &frame.variables {
+            count += 1;
+            let id = of_parameter(count);
             let variable = match &known.ty {
-                None => Variable::Unassigned,
+                None => Variable::Unassigned { id },
                 Some(ty) => {
                     let reg = parameter(l, &known.name, ty);
                     match ty {
-                        Type::Record(row) => Variable::Row {
-                            fields: l.unpacked(reg, row, Some(&known.name)),
-                            table: row.of.as_ref().map(|of| of.table),
-                        },
+                        Type::Record(row) => {
+                            let fields = l.unpacked(reg, row, Some(&known.name));
+                            let table = row.of.as_ref().map(|of| of.table);
+                            l.set_row_flag_by(id, reg);
+                            // Between steps a record without a row has one of NULLs.
+                            let held = if table.is_some() { Held::Unsure } else { Held::Row };
+                            Variable::Row { fields, table, held, id }
+                        }
                         _ => Variable::Scalar(Typed { reg, ty: ty.clone() }),
                     }
                 }
@@ -63,6 +72,7 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
     let done = body.step(&step.kind, [found, row_count]);
     let ops = body.l.blocks.last().cloned().unwrap_or_default();
     body.found_needs(&ops);
+    body.needs.note_rows(&body.l.rows);
     if body.needs != *needs {
         *needs = std::mem::take(&mut body.needs);
         return Ok(());
@@ -142,7 +152,7 @@ impl Body<'_, '_> {
     fn whole(&mut self, variable: &Variable) -> Result<Typed> {
         match variable {
             Variable::Scalar(value) => Ok(value.clone()),
-            Variable::Unassigned => {
+            Variable::Unassigned { .. } => {
                 Ok(Typed { reg: self.l.constant(Datum::Null, Type::Void), ty: Type::Void })
             }
             Variable::Row { .. } => {

@@ -11,6 +11,7 @@
 
 use super::Body;
 use crate::lower::CastContext;
+use crate::lower::held::{Held, NEW, OLD};
 use crate::lower::{Found, Lowerer, Scope, Typed, Variable};
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -197,15 +198,15 @@ pub(super) fn declare(
         }
         if !there {
             let first = fields.first().map(|(_, t): &(String, Typed)| t.clone());
-            if trigger.knows_absent_rows {
-                l.absent_rows.push(fields.iter().map(|(_, t)| t.reg).collect());
-            }
-            of.absent.extend(first);
+            of.absent.extend(first.filter(|_| !trigger.knows_absent_rows));
         }
         if name == "new" {
             new_row.clone_from(&fields);
         }
-        scope.declare(name, Variable::Row { fields, table: Some(table.id) });
+        let id = if name == "new" { NEW } else { OLD };
+        let held = if there || !trigger.knows_absent_rows { Held::Row } else { Held::Null };
+        l.set_row_flag(id, held == Held::Row);
+        scope.declare(name, Variable::Row { fields, table: Some(table.id), held, id });
     }
     l.declare_transitions(table, trigger)?;
     let text = |t: &str| (Datum::Text(t.to_owned()), Type::Text);
@@ -316,8 +317,8 @@ fn name_partition(
 
 /// The same where no table is known yet: CREATE FUNCTION.
 pub(super) fn declare_unknown(l: &mut Lowerer<'_>, scope: &mut Scope) {
-    scope.declare("new", Variable::Unassigned);
-    scope.declare("old", Variable::Unassigned);
+    scope.declare("new", Variable::Unassigned { id: NEW });
+    scope.declare("old", Variable::Unassigned { id: OLD });
     let names = ["tg_name", "tg_relname", "tg_table_name", "tg_table_schema"];
     let all = names
         .into_iter()
@@ -395,16 +396,21 @@ impl Body<'_, '_> {
         match &value.kind {
             ExprKind::Null => return Ok(None),
             ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
-                Some(Found::Variable(Variable::Row { fields, .. })) => {
+                Some(Found::Variable(Variable::Row { fields, held, id, .. })) => {
                     let row: Vec<Typed> = fields.iter().map(|(_, t)| t.clone()).collect();
+                    let (held, id) = (*held, *id);
                     let absent = self.trigger.iter().flat_map(|t| &t.absent).any(|r| Some(r) == row.first());
-                    return Ok((!absent).then_some((row, None)));
+                    if absent || held == Held::Null {
+                        return Ok(None);
+                    }
+                    let flag = if held == Held::Unsure { self.l.row_flag(id) } else { None };
+                    let null = flag.map(|flag| self.apply(planaria_ir::Func::Not, vec![flag], Type::Bool));
+                    return Ok(Some((row, null)));
                 }
-                Some(Found::Variable(Variable::Unassigned)) => {
-                    let record = name.parts.join(".");
-                    let message = format!("record \"{record}\" is not assigned yet");
-                    return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                        .with_detail("The tuple structure of a not-yet-assigned record is indeterminate."));
+                Some(Found::Variable(Variable::Unassigned { id })) => {
+                    let id = *id;
+                    self.l.unassigned_value(id, &name.parts.join("."), name.position)?;
+                    return Ok(None);
                 }
                 _ => {}
             },
@@ -449,7 +455,8 @@ impl Body<'_, '_> {
     /// Whether an expression is a row variable.
     fn is_row(&self, e: &Expr) -> bool {
         let ExprKind::Column(name) = &e.kind else { return false };
-        matches!(self.scope.lookup(&name.parts), Some(Found::Variable(Variable::Row { .. })))
+        let found = self.scope.lookup(&name.parts);
+        matches!(found, Some(Found::Variable(Variable::Row { held: Held::Row | Held::Null, .. })))
     }
 
     /// The branch of a CASE that is taken, if that is known: `Some(None)` is none of them.

@@ -1,0 +1,103 @@
+-- The rows that a trigger's event does not have, and rows that a trigger function assigns NULL.
+CREATE TABLE t (k int PRIMARY KEY, v text);
+CREATE FUNCTION shows() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE a record; b t;
+BEGIN
+    IF tg_op = 'INSERT' THEN
+        RAISE NOTICE '% % % old %, new %', tg_op, tg_when, tg_level, old, new;
+        RAISE NOTICE '% % %', old IS NULL, old.k, to_jsonb(old);
+        a := old; b := old;
+        RAISE NOTICE 'a % %, b % %', a, a IS NULL, b, b.k;
+    END IF;
+    IF tg_op = 'DELETE' THEN RETURN old; END IF;
+    RETURN new;
+END $$;
+CREATE TRIGGER one BEFORE INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION shows();
+CREATE TRIGGER two AFTER INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION shows();
+CREATE TRIGGER three BEFORE INSERT OR UPDATE OR DELETE ON t FOR EACH STATEMENT EXECUTE FUNCTION shows();
+INSERT INTO t VALUES (1, 'a');
+UPDATE t SET v = 'b';
+DELETE FROM t;
+DROP TRIGGER one ON t;
+DROP TRIGGER two ON t;
+DROP TRIGGER three ON t;
+-- NULL: the row is left out.
+CREATE FUNCTION nulled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF new.k < 5 THEN new := NULL; END IF; RETURN new; END $$;
+CREATE TRIGGER one BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION nulled();
+INSERT INTO t VALUES (1, 'a'), (6, 'b') RETURNING *;
+UPDATE t SET k = k - 3 RETURNING *;
+SELECT * FROM t ORDER BY k;
+DROP TRIGGER one ON t;
+DELETE FROM t;
+CREATE FUNCTION emptied() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN new := NULL; RAISE NOTICE '%', new; RETURN new; END $$;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION emptied();
+INSERT INTO t VALUES (1, 'a');
+DROP TRIGGER one ON t;
+CREATE FUNCTION of_nulls() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN new.k := NULL; new.v := NULL; RETURN new; END $$;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION of_nulls();
+INSERT INTO t VALUES (1, 'a');
+DROP TRIGGER one ON t;
+-- A record that may have a row.
+CREATE FUNCTION copied() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE a record; BEGIN IF new.k > 5 THEN a := new; END IF; RETURN a; END $$;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION copied();
+INSERT INTO t VALUES (1, 'a'), (7, 'x');
+SELECT * FROM t ORDER BY k;
+DROP TRIGGER one ON t;
+CREATE FUNCTION later() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE r record;
+BEGIN
+    FOR i IN 1..2 LOOP
+        IF i = 2 THEN RAISE NOTICE '% %', r, r.k; END IF;
+        r := new;
+    END LOOP;
+    new := r; new.v := new.v || r.v;
+    RETURN new;
+END $$;
+CREATE TRIGGER one BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION later();
+INSERT INTO t VALUES (8, 'a');
+UPDATE t SET v = 'q' WHERE k = 8;
+SELECT * FROM t ORDER BY k;
+DROP TRIGGER one ON t;
+-- OLD of an INSERT, and NEW of a DELETE, as variables.
+CREATE FUNCTION as_old() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN old := new; old.v := 'o'; RETURN old; END $$;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION as_old();
+INSERT INTO t VALUES (9, 'a'), (10, 'x');
+SELECT * FROM t ORDER BY k;
+DROP TRIGGER one ON t;
+CREATE FUNCTION gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN old; END $$;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION gone();
+INSERT INTO t VALUES (11, 'a');
+DROP TRIGGER one ON t;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH STATEMENT EXECUTE FUNCTION gone();
+INSERT INTO t VALUES (12, 'a');
+DROP TRIGGER one ON t;
+CREATE FUNCTION field_of_old() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% %', old, old.k; old.v := 'z'; RAISE NOTICE '% %', old, old.k; RETURN new; END $$;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION field_of_old();
+INSERT INTO t VALUES (13, 'a');
+DROP TRIGGER one ON t;
+CREATE FUNCTION either() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE a t;
+BEGIN
+    IF a IS NULL THEN a := new; END IF;
+    IF old IS NOT NULL THEN RAISE NOTICE 'there'; END IF;
+    IF old IS DISTINCT FROM new THEN RAISE NOTICE 'differs'; END IF;
+    RETURN coalesce(old, a);
+END $$;
+CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION either();
+INSERT INTO t VALUES (14, 'a');
+DROP TRIGGER one ON t;
+CREATE FUNCTION no_update() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF tg_op = 'UPDATE' THEN new := NULL; END IF; RETURN new; END $$;
+CREATE TRIGGER one BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION no_update();
+INSERT INTO t VALUES (15, 'a');
+UPDATE t SET v = 'q' WHERE k = 14 RETURNING *;
+DROP TRIGGER one ON t;
+CREATE FUNCTION keeps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN new := old; RETURN new; END $$;
+CREATE TRIGGER one BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION keeps();
+INSERT INTO t VALUES (16, 'a') RETURNING *;
+UPDATE t SET v = 'zz' WHERE k = 14 RETURNING *;
+DROP TRIGGER one ON t;
+CREATE FUNCTION as_new() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN new := old; new.v := 'n'; RAISE NOTICE '% %', new, new IS NULL; RETURN new; END $$;
+CREATE TRIGGER one BEFORE DELETE ON t FOR EACH ROW EXECUTE FUNCTION as_new();
+DELETE FROM t WHERE k = 14;
+DROP TRIGGER one ON t;
+SELECT * FROM t ORDER BY k;
