@@ -22,8 +22,8 @@ mod to_char;
 pub mod zone;
 
 pub use field::{
-    extract_date, extract_interval, extract_time, extract_timestamp, extract_timestamptz, extract_timetz,
-    trunc, trunc_in_zone, trunc_interval,
+    check_unzoned, extract_date, extract_interval, extract_time, extract_timestamp, extract_timestamptz,
+    extract_timetz, trunc, trunc_in_zone, trunc_interval,
 };
 pub use format::{write_date, write_moment, write_time, write_timestamp, write_timestamptz};
 pub use from_char::{Moment, by_standard_template, to_date, to_timestamp};
@@ -141,7 +141,8 @@ pub fn round_timestamp(timestamp: i64, digits: u8) -> Result<i64> {
     if !is_finite_timestamp(timestamp) {
         return Ok(timestamp);
     }
-    checked_timestamp(Some(round_seconds(timestamp, digits)))
+    // What is rounded up may be behind the last instant, as in PostgreSQL.
+    Ok(round_seconds(timestamp, digits))
 }
 
 fn checked_date(days: Option<i64>) -> Result<i64> {
@@ -265,7 +266,8 @@ pub fn timestamp_diff(a: i64, b: i64) -> Result<Interval> {
 
 /// `age(timestamp, timestamp)`: years, months and days as people count them.
 pub fn age(a: i64, b: i64) -> Result<Interval> {
-    if !is_finite_timestamp(a) || !is_finite_timestamp(b) {
+    // PostgreSQL 15 takes infinity for the instant that its number would be; that of minus infinity is before all days.
+    if a.min(b) == TIMESTAMP_MINUS_INFINITY {
         return Err(out_of_range("timestamp out of range"));
     }
     let (early, late) = (a.min(b), a.max(b));

@@ -4,6 +4,11 @@ use crate::Catalog;
 use planaria_base::RoleId;
 use serde::{Deserialize, Serialize};
 
+/// CACHE of a sequence that says nothing.
+pub(crate) fn one() -> i64 {
+    1
+}
+
 /// What some sessions begin with: a row of PostgreSQL's `pg_db_role_setting`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Defaults {

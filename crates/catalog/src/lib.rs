@@ -52,7 +52,7 @@ pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
-pub use routines::StandardBody;
+pub use routines::{Hints, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };
@@ -394,6 +394,9 @@ pub struct Sequence {
     pub max: i64,
     /// Starts over at the end.
     pub cycle: bool,
+    /// CACHE, which is shown: sessions draw no values ahead of time.
+    #[serde(default = "defaults::one")]
+    pub cache: i64,
     /// Table and column it belongs to, dropped with them.
     pub owner: Option<(TableId, ColumnId)>,
     /// Behind row ids: not visible.
@@ -583,6 +586,9 @@ pub struct Procedure {
     /// Its body is no string: what it names is known, and stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard: Option<StandardBody>,
+    /// What it says of itself to planners that estimate.
+    #[serde(default, skip_serializing_if = "Hints::are_none")]
+    pub hints: Hints,
     /// It is an aggregate, and has no body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Box<AggregateOf>>,

@@ -450,6 +450,19 @@ pub fn format_type(catalog: &Catalog, oid: Oid, modifier: Option<i32>) -> Option
     if oid == oid::array_of(&Type::Citext) {
         return Some(format!("{}[]", catalog.shown_citext()));
     }
+    // What no column has is shown as it is.
+    if let Some(digits) = modifier.filter(|m| *m > 6) {
+        let clock = match oid {
+            1083 => Some(("time", "without")),
+            1114 => Some(("timestamp", "without")),
+            1184 => Some(("timestamp", "with")),
+            1266 => Some(("time", "with")),
+            _ => None,
+        };
+        if let Some((name, with)) = clock {
+            return Some(format!("{name}({digits}) {with} time zone"));
+        }
+    }
     if let Some(ty) = oid::to_type(oid, modifier.unwrap_or(-1)) {
         let limited = modifier.is_some_and(|m| m >= 4);
         let unlimited = |ty: &Type| match ty {

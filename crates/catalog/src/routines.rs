@@ -12,6 +12,35 @@ pub enum StandardBody {
     Atomic,
 }
 
+/// What a function says of itself to planners that estimate, and run parts of plans in parallel. It is shown, and changes nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Hints {
+    /// LEAKPROOF
+    #[serde(default)]
+    pub leakproof: bool,
+    /// PARALLEL, as `pg_proc` has it, where it is not UNSAFE.
+    #[serde(default)]
+    pub parallel: Option<char>,
+    /// COST, as a `real` is written.
+    #[serde(default)]
+    pub cost: Option<String>,
+    /// ROWS
+    #[serde(default)]
+    pub rows: Option<String>,
+}
+
+impl Hints {
+    /// COST where nothing is said.
+    pub const COST: &str = "100";
+    /// ROWS where nothing is said.
+    pub const ROWS: &str = "1000";
+
+    /// Whether nothing is said.
+    pub fn are_none(&self) -> bool {
+        *self == Hints::default()
+    }
+}
+
 impl Procedure {
     /// The body as it is written behind the options, if it is no string.
     pub fn standard_text(&self) -> Option<String> {

@@ -16,6 +16,9 @@ const CASES: &[(&str, Kind, u64)] = &[
     ("nested", Kind::Nested, 60),
     ("volatile", Kind::Volatile, 60),
     ("programs", Kind::Programs, 15),
+    ("objects", Kind::Objects, 12),
+    ("values", Kind::Values, 12),
+    ("definitions", Kind::Definitions, 5),
 ];
 
 fn scripts() -> Vec<PathBuf> {

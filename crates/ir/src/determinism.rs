@@ -138,8 +138,9 @@ impl Func {
             | JsonbHasAny | JsonbHasAll | JsonbConcat | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt
             | JsonbWithoutPath | JsonbSet | JsonbInsert | JsonPathExists | JsonPathMatch | JsonPathValues
             | JsonPathArray | JsonPathFirst | JsonStripNulls | JsonbPretty | JsonLines | JsonObject
-            | JsonObjectOf | SizePretty | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable | Concat
-            | ConcatWs | Format | CharPad | RaiseFormat => Determinism::Deterministic,
+            | JsonObjectOf | JsonbSetLax | SizePretty | SizeBytes | Unistr | ParseIdent | TextBytes
+            | BytesLTrim | BytesRTrim | BytesBTrim | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable
+            | Concat | ConcatWs | Format | CharPad | RaiseFormat => Determinism::Deterministic,
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
@@ -181,9 +182,10 @@ impl Func {
             | TimestampSubInterval | TimestampSub | TimestampAge | DateBin | Overlaps | IntervalEq
             | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays
             | JustifyInterval | MakeInterval | IntervalTrunc | IntervalAdd | IntervalSub | IntervalNeg
-            | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractDate | ExtractInterval | DateTrunc
-            | ToCharTimestamp | ToCharNumeric | ToCharInterval | ToCharFloat | ToCharReal | ToCharInt
-            | ToDate | ToNumber | MakeDate | MakeTimestamp | ToTimestampFloat => Determinism::Deterministic,
+            | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractUnzoned | ExtractDate
+            | ExtractInterval | DateTrunc | ToCharTimestamp | ToCharNumeric | ToCharInterval
+            | ToCharFloat | ToCharReal | ToCharInt | ToDate | ToNumber | MakeDate | MakeTimestamp
+            | ToTimestampFloat => Determinism::Deterministic,
             ArrayMake | RowMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower
             | ArrayUpper | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement
             | ArrayPosition | ArrayRemove | ArrayPositions | ArrayPut | ArrayReplace | ArrayEq | ArrayNe
@@ -208,9 +210,9 @@ impl Question {
             | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible
             | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
-            | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | CancelClient
-            | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | ExportSnapshot | Sleep
-            | SessionId | User | StartTime => Determinism::Session,
+            | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | SetSettingOfDefiner
+            | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime
+            | ExportSnapshot | Sleep | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // As it always answers the same in a call.
@@ -233,6 +235,7 @@ impl Question {
             || matches!(
                 self,
                 Question::SetSetting
+                    | Question::SetSettingOfDefiner
                     | Question::CancelClient
                     | Question::TerminateClient
                     | Question::ReloadSettings

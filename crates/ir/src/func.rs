@@ -303,6 +303,8 @@ funcs! {
     JsonbWithoutAt "jsonb.withoutat" (J, I) -> J; JsonbWithoutPath "jsonb.withoutpath" (J, A) -> J;
     /// Value, path, new value, whether what is not there is added; or whether it is put in behind.
     JsonbSet "jsonb.set" (J, A, J, B) -> J; JsonbInsert "jsonb.insert" (J, A, J, B) -> J;
+    /// The same as `jsonb.set`, where the last argument says what a NULL does.
+    JsonbSetLax "jsonb.setlax" (J, A, J, B, T) -> J nullable;
     /// What `value[key] = new` makes of a value; NULL becomes an array where the key was an integer (`true`), or an object.
     JsonbPut "jsonb.put" (J, T, J, B) -> J nullable;
     JsonStripNulls "json.stripnulls" (K) -> K; JsonbPretty "jsonb.pretty" (J) -> T;
@@ -320,7 +322,11 @@ funcs! {
     /// Of an array of JSON: each element in a line.
     JsonLines "json.lines" (K) -> K;
     /// Bytes with the unit PostgreSQL would choose.
-    SizePretty "size.pretty" (N) -> T;
+    SizePretty "size.pretty" (N) -> T; SizeBytes "size.bytes" (T) -> I;
+    /// Escapes of characters by their numbers.
+    Unistr "text.unistr" (T) -> T;
+    /// The parts of a name in SQL; strict: nothing may stand behind it.
+    ParseIdent "text.parseident" (T, B) -> A;
     /// At most 64 bytes of a text, with dots behind what was cut: a value in the detail of an error.
     InDetail "text.indetail" (T) -> T total;
     QuoteIdent "text.quoteident" (T) -> T total; QuoteLiteral "text.quoteliteral" (T) -> T total; QuoteNullable "text.quotenullable" (T) -> T nullable total;
@@ -352,6 +358,9 @@ funcs! {
     BytesSha "bytes.sha" (Y, I) -> Y;
     GetByte "bytes.getbyte" (Y, I) -> I;
     /// In an encoding that is named, and back; a digest of pgcrypto by its name.
+    /// The bytes of a text, as they are; those of the ends of bytes that are in a set are cut off.
+    TextBytes "text.bytes" (T) -> Y total; BytesLTrim "bytes.ltrim" (Y, Y) -> Y total; BytesRTrim "bytes.rtrim" (Y, Y) -> Y total;
+    BytesBTrim "bytes.btrim" (Y, Y) -> Y total;
     ConvertTo "text.convertto" (T, T) -> Y; ConvertFrom "bytes.convertfrom" (Y, T) -> T; BytesDigest "bytes.digest" (Y, T) -> Y;
     /// Data, key, hash; a password and a salt; for a salt and for random bytes two random UUIDs first.
     BytesHmac "bytes.hmac" (Y, Y, T) -> Y; Crypt "text.crypt" (T, T) -> T;
@@ -456,6 +465,8 @@ funcs! {
     IntervalNeg "interval.neg" (V) -> V; IntervalMul "interval.mul" (V, F) -> V;
     IntervalDiv "interval.div" (V, F) -> V;
     /// Field name, value.
+    /// The same as `timestamp.extract`, but that a timestamp has no time zone (0A000).
+    ExtractUnzoned "timestamp.extractunzoned" (T, S) -> N;
     ExtractTimestamp "timestamp.extract" (T, S) -> N; ExtractDate "date.extract" (T, D) -> N; ExtractInterval "interval.extract" (T, V) -> N;
     ExtractTime "time.extract" (T, C) -> N;
     /// Times with a zone.

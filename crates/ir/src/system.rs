@@ -112,6 +112,8 @@ questions! {
     Setting "setting" (T, B) -> T;
     /// Changes a setting of the session; its new value.
     SetSetting "setting.set" (T, T, B) -> T nullable;
+    /// The same in a routine that runs with the rights of its owner: no other role can be set there.
+    SetSettingOfDefiner "setting.setofdefiner" (T, T, B) -> T nullable;
     /// Has a client's statement end; whether there is such a client.
     CancelClient "client.cancel" (I) -> B;
     /// Sends a client away; whether there is such a client. The second argument is how long to wait until it

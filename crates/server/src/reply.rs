@@ -334,13 +334,9 @@ impl Reply {
     }
 
     pub(crate) fn notice(&mut self, notice: &Notice) {
-        let code = match notice.severity {
-            "WARNING" => SqlState::WARNING,
-            _ => SqlState::SUCCESSFUL_COMPLETION,
-        };
         self.notice_with(
             notice.severity,
-            code,
+            notice.code,
             &notice.message,
             notice.detail.as_deref(),
             notice.hint.as_deref(),

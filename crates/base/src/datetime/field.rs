@@ -155,6 +155,15 @@ pub fn extract_timestamptz(name: &str, timestamp: i64, zone: Option<&Zone>) -> R
     value.map(|n| Some(Number::Short(n)))
 }
 
+/// 0A000 of what a finite timestamp without a time zone has not.
+pub fn check_unzoned(name: &str, timestamp: i64) -> Result<()> {
+    const TYPE: &str = "timestamp without time zone";
+    match field(name, TYPE)? {
+        Field::Zone if is_finite_timestamp(timestamp) => Err(not_supported(name, TYPE)),
+        _ => Ok(()),
+    }
+}
+
 /// `extract(.. from timestamp)`; NULL for some fields of infinity.
 pub fn extract_timestamp(name: &str, timestamp: i64) -> Result<Option<Number>> {
     let field = field(name, "timestamp without time zone")?;

@@ -185,8 +185,9 @@ pub fn make_interval(
         let clock =
             hours.checked_mul(MICROS_PER_HOUR)?.checked_add(minutes.checked_mul(MICROS_PER_MINUTE)?)?;
         Some(Interval {
-            months: i32::try_from(years.checked_mul(12)?.checked_add(months)?).ok()?,
-            days: i32::try_from(weeks.checked_mul(7)?.checked_add(days)?).ok()?,
+            // As in PostgreSQL 15, where they go round.
+            months: years.wrapping_mul(12).wrapping_add(months) as i32,
+            days: weeks.wrapping_mul(7).wrapping_add(days) as i32,
             micros: clock.checked_add(micros as i64)?,
         })
     };
@@ -615,16 +616,49 @@ impl Reader<'_> {
 
     /// The part of an ISO 8601 duration behind `P`.
     fn iso(&mut self) -> Result<()> {
-        let mut in_time = false;
-        let mut anything = false;
-        while let Some(first) = self.rest.first() {
-            if *first == b'T' && !in_time {
-                in_time = true;
+        let (mut in_time, mut first) = (false, true);
+        if self.rest.is_empty() {
+            return Err(self.invalid());
+        }
+        while let Some(b) = self.rest.first() {
+            if *b == b'T' {
+                (in_time, first) = (true, true);
                 self.rest = &self.rest[1..];
                 continue;
             }
+            let begin = self.rest;
             let negative = self.sign();
             let (whole, nanos) = self.number()?;
+            let digits = begin.len() - self.rest.len() - usize::from(!begin[0].is_ascii_digit());
+            // The alternative forms: P00010203T040506 and P0001-02-03T04:05:06.
+            match (self.rest.first(), in_time) {
+                (None | Some(b'T'), false) if first && digits == 8 && nanos == 0 => {
+                    self.add(negative, whole / 10_000, 0, Unit::Years(1))?;
+                    self.add(negative, whole / 100 % 100, 0, Unit::Month)?;
+                    self.add(negative, whole % 100, 0, Unit::Days(1))?;
+                    continue;
+                }
+                (None | Some(b'T' | b'-'), false) if first => {
+                    self.add(negative, whole, nanos, Unit::Years(1))?;
+                    self.iso_rest(b'-', [Unit::Month, Unit::Days(1)])?;
+                    if !matches!(self.rest.first(), None | Some(b'T')) {
+                        return Err(self.invalid());
+                    }
+                    continue;
+                }
+                (None, true) if first && digits == 6 && nanos == 0 => {
+                    self.add(negative, whole / 10_000, 0, HOUR)?;
+                    self.add(negative, whole / 100 % 100, 0, MINUTE)?;
+                    self.add(negative, whole % 100, 0, SECOND)?;
+                    continue;
+                }
+                (None | Some(b':'), true) if first => {
+                    self.add(negative, whole, nanos, HOUR)?;
+                    self.iso_rest(b':', [MINUTE, SECOND])?;
+                    return if self.rest.is_empty() { Ok(()) } else { Err(self.invalid()) };
+                }
+                _ => {}
+            }
             let Some((designator, rest)) = self.rest.split_first() else { return Err(self.invalid()) };
             self.rest = rest;
             let unit = match (designator, in_time) {
@@ -638,9 +672,23 @@ impl Reader<'_> {
                 _ => return Err(self.invalid()),
             };
             self.add(negative, whole, nanos, unit)?;
-            anything = true;
+            first = false;
         }
-        if anything { Ok(()) } else { Err(self.invalid()) }
+        Ok(())
+    }
+
+    /// Up to two more numbers of an alternative form, each behind its separator.
+    fn iso_rest(&mut self, separator: u8, units: [Unit; 2]) -> Result<()> {
+        for unit in units {
+            if self.rest.first() != Some(&separator) {
+                break;
+            }
+            self.rest = &self.rest[1..];
+            let negative = self.sign();
+            let (whole, nanos) = self.number()?;
+            self.add(negative, whole, nanos, unit)?;
+        }
+        Ok(())
     }
 }
 

@@ -248,6 +248,17 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE k.contype NOT IN ('t', 'x')
   AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
 UNION ALL
+SELECT current_database(), n.nspname, k.conname, current_database(), n.nspname, c.relname, 'FOREIGN KEY',
+       CASE WHEN k.condeferrable THEN 'YES' ELSE 'NO' END, CASE WHEN k.condeferred THEN 'YES' ELSE 'NO' END,
+       'YES', NULL
+FROM pg_catalog.pg_constraint k
+JOIN pg_catalog.pg_class p ON p.oid = k.conrelid AND p.relkind = 'p',
+LATERAL pg_partition_tree(k.conrelid) t
+JOIN pg_catalog.pg_class c ON c.oid = t.relid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype = 'f' AND t.level > 0
+  AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+UNION ALL
 SELECT current_database(), n.nspname,
        n.oid::text || '_' || c.oid::text || '_' || a.attnum::text || '_not_null',
        current_database(), n.nspname, c.relname, 'CHECK', 'NO', 'NO', 'YES', NULL
@@ -317,13 +328,32 @@ SELECT current_database() AS constraint_catalog, n.nspname AS constraint_schema,
                           WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END AS update_rule,
        CASE k.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT'
                           WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END AS delete_rule
-FROM pg_catalog.pg_constraint k
+FROM (SELECT own.conname, own.connamespace, own.conrelid, own.conindid, own.confrelid, own.confupdtype,
+             own.confdeltype
+      FROM pg_catalog.pg_constraint own WHERE own.contype = 'f'
+      UNION ALL
+      SELECT root.conname, root.connamespace, t.relid, root.conindid, root.confrelid, root.confupdtype,
+             root.confdeltype
+      FROM pg_catalog.pg_constraint root
+      JOIN pg_catalog.pg_class p ON p.oid = root.conrelid AND p.relkind = 'p',
+      LATERAL pg_partition_tree(root.conrelid) t WHERE root.contype = 'f' AND t.level > 0) k
 JOIN pg_catalog.pg_namespace n ON n.oid = k.connamespace
 LEFT JOIN pg_catalog.pg_constraint u
        ON u.conindid = k.conindid AND u.contype IN ('p', 'u') AND u.conrelid = k.confrelid
 LEFT JOIN pg_catalog.pg_namespace nu ON nu.oid = u.connamespace
-WHERE k.contype = 'f'
-  AND has_table_privilege(k.conrelid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+WHERE has_table_privilege(k.conrelid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER');
+
+-- view information_schema.view_table_usage
+SELECT DISTINCT current_database() AS view_catalog, nv.nspname AS view_schema, v.relname AS view_name,
+       current_database() AS table_catalog, nt.nspname AS table_schema, t.relname AS table_name
+FROM pg_catalog.pg_class v
+JOIN pg_catalog.pg_namespace nv ON nv.oid = v.relnamespace
+JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid
+JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid
+     AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid <> v.oid
+JOIN pg_catalog.pg_class t ON t.oid = d.refobjid
+JOIN pg_catalog.pg_namespace nt ON nt.oid = t.relnamespace
+WHERE v.relkind = 'v' AND t.relkind IN ('r', 'v', 'f', 'p') AND pg_has_role(t.relowner, 'USAGE');
 
 -- view information_schema.sequences
 SELECT current_database() AS sequence_catalog, n.nspname AS sequence_schema, c.relname AS sequence_name,

@@ -1,5 +1,6 @@
 //! Bytea: `encode`, `decode`, and md5.
 
+use super::text::Ends;
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::watch::{self, Pace, STEP};
@@ -24,6 +25,19 @@ pub fn substr(at: Bytes, start: i64, count: Option<i64>) -> Result<Slot> {
     let from = (start.max(1) - 1).min(len);
     let to = (end.max(1) - 1).min(len).max(from);
     Ok(Slot::Bytea(Bytes { offset: at.offset + from as u32, len: (to - from) as u32 }))
+}
+
+/// `btrim(bytea, bytes)` and its like: shares the bytes.
+pub fn trim(heap: &Heap, at: Bytes, set: Bytes, ends: Ends) -> Slot {
+    let (bytes, set) = (heap.bytes(at), heap.bytes(set));
+    let (mut from, mut to) = (0, bytes.len());
+    while ends != Ends::Right && from < to && set.contains(&bytes[from]) {
+        from += 1;
+    }
+    while ends != Ends::Left && from < to && set.contains(&bytes[to - 1]) {
+        to -= 1;
+    }
+    Slot::Bytea(Bytes { offset: at.offset + from as u32, len: (to - from) as u32 })
 }
 
 #[cold]

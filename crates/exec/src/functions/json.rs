@@ -306,6 +306,38 @@ pub fn at_path(heap: &mut Heap, at: Bytes, path: ArrayRef, new: Option<Bytes>, h
     })
 }
 
+/// `jsonb_set_lax`
+pub fn set_lax(heap: &mut Heap, a: &[Slot]) -> Result<Slot> {
+    let [target, path, new, create, treatment] = a else { return Ok(Slot::Null) };
+    if [target, path, create].iter().any(|slot| slot.is_null()) {
+        return Ok(Slot::Null);
+    }
+    let wrong = "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \
+                 \"raise_exception\"";
+    let wrong = || Error::new(SqlState::INVALID_PARAMETER_VALUE, wrong);
+    if treatment.is_null() {
+        return Err(wrong());
+    }
+    let how = if create.bool() { At::Create } else { At::Replace };
+    let (at, steps) = (target.bytes(), path.array());
+    if !new.is_null() {
+        return at_path(heap, at, steps, Some(new.bytes()), how);
+    }
+    match heap.str(treatment.bytes()) {
+        "use_json_null" => at_path(heap, at, steps, None, how),
+        "delete_key" => at_path(heap, at, steps, None, At::Delete),
+        "return_target" => Ok(*target),
+        "raise_exception" => {
+            let detail = "Exception was raised because null_value_treatment is \"raise_exception\".";
+            let hint = "To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not \
+                        passed.";
+            let error = Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "JSON value must not be null");
+            Err(error.with_detail(detail).with_hint(hint))
+        }
+        _ => Err(wrong()),
+    }
+}
+
 /// `value[key] = new`
 pub fn put(heap: &mut Heap, a: &[Slot]) -> Result<Slot> {
     if a[1].is_null() {

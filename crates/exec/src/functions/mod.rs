@@ -29,6 +29,7 @@ pub mod cast;
 mod crypto;
 mod degrees;
 mod encodings;
+mod escapes;
 pub mod fast;
 mod float;
 mod format;
@@ -398,6 +399,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             let how = if a[3].bool() { At::After } else { At::Before };
             json::at_path(heap, a[0].bytes(), a[1].array(), Some(a[2].bytes()), how)
         }
+        JsonbSetLax => json::set_lax(heap, a),
         JsonbPut => json::put(heap, a),
         JsonStripNulls => json::strip_nulls(heap, a[0]),
         JsonbPretty => json::pretty(heap, a[0].bytes()),
@@ -410,6 +412,9 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         JsonObject => json::object(heap, a[0].array(), None),
         JsonObjectOf => json::object(heap, a[0].array(), Some(a[1].array())),
         SizePretty => number::size_pretty(heap, a[0]),
+        SizeBytes => escapes::size_bytes(heap, a[0].bytes()),
+        Unistr => escapes::unistr(heap, a[0].bytes()),
+        ParseIdent => escapes::identifier(heap, a[0].bytes(), a[1].bool()),
         InDetail => text::in_detail(heap, a[0].bytes()),
         QuoteIdent => format::quote_ident(heap, a[0].bytes()),
         QuoteLiteral => format::quote_literal(heap, a[0].bytes()),
@@ -424,6 +429,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         BytesEq => Ok(Slot::Bool(fast::text_eq(heap, a[0].bytes(), a[1].bytes()))),
         BytesNe => Ok(Slot::Bool(!fast::text_eq(heap, a[0].bytes(), a[1].bytes()))),
         BytesLt | BytesLe | BytesGt | BytesGe => is(fast::text_cmp(heap, a[0].bytes(), a[1].bytes()), func),
+        TextBytes => Ok(Slot::Bytea(a[0].bytes())),
+        BytesLTrim => Ok(bytes::trim(heap, a[0].bytes(), a[1].bytes(), Ends::Left)),
+        BytesRTrim => Ok(bytes::trim(heap, a[0].bytes(), a[1].bytes(), Ends::Right)),
+        BytesBTrim => Ok(bytes::trim(heap, a[0].bytes(), a[1].bytes(), Ends::Both)),
         BytesConcat => fast::concat(heap, a[0].bytes(), a[1].bytes()).map(Slot::Bytea),
         BytesSubstr => bytes::substr(a[0].bytes(), a[1].int(), None),
         BytesSubstrFor => bytes::substr(a[0].bytes(), a[1].int(), Some(a[2].int())),
@@ -648,6 +657,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
             ivl(datetime::make_interval([years, months, weeks, days, hours, minutes], a[6].float()))
         }
         IntervalTrunc => ivl(datetime::trunc_interval(heap.str(a[0].bytes()), a[1].interval())),
+        ExtractUnzoned => {
+            datetime::check_unzoned(heap.str(a[0].bytes()), a[1].int())?;
+            apply(ExtractTimestamp, a, heap)
+        }
         ExtractTimestamp => {
             let field = datetime::extract_timestamp(heap.str(a[0].bytes()), a[1].int())?;
             field.map_or(Ok(Slot::Null), |n| heap.number(n))

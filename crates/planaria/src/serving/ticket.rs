@@ -26,6 +26,7 @@ impl ServedTicket for Ticket {
     fn given_up(why: &str) -> Notice {
         Notice {
             severity: "WARNING",
+            code: planaria_base::SqlState::WARNING,
             message: format!("canceling wait for room on the disk due to {why}"),
             detail: Some(
                 "The transaction has already committed in memory, but is not on disk: it will be as soon as \

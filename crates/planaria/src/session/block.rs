@@ -143,9 +143,15 @@ impl SessionCore {
         });
     }
 
+    /// Of what makes no sense as the transaction stands: 25P01 without a block, 25001 within one.
     pub(crate) fn warn(&mut self, message: &str) {
+        let code = match self.block {
+            Block::None => SqlState::NO_ACTIVE_SQL_TRANSACTION,
+            _ => SqlState::ACTIVE_SQL_TRANSACTION,
+        };
         self.notices.push(crate::notice::Notice {
             severity: "WARNING",
+            code,
             message: message.to_owned(),
             detail: None,
             hint: None,

@@ -26,16 +26,16 @@ use std::time::Duration;
 struct Ran {
     /// Of the nodes of its plan ([`PlanNode::actual`]).
     counters: Vec<u64>,
-    planning: Duration,
-    execution: Duration,
+    /// Planning and execution, if they are to be told.
+    times: Option<[Duration; 2]>,
 }
 
 /// Text lines of a plan; what came of it, and the times, behind it.
 fn plan_text(plan: &[PlanNode], ran: Option<&Ran>) -> Vec<String> {
     let mut lines = lower::plan_lines(plan, ran.map(|ran| &ran.counters[..]));
-    if let Some(ran) = ran {
-        lines.push(format!("Planning Time: {:.3} ms", milliseconds(ran.planning)));
-        lines.push(format!("Execution Time: {:.3} ms", milliseconds(ran.execution)));
+    if let Some([planning, execution]) = ran.and_then(|ran| ran.times) {
+        lines.push(format!("Planning Time: {:.3} ms", milliseconds(planning)));
+        lines.push(format!("Execution Time: {:.3} ms", milliseconds(execution)));
     }
     lines
 }
@@ -51,11 +51,16 @@ fn plan_json(plan: &[PlanNode], ran: Option<&Ran>) -> String {
         true => out.push_str("{}"),
         false => write_node(plan, 0, None, ran, 4, &mut out),
     }
-    if let Some(ran) = ran {
-        let (planning, execution) = (milliseconds(ran.planning), milliseconds(ran.execution));
-        out.push_str(&format!(
-            ",\n    \"Planning Time\": {planning:.3},\n    \"Triggers\": [\n    ],\n    \"Execution Time\": {execution:.3}"
-        ));
+    let triggers = ",\n    \"Triggers\": [\n    ]";
+    match ran.map(|ran| ran.times) {
+        None => {}
+        Some(None) => out.push_str(triggers),
+        Some(Some([planning, execution])) => {
+            let (planning, execution) = (milliseconds(planning), milliseconds(execution));
+            out.push_str(&format!(
+                ",\n    \"Planning Time\": {planning:.3}{triggers},\n    \"Execution Time\": {execution:.3}"
+            ));
+        }
     }
     out.push_str("\n  }\n]");
     out
@@ -165,8 +170,8 @@ impl SessionCore {
         &mut self,
         statement: &Statement,
         json: bool,
-        text: &str,
-        params: &dyn Params,
+        summary: bool,
+        (text, params): (&str, &dyn Params),
     ) -> Result<StatementResult> {
         let began = Instant::now();
         let (plan, mut result, planning) = match statement.kind {
@@ -196,7 +201,8 @@ impl SessionCore {
         let counters = result.rows.take().filter(|rows| rows.columns.iter().all(|c| c.ty == Type::Int8));
         let counters = counters.and_then(|rows| rows.rows.into_iter().next());
         let counters = counters.map_or_else(Vec::new, |row| row.values.iter().map(counter).collect());
-        let ran = Ran { counters, planning, execution: began.elapsed().saturating_sub(planning) };
+        let times = [planning, began.elapsed().saturating_sub(planning)];
+        let ran = Ran { counters, times: Some(times).filter(|_| summary) };
         let told = match json {
             true => json_result(plan_json(&plan, Some(&ran))),
             false => lines_result(plan_text(&plan, Some(&ran))),
@@ -360,6 +366,7 @@ impl SessionCore {
         let name = &schema.catalog.procedure(id).name;
         Some(Notice {
             severity: "NOTICE",
+            code: SqlState::SUCCESSFUL_COMPLETION,
             message: format!("calls of \"{name}\" will be logged by the rows they change"),
             detail: Some(routine.logging.reason()),
             hint: None,

@@ -129,6 +129,7 @@ impl SessionCore {
         if outside {
             self.notices.push(Notice {
                 severity: "WARNING",
+                code: SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 message: format!("{what} can only be used in transaction blocks"),
                 detail: None,
                 hint: None,

@@ -89,19 +89,13 @@ impl SessionCore {
         result.count = count;
         result.notices.extend(cleared.map(|message| Notice {
             severity: "NOTICE",
+            code: SqlState::SUCCESSFUL_COMPLETION,
             message: message.to_owned(),
             detail: None,
             hint: None,
         }));
-        for notice in outcome.notices {
-            let fields = notice.fields.fields();
-            result.notices.push(Notice {
-                severity: notice.level.severity(),
-                message: fields.message.clone(),
-                detail: fields.detail.clone(),
-                hint: fields.hint.clone(),
-            });
-        }
+        let told = outcome.notices.iter().map(|notice| Notice::of(notice.level, &notice.fields));
+        result.notices.extend(told);
         if let Some(id) = outcome.routine {
             result.notices.extend(self.how_logged(id));
         }

@@ -229,7 +229,7 @@ pub(crate) fn answer(
                 Err(error) => Err(error),
             }
         }
-        Question::SetSetting => {
+        Question::SetSetting | Question::SetSettingOfDefiner => {
             if args[0].is_null() {
                 let message = "SET requires parameter name";
                 return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
@@ -240,6 +240,11 @@ pub(crate) fn answer(
                 slot => Some(vec![read(heap, slot)]),
             };
             check_settable(facts.host.as_ref(), &name)?;
+            let of_role = ["role", "session_authorization"].iter().any(|of| name.eq_ignore_ascii_case(of));
+            if of_role && question == Question::SetSettingOfDefiner {
+                let message = format!("cannot set parameter \"{name}\" within security-definer function");
+                return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
             match name.eq_ignore_ascii_case("role") {
                 true => {
                     let role = value.map_or("none".to_owned(), |mut value| value.swap_remove(0));

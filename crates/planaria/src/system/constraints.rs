@@ -154,6 +154,7 @@ fn domain_constraints(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("oid", catalog.oids.of(&Object::DomainConstraint(ty.id, check.name.clone())))
                     .set("conname", &check.name)
                     .set("contype", 'c')
+                    .set("conrelid", 0)
                     .set("contypid", catalog.type_oid(ty.id))
                     .set("connamespace", catalog.schema_oid(ty.schema))
                     .set("convalidated", !check.not_valid)
@@ -214,7 +215,9 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
     for sequence in visible_sequences(catalog) {
         let Some((table, column)) = sequence.owner else { continue };
         let Some(table) = catalog.tables.get(table.index()).and_then(Option::as_ref) else { continue };
-        let identity = matches!(table.columns[column.index()].default, ColumnDefault::Identity { .. });
+        let default = &table.columns[column.index()].default;
+        let identity =
+            matches!(default, ColumnDefault::Identity { sequence: own, .. } if *own == sequence.id);
         let of = (PG_CLASS, catalog.sequence_oid(sequence.id), 0);
         let on = (PG_CLASS, catalog.table_oid(table.id), number(column));
         add(on, of, if identity { 'i' } else { 'a' });

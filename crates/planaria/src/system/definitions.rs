@@ -359,7 +359,18 @@ pub(super) fn routine_statement(catalog: &Catalog, p: &Procedure) -> String {
     };
     let strict = if p.strict { "STRICT" } else { "" };
     let definer = if p.security_definer { "SECURITY DEFINER" } else { "" };
-    let words: Vec<&str> = [volatility, strict, definer].into_iter().filter(|w| !w.is_empty()).collect();
+    let parallel = match p.hints.parallel {
+        Some('s') => "PARALLEL SAFE",
+        Some('r') => "PARALLEL RESTRICTED",
+        _ => "",
+    };
+    let leakproof = if p.hints.leakproof { "LEAKPROOF" } else { "" };
+    let [cost, rows] = [("COST", &p.hints.cost), ("ROWS", &p.hints.rows)]
+        .map(|(word, number)| number.as_ref().map_or(String::new(), |number| format!("{word} {number}")));
+    let words: Vec<&str> = [volatility, parallel, strict, definer, leakproof, &cost, &rows]
+        .into_iter()
+        .filter(|w| !w.is_empty())
+        .collect();
     if !words.is_empty() {
         let _ = writeln!(text, " {}", words.join(" "));
     }

@@ -525,7 +525,7 @@ pub(super) fn sequences(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("seqincrement", sequence.increment)
                 .set("seqmax", sequence.max)
                 .set("seqmin", sequence.min)
-                .set("seqcache", 1)
+                .set("seqcache", sequence.cache)
                 .set("seqcycle", sequence.cycle);
         });
     }
@@ -544,7 +544,7 @@ pub(super) fn sequence_view(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("max_value", sequence.max)
                 .set("increment_by", sequence.increment)
                 .set("cycle", sequence.cycle)
-                .set("cache_size", 1)
+                .set("cache_size", sequence.cache)
                 .set("last_value", facts.stock.last_value(sequence.id));
         });
     }

@@ -100,6 +100,11 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Oid {
     }
 }
 
+/// A number of COST or ROWS.
+fn said(number: &Option<String>) -> Option<f64> {
+    number.as_ref()?.parse().ok()
+}
+
 /// `pg_proc`
 pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
@@ -125,8 +130,12 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("proacl", p.rights.display(catalog))
                 .set("prosecdef", p.security_definer)
                 .set("prolang", if p.aggregate.is_some() { INTERNAL } else { language(p.language) })
-                .set("prorows", if p.returns_set() { 1000.0 } else { 0.0 })
-                .set("procost", if p.aggregate.is_some() { 1.0 } else { 100.0 })
+                .set("prorows", if p.returns_set() { said(&p.hints.rows).unwrap_or(1000.0) } else { 0.0 })
+                .set(
+                    "procost",
+                    said(&p.hints.cost).unwrap_or(if p.aggregate.is_some() { 1.0 } else { 100.0 }),
+                )
+                .set("proleakproof", p.hints.leakproof)
                 .set("provariadic", variadic.map_or(0, |ty| oid::of(&ty)))
                 .set(
                     "prokind",
@@ -138,7 +147,10 @@ pub(super) fn routines(facts: &Facts<'_>, rows: &mut Rows) {
                         'f'
                     },
                 )
-                .set("proparallel", p.aggregate.as_ref().and_then(|of| of.parallel).unwrap_or('u'))
+                .set(
+                    "proparallel",
+                    p.aggregate.as_ref().and_then(|of| of.parallel).or(p.hints.parallel).unwrap_or('u'),
+                )
                 .set("proisstrict", p.strict)
                 .set("proretset", p.returns_set())
                 .set(

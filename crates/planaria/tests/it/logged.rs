@@ -663,6 +663,47 @@ fn equal_nulls_elements_and_diagnostics_come_back() {
     }
 }
 
+#[test]
+fn what_functions_and_sequences_say_of_themselves_comes_back() {
+    let shown = |db: &Database| -> Vec<String> {
+        let rows = db.query(
+            "SELECT pg_get_functiondef('f(int)'::regprocedure) || (SELECT string_agg(seqcache::text, ',' ORDER BY seqrelid) FROM pg_sequence)
+             || string_agg(s::text, ',') || f(1) FROM kept",
+            (),
+        );
+        rows.expect("rows").iter().map(|row| row.text(0).unwrap_or_default()).collect()
+    };
+    for with_checkpoint in [false, true] {
+        let disk = SimDisk::new(1);
+        let options = || Options::new().log(LogKind::Command);
+        let db = options().open_device(disk.device()).expect("opens");
+        db.execute_script(
+            "CREATE FUNCTION f(int) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 2.5 LEAKPROOF AS 'SELECT $1';
+             ALTER FUNCTION f(int) PARALLEL RESTRICTED;
+             CREATE AGGREGATE f(text) (SFUNC = textcat, STYPE = text);
+             CREATE SEQUENCE s CACHE 7;
+             CREATE TABLE kept (id int GENERATED ALWAYS AS IDENTITY (CACHE 3) PRIMARY KEY, s bytea);
+             CREATE PROCEDURE put(a bytea, b text) LANGUAGE plpgsql AS $$ BEGIN
+                 INSERT INTO kept (s) SELECT string_agg(x, btrim(a, '\\x00'::bytea) ORDER BY x) FROM (VALUES (a), ('\\x02')) v(x);
+                 INSERT INTO kept (s) SELECT convert_to(unistr(parse_ident[1]), 'UTF8') FROM parse_ident(b) WHERE f(pg_size_bytes('1 kB')::int) = 1024;
+             END $$",
+        )
+        .expect("creates");
+        if with_checkpoint {
+            db.checkpoint().expect("a checkpoint");
+        }
+        db.execute_script("ALTER SEQUENCE s CACHE 9; CALL put('\\x0001', 'A.b')").expect("a call");
+        let before = shown(&db);
+        assert!(before[0].contains("PARALLEL RESTRICTED LEAKPROOF COST 2.5"), "{before:?}");
+        assert!(before[0].contains("$function$\n9,3"), "{before:?}");
+        drop(db);
+        assert_eq!(records(&disk).last(), Some(&"call"), "with a checkpoint: {with_checkpoint}");
+        let db = options().open_device(disk.device()).expect("opens again");
+        db.check().expect("is whole");
+        assert_eq!(shown(&db), before, "with a checkpoint: {with_checkpoint}");
+    }
+}
+
 /// Runs a script and then `run`, under a log of calls and one of rows; every scheme brings the same rows back, and `check` is
 /// asked of each.
 pub(crate) fn replayed_by_all(script: &str, run: &dyn Fn(&Database), check: &dyn Fn(&Database)) {

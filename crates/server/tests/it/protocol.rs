@@ -132,7 +132,7 @@ fn several_statements_of_a_query_are_one_transaction() {
     assert_eq!(client.query("SELECT 1"), ["E:25P02", "Z:E"]);
     assert_eq!(client.query("COMMIT"), ["C:ROLLBACK", "Z:I"]);
     assert_eq!(client.query("SELECT count(*) FROM account"), ["T", "D:3", "C:SELECT 1", "Z:I"]);
-    assert_eq!(client.query("COMMIT"), ["N:01000", "C:COMMIT", "Z:I"]);
+    assert_eq!(client.query("COMMIT"), ["N:25P01", "C:COMMIT", "Z:I"]);
     assert_eq!(client.query("SAVEPOINT a; SELECT 1"), ["E:25P01", "Z:I"]);
     // Changes of the schema are part of it.
     assert_eq!(

@@ -295,6 +295,7 @@ impl Change {
             }
             Err(missing) => return Err(missing),
         };
+        self.refuse_own_references(id, column, cascade)?;
         let computed = self.drop_dependents(&[Dependent::Column(id, column)], cascade)?;
         let names = |c: &(TableId, ColumnId)| self.catalog.table_by_id(c.0).columns[c.1.index()].name.clone();
         for other in computed.iter().map(names).collect::<Vec<_>>() {
@@ -452,6 +453,7 @@ impl Change {
             None => DefaultDef::None,
             Some((expr, text)) => {
                 lowering::check_default(&self.catalog, name, &column.ty, expr)?;
+                lowering::check_json_default(lowering::Made::by(&self.actor), &column.ty, expr)?;
                 let nothing = says_nothing(expr, &column.ty, column.domain.is_some());
                 match self.own_sequence(id, place, expr) {
                     _ if nothing => DefaultDef::None,
@@ -509,7 +511,8 @@ impl Change {
         using: Option<&Expr>,
         rewrite: &mut Rewrite,
     ) -> Result<()> {
-        let place = self.find_column(id, name)?;
+        let missing = |e| self.unknown_column(id, using).unwrap_or(e);
+        let place = self.find_column(id, name).map_err(missing)?;
         let (Declared { ty, domain }, serial) = column_type(&self.catalog, name, ty)?;
         if serial {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
@@ -581,7 +584,7 @@ impl Change {
                     column: name.to_owned(),
                 };
                 let lowered = lowering::row_program(&self.catalog, &rewrite.stored, std::slice::from_ref(&e));
-                lowered.map_err(|error| not_automatic(error, name, &ty.to_string(), using.is_some()))?;
+                lowered.map_err(|error| not_automatic(error, name, &ty, using.is_some()))?;
                 rewrite.computed.push(e);
                 NewColumn::Computed(rewrite.computed.len() - 1)
             }
@@ -592,6 +595,7 @@ impl Change {
         if let ColumnDefault::Expression(text) = &column.default {
             let default = reparse::expression(text)?;
             lowering::check_default(&self.catalog.at_home(), name, &ty, &default).map_err(|_| {
+                let ty = crate::lower::type_in_message(&ty);
                 let message =
                     format!("default for column \"{name}\" cannot be cast automatically to type {ty}");
                 Error::new(SqlState::DATATYPE_MISMATCH, message)
@@ -869,10 +873,11 @@ fn no_column(table: &Table, name: &str) -> Error {
 }
 
 /// 42804 for a type change without a conversion of its own.
-fn not_automatic(error: Error, column: &str, ty: &str, using: bool) -> Error {
+fn not_automatic(error: Error, column: &str, whole: &planaria_base::Type, using: bool) -> Error {
     if !matches!(error.sqlstate(), SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE) {
         return error;
     }
+    let ty = crate::lower::type_in_message(whole);
     let (message, hint) = if using {
         (
             format!(
@@ -883,7 +888,7 @@ fn not_automatic(error: Error, column: &str, ty: &str, using: bool) -> Error {
     } else {
         (
             format!("column \"{column}\" cannot be cast automatically to type {ty}"),
-            format!("You might need to specify \"USING {column}::{ty}\"."),
+            format!("You might need to specify \"USING {column}::{whole}\"."),
         )
     };
     Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint)

@@ -73,6 +73,7 @@ impl Change {
         new.volatility = options.volatility.unwrap_or(old.volatility);
         new.strict = options.strict.unwrap_or(old.strict);
         new.security_definer = options.security_definer.unwrap_or(old.security_definer);
+        new.hints = self.hints(old, &options.hints)?;
         set_all(&mut new, &options.settings);
         check_path(&new)?;
         self.catalog.procedures[id.index()].current = false;

@@ -436,6 +436,12 @@ impl Object {
                 routines_with(catalog, &own, calls, &mut all)?;
                 all.retain(|(object, _)| object != self);
                 for table in tables() {
+                    let keys = table.partitioning.iter().flat_map(|p| &p.keys).filter(|k| k.column.is_none());
+                    for key in keys {
+                        if References::of_text(&key.text)?.functions.contains(name) {
+                            all.push((Object::Table(table.id), own.clone()));
+                        }
+                    }
                     for (c, column) in table.visible() {
                         let (ColumnDefault::Expression(text) | ColumnDefault::Generated(text)) =
                             &column.default

@@ -4,9 +4,9 @@ use super::alter::Rewrite;
 use super::depend::Object;
 use super::routine::{self, signature};
 use super::{Change, Work, names};
-use planaria_base::{Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, Procedure, Wanted};
-use planaria_syntax::ast::{Name, ObjectKind, TypeName};
+use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
+use planaria_catalog::{ColumnDefault, ForeignKey, Procedure, Wanted};
+use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind, TypeName, visit};
 
 fn word(object: ObjectKind) -> &'static str {
     match object {
@@ -31,6 +31,61 @@ pub(super) fn missing(object: ObjectKind, name: &str, position: u32) -> Error {
 }
 
 impl Change {
+    /// Foreign keys of a table to itself do not go with a column that they refer to unless that is said. Logs of former
+    /// versions have it otherwise.
+    pub(super) fn refuse_own_references(
+        &mut self,
+        id: TableId,
+        column: ColumnId,
+        cascade: bool,
+    ) -> Result<()> {
+        if self.actor.internal {
+            return Ok(());
+        }
+        let table = self.catalog.table_by_id(id);
+        let refers = |k: &&ForeignKey| {
+            k.parent == id && k.parent_columns.contains(&column) && !k.columns.contains(&column)
+        };
+        let (name, relation) =
+            (&table.columns[column.index()].name, self.catalog.shown_relation(table.schema, &table.name));
+        let keys: Vec<String> = table
+            .foreign_keys
+            .iter()
+            .filter(refers)
+            .map(|k| format!("constraint {} on table {relation}", k.name))
+            .collect();
+        if !cascade && !keys.is_empty() {
+            let message =
+                format!("cannot drop column {name} of table {relation} because other objects depend on it");
+            let detail: Vec<String> =
+                keys.iter().map(|k| format!("{k} depends on column {name} of table {relation}")).collect();
+            return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .with_detail(detail.join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        for key in keys {
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("drop cascades to {key}"));
+        }
+        Ok(())
+    }
+
+    /// 42703 of an expression over a table's rows that names a column that is not there.
+    pub(super) fn unknown_column(&self, id: TableId, expr: Option<&Expr>) -> Option<Error> {
+        let table = self.catalog.table_by_id(id);
+        let mut unknown = None;
+        visit::expr(expr?, &mut |node| {
+            if let visit::Node::Expr(Expr { kind: ExprKind::Column(name), position }) = node
+                && let [column] = &name.parts[..]
+                && table.column(column).is_none()
+            {
+                let message = format!("column \"{column}\" does not exist");
+                let error = Error::new(SqlState::UNDEFINED_COLUMN, message).at(*position);
+                unknown.get_or_insert(error);
+            }
+        });
+        unknown
+    }
+
     pub(super) fn drop_objects(
         &mut self,
         object: ObjectKind,

@@ -30,6 +30,10 @@ impl Change {
         rewrite: &mut Rewrite,
     ) -> Result<(Promise, Option<planaria_base::IndexId>)> {
         let table = self.catalog.table_by_id(id).clone();
+        if table.is_partitioned() && !self.actor.internal {
+            let message = "exclusion constraints are not supported on partitioned tables";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(def.position));
+        }
         let gist = method(&def.exclude)?;
         let mut keys = Vec::new();
         for element in &def.exclude.elements {

@@ -22,14 +22,17 @@ impl Change {
         {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "grantor must be current user"));
         }
-        let grantees = self.grantees(statement)?;
-        let wanted = privileges(statement)?;
-        let on_columns = column_privileges(statement)?;
         if let GrantTarget::Defaults(of) = &statement.target {
+            let (grantees, wanted) = (self.grantees(statement)?, privileges(statement)?);
+            column_privileges(statement)?;
             self.default_privileges(of, wanted, &grantees, statement)?;
             return Ok("ALTER DEFAULT PRIVILEGES");
         }
-        for object in self.targets(&statement.target)? {
+        let targets = self.targets(&statement.target)?;
+        let grantees = self.grantees(statement)?;
+        let wanted = privileges(statement)?;
+        let on_columns = column_privileges(statement)?;
+        for object in targets {
             if on_columns.is_empty() || statement.privileges.as_ref().is_none_or(|words| !words.is_empty()) {
                 self.grant_on(&object, wanted, &grantees, statement)?;
             }

@@ -177,11 +177,22 @@ pub(super) fn check_default(catalog: &Catalog, column: &str, ty: &Type, expr: &E
         if !matches!(error.sqlstate(), SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE) {
             return error;
         }
+        let [ty, from] = [ty, &from].map(lower::type_in_message);
         let message = format!("column \"{column}\" is of type {ty} but default expression is of type {from}");
         Error::new(SqlState::DATATYPE_MISMATCH, message)
             .with_hint("You will need to rewrite or cast the expression.")
             .at(expr.position)
     })
+}
+
+/// 22P02 of a default that is no JSON: the text becomes a value when it is stored. What logs have stays.
+pub(super) fn check_json_default(made: Made, ty: &Type, expr: &Expr) -> Result<()> {
+    match &expr.kind {
+        ExprKind::String(text) if made == Made::Now && matches!(ty, Type::Jsonb | &Type::JSON) => {
+            planaria_base::Datum::parse(ty, text).map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// When a definition was made.
@@ -269,7 +280,7 @@ pub(super) fn check_generated(
         if !matches!(error.sqlstate(), SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE) {
             return error;
         }
-        let (name, ty) = (&column.name, &column.ty);
+        let (name, [ty, from]) = (&column.name, [&column.ty, &from].map(lower::type_in_message));
         let message = format!("column \"{name}\" is of type {ty} but default expression is of type {from}");
         Error::new(SqlState::DATATYPE_MISMATCH, message)
             .with_hint("You will need to rewrite or cast the expression.")

@@ -89,6 +89,8 @@ impl Change {
         if self.catalog.relation_exists((schema, local)) {
             let exists = names::relation_exists(local);
             if !if_not_exists {
+                // What is wrong with the query comes first.
+                self.describe(query)?;
                 return Err(exists);
             }
             self.skip_existing(&exists);

@@ -15,7 +15,7 @@ fn parts(name: &Name) -> Result<(Option<&str>, &str)> {
         [schema, local] => Ok((Some(schema), local)),
         _ => {
             let what = format!("cross-database references are not implemented: \"{}\"", name.parts.join("."));
-            Err(Error::unsupported(what, "Leave the database name out.").at(name.position))
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).at(name.position))
         }
     }
 }

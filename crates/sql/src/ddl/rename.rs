@@ -114,7 +114,9 @@ impl Change {
         };
         self.free_name(to)?;
         if table.column(to).is_some() {
-            let message = format!("column \"{to}\" of relation \"{}\" already exists", table.name);
+            // PostgreSQL looks at partitions first.
+            let told = self.catalog.partitions_of(id).next().unwrap_or(table);
+            let message = format!("column \"{to}\" of relation \"{}\" already exists", told.name);
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         let name = table.name.clone();

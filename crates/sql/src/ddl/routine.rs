@@ -9,14 +9,14 @@ use crate::lower::{
     self, CastContext, Declared, Lowerer, Scope, qualified_expression, row_type, table_of_type,
 };
 use planaria_base::types::{RowType, SystemType};
-use planaria_base::{Error, ProcedureId, Result, SqlState, TableId, Type, TypeId, limits};
+use planaria_base::{Error, ProcedureId, Result, SqlState, TableId, Type, TypeId, limits, text_io};
 use planaria_catalog::{
-    Catalog, Language, Mode, Object, Parameter, Procedure, Returns, Volatility, path_names,
+    Catalog, Hints, Language, Mode, Object, Parameter, Procedure, Returns, Volatility, path_names,
 };
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
-    CreateRoutine, Name, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue, TypeName,
-    TypeNameKind,
+    CreateRoutine, Name, RoutineHints, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue,
+    TypeName, TypeNameKind,
 };
 
 fn invalid(message: impl Into<String>) -> Error {
@@ -202,11 +202,17 @@ impl Change {
             current: true,
             security_definer: create.security_definer,
             reads_before: !self.actor.reads_after,
+            hints: Hints::default(),
             settings: Vec::new(),
             rights: self.new_rights(planaria_catalog::ObjectKind::Function, schema),
             comment: None,
             instance_of: None,
         };
+        procedure.hints = self.hints(&procedure, &create.hints)?;
+        if procedure.is_procedure() && (create.strict || create.volatility.is_some()) && !self.actor.internal
+        {
+            return Err(invalid("invalid attribute in procedure definition"));
+        }
         set_all(&mut procedure, &create.settings);
         check_path(&procedure)?;
         self.take_place(&mut procedure, create.or_replace, create.name.position)?;
@@ -222,6 +228,61 @@ impl Change {
                 .map_err(|e| in_statement(e, create.body_position))?;
         }
         Ok(tag)
+    }
+
+    /// What a routine says to planners, with what it said before. What logs have is taken as it is.
+    pub(super) fn hints(&self, routine: &Procedure, said: &RoutineHints) -> Result<Hints> {
+        let mut hints = routine.hints.clone();
+        let wrong = |message: &str| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
+        let checks = !self.actor.internal;
+        if let Some(position) = said.twice.filter(|_| checks) {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(position));
+        }
+        if routine.is_procedure() {
+            return match checks && *said != RoutineHints::default() {
+                true => Err(invalid("invalid attribute in procedure definition")),
+                false => Ok(hints),
+            };
+        }
+        if let Some(parallel) = &said.parallel {
+            hints.parallel = match parallel.as_str() {
+                "safe" => Some('s'),
+                "restricted" => Some('r'),
+                "unsafe" => None,
+                _ if checks => {
+                    let message = "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+                }
+                _ => hints.parallel,
+            };
+        }
+        let number = |what: &str, text: &str, usual: &str| {
+            let number = text.parse::<f32>().unwrap_or(0.0);
+            if number <= 0.0 && checks {
+                return Err(wrong(&format!("{what} must be positive")));
+            }
+            let mut shown = Vec::new();
+            text_io::write_real(&mut shown, f64::from(number));
+            let shown = String::from_utf8_lossy(&shown).into_owned();
+            Ok(Some(shown).filter(|shown| shown != usual))
+        };
+        if let Some(cost) = &said.cost {
+            hints.cost = number("COST", cost, Hints::COST)?;
+        }
+        if let Some(rows) = &said.rows {
+            hints.rows = number("ROWS", rows, Hints::ROWS)?;
+            if checks && !routine.returns_set() {
+                return Err(wrong("ROWS is not applicable when function does not return a set"));
+            }
+        }
+        if let Some(leakproof) = said.leakproof {
+            if leakproof && checks && !self.catalog.is_superuser(self.actor.user) {
+                let message = "only superuser can define a leakproof function";
+                return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
+            hints.leakproof = leakproof;
+        }
+        Ok(hints)
     }
 
     /// A routine takes the place of the one that it replaces, if there is one.

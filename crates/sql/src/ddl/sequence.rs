@@ -31,6 +31,9 @@ fn configure(sequence: &mut Sequence, options: &SequenceOptions, ty: &Type, new:
     if let Some(cycle) = options.cycle {
         sequence.cycle = cycle;
     }
+    if let Some(cache) = options.cache {
+        sequence.cache = cache;
+    }
     let up = sequence.increment > 0;
     match options.max {
         Some(Some(max)) => sequence.max = max,
@@ -114,10 +117,23 @@ impl Change {
             true => Rights::of(role),
             false => self.catalog.rights_of_new(role, planaria_catalog::ObjectKind::Sequence, Some(schema)),
         };
-        let (start, increment, min, max, cycle) = (1, 1, 1, 1, false);
+        let (start, increment, min, max, cycle, cache) = (1, 1, 1, 1, false, 1);
         let comment = None;
-        let mut sequence =
-            Sequence { id, schema, name, start, increment, min, max, cycle, owner, hidden, rights, comment };
+        let mut sequence = Sequence {
+            id,
+            schema,
+            name,
+            start,
+            increment,
+            min,
+            max,
+            cycle,
+            cache,
+            owner,
+            hidden,
+            rights,
+            comment,
+        };
         configure(&mut sequence, options, ty, true)?;
         let restart = options.restart.map(|value| value.unwrap_or(sequence.start));
         if let Some(value) = restart {

@@ -391,6 +391,7 @@ impl Change {
                         _ => return Err(several("multiple default values")),
                     }
                     lowering::check_default(&self.catalog, column, ty, expr)?;
+                    lowering::check_json_default(lowering::Made::by(&self.actor), ty, expr)?;
                     facts.default = DefaultDef::Expression(qualified_expression(&self.catalog, text)?);
                 }
                 ConstraintKind::Identity { always, options } => {
@@ -540,6 +541,17 @@ pub(super) fn table_constraint(c: &Constraint) -> Result<Pending> {
 pub(super) fn says_nothing(default: &Expr, ty: &Type, of_domain: bool) -> bool {
     matches!(default.kind, planaria_syntax::ast::ExprKind::Null)
         && !of_domain
-        && !matches!(ty, Type::Char(_))
-        && ty.base() == *ty
+        && match innermost(ty) {
+            Type::Char(_) => false,
+            // The digits of its seconds are given to what reads the constant.
+            Type::Rounded(planaria_base::types::Clock::Interval, _) if !matches!(ty, Type::Array(_)) => true,
+            ty => ty.base() == *ty,
+        }
+}
+
+fn innermost(ty: &Type) -> &Type {
+    match ty {
+        Type::Array(of) => innermost(of),
+        _ => ty,
+    }
 }

@@ -32,6 +32,17 @@ impl Change {
         }
         refuse_missing(create)?;
         let transitions = transitions(create)?;
+        if create.each_row
+            && table.is_partitioned()
+            && !self.actor.internal
+            && (transitions.0.is_some() || transitions.1.is_some())
+        {
+            let message = format!("\"{}\" is a partitioned table", table.name);
+            let detail = "ROW triggers with transition tables are not supported on partitioned tables.";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_detail(detail)
+                .at(create.table.position));
+        }
         if let Some((expr, _)) = &create.condition {
             lowering::restrict(expr, lowering::Place::TriggerCondition)?;
             check_trigger_condition(&self.catalog.ready(), &table, create)?;
@@ -252,6 +263,7 @@ impl Change {
             instance_of: None,
             security_definer: false,
             reads_before: !self.actor.reads_after,
+            hints: planaria_catalog::Hints::default(),
             settings: Vec::new(),
             rights: Rights::of(function.rights.owner),
             comment: None,

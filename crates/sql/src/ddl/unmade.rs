@@ -99,6 +99,7 @@ pub(super) fn class_of(method: &str, ty: &Type, said: Option<&str>, loose: bool)
         if loose || of_method().any(|c| c.default && c.takes == takes) {
             return Ok(None);
         }
+        let ty = crate::lower::type_in_message(ty);
         let message = format!("data type {ty} has no default operator class for access method \"{method}\"");
         return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(
             "You must specify an operator class for the index or define a default operator class for the data type.",

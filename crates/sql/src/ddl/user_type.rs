@@ -239,7 +239,11 @@ impl Change {
     }
 
     fn set_domain_default(&mut self, id: TypeId, default: Option<(&Expr, &String)>) -> Result<()> {
+        let of_domain = self.catalog.domain(id).over.is_some();
         let text = match default {
+            Some((expr, _)) if super::table::says_nothing(expr, &self.catalog.domain(id).base, of_domain) => {
+                None
+            }
             Some((expr, text)) => {
                 let (name, base) =
                     (self.catalog.type_by_id(id).name.clone(), self.catalog.domain(id).base.clone());

@@ -81,6 +81,12 @@ impl Change {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
             }
         }
+        let pseudo =
+            |output: &&Output| matches!(&output.ty, planaria_base::Type::Record(row) if row.of.is_none());
+        let of_pseudo = outputs.iter().zip(&all).find(|(output, _)| pseudo(output));
+        if let Some((_, column)) = of_pseudo.filter(|_| !self.actor.internal) {
+            return Err(invalid(format!("column \"{column}\" has pseudo-type record")));
+        }
         if let Some(old) = self.catalog.views.get(&key).filter(|v| !v.stored) {
             if !or_replace {
                 return Err(names::relation_exists(local));

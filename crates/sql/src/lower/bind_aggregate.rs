@@ -7,7 +7,7 @@ use super::functions::no_function;
 use super::names::Names;
 use super::types::{has_order, told_apart, unmodified};
 use planaria_base::types::{PackedKind, PackedType};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Wanted;
 use planaria_ir::Func;
 use planaria_syntax::ast::FunctionCall;
@@ -191,6 +191,18 @@ impl Lowerer<'_> {
             ("array_agg" | GATHERED, [t]) => (K::ArrayAgg, None, Type::Array(Box::new(unmodified(t)))),
             ("string_agg", [a, b]) if [a, b].iter().all(|t| super::operators::is_string(t)) => {
                 (K::StringAgg, Some(Type::Text), Type::Text)
+            }
+            ("string_agg", [Type::Bytea, Type::Bytea | Type::Text])
+                if types[1] == Type::Bytea || args[1].as_const().is_some() =>
+            {
+                // A literal has become a text.
+                if let Some(Datum::Text(text)) = args[1].as_const() {
+                    let bytes = Datum::parse(&Type::Bytea, text)?;
+                    args[1] = Bound::constant(bytes, Type::Bytea, position);
+                } else if args[1].as_const() == Some(&Datum::Null) {
+                    args[1] = Bound::null(Type::Bytea, position);
+                }
+                (K::StringAgg, Some(Type::Bytea), Type::Bytea)
             }
             _ => match self.own_aggregate(wanted, call, &args, position)? {
                 Some((id, taken, ty)) => {

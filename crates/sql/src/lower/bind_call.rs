@@ -149,6 +149,21 @@ pub(super) fn is_window(name: &str) -> bool {
     )
 }
 
+const CROSS_DATABASE: &str = "cross-database references are not implemented";
+
+/// 42P01 or 0A000 of a relation by a name whose schema is not there.
+pub(super) fn relation_error(name: &Name, error: Error) -> Error {
+    match error.sqlstate() {
+        SqlState::INVALID_SCHEMA_NAME => super::bind_from::missing_relation(name),
+        // Of relations it has quotes.
+        SqlState::FEATURE_NOT_SUPPORTED if name.parts.len() > 2 => {
+            let what = format!("{CROSS_DATABASE}: \"{}\"", name.parts.join("."));
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).at(name.position)
+        }
+        _ => error,
+    }
+}
+
 /// Without a schema that is always searched.
 pub(super) fn named<'n>(catalog: &Catalog, name: &'n Name) -> Result<Wanted<'n>> {
     match &name.parts[..] {
@@ -159,8 +174,8 @@ pub(super) fn named<'n>(catalog: &Catalog, name: &'n Name) -> Result<Wanted<'n>>
             None => Err(no_schema(schema).at(name.position)),
         },
         [_, ..] => {
-            let what = format!("cross-database references are not implemented: {}", name.parts.join("."));
-            Err(Error::unsupported(what, "Leave the database name out.").at(name.position))
+            let what = format!("{CROSS_DATABASE}: {}", name.parts.join("."));
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, what).at(name.position))
         }
         [] => Err(Error::internal("an empty name")),
     }
@@ -194,7 +209,10 @@ impl Lowerer<'_> {
     ) -> Result<Bound> {
         let wanted = self.meant(&call.name)?;
         let of_system = !is_own(wanted) && (is_aggregate(wanted.local) || is_other_aggregate(wanted.local));
-        if !of_system && self.calls_own_aggregate(wanted, call) {
+        if !of_system
+            && self.calls_own_aggregate(wanted, call)
+            && !self.means_function(names, wanted, call, position)?
+        {
             return match call.over {
                 Some(_) => self.bind_window(names, wanted, call, position),
                 None => self.bind_aggregate_call(names, wanted, call, position),
@@ -301,6 +319,7 @@ impl Lowerer<'_> {
                 let shown: Vec<String> = shown.collect();
                 Err(missing_function(&format!("{name}({})", shown.join(", ")), position))
             }
+            None if call.worded => Err(no_function(&format!("pg_catalog.{name}"), &types, position)),
             None => Err(no_function(&name, &types, position)),
         }
     }

@@ -163,10 +163,7 @@ impl Lowerer<'_> {
             return self.bind_system(level, system, shown, renamed, nullable, position);
         }
         let catalog = self.catalog;
-        let no_schema = |e: Error| match e.sqlstate() {
-            SqlState::INVALID_SCHEMA_NAME => missing_relation(name),
-            _ => e,
-        };
+        let no_schema = |e: Error| super::bind_call::relation_error(name, e);
         let wanted = catalog.located(self.meant(name).map_err(no_schema)?);
         refuse_composite(catalog, wanted, name)?;
         if let Some(table) = catalog.table(wanted) {

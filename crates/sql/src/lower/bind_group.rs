@@ -8,9 +8,10 @@ use super::bound::{
 };
 use super::finish::rel_exprs;
 use super::names::Names;
+use super::types::{has_order, told_apart};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Func, Output};
-use planaria_syntax::ast::{Expr, ExprKind, FunctionCall};
+use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, OrderItem, Select};
 
 /// The key that is the number of a grouping set: no expression that anybody writes.
 fn set_number() -> Bound {
@@ -30,7 +31,7 @@ impl Lowerer<'_> {
         for set in sets {
             let mut has = vec![false; keys.len()];
             for e in set {
-                let key = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, items))?;
+                let (_, key) = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, items))?;
                 let key = self.settle(key)?;
                 if let Some(at) = keys.iter().position(|k| *k == key) {
                     has[at] = true;
@@ -44,13 +45,51 @@ impl Lowerer<'_> {
         Ok(all)
     }
 
-    /// A GROUP BY item: a column, else an output's name or position, else an expression.
+    /// The keys, each once; and the items of the list that keys are, by number or name: where there are subqueries in
+    /// them, binding one again would make another expression.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn bind_group_keys(
+        &mut self,
+        level: &Names<'_>,
+        select: &Select,
+        order_by: &[OrderItem],
+        items: &[Selected<'_>],
+    ) -> Result<(Vec<Bound>, Vec<(usize, Bound)>)> {
+        let mut keys: Vec<Bound> = Vec::new();
+        let mut chosen: Vec<(usize, Bound)> = Vec::new();
+        let mut untold = Ok(());
+        for e in &select.group_by {
+            let (item, key) = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, items))?;
+            let key = self.settle(key)?;
+            untold = untold.and_then(|()| told_apart(&key.ty, e.position));
+            chosen.extend(item.map(|item| (item, key.clone())));
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        // PostgreSQL looks at ORDER BY first.
+        let unordered = |item: &OrderItem| match &item.expr.kind {
+            ExprKind::Integer(n) => {
+                let at = n.parse::<usize>().ok()?.checked_sub(1)?;
+                let (_, key) = chosen.iter().find(|(item, _)| *item == at)?;
+                has_order(&key.ty, item.expr.position).err()
+            }
+            _ => None,
+        };
+        let unordered = untold.is_err().then(|| order_by.iter().find_map(unordered)).flatten();
+        match unordered {
+            Some(error) => Err(error),
+            None => untold.map(|()| (keys, chosen)),
+        }
+    }
+
+    /// A GROUP BY item: a column, else an output's name or position (then with which output that is), else an expression.
     pub(super) fn bind_group_key(
         &mut self,
         level: &Names<'_>,
         e: &Expr,
         items: &[Selected<'_>],
-    ) -> Result<Bound> {
+    ) -> Result<(Option<usize>, Bound)> {
         let chosen = match &e.kind {
             ExprKind::Integer(text) => {
                 let at = text.parse::<usize>().ok().filter(|n| (1..=items.len()).contains(n));
@@ -79,10 +118,11 @@ impl Lowerer<'_> {
             }
             _ => None,
         };
-        match chosen {
+        let bound = match chosen {
             Some(i) => self.bind_selected(level, &items[i]),
             None => self.bind(level, e),
-        }
+        };
+        Ok((chosen, bound?))
     }
 
     fn bind_selected(&mut self, level: &Names<'_>, item: &Selected<'_>) -> Result<Bound> {

@@ -451,15 +451,7 @@ impl Lowerer<'_> {
         self.note_items(level, &select.items, &star)?;
         let items = self.expand(level, &select.items, &star)?;
         // Group keys first: aggregates are numbered after them.
-        let mut keys: Vec<Bound> = Vec::new();
-        for e in &select.group_by {
-            let key = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, &items))?;
-            let key = self.settle(key)?;
-            told_apart(&key.ty, e.position)?;
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
+        let (mut keys, chosen) = self.bind_group_keys(level, select, order_by, &items)?;
         let grouping_sets = self.bind_grouping_sets(level, &select.grouping_sets, &items, &mut keys)?;
         let collector = self.collectors.last_mut().expect("pushed by bind_select");
         collector.keys = keys.len();
@@ -469,10 +461,12 @@ impl Lowerer<'_> {
         let (group_rel, window_rel) = (collector.group_rel, collector.window_rel);
         let mut outputs = Vec::with_capacity(items.len());
         let mut columns = Vec::with_capacity(items.len());
-        for item in &items {
-            let mut bound = match item {
-                Selected::Bound(_, bound) => bound.clone(),
-                Selected::Item(item) => self.in_clause(Clause::Select, |l| l.bind(level, &item.expr))?,
+        for (at, item) in items.iter().enumerate() {
+            let key = chosen.iter().find(|(chosen, _)| *chosen == at);
+            let mut bound = match (key, item) {
+                (Some((_, key)), Selected::Item(_)) => key.clone(),
+                (_, Selected::Bound(_, bound)) => bound.clone(),
+                (_, Selected::Item(item)) => self.in_clause(Clause::Select, |l| l.bind(level, &item.expr))?,
             };
             if !keep_unknown {
                 bound = self.settle(bound)?;

@@ -8,7 +8,7 @@ use super::names::Names;
 use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Wanted;
-use planaria_ir::Func;
+use planaria_ir::{Func, ProgramKind};
 use planaria_syntax::ast::{
     BinaryOp, Expr, Frame, FrameEdge, FrameExclusion, FrameUnits, FunctionCall, Name, Window,
 };
@@ -138,6 +138,15 @@ impl Lowerer<'_> {
             if call.distinct {
                 let message = "DISTINCT is not implemented for window functions";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+            // What logs have of routines stays as it was.
+            if !call.order_by.is_empty()
+                && !call.within_group
+                && self.program.kind == ProgramKind::Statement
+                && !self.kept_text
+            {
+                let message = "aggregate ORDER BY is not implemented for window functions";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
             }
             let aggregate = self.bind_aggregate(names, wanted, call, position)?;
             let ty = aggregate.ty.clone();

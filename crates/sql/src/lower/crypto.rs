@@ -164,10 +164,7 @@ impl Lowerer<'_> {
         let mut given = given.collect::<Result<Vec<_>>>()?;
         match name {
             "hmac" if types[0] == Text => {
-                let bytes = |text: Bound| {
-                    let utf8 = Bound::constant(Datum::Text("UTF8".to_owned()), Text, position);
-                    Bound::apply(Func::ConvertTo, vec![text, utf8], Bytea, position)
-                };
+                let bytes = |text: Bound| Bound::apply(Func::TextBytes, vec![text], Bytea, position);
                 let hash = given.pop().expect("three");
                 given = given.into_iter().map(bytes).collect();
                 given.push(hash);

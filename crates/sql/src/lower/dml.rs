@@ -51,10 +51,7 @@ impl<'c> Lowerer<'c> {
             };
             return Err(super::system::read_only(system, Some(verb), name.position));
         }
-        let no_schema = |e: Error| match e.sqlstate() {
-            SqlState::INVALID_SCHEMA_NAME => missing_relation(name),
-            _ => e,
-        };
+        let no_schema = |e: Error| super::bind_call::relation_error(name, e);
         let table = self.catalog.located(self.meant(name).map_err(no_schema)?);
         refuse_composite(self.catalog, table, name)?;
         if let Some(table) = self.catalog.table(table) {

@@ -667,6 +667,7 @@ fn keeps_not_null(func: Func) -> bool {
                 | Func::ArrayUpper
                 | Func::ArrayContainsElement
                 | Func::ExtractTimestamp
+                | Func::ExtractUnzoned
                 | Func::ExtractTz
                 | Func::RegexMatch
                 | Func::RegexPart

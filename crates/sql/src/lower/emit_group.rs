@@ -471,7 +471,20 @@ impl Lowerer<'_> {
                 })?;
                 let otherwise = self.block(|l| {
                     let between = l.value(&a.args[1])?;
-                    l.emit(OpKind::Apply { dst: acc, func: Func::Concat, args: vec![acc, between, value] });
+                    if a.ty != Type::Bytea {
+                        l.emit(OpKind::Apply {
+                            dst: acc,
+                            func: Func::Concat,
+                            args: vec![acc, between, value],
+                        });
+                        return Ok(());
+                    }
+                    // What stands between them may be NULL, which is nothing.
+                    let nothing = l.constant(Datum::Bytea(Vec::new()), Type::Bytea);
+                    let between = l.apply(Func::Greatest, vec![between, nothing], Type::Bytea);
+                    for next in [between, value] {
+                        l.emit(OpKind::Apply { dst: acc, func: Func::BytesConcat, args: vec![acc, next] });
+                    }
                     Ok(())
                 })?;
                 self.emit(OpKind::If { cond: first, then, otherwise });

@@ -84,6 +84,11 @@ static TABLE: &[Line] = &[
     line("rtrim", &[Text, Text], Text, F(Func::RTrim)),
     line("btrim", &[Text], Text, With(Func::BTrim, BLANK)),
     line("btrim", &[Text, Text], Text, F(Func::BTrim)),
+    line("ltrim", &[Bytea, Bytea], Bytea, F(Func::BytesLTrim)),
+    line("rtrim", &[Bytea, Bytea], Bytea, F(Func::BytesRTrim)),
+    line("btrim", &[Bytea, Bytea], Bytea, F(Func::BytesBTrim)),
+    line("unistr", &[Text], Text, F(Func::Unistr)),
+    line("pg_size_bytes", &[Text], Int8, F(Func::SizeBytes)),
     line("replace", &[Text, Text, Text], Text, F(Func::Replace)),
     line("reverse", &[Text], Text, F(Func::Reverse)),
     line("strpos", &[Text, Text], Int4, F(Func::Position)),
@@ -412,11 +417,19 @@ impl Lowerer<'_> {
             bound.push(self.operand(arg.clone(), ty)?);
         }
         let result = chosen.result.clone();
+        // Routines and what is kept have 0 for the time zone of what has none, as logs have calls of them.
+        let of_zone = matches!(bound.first().and_then(Bound::as_const), Some(Datum::Text(t)) if t.starts_with("timezone"))
+            && self.program.kind == planaria_ir::ProgramKind::Statement
+            && !self.kept_text;
+        let unzoned = |func: Func| match func {
+            Func::ExtractTimestamp if of_zone => Func::ExtractUnzoned,
+            other => other,
+        };
         Ok(Some(match &chosen.make {
             Make::Func(Func::StringToArray) => {
                 Bound::apply(Func::StringToArray, bound, Type::Array(Box::new(Text)), position)
             }
-            Make::Func(func) => Bound::apply(*func, bound, result, position),
+            Make::Func(func) => Bound::apply(unzoned(*func), bound, result, position),
             With(func, extra) => {
                 bound.extend(extra.iter().map(|e| match e {
                     Extra::Int(n) => Bound::constant(Datum::Int(*n), Int4, position),
@@ -425,7 +438,7 @@ impl Lowerer<'_> {
                 Bound::apply(*func, bound, result, position)
             }
             Then(func) => {
-                let inner = Bound::apply(*func, bound, func_type(*func), position);
+                let inner = Bound::apply(unzoned(*func), bound, func_type(*func), position);
                 self.coerce(inner, &result, CastContext::Explicit)?
             }
             Make::Draw(Draw::CurrentDatabase) => self.database_name(position),
@@ -526,8 +539,7 @@ impl Lowerer<'_> {
             }
             ("digest", [data, name]) if data.ty != Type::Bytea => {
                 let data = self.operand(data.clone(), &Type::Text)?;
-                let utf8 = Bound::constant(Datum::Text("UTF8".into()), Type::Text, position);
-                let data = Bound::apply(Func::ConvertTo, vec![data, utf8], Type::Bytea, position);
+                let data = Bound::apply(Func::TextBytes, vec![data], Type::Bytea, position);
                 let name = self.operand(name.clone(), &Type::Text)?;
                 apply(Func::BytesDigest, vec![data, name], Type::Bytea)
             }
@@ -661,6 +673,11 @@ impl Lowerer<'_> {
                 let args = [text.clone(), pattern.clone(), options];
                 let args = args.into_iter().map(|e| self.operand(e, &Text)).collect::<Result<Vec<_>>>()?;
                 apply(func, args, Type::Array(Box::new(Text)))
+            }
+            ("parse_ident", [text, rest @ ..]) if rest.len() < 2 => {
+                let strict = rest.first().cloned().unwrap_or_else(|| Bound::bool(true, position));
+                let args = vec![self.operand(text.clone(), &Text)?, self.operand(strict, &Bool)?];
+                apply(Func::ParseIdent, args, Type::Array(Box::new(Text)))
             }
             // With the place to begin at, which match, and options.
             ("regexp_replace", [text, pattern, by, start, rest @ ..])

@@ -18,6 +18,8 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program, texts: bool) ->
     program.body.visit(&mut |op| {
         immutable &= match &op.kind {
             OpKind::Apply { func: Func::Version, .. } => false,
+            // Encodings can be defined anew.
+            OpKind::Apply { func: Func::ConvertTo | Func::ConvertFrom, .. } => !texts,
             OpKind::Apply { func, .. } => !func.reads_zone(),
             // By the clocks of the session, unless both are instants.
             OpKind::Cast { dst, src, .. } => {

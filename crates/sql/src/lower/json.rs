@@ -177,6 +177,20 @@ impl Lowerer<'_> {
                 ];
                 apply(if set { Func::JsonbSet } else { Func::JsonbInsert }, args, ty)
             }
+            ("json_set_lax", [target, path, new, rest @ ..]) if binary && rest.len() < 3 => {
+                let create = rest.first().cloned().unwrap_or_else(|| Bound::bool(true, position));
+                let json_null = Datum::Text("use_json_null".into());
+                let treatment =
+                    rest.get(1).cloned().unwrap_or_else(|| Bound::constant(json_null, Type::Text, position));
+                let args = vec![
+                    self.operand(target.clone(), &ty)?,
+                    self.operand(path.clone(), &texts)?,
+                    self.operand(new.clone(), &ty)?,
+                    self.operand(create, &Type::Bool)?,
+                    self.operand(treatment, &Type::Text)?,
+                ];
+                apply(Func::JsonbSetLax, args, ty)
+            }
             (GIVEN | KEYS | VALUES | TEXTS, [value, function]) => {
                 let function = function.clone();
                 let BoundKind::Const(Datum::Text(which)) = &function.kind else { return Ok(None) };

@@ -16,12 +16,12 @@ use super::chosen::Sought;
 use super::emit_group::State;
 use super::names::Names;
 use super::scope::{Scope, Typed, Variable};
-use super::types::CastContext;
+use super::types::{CastContext, same_base};
 use planaria_base::text_io::{quote_ident, quote_literal};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{
-    AggregateOf, Catalog, Columns, Object, Privileges, Requirement, Returns, SupportFunction, Wanted,
-    support_expression,
+    AggregateOf, Catalog, Columns, Object, Privileges, Procedure, Requirement, Returns, SupportFunction,
+    Wanted, support_expression,
 };
 use planaria_ir::{Func, OpKind, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::FunctionCall;
@@ -67,6 +67,35 @@ impl Lowerer<'_> {
             all().any(|p| p.aggregate.is_none() == function && p.inputs().count() == call.args.len())
         };
         all().any(|p| p.aggregate.is_some()) && (said || of_as_many(false) || !of_as_many(true))
+    }
+
+    /// Whether a function is meant by a call for which there is an aggregate with as many arguments as well.
+    pub(super) fn means_function(
+        &mut self,
+        names: &Names<'_>,
+        wanted: Wanted<'_>,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<bool> {
+        let plain = call.over.is_none()
+            && call.filter.is_none()
+            && !(call.star || call.distinct || call.within_group)
+            && call.order_by.is_empty();
+        let function = |p: &Procedure| p.aggregate.is_none() && !p.is_procedure();
+        if !plain || !self.catalog.procedures_named(wanted).any(function) {
+            return Ok(false);
+        }
+        let args = call.args.iter().map(|arg| self.bind(names, &arg.value)).collect::<Result<Vec<_>>>()?;
+        let exact = |p: &&Procedure| {
+            p.inputs().count() == args.len() && p.inputs().zip(&args).all(|(q, a)| same_base(&q.ty, &a.ty))
+        };
+        if let Some(p) = self.catalog.procedures_named(wanted).filter(|p| !p.is_procedure()).find(exact) {
+            return Ok(function(p));
+        }
+        if !matches!(self.find_of(wanted, call, &args, Sought::Function, position), Ok(Some(_))) {
+            return Ok(false);
+        }
+        Ok(!matches!(self.find_of(wanted, call, &args, Sought::Aggregate, position), Ok(Some(_))))
     }
 
     /// The aggregate that a call means, its arguments as that takes them, and the type of its result.

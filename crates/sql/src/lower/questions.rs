@@ -199,15 +199,19 @@ impl Lowerer<'_> {
                 let value = value.map_or(Datum::Null, |values| Datum::Text(values.join(", ")));
                 let (value, local) = (constant(value, Text), constant(Datum::Bool(local), Type::Bool));
                 let dst = self.temp(Text);
-                self.emit(OpKind::Ask {
-                    dst,
-                    question: Question::SetSetting,
-                    args: vec![name, value, local],
-                });
+                self.emit(OpKind::Ask { dst, question: self.set_setting(), args: vec![name, value, local] });
                 return Ok(());
             }
         };
         Err(Error::unsupported(what, hint).at(self.position))
+    }
+
+    /// What sets a setting here.
+    fn set_setting(&self) -> Question {
+        match self.rights.definer {
+            Some(_) => Question::SetSettingOfDefiner,
+            None => Question::SetSetting,
+        }
     }
 
     /// A call of a function about the catalog or the session; `None` where the name is no such
@@ -434,7 +438,11 @@ impl Lowerer<'_> {
             Extra::Bool(b) => Bound::bool(*b, position),
             Extra::Int(n) => Bound::constant(Datum::Int(*n), Type::Int4, position),
         }));
-        Ok(Some(ask(line.question, bound, line.result.clone(), position)))
+        let question = match line.question {
+            Question::SetSetting => self.set_setting(),
+            other => other,
+        };
+        Ok(Some(ask(question, bound, line.result.clone(), position)))
     }
 
     /// `has_x_privilege([role,] object, [column,] privilege)`

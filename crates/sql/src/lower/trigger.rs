@@ -670,9 +670,13 @@ pub(crate) fn check_trigger_condition(
         let rel = l.shadow_rel(table, alias);
         names.sources.push(l.shadow_source(table, rel, alias));
     }
-    let bound: Bound = l.outside("WHEN", |l| l.bind(&names, expr))?;
-    let bound = l.boolean(bound, "WHEN")?;
-    debug_assert!(!matches!(bound.kind, BoundKind::Subquery(_)));
+    let bound = l.outside("WHEN", |l| l.bind(&names, expr));
+    // PostgreSQL compares rows without looking at their columns first, so what follows is said before that.
+    let (bound, uncompared) = match bound {
+        Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => (None, Err(error)),
+        other => (Some(l.boolean(other?, "WHEN")?), Ok(())),
+    };
+    debug_assert!(!matches!(bound, Some(Bound { kind: BoundKind::Subquery(_), .. })));
     let refuse = |message: String, e: &Expr| {
         Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(e.position))
     };
@@ -712,5 +716,5 @@ pub(crate) fn check_trigger_condition(
             done = refuse(message.to_owned(), e).map_err(|error: Error| error.with_detail(detail));
         }
     });
-    done
+    done.and(uncompared)
 }

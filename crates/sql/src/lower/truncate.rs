@@ -68,7 +68,10 @@ impl<'c> Lowerer<'c> {
     }
 
     fn named_table(&self, name: &Name) -> Result<&'c Table> {
-        let wanted = self.catalog.located(super::bind_call::named(self.catalog, name)?);
+        let wanted = self.catalog.located(
+            super::bind_call::named(self.catalog, name)
+                .map_err(|e| super::bind_call::relation_error(name, e))?,
+        );
         self.catalog.table(wanted).ok_or_else(|| match self.catalog.view(wanted) {
             Some(view) => {
                 let message = format!("\"{}\" is not a table", view.name);

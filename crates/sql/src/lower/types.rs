@@ -399,8 +399,11 @@ impl Lowerer<'_> {
                 return self.by_text(e, ty, context);
             }
             // Whatever has a text has a name; that of a truth is its first letter, which no text of it is.
-            if *ty == Type::NAME && e.ty != Type::Bool && cast_allowed(&e.ty, &Type::Text, context) {
-                let text = self.coerce(e, &Type::Text, context)?;
+            if *ty == Type::NAME && cast_allowed(&e.ty, &Type::Text, context) {
+                let text = match e.ty {
+                    Type::Bool => Bound::apply(planaria_ir::Func::BoolOut, vec![e], Type::Text, position),
+                    _ => self.coerce(e, &Type::Text, context)?,
+                };
                 return self.coerce(text, ty, CastContext::Explicit);
             }
             let state = SqlState::CANNOT_COERCE;

@@ -545,6 +545,8 @@ pub enum StatementKind {
         analyze: bool,
         /// FORMAT JSON
         json: bool,
+        /// SUMMARY: times are told; where nothing is said, with ANALYZE.
+        summary: Option<bool>,
         /// What is explained.
         statement: Box<Statement>,
     },
@@ -820,6 +822,8 @@ pub struct SequenceOptions {
     pub max: Option<Option<i64>>,
     /// CYCLE
     pub cycle: Option<bool>,
+    /// CACHE
+    pub cache: Option<i64>,
     /// RESTART [WITH n]
     pub restart: Option<Option<i64>>,
     /// OWNED BY table.column (`Some(None)`: NONE)

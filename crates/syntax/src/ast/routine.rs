@@ -23,6 +23,8 @@ pub struct CreateRoutine {
     pub strict: bool,
     /// SECURITY DEFINER
     pub security_definer: bool,
+    /// LEAKPROOF, PARALLEL, COST, ROWS
+    pub hints: RoutineHints,
     /// Body between the quotes
     pub body: String,
     /// The body is no string: RETURN, or BEGIN ATOMIC
@@ -33,6 +35,21 @@ pub struct CreateRoutine {
     pub settings: Vec<RoutineSetting>,
     /// What cannot be ignored
     pub unsupported: Option<(String, Position)>,
+}
+
+/// What CREATE and ALTER FUNCTION say to planners.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RoutineHints {
+    /// LEAKPROOF; `false`: NOT LEAKPROOF
+    pub leakproof: Option<bool>,
+    /// PARALLEL
+    pub parallel: Option<String>,
+    /// COST, as it is written.
+    pub cost: Option<String>,
+    /// ROWS
+    pub rows: Option<String>,
+    /// Where one of them is said once more.
+    pub twice: Option<Position>,
 }
 
 /// SET or RESET of a routine.
@@ -93,6 +110,8 @@ pub struct RoutineOptions {
     pub strict: Option<bool>,
     /// SECURITY DEFINER; `false`: SECURITY INVOKER
     pub security_definer: Option<bool>,
+    /// LEAKPROOF, PARALLEL, COST, ROWS
+    pub hints: RoutineHints,
     /// SET, RESET, in order
     pub settings: Vec<RoutineSetting>,
 }

@@ -254,7 +254,7 @@ impl Parser<'_> {
             } else if !self.at_word("restart") {
                 return Ok(AlterTable::SetIdentity { column, always, options });
             }
-            self.sequence_option(&mut options, &mut false)?;
+            self.sequence_option(&mut options)?;
         }
     }
 
@@ -371,11 +371,10 @@ impl Parser<'_> {
                 }
                 options.security_definer.replace(definer).is_some()
             }
-            // As in CREATE they change nothing here.
-            "leakproof" => false,
-            "not" => self.expect_word("leakproof").map(|()| false)?,
-            "parallel" => self.name().map(|_| false)?,
-            "cost" | "rows" => self.fetch_number().map(|()| false)?,
+            "leakproof" | "not" | "parallel" | "cost" | "rows" => {
+                self.routine_hint(word.as_str(), &mut options.hints, position)?;
+                false
+            }
             "set" => {
                 options.settings.push(self.routine_setting(position)?);
                 false

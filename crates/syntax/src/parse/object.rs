@@ -141,15 +141,15 @@ impl Parser<'_> {
 
     /// Options of a sequence, to the end or a closing parenthesis.
     pub(crate) fn sequence_options(&mut self) -> Result<SequenceOptions> {
-        let (mut options, mut cached) = (SequenceOptions::default(), false);
+        let mut options = SequenceOptions::default();
         while !self.at_end() && !self.at_kind(Kind::RightParen) {
-            self.sequence_option(&mut options, &mut cached)?;
+            self.sequence_option(&mut options)?;
         }
         Ok(options)
     }
 
-    /// One of them; `cached`: CACHE was there.
-    pub(crate) fn sequence_option(&mut self, options: &mut SequenceOptions, cached: &mut bool) -> Result<()> {
+    /// One of them.
+    pub(crate) fn sequence_option(&mut self, options: &mut SequenceOptions) -> Result<()> {
         let position = self.position();
         let word = self.word();
         if self.eat_words(&["sequence", "name"]) {
@@ -197,7 +197,7 @@ impl Parser<'_> {
                     let code = planaria_base::SqlState::INVALID_PARAMETER_VALUE;
                     return Err(planaria_base::Error::new(code, message));
                 }
-                std::mem::replace(cached, true)
+                options.cache.replace(ahead).is_some()
             }
             "restart" => {
                 self.eat_word("with");

@@ -6,8 +6,8 @@ use planaria_catalog::{Mode, StandardBody, Volatility};
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
-    CreateRoutine, Name, Position, RoutineParameter, RoutineReturns, RoutineSetting, SettingValue,
-    StatementKind, TypeName,
+    CreateRoutine, Name, Position, RoutineHints, RoutineParameter, RoutineReturns, RoutineSetting,
+    SettingValue, StatementKind, TypeName,
 };
 
 /// Words that continue a type's name, so that the word before them is no parameter name.
@@ -32,6 +32,7 @@ impl Parser<'_> {
             volatility: None,
             strict: false,
             security_definer: false,
+            hints: RoutineHints::default(),
             body: String::new(),
             standard: None,
             body_position: 0,
@@ -154,11 +155,9 @@ impl Parser<'_> {
                 self.expect_words(&["null", "on", "null", "input"])?;
                 routine.strict = true;
             }
-            // They guide a planner that estimates, and one that runs parallel plans.
-            "leakproof" => {}
-            "not" => self.expect_word("leakproof")?,
-            "parallel" => drop(self.name()?),
-            "cost" | "rows" => drop(self.fetch_number()?),
+            "leakproof" | "not" | "parallel" | "cost" | "rows" => {
+                self.routine_hint(word.as_str(), &mut routine.hints, position)?;
+            }
             "external" | "security" => {
                 if word.as_str() == "external" {
                     self.expect_word("security")?;
@@ -271,12 +270,39 @@ impl Parser<'_> {
         self.skip_to_end()
     }
 
+    /// `[NOT] LEAKPROOF | PARALLEL name | COST n | ROWS n`, the first word taken.
+    pub(crate) fn routine_hint(
+        &mut self,
+        word: &str,
+        hints: &mut RoutineHints,
+        position: Position,
+    ) -> Result<()> {
+        let twice = match word {
+            "leakproof" => hints.leakproof.replace(true).is_some(),
+            "not" => {
+                self.expect_word("leakproof")?;
+                hints.leakproof.replace(false).is_some()
+            }
+            "parallel" => hints.parallel.replace(self.name()?).is_some(),
+            "cost" => hints.cost.replace(self.hint_number()?).is_some(),
+            _ => hints.rows.replace(self.hint_number()?).is_some(),
+        };
+        if twice {
+            hints.twice.get_or_insert(position);
+        }
+        Ok(())
+    }
+
     /// A number as COST and ROWS have it.
-    pub(crate) fn fetch_number(&mut self) -> Result<()> {
+    fn hint_number(&mut self) -> Result<String> {
+        let minus = self.eat_operator("-");
+        if !minus {
+            self.eat_operator("+");
+        }
         match self.peek().kind {
             Kind::Integer | Kind::Decimal => {
-                self.bump();
-                Ok(())
+                let number = self.bump().text(self.text);
+                Ok(if minus { format!("-{number}") } else { number.to_owned() })
             }
             _ => self.fail(),
         }

@@ -409,11 +409,11 @@ impl Parser<'_> {
         if self.eat_word("recovery") {
             return Ok(StatementKind::ExplainRecovery);
         }
-        let (mut analyze, mut json) = (false, false);
+        let (mut analyze, mut json, mut summary) = (false, false, None);
         if self.at_kind(Kind::LeftParen) && !self.at_paren_query() {
             self.bump();
             loop {
-                self.explain_option(&mut analyze, &mut json)?;
+                self.explain_option(&mut analyze, &mut json, &mut summary)?;
                 if !self.eat(Kind::Comma) {
                     break;
                 }
@@ -428,11 +428,16 @@ impl Parser<'_> {
             return self.fail();
         }
         let statement = Box::new(self.statement()?);
-        Ok(StatementKind::Explain { analyze, json, statement })
+        Ok(StatementKind::Explain { analyze, json, summary, statement })
     }
 
-    /// One option: ANALYZE counts, FORMAT is text or JSON, the others shape PostgreSQL's own figures.
-    fn explain_option(&mut self, analyze: &mut bool, json: &mut bool) -> Result<()> {
+    /// One option: ANALYZE counts, FORMAT is text or JSON, SUMMARY tells times, the others shape PostgreSQL's own figures.
+    fn explain_option(
+        &mut self,
+        analyze: &mut bool,
+        json: &mut bool,
+        summary: &mut Option<bool>,
+    ) -> Result<()> {
         let position = self.position();
         let option = self.label()?;
         let value = match self.peek().kind {
@@ -441,12 +446,13 @@ impl Parser<'_> {
         };
         match option.as_str() {
             "analyze" | "analyse" => *analyze = matches!(value.as_str(), "true" | "on" | "1"),
+            "summary" => *summary = Some(matches!(value.as_str(), "true" | "on" | "1")),
             "format" if !["text", "json"].contains(&value.as_str()) => {
                 return self.unsupported("EXPLAIN with a format other than text and JSON", position);
             }
             "format" => *json = value == "json",
-            "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing" | "summary"
-            | "memory" | "serialize" => {}
+            "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing" | "memory"
+            | "serialize" => {}
             _ => {
                 let message = format!("unrecognized EXPLAIN option \"{option}\"");
                 return Err(self.syntax_error(message, position));

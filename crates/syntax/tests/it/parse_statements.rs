@@ -102,7 +102,7 @@ fn notations_that_mean_the_same() {
     same("DO LANGUAGE plpgsql $$x$$", "DO $a$x$a$ LANGUAGE 'plpgsql'");
     same(
         "CREATE FUNCTION f(IN a int) RETURNS int LANGUAGE sql AS 'x'",
-        "CREATE FUNCTION f(a int) RETURNS int COST 10 PARALLEL SAFE CALLED ON NULL INPUT AS $$x$$ LANGUAGE sql",
+        "CREATE FUNCTION f(a int) RETURNS int CALLED ON NULL INPUT AS $$x$$ LANGUAGE sql",
     );
 }
 

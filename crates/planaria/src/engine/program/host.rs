@@ -546,13 +546,7 @@ impl Host for SessionHost<'_> {
         if self.quiet || matches!(level, Level::Debug | Level::Log) {
             return;
         }
-        let fields = message.fields();
-        self.notices.push(Notice {
-            severity: level.severity(),
-            message: fields.message.clone(),
-            detail: fields.detail.clone(),
-            hint: fields.hint.clone(),
-        });
+        self.notices.push(Notice::of(level, message));
     }
 
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()> {
@@ -641,12 +635,13 @@ impl Host for SessionHost<'_> {
             _ => {}
         }
         let answer = crate::system::answer(&mut self.facts(), question, args, heap)?;
-        if question == Question::SetSetting {
+        if matches!(question, Question::SetSetting | Question::SetSettingOfDefiner) {
             self.settle_forms(heap);
         }
         if let (Question::CancelClient | Question::TerminateClient, Slot::Bool(false)) = (question, answer) {
             self.notices.push(Notice {
                 severity: "WARNING",
+                code: SqlState::WARNING,
                 message: format!("PID {} is not a PostgreSQL backend process", args[0].int()),
                 detail: None,
                 hint: None,

@@ -60,6 +60,7 @@ impl Keys<'_> {
                 } else if unlocked.is_none() {
                     notices.push(Notice {
                         severity: "WARNING",
+                        code: planaria_base::SqlState::WARNING,
                         message: format!("you don't own a lock of type {}", lock_of(args).0.mode()),
                         detail: None,
                         hint: None,

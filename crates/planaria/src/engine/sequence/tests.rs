@@ -10,6 +10,7 @@ fn sequence(start: i64, increment: i64, min: i64, max: i64, cycle: bool) -> Sequ
         min,
         max,
         cycle,
+        cache: 1,
         owner: None,
         hidden: false,
         rights: planaria_catalog::Rights::default(),
