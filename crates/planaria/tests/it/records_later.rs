@@ -33,6 +33,26 @@ const SCHEMA: &str = "
         END LOOP;
         IF prev IS NULL THEN INSERT INTO runs VALUES (p_id, 0, 1, 'none'); END IF;
     END $$;
+    CREATE PROCEDURE leaves(p_id int, p_at int) LANGUAGE plpgsql AS $$
+    DECLARE q record; z t; s t;
+    BEGIN
+        FOR i IN 1..3 LOOP
+            EXIT WHEN i = p_at;
+            SELECT id, k INTO q FROM t WHERE id = i;
+        END LOOP;
+        FOR i IN 1..3 LOOP
+            CONTINUE WHEN i <> p_at;
+            s := z;
+            SELECT * INTO z FROM t WHERE id = i;
+        END LOOP;
+        BEGIN
+            s := ROW(p_id, 1, 'x');
+            IF p_at = 2 THEN PERFORM 1 / 0; END IF;
+            s := NULL;
+        EXCEPTION WHEN division_by_zero THEN NULL;
+        END;
+        INSERT INTO runs VALUES (p_id, p_at, 1, format('%s %s %s', q, z, s));
+    END $$;
     CREATE PROCEDURE drops(p_from int, p_to int) LANGUAGE plpgsql AS $$
     DECLARE had bigint;
     BEGIN
@@ -43,7 +63,7 @@ const SCHEMA: &str = "
 
 #[test]
 fn calls_are_logged_as_calls() {
-    stay_calls(SCHEMA, &["CALL put(1, 5)", "CALL cut(1, 0, 9)"]);
+    stay_calls(SCHEMA, &["CALL put(1, 5)", "CALL cut(1, 0, 9)", "CALL leaves(1, 3)"]);
 }
 
 #[test]
@@ -58,6 +78,9 @@ fn every_scheme_brings_the_same_rows_back() {
                 db.call("cut", (100 * (id + 1), id * 4, id * 4 + 8)).expect("cut");
             }
             db.call("cut", (900, 50, 60)).expect("cut");
+            for at in 1..5 {
+                db.call("leaves", (2000 + at, at)).expect("leaves");
+            }
             db.call("drops", (3, 6)).expect("drops");
         },
         &|db| {
@@ -66,6 +89,10 @@ fn every_scheme_brings_the_same_rows_back() {
             assert_eq!(
                 one("SELECT string_agg(first::text, ' ' ORDER BY id) FROM runs WHERE id >= 5000"),
                 "20 20 20 20"
+            );
+            assert_eq!(
+                one("SELECT string_agg(of, ' ' ORDER BY id) FROM runs WHERE id BETWEEN 2001 AND 2004"),
+                " (1,0,v0) . (1,0) (2,0,v0) (2002,1,x). (2,0) (3,1,v1) . (3,1)  ."
             );
             assert_eq!(one("SELECT count(*)::text FROM runs WHERE id % 100 = 0 AND id < 500"), "0");
         },

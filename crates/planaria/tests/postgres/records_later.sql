@@ -115,3 +115,40 @@ DO $$ DECLARE r t; BEGIN CALL changes(r); RAISE NOTICE '%', r; CALL changes(r); 
 DO $$ DECLARE c CURSOR FOR SELECT * FROM t ORDER BY k; a record; b record; BEGIN OPEN c; LOOP FETCH c INTO a; EXIT WHEN NOT FOUND; IF b IS NOT NULL THEN RAISE NOTICE '%', b.v || a.v; END IF; b := a; END LOOP; CLOSE c; END $$;
 DO $$ DECLARE r t; s t; BEGIN RAISE NOTICE '% %', r IS DISTINCT FROM s, coalesce(r, ROW(1, 'c')::t); RAISE NOTICE '%', array_append(NULL::t[], r); RAISE NOTICE '%', jsonb_build_object('r', r); END $$;
 DO $$ DECLARE r t NOT NULL := ROW(1, 'x'); s t := NULL; q record := ROW(1, 'x'); BEGIN RAISE NOTICE '% % %', r, s, q; END $$;
+-- Handlers run from anywhere in their block.
+DO $$ DECLARE s t; BEGIN BEGIN s := ROW(1, 'x'); PERFORM 1 / 0; s := NULL; EXCEPTION WHEN OTHERS THEN RAISE NOTICE '%', s; END; END $$;
+DO $$ DECLARE s t; BEGIN s := ROW(1, 'x'); BEGIN s := NULL; PERFORM 1 / 0; s := ROW(2, 'y'); EXCEPTION WHEN OTHERS THEN RAISE NOTICE '%', s; END; RAISE NOTICE '%', s; END $$;
+DO $$ DECLARE s t; BEGIN s := ROW(1, 'x'); BEGIN DECLARE o ALIAS FOR s; BEGIN o := NULL; PERFORM 1 / 0; o := ROW(2, 'y'); END; EXCEPTION WHEN OTHERS THEN RAISE NOTICE '%', s; END; END $$;
+DO $$ DECLARE q record; BEGIN BEGIN SELECT * INTO q FROM t WHERE k = 1; PERFORM 1 / 0; q := NULL; EXCEPTION WHEN OTHERS THEN RAISE NOTICE '%', q; END; END $$;
+DO $$ DECLARE s t; BEGIN FOR i IN 1..3 LOOP BEGIN IF i = 2 THEN s := NULL; PERFORM 1 / 0; END IF; s := ROW(i, 'x'); EXCEPTION WHEN OTHERS THEN RAISE NOTICE '%', s; END; RAISE NOTICE '% %', i, s; END LOOP; END $$;
+-- NULL in a loop, before the text gives a structure.
+DO $$ DECLARE r record; BEGIN FOR i IN 1..3 LOOP IF i = 2 THEN r := NULL; ELSE SELECT * INTO r FROM t WHERE k = i; END IF; RAISE NOTICE '% %', i, r; END LOOP; END $$;
+DO $$ DECLARE r record; e record; BEGIN FOR i IN 1..3 LOOP IF i = 2 THEN r := e; END IF; RAISE NOTICE '% %', i, r; IF i <> 2 THEN SELECT * INTO r FROM t WHERE k = i; END IF; END LOOP; RAISE NOTICE '%', r; END $$;
+-- Read on a straight line, then of several structures.
+DO $$ DECLARE r record; BEGIN RAISE NOTICE '%', r; SELECT 1 AS k INTO r; RAISE NOTICE '%', r; SELECT 'x' AS v, 2 AS n INTO r; RAISE NOTICE '%', r; END $$;
+DO $$ BEGIN FOR i IN 1..2 LOOP DECLARE r record; BEGIN RAISE NOTICE '%', r; SELECT 1 AS k INTO r; SELECT 'x' AS v INTO r; RAISE NOTICE '%', r; END; END LOOP; END $$;
+-- Rows within loops within loops.
+DO $$ DECLARE s t; x t; n int := 0;
+BEGIN
+    s := ROW(0, 'x');
+    FOR a IN 1..2 LOOP <<b>> FOR b IN 1..2 LOOP FOR c IN 1..2 LOOP
+        n := n + 1;
+        RAISE NOTICE '% %', n, s;
+        IF n % 3 = 0 THEN s := x; CONTINUE b; END IF;
+        s := ROW(n, 'y');
+    END LOOP; END LOOP; END LOOP;
+    RAISE NOTICE '%', s;
+END $$;
+-- Exits and turns that are left.
+CREATE FUNCTION left_by(n int) RETURNS text LANGUAGE plpgsql AS $$ DECLARE q record; BEGIN FOR i IN 1..2 LOOP EXIT WHEN i = n; SELECT * INTO q FROM t WHERE k = 1; END LOOP; RETURN coalesce(q::text, 'N'); END $$;
+SELECT left_by(1), left_by(2), left_by(3);
+-- NULL as a row of a type.
+DO $$ DECLARE s t; BEGIN s := s; RAISE NOTICE '% %', s, s IS NULL; s := ROW(1, 'x'); s := s; RAISE NOTICE '%', s; END $$;
+DO $$ DECLARE s t; BEGIN FOR i IN 1..2 LOOP s := s; RAISE NOTICE '%', s; s.k := 3; END LOOP; END $$;
+CREATE FUNCTION no_row() RETURNS t LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+DO $$ DECLARE r record; BEGIN r := no_row(); RAISE NOTICE '%', r; r := null::t; RAISE NOTICE '%', r; r := coalesce(null::t, null::t); RAISE NOTICE '%', r; END $$;
+DO $$ DECLARE r record; a t[] := array[ROW(1, 'x')::t]; BEGIN r := a[1]; RAISE NOTICE '%', r; r := a[2]; RAISE NOTICE '%', r; r := coalesce(a[2], a[1]); RAISE NOTICE '% %', r, r.k; END $$;
+DO $$ DECLARE r t; a t[]; BEGIN r := a[2]; RAISE NOTICE '%', r; r := null::t; RAISE NOTICE '%', r; r := ROW(NULL, NULL)::t; RAISE NOTICE '%', r; END $$;
+CREATE PROCEDURE takes(INOUT r t) LANGUAGE plpgsql AS $$ BEGIN IF r.k = 1 THEN r := NULL; ELSE r := ROW(7, 'z'); END IF; END $$;
+DO $$ DECLARE s t; BEGIN s := ROW(1, 'x'); CALL takes(s); RAISE NOTICE '% %', s, s IS NULL; CALL takes(s); RAISE NOTICE '%', s; END $$;
+DO $$ DECLARE s t; BEGIN s := ROW(1, 'x'); FOR i IN 1..3 LOOP RAISE NOTICE '%', s; CALL takes(s); IF i = 2 THEN s.k := 1; END IF; END LOOP; RAISE NOTICE '%', s; END $$;

@@ -65,6 +65,16 @@ pub(super) struct Rows {
     early: BTreeSet<RowId>,
     /// The structures that records were given: `None` of several.
     given: BTreeMap<RowId, Option<Shape>>,
+    /// Records that have several structures, and are read where any of them may be the one.
+    pub several: BTreeSet<RowId>,
+    /// Records read where they may have been assigned, although they have no structure.
+    loose: BTreeSet<RowId>,
+    /// How many loops are around.
+    pub turns: u32,
+    /// How many were around the declaration.
+    begun: BTreeMap<RowId, u32>,
+    /// Of a former version: rows that the text has assigned a field of.
+    pub assigned: BTreeSet<RowId>,
 }
 
 impl Rows {
@@ -86,16 +96,46 @@ impl Rows {
         self.early.insert(id);
     }
 
+    /// A record is declared.
+    pub fn begin(&mut self, id: RowId) {
+        self.begun.insert(id, self.turns);
+    }
+
+    /// Whether a record that has no structure here may have been assigned: in the turn before, or on a way that left.
+    pub fn is_loose(&self, id: RowId) -> bool {
+        self.turns > self.begun.get(&id).copied().unwrap_or_default() || self.given.contains_key(&id)
+    }
+
+    /// What is known of a row. Those of former versions have no flag: they are there once the text has assigned them.
+    pub fn known_of(&self, held: Held, id: RowId) -> Held {
+        match held {
+            Held::Null if self.former && self.assigned.contains(&id) => Held::Row,
+            Held::Unsure if self.former => Held::Row,
+            held => held,
+        }
+    }
+
     /// What the body needs in the end.
-    pub fn found(&self, flagged: &mut BTreeSet<RowId>, known: &mut BTreeMap<RowId, Shape>) {
-        flagged.extend(&self.wanted);
+    pub fn found(
+        &self,
+        flagged: &mut BTreeSet<RowId>,
+        known: &mut BTreeMap<RowId, Shape>,
+        several: &mut BTreeSet<RowId>,
+    ) {
         if self.former {
             return;
         }
+        flagged.extend(&self.wanted);
         for id in &self.early {
-            if let Some(Some(shape)) = self.given.get(id) {
-                known.entry(*id).or_insert_with(|| shape.clone());
-                flagged.insert(*id);
+            match self.given.get(id) {
+                Some(Some(shape)) => {
+                    known.entry(*id).or_insert_with(|| shape.clone());
+                    flagged.insert(*id);
+                }
+                Some(None) if self.loose.contains(id) => {
+                    several.insert(*id);
+                }
+                _ => {}
             }
         }
     }
@@ -139,7 +179,7 @@ impl Lowerer<'_> {
         let Some(Found::Variable(Variable::Row { table: None, held, id, .. })) = scope.lookup(parts) else {
             return Ok(());
         };
-        let (held, id) = (*held, *id);
+        let (held, id) = (self.rows.known_of(*held, *id), *id);
         let error = || unassigned(parts.last().map_or("", String::as_str));
         let flag = match held {
             Held::Row => return Ok(()),
@@ -172,7 +212,7 @@ impl Lowerer<'_> {
     /// The value of a row variable: the row, or NULL.
     pub(super) fn held_value(&mut self, row: Bound, held: Held, id: RowId) -> Bound {
         let null = Bound::constant(Datum::Null, row.ty.clone(), row.position);
-        match held {
+        match self.rows.known_of(held, id) {
             Held::Row => row,
             Held::Null => null,
             Held::Unsure => match self.row_flag(id) {
@@ -194,10 +234,16 @@ impl Lowerer<'_> {
     /// A record that has no structure, where it is named as a whole.
     pub(super) fn unassigned_value(&mut self, id: RowId, name: &str, position: u32) -> Result<Bound> {
         self.rows.read_early(id);
-        match self.rows.former || self.rows.checked {
-            true => Err(unassigned(name).at(position)),
-            false => Ok(Bound::constant(Datum::Null, Type::Unknown, position)),
+        if self.rows.former || self.rows.checked {
+            return Err(unassigned(name).at(position));
         }
+        if self.rows.is_loose(id) {
+            self.rows.loose.insert(id);
+            if self.rows.several.contains(&id) {
+                return Err(several_structures(name).at(position));
+            }
+        }
+        Ok(Bound::constant(Datum::Null, Type::Unknown, position))
     }
 }
 
@@ -216,10 +262,21 @@ impl Scope {
         found
     }
 
-    /// Whoever is NULL may have a row.
-    pub(super) fn doubt(&mut self) {
+    /// The row variable that has this register.
+    pub(super) fn row_of(&self, reg: Reg) -> Option<RowId> {
+        let all = self.frames().iter().flat_map(|frame| &frame.variables);
+        all.rev().find_map(|(_, variable)| match variable {
+            Variable::Row { fields, id, .. } if fields.iter().any(|(_, t)| t.reg == reg) => Some(*id),
+            _ => None,
+        })
+    }
+
+    /// Whoever is NULL may have a row, and those named may have none.
+    pub(super) fn doubt(&mut self, lost: &BTreeSet<RowId>) {
         self.each(|variable| {
-            if let Variable::Row { held: held @ Held::Null, .. } = variable {
+            if let Variable::Row { held, id, .. } = variable
+                && (*held == Held::Null || lost.contains(id))
+            {
                 *held = Held::Unsure;
             }
         });

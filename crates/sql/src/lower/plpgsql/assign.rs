@@ -85,6 +85,14 @@ impl Body<'_, '_> {
         let values: Vec<(String, Typed)> = match &value.kind {
             ExprKind::Column(name) if self.whole_row(value).is_some() => match self.whole_row(value) {
                 Some(Variable::Row { fields, held, id, .. }) => {
+                    if let (Variable::Row { fields: same, id: of, .. }, false) =
+                        (variable, self.l.rows.former)
+                        && (*of == id && *same == fields && !fields.is_empty())
+                        && let ExprKind::Column(target) = &target.kind
+                    {
+                        // It stays what it is.
+                        return fields.iter().try_for_each(|(_, t)| self.check_constant(t.reg, target));
+                    }
                     from = (held, id);
                     fields
                 }
@@ -104,9 +112,6 @@ impl Body<'_, '_> {
             ExprKind::Null => return self.assign_null(target, variable),
             _ => {
                 let mut computed = self.value(value)?;
-                // A record that a function gives has a row: of one that has none it is not known.
-                let typed = matches!(variable, Variable::Row { table: Some(_), .. });
-                let may_be_null = typed || matches!(value.kind, ExprKind::Subquery(_));
                 if let (Variable::Row { table: Some(table), .. }, false) =
                     (variable, matches!(computed.ty, Type::Record(_)))
                 {
@@ -120,7 +125,7 @@ impl Body<'_, '_> {
                     let message = "cannot assign non-composite value to a record variable";
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(value.position));
                 };
-                by_value = may_be_null.then_some(computed.reg);
+                by_value = Some(computed.reg);
                 self.l.unpacked(computed.reg, row, None)
             }
         };
@@ -295,6 +300,9 @@ impl Body<'_, '_> {
 
     /// Before an assignment: a constant has its value.
     pub(super) fn check_constant(&mut self, reg: Reg, name: &Name) -> Result<()> {
+        if self.l.rows.former {
+            self.l.rows.assigned.extend(self.scope.row_of(reg));
+        }
         if self.constants.contains(&reg) {
             return Err(Error::new(
                 super::ERROR_IN_ASSIGNMENT,

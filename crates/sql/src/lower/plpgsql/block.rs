@@ -30,8 +30,13 @@ impl Body<'_, '_> {
             })
         };
         // Whoever leaves a labelled block leaves it from anywhere.
-        let body =
-            if block.label.is_some() { self.repeated(&[Some(exit), None], lower)? } else { lower(self)? };
+        let body = if block.label.is_some() {
+            let mut lost = self.lost_by(&block.body);
+            block.handlers.iter().for_each(|h| lost.extend(self.lost_by(&h.body)));
+            self.repeated(&[Some(exit), None], &lost, lower)?
+        } else {
+            lower(self)?
+        };
         if block.label.is_some() {
             self.l.emit(OpKind::Block { label: exit, body });
         } else {
@@ -61,6 +66,7 @@ impl Body<'_, '_> {
 
     fn with_handlers(&mut self, block: &PlBlock) -> Result<()> {
         let start = self.scope.clone();
+        let lost = self.lost_by(&block.body);
         let cursors = self.mark_cursors();
         let body = self.sub_block(|s| s.statements(&block.body))?;
         let mut ends = vec![self.scope.clone()];
@@ -75,7 +81,7 @@ impl Body<'_, '_> {
             let handled =
                 Handled { sqlstate: register(self, "sqlstate"), sqlerrm: register(self, "sqlerrm") };
             let mut diagnostics = Vec::new();
-            let body = self.alternative(&start, &mut ends, |s| {
+            let body = self.alternative(&start, &lost, &mut ends, |s| {
                 s.scope.push(None);
                 for (name, reg) in [("sqlstate", handled.sqlstate), ("sqlerrm", handled.sqlerrm)] {
                     s.scope.declare(name, Variable::Scalar(Typed { reg, ty: Type::Text }));

@@ -119,7 +119,7 @@ impl Body<'_, '_> {
         let label = self.l.label();
         let region =
             Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
-        let body = self.in_loop(region, |s| s.statements(body))?;
+        let body = self.in_loop(region, body, |s| s.statements(body))?;
         self.l.emit(OpKind::Loop { label, body });
         Ok(())
     }
@@ -127,12 +127,16 @@ impl Body<'_, '_> {
     pub(super) fn in_loop(
         &mut self,
         region: Region,
+        body: &[Stmt],
         mut f: impl FnMut(&mut Self) -> Result<()>,
     ) -> Result<planaria_ir::Block> {
+        let lost = self.lost_by(body);
         let labels = [Some(region.exit), region.next.map(|(next, _)| next)];
         self.regions.push(region);
         self.loops += 1;
-        let body = self.repeated(&labels, |s| s.sub_block(&mut f));
+        self.l.rows.turns += 1;
+        let body = self.repeated(&labels, &lost, |s| s.sub_block(&mut f));
+        self.l.rows.turns -= 1;
         self.loops -= 1;
         self.regions.pop();
         body
@@ -142,7 +146,7 @@ impl Body<'_, '_> {
         let label = self.l.label();
         let region =
             Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
-        let body = self.in_loop(region, |s| {
+        let body = self.in_loop(region, body, |s| {
             let cond = s.l.condition(&s.scope, condition)?;
             s.unless(cond, |s| {
                 s.l.emit(OpKind::Exit { label });
@@ -202,7 +206,7 @@ impl Body<'_, '_> {
                 next: Some((inner, true)),
                 closes: None,
             };
-            let turn = s.in_loop(region, |s| s.statements(body))?;
+            let turn = s.in_loop(region, body, |s| s.statements(body))?;
             let around = s.sub_block(|s| {
                 s.copy(variable_reg, counter);
                 if continues(body) {
@@ -318,7 +322,7 @@ impl Body<'_, '_> {
         let yes = self.truth(true);
         let region =
             Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
-        let block = self.in_loop(region, |s| {
+        let block = self.in_loop(region, body, |s| {
             s.copy(ran, yes);
             s.store_all(&targets, &row)?;
             s.statements(body)
@@ -442,7 +446,7 @@ impl Body<'_, '_> {
         let label = self.l.label();
         let region =
             Region { name: name.map(str::to_owned), exit: label, next: Some((label, false)), closes: None };
-        let block = self.in_loop(region, |s| {
+        let block = self.in_loop(region, body, |s| {
             let done = s.apply(Func::IntGe, vec![at, length], Type::Bool);
             s.when(done, |s| {
                 s.l.emit(OpKind::Exit { label });

@@ -45,17 +45,21 @@ pub(super) struct Needs {
     flagged: BTreeSet<RowId>,
     /// Records whose structure is known before they are assigned.
     known: BTreeMap<RowId, Shape>,
+    /// Records of several structures that are read where any of them may be the one.
+    several: BTreeSet<RowId>,
 }
 
 impl Needs {
     /// What is needed of row variables.
-    pub(super) fn rows(&self) -> (BTreeSet<RowId>, BTreeMap<RowId, Shape>) {
-        (self.flagged.clone(), self.known.clone())
+    pub(super) fn give_rows(&self, rows: &mut Rows) {
+        rows.flagged.clone_from(&self.flagged);
+        rows.known.clone_from(&self.known);
+        rows.several.clone_from(&self.several);
     }
 
     /// Notes what a body turned out to need of row variables.
     pub(super) fn note_rows(&mut self, rows: &Rows) {
-        rows.found(&mut self.flagged, &mut self.known);
+        rows.found(&mut self.flagged, &mut self.known, &mut self.several);
     }
 }
 
@@ -722,7 +726,7 @@ impl Body<'_, '_> {
             next: Some((label, false)),
             closes: Some(at),
         };
-        let block = self.in_loop(region, |s| {
+        let block = self.in_loop(region, body, |s| {
             let targets = s.targets(targets, &layout.columns)?;
             let (got, row) = match s.cursors[at].kept.clone() {
                 Kept::Here(state) => {

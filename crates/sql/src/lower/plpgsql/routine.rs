@@ -88,7 +88,7 @@ fn lower_once(
     l.reads_after = !procedure.reads_before;
     l.rows.former = l.reads_after;
     l.rows.checked = checking;
-    (l.rows.flagged, l.rows.known) = needs.rows();
+    needs.give_rows(&mut l.rows);
     l.rights.guard = guard;
     l.rights.definer = procedure.security_definer.then_some(procedure.rights.owner);
     let mut scope = Scope::new();
@@ -215,7 +215,7 @@ pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Gua
         let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
         l.rights.guard = guard;
         l.rights.runner = runner;
-        (l.rows.flagged, l.rows.known) = needs.rows();
+        needs.give_rows(&mut l.rows);
         let mut scope = Scope::new();
         scope.push(None);
         lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, (false, false), None, needs)?;

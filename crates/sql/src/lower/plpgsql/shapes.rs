@@ -21,7 +21,10 @@ use crate::lower::held::{Held, RowId};
 use crate::lower::{Found, Scope, Typed, Variable};
 use planaria_base::{Error, Level, Result, SqlState, Type};
 use planaria_ir::{Block, Label, OpKind, Reg};
-use planaria_syntax::ast::{Expr, ExprKind, Name};
+use planaria_syntax::ast::plpgsql::{DeclarationKind, Stmt, StmtKind};
+use planaria_syntax::ast::visit::{self, Node};
+use planaria_syntax::ast::{Expr, ExprKind, Name, StatementKind};
+use std::collections::BTreeSet;
 
 /// A record that has several structures: no fields.
 fn conflicting(id: RowId) -> Variable {
@@ -74,6 +77,49 @@ fn doubt_by(here: &mut Scope, there: &Scope) -> bool {
     any
 }
 
+/// The names of what a statement may assign a row that is NULL.
+fn losing(statement: &Stmt, names: &mut Vec<Vec<String>>) {
+    let mut all = |list: &[Stmt]| list.iter().for_each(|s| losing(s, names));
+    match &statement.kind {
+        StmtKind::Assign { target: Expr { kind: ExprKind::Column(name), .. }, value }
+            if !matches!(value.kind, ExprKind::Row(_)) =>
+        {
+            names.push(name.parts.clone());
+        }
+        StmtKind::Sql(s) if matches!(s.kind, StatementKind::Call { .. }) => {
+            visit::statement(s, &mut |node| {
+                if let Node::Expr(Expr { kind: ExprKind::Column(name), .. }) = node {
+                    names.push(name.parts.clone());
+                }
+            })
+        }
+        StmtKind::Block(block) => {
+            all(&block.body);
+            block.handlers.iter().for_each(|h| all(&h.body));
+            names.extend(block.declarations.iter().filter_map(|d| match &d.kind {
+                DeclarationKind::Alias(of) => Some(vec![of.clone()]),
+                _ => None,
+            }));
+        }
+        StmtKind::If { branches, otherwise } => {
+            branches.iter().for_each(|(_, b)| all(b));
+            all(otherwise);
+        }
+        StmtKind::Case { whens, otherwise, .. } => {
+            whens.iter().for_each(|(_, b)| all(b));
+            otherwise.iter().for_each(|b| all(b));
+        }
+        StmtKind::Loop { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::ForRange { body, .. }
+        | StmtKind::ForQuery { body, .. }
+        | StmtKind::ForExecute { body, .. }
+        | StmtKind::ForCursor { body, .. }
+        | StmtKind::ForEach { body, .. } => all(body),
+        _ => {}
+    }
+}
+
 /// Whether control can reach the end of a block.
 fn falls_through(block: &Block) -> bool {
     !matches!(
@@ -107,20 +153,24 @@ impl Body<'_, '_> {
     }
 
     /// A region that runs any number of times, or is left early.
-    /// `labels`: where those jump who leave it, or go on with the next turn.
+    /// `labels`: where those jump who leave it, or go on with the next turn; `lost`: rows that may be none at its end.
     pub(super) fn repeated(
         &mut self,
         labels: &[Option<Label>],
+        lost: &BTreeSet<RowId>,
         mut f: impl FnMut(&mut Self) -> Result<Block>,
     ) -> Result<Block> {
+        let former = self.l.rows.former;
         // What a turn assigns the next one has.
-        self.scope.doubt();
+        if !former {
+            self.scope.doubt(lost);
+        }
         let mut start = self.scope.clone();
         let jumps = self.jumps.len();
         let mut block = f(self)?;
         let mut forgotten = forget_changed(&mut start, &self.scope);
         for (label, scope) in self.jumps.get(jumps..).unwrap_or_default() {
-            if labels.contains(&Some(*label)) {
+            if !former && labels.contains(&Some(*label)) {
                 forgotten |= doubt_by(&mut start, scope);
             }
         }
@@ -133,7 +183,9 @@ impl Body<'_, '_> {
         let mut at = jumps;
         while let Some((label, scope)) = self.jumps.get(at) {
             if labels.contains(&Some(*label)) {
-                doubt_by(&mut self.scope, scope);
+                if !former {
+                    doubt_by(&mut self.scope, scope);
+                }
                 self.jumps.remove(at);
             } else {
                 at += 1;
@@ -171,14 +223,18 @@ impl Body<'_, '_> {
     }
 
     /// The alternatives to a region that may be left anywhere: each begins with what held before or
-    /// somewhere within it.
+    /// somewhere within it. `lost`: rows that may be none somewhere within it.
     pub(super) fn alternative<T>(
         &mut self,
         start: &Scope,
+        lost: &BTreeSet<RowId>,
         ends: &mut Vec<Scope>,
         f: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let mut begin = start.clone();
+        if !self.l.rows.former {
+            begin.doubt(lost);
+        }
         forget_changed(&mut begin, &ends[0]);
         self.scope = self.join(&begin, &ends[0]);
         let done = f(self)?;
@@ -227,6 +283,7 @@ impl Body<'_, '_> {
     /// A row variable where it is declared: it has no row. A record that is read before the text assigns it has its structure.
     pub(super) fn begin_row(&mut self, name: &str, variable: &mut Variable, declared: RowId) {
         self.l.set_row_flag(declared, false);
+        self.l.rows.begin(declared);
         match variable {
             Variable::Scalar(_) => {}
             Variable::Row { held, id, .. } => (*held, *id) = (self.l.rows.at_first(), declared),
@@ -249,10 +306,17 @@ impl Body<'_, '_> {
 
     /// `row := NULL`
     pub(super) fn assign_null(&mut self, target: &Expr, variable: &Variable) -> Result<()> {
-        if let ExprKind::Column(name) = &target.kind {
+        if let (ExprKind::Column(name), false) = (&target.kind, self.l.rows.former) {
             registers(variable).into_iter().try_for_each(|reg| self.check_constant(reg, name))?;
         }
         registers(variable).into_iter().for_each(|reg| self.null(reg));
+        if let Variable::Unassigned { id } = variable {
+            // The value of the turn before is no longer there.
+            if self.l.rows.is_loose(*id) {
+                self.l.rows.read_early(*id);
+            }
+            self.l.set_row_flag(*id, false);
+        }
         if let (Some(first), false) = (registers(variable).first(), self.l.rows.former)
             && let Some(id) = self.scope.hold(*first, Held::Null)
         {
@@ -273,6 +337,24 @@ impl Body<'_, '_> {
         if let Some(Target::Field(first)) = targets.first() {
             self.now_held(first.reg);
         }
+    }
+
+    /// Rows, by the names that they have here, which these statements may leave without a row.
+    pub(super) fn lost_by(&self, statements: &[Stmt]) -> BTreeSet<RowId> {
+        let mut names = Vec::new();
+        statements.iter().for_each(|s| losing(s, &mut names));
+        let row = |parts: &Vec<String>| {
+            let number = parts[0].strip_prefix('$').and_then(|n| n.parse().ok());
+            let found = match number {
+                Some(n) => self.scope.parameter(n).map(Found::Variable),
+                None => self.scope.lookup(parts),
+            };
+            match found {
+                Some(Found::Variable(Variable::Row { id, .. })) => Some(*id),
+                _ => None,
+            }
+        };
+        names.iter().filter_map(row).collect()
     }
 
     /// A row variable has been assigned the value of another.

@@ -313,7 +313,7 @@ impl Body<'_, '_> {
                 && fields.len() == row.len()
             {
                 fields.iter().try_for_each(|(_, field)| self.check_constant(field.reg, variable))?;
-                rows.extend(fields.first().map(|(_, field)| field.reg));
+                rows.extend(fields.first().map(|(_, field)| (Target::Field(field.clone()), value.reg)));
                 let row = row.clone();
                 values.extend(self.l.unpacked(value.reg, &row, None).into_iter().map(|(_, field)| field));
                 targets.extend(fields.into_iter().map(|(_, field)| Target::Value(field)));
@@ -324,7 +324,7 @@ impl Body<'_, '_> {
             values.push(value);
         }
         self.store_all(&targets, &values)?;
-        rows.into_iter().for_each(|reg| self.now_held(reg));
+        rows.into_iter().for_each(|(first, value)| self.take_value(&[first], value));
         Ok(())
     }
 

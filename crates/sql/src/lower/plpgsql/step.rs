@@ -28,7 +28,7 @@ pub fn lower_step(
 
 fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()> {
     let (mut scope, mut constants, mut not_null) = (Scope::new(), Vec::new(), Vec::new());
-    (l.rows.flagged, l.rows.known) = needs.rows();
+    needs.give_rows(&mut l.rows);
     let mut count = 0;
     for frame in &step.frames {
         scope.push(frame.label.clone());

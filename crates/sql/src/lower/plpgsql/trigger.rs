@@ -198,7 +198,7 @@ pub(super) fn declare(
         }
         if !there {
             let first = fields.first().map(|(_, t): &(String, Typed)| t.clone());
-            of.absent.extend(first.filter(|_| !trigger.knows_absent_rows));
+            of.absent.extend(first.filter(|_| !trigger.knows_absent_rows || l.rows.former));
         }
         if name == "new" {
             new_row.clone_from(&fields);
@@ -398,7 +398,7 @@ impl Body<'_, '_> {
             ExprKind::Column(name) => match self.scope.lookup(&name.parts) {
                 Some(Found::Variable(Variable::Row { fields, held, id, .. })) => {
                     let row: Vec<Typed> = fields.iter().map(|(_, t)| t.clone()).collect();
-                    let (held, id) = (*held, *id);
+                    let (held, id) = (self.l.rows.known_of(*held, *id), *id);
                     let absent = self.trigger.iter().flat_map(|t| &t.absent).any(|r| Some(r) == row.first());
                     if absent || held == Held::Null {
                         return Ok(None);
@@ -456,7 +456,7 @@ impl Body<'_, '_> {
     fn is_row(&self, e: &Expr) -> bool {
         let ExprKind::Column(name) = &e.kind else { return false };
         let found = self.scope.lookup(&name.parts);
-        matches!(found, Some(Found::Variable(Variable::Row { held: Held::Row | Held::Null, .. })))
+        matches!(found, Some(Found::Variable(Variable::Row { held, .. })) if *held != Held::Unsure || self.l.rows.former)
     }
 
     /// The branch of a CASE that is taken, if that is known: `Some(None)` is none of them.

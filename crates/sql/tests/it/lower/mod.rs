@@ -1,6 +1,7 @@
 //! Text in, verified IR out.
 
 mod known;
+mod rows_former;
 mod suites;
 
 use crate::ddl::schema as catalog;

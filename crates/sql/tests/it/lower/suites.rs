@@ -23,7 +23,7 @@ fn read(path: PathBuf) -> String {
 }
 
 /// The definitions of a script; what defines nothing is passed over.
-fn define(catalog: &mut Catalog, script: &str) {
+pub(super) fn define(catalog: &mut Catalog, script: &str) {
     for statement in parse::statements(script).expect(script).iter().filter(|s| ddl::is_ddl(s)) {
         ddl::apply(catalog, statement).expect(script);
     }

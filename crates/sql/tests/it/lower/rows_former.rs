@@ -1,0 +1,81 @@
+//! Row variables: routines of former versions have no flags for them, and deep nesting costs no more than its text.
+
+use super::suites::define;
+use planaria_base::SqlState;
+use planaria_catalog::Catalog;
+use planaria_sql::lower::CatalogEnv;
+use planaria_sql::lower::plpgsql::lower_procedure;
+
+const SCHEMA: &str =
+    "CREATE TABLE src (id int PRIMARY KEY, n int); CREATE TABLE log (id int PRIMARY KEY, v text);";
+
+/// How many flags of rows the routine has.
+fn flags(body: &str, former: bool) -> usize {
+    let mut catalog = Catalog::default();
+    define(&mut catalog, &format!("{SCHEMA} CREATE PROCEDURE p(k int) LANGUAGE plpgsql AS $$ {body} $$;"));
+    let mut procedure = catalog.procedures.iter().find(|p| p.name == "p").expect("p").clone();
+    procedure.reads_before = !former;
+    let program = lower_procedure(&catalog, &procedure).expect(body);
+    planaria_ir::verify(&program, &CatalogEnv(&catalog)).unwrap_or_else(|e| panic!("{program}\n{e}"));
+    program.regs.iter().filter(|r| r.name.as_ref().is_some_and(|n| n.starts_with("(row "))).count()
+}
+
+#[test]
+fn routines_of_former_versions_have_no_flags() {
+    let last = "INSERT INTO log VALUES (k, coalesce(q::text, 'N'));";
+    for (declared, body) in [
+        ("record", "FOR i IN 1..2 LOOP EXIT WHEN i = k; SELECT * INTO q FROM src WHERE id = 1; END LOOP;"),
+        (
+            "record",
+            "FOR i IN 1..2 LOOP CONTINUE WHEN i = k; SELECT * INTO q FROM src WHERE id = 1; END LOOP;",
+        ),
+        (
+            "record",
+            "<<b>> BEGIN SELECT * INTO q FROM src WHERE id = 1; IF k = 1 THEN EXIT b; END IF; q := NULL; END;",
+        ),
+        ("record", "IF k = 1 THEN SELECT * INTO q FROM src WHERE id = 1; END IF;"),
+        (
+            "record",
+            "BEGIN SELECT * INTO q FROM src WHERE id = 1; q := NULL; EXCEPTION WHEN OTHERS THEN NULL; END;",
+        ),
+        (
+            "src",
+            "FOR i IN 1..2 LOOP EXIT WHEN i = k; q := ROW(1, 2); IF k = 3 THEN q := NULL; END IF; END LOOP;",
+        ),
+    ] {
+        let text = format!("DECLARE q {declared}; BEGIN {body} {last} END");
+        assert_eq!((flags(&text, true), flags(&text, false)), (0, 1), "{text}");
+    }
+}
+
+#[test]
+fn records_of_several_structures_are_refused_where_any_may_be_the_one() {
+    let refused = |declared: &str, body: &str| {
+        let mut catalog = Catalog::default();
+        let text = format!("DECLARE q record; {declared} BEGIN {body} END");
+        define(
+            &mut catalog,
+            &format!("{SCHEMA} CREATE PROCEDURE p(k int) LANGUAGE plpgsql AS $$ {text} $$;"),
+        );
+        let procedure = catalog.procedures.iter().find(|p| p.name == "p").expect("p");
+        lower_procedure(&catalog, procedure).err().map(|e| e.sqlstate())
+    };
+    let several = Some(SqlState::FEATURE_NOT_SUPPORTED);
+    let other = "SELECT 'z' AS other INTO q; RAISE NOTICE '%', q;";
+    let turns = "FOR r IN SELECT * FROM src LOOP RAISE NOTICE '%', q; q := r; END LOOP;";
+    assert_eq!(refused("r record;", &format!("{turns} {other}")), several);
+    assert_eq!(refused("r record;", turns), None);
+    let left = "<<b>> BEGIN IF k = 1 THEN SELECT 1 AS n INTO q; EXIT b; END IF; END; RAISE NOTICE '%', q;";
+    assert_eq!(refused("", &format!("{left} {other}")), several);
+    assert_eq!(refused("", left), None);
+    let line = "RAISE NOTICE '%', q; SELECT 1 AS n INTO q; RAISE NOTICE '%', q;";
+    assert_eq!(refused("", &format!("{line} {other}")), None);
+}
+
+#[test]
+fn loops_within_loops_are_lowered_once() {
+    let (begin, end) = ("FOR i IN 1..2 LOOP ".repeat(20), " END LOOP;".repeat(20));
+    let body = "IF k = 1 THEN s := NULL; CONTINUE; END IF; s := ROW(1, 2);";
+    let text = format!("DECLARE s src; BEGIN s := ROW(0, 0); {begin} {body} {end} RAISE NOTICE '%', s; END");
+    assert_eq!(flags(&text, false), 1);
+}
