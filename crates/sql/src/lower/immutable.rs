@@ -36,7 +36,8 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program, texts: bool) ->
                         || matches!(ty, Type::Array(_)) && !to.is_some_and(|to| matches!(to, Type::Array(_)))
                 };
                 // It has its own zone: what is made of it asks for no other.
-                let timed = from.is_some_and(|ty| matches!(innermost(ty), Type::Packed(PackedType::TimeTz(_))));
+                let timed =
+                    from.is_some_and(|ty| matches!(innermost(ty), Type::Packed(PackedType::TimeTz(_))));
                 // The session says how many digits a currency has.
                 let [pays, paid] = [to, from].map(|ty| ty.is_some_and(|ty| *innermost(ty) == MONEY));
                 (zoned(*dst) == zoned(*src) || timed)
