@@ -8,7 +8,7 @@
 //! ```
 
 use super::Lowerer;
-use super::bound::Bound;
+use super::bound::{Bound, BoundKind};
 use super::names::Names;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_syntax::ast::{
@@ -114,7 +114,13 @@ impl Lowerer<'_> {
         }
         let make = Make(position);
         for e in &given {
-            let bound = self.bind(names, e)?;
+            let mut bound = self.bind(names, e)?;
+            self.visit(&mut bound, &mut |l, e| {
+                if matches!(e.kind, BoundKind::Column(..)) {
+                    l.direct.push(e.position);
+                }
+                true
+            });
             if self.is_volatile(&bound) {
                 let message = format!("volatile direct arguments of {name} are not supported");
                 return Err(Error::unsupported(message, "Compute it in a subquery.").at(e.position));
