@@ -23,12 +23,7 @@ impl Notice {
         let fields = message.fields();
         Notice {
             severity: level.severity(),
-            code: match fields.sqlstate {
-                // RAISE without a code of its own.
-                SqlState::RAISE_EXCEPTION if level.severity() == "WARNING" => SqlState::WARNING,
-                SqlState::RAISE_EXCEPTION => SqlState::SUCCESSFUL_COMPLETION,
-                code => code,
-            },
+            code: fields.sqlstate,
             message: fields.message.clone(),
             detail: fields.detail.clone(),
             hint: fields.hint.clone(),

@@ -86,3 +86,8 @@ revoke select on nope from nobody_there;
 grant usage on schema nope to nobody_there;
 grant execute on function nope() to nobody_there;
 grant select on r0 to nobody_there;
+create table kept (a int generated always as identity (cache 7));
+create table like_kept (like kept including identity);
+select seqcache from pg_sequence where seqrelid = 'like_kept_a_seq'::regclass;
+create table if not exists kept as select zz from nope;
+create materialized view if not exists kept as select zz from nope;

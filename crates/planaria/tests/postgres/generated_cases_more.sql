@@ -64,3 +64,7 @@ select trim(leading from '\x2020'::bytea);
 create table gc (a text, b bytea generated always as (convert_to(a, 'UTF8')) stored);
 create table gc (a bytea, b text generated always as (convert_from(a, 'UTF8')) stored);
 create index on v (convert_to(b, 'utf8'));
+create table mt (m money, c timetz);
+create index on mt ((m::numeric));
+create index on mt (m) where m::numeric < 5;
+create index on mt ((c::text));

@@ -50,3 +50,12 @@ SELECT enum_first(NULL);
 SELECT enum_first('low'::mood), enum_range(NULL::mood);
 SELECT enum_first(1);
 SELECT DISTINCT v, v FROM t WHERE k < 3 ORDER BY 1;
+-- Direct arguments are of grouped columns.
+SELECT rank(k) WITHIN GROUP (ORDER BY k) FROM t;
+SELECT k, rank(k) WITHIN GROUP (ORDER BY k) FROM t GROUP BY k ORDER BY 1 LIMIT 2;
+SELECT dense_rank(1 / 0) WITHIN GROUP (ORDER BY k) FROM t WHERE false;
+SELECT cume_dist(2 + 1) WITHIN GROUP (ORDER BY k) FROM t;
+CREATE TYPE named AS (a int);
+ALTER TYPE named ADD ATTRIBUTE xmin int;
+ALTER TYPE named RENAME ATTRIBUTE a TO ctid;
+SELECT ROW(1, 2)::named;

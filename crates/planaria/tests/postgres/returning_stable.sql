@@ -50,3 +50,10 @@ INSERT INTO w VALUES (33, 1) RETURNING k, (SELECT count(*) FROM w), nt(), (SELEC
 -- Within routines and WITH.
 DO $$ DECLARE n bigint; m bigint; BEGIN INSERT INTO t VALUES (70, 1) RETURNING nt(), vv() INTO n, m; RAISE NOTICE '% %', m - n, (SELECT count(*) FROM t) - m; END $$;
 WITH a AS (INSERT INTO t VALUES (71, 1), (72, 1) RETURNING k, nt()) SELECT k, (SELECT count(*) FROM t) - nt FROM a ORDER BY k;
+-- Where no row is changed nothing is called.
+CREATE FUNCTION bs(i int) RETURNS int STABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM count(*) FROM t; RETURN 1 / i; END $$;
+DELETE FROM t WHERE k > 900 RETURNING bs(0);
+UPDATE t SET v = 1 WHERE k > 900 RETURNING bs(0);
+INSERT INTO t SELECT 1000, 1 WHERE false RETURNING bs(0);
+UPDATE t SET v = v WHERE k >= 70 RETURNING bs(0);
+UPDATE t SET v = v WHERE k >= 70 RETURNING bs(1);

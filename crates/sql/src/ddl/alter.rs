@@ -223,8 +223,10 @@ impl Change {
         if_not_exists: bool,
         rewrite: &mut Rewrite,
     ) -> Result<()> {
-        self.free_name(&def.name)?;
         let table = self.catalog.table_by_id(id);
+        if !table.composite {
+            self.free_name(&def.name)?;
+        }
         if table.column(&def.name).is_some() {
             let message = format!("column \"{}\" of relation \"{}\" already exists", def.name, table.name);
             let exists = Error::new(SqlState::DUPLICATE_COLUMN, message);

@@ -96,6 +96,7 @@ impl Change {
                         min: Some(Some(s.min)),
                         max: Some(Some(s.max)),
                         cycle: Some(s.cycle),
+                        cache: Some(s.cache),
                         ..SequenceOptions::default()
                     },
                     _ => SequenceOptions::default(),

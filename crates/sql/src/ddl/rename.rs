@@ -112,7 +112,9 @@ impl Change {
             let message = format!("column \"{from}\" does not exist");
             return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
         };
-        self.free_name(to)?;
+        if !table.composite {
+            self.free_name(to)?;
+        }
         if table.column(to).is_some() {
             // PostgreSQL looks at partitions first.
             let told = self.catalog.partitions_of(id).next().unwrap_or(table);

@@ -19,9 +19,9 @@ impl Change {
         let (schema, local) = self.new_name(name)?;
         if self.catalog.relation_exists((schema, local)) {
             let exists = names::relation_exists(local);
+            // What is wrong with the query comes first.
+            self.describe(query)?;
             if !if_not_exists {
-                // What is wrong with the query comes first.
-                self.describe(query)?;
                 return Err(exists);
             }
             self.skip_existing(&exists);

@@ -245,17 +245,16 @@ impl Lowerer<'_> {
         for e in &mut returning.values {
             match one {
                 true => self.take_before(e, changed, &mut returning.early),
-                false => self.call_before(e, changed)?,
+                false => self.call_before(e, changed, &mut returning.once),
             }
         }
         let values: Vec<Bound> = returning.values.clone();
         self.read_listed(&values, changed)
     }
 
-    /// Calls the functions that are not volatile, ask such a table and are called whatever the row is, where the statement
-    /// begins.
-    fn call_before(&mut self, e: &mut Bound, changed: &Changed) -> Result<()> {
-        let mut done = Ok(());
+    /// Has the functions that are not volatile, ask such a table and are called whatever the row is called in front of the first
+    /// row that is changed.
+    fn call_before(&mut self, e: &mut Bound, changed: &Changed, once: &mut Vec<(Bound, Reg, Reg)>) {
         self.visit(e, &mut |l, e| {
             let asks = match &e.kind {
                 BoundKind::Call(id, _) => {
@@ -280,16 +279,28 @@ impl Lowerer<'_> {
                 );
                 known
             });
-            if !known || l.calls_volatile(e) || done.is_err() {
+            if !known || l.calls_volatile(e) {
                 return true;
             }
-            match l.exact(e) {
-                Ok(reg) => e.kind = BoundKind::Reg(reg),
-                Err(error) => done = Err(error),
-            }
+            let (reg, called) = (l.temp(e.ty.clone()), l.temp(Type::Bool));
+            l.emit(OpKind::Const { dst: reg, value: Datum::Null });
+            l.emit(OpKind::Const { dst: called, value: Datum::Bool(false) });
+            let known = Bound::new(BoundKind::Reg(reg), e.ty.clone(), e.position);
+            once.push((std::mem::replace(e, known), reg, called));
             false
         });
-        done
+    }
+
+    /// Calls those functions, in front of the first row.
+    pub(super) fn asked_once(&mut self, returning: &Returning) -> Result<()> {
+        for (e, reg, called) in &returning.once {
+            self.unless(*called, |l| {
+                l.value_into(e, *reg)?;
+                l.emit(OpKind::Const { dst: *called, value: Datum::Bool(true) });
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     /// The same of the UPDATE of ON CONFLICT, where more than one row may be stored: of its expressions, and of what asks as
@@ -318,6 +329,7 @@ impl Lowerer<'_> {
         rel: RelId,
         set: &[(usize, Reg, bool)],
     ) -> Result<()> {
+        self.asked_once(returning)?;
         if returning.early.is_empty() {
             return Ok(());
         }

@@ -211,7 +211,7 @@ impl Lowerer<'_> {
         let of_system = !is_own(wanted) && (is_aggregate(wanted.local) || is_other_aggregate(wanted.local));
         if !of_system
             && self.calls_own_aggregate(wanted, call)
-            && !self.means_function(names, wanted, call, position)?
+            && (self.reads_after || !self.means_function(names, wanted, call, position)?)
         {
             return match call.over {
                 Some(_) => self.bind_window(names, wanted, call, position),

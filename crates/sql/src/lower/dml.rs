@@ -24,6 +24,8 @@ pub(super) struct Returning {
     pub xmax: Option<Reg>,
     /// What is asked of the table before the one row is changed that the statement changes.
     pub early: Vec<(Bound, Reg)>,
+    /// What is called in front of the first row that is changed, and whether it has been.
+    pub once: Vec<(Bound, Reg, Reg)>,
 }
 
 /// 0A000 for WHERE CURRENT OF where it is not PL/pgSQL's.
@@ -216,8 +218,13 @@ impl<'c> Lowerer<'c> {
 
     /// Binds RETURNING.
     pub(super) fn bind_returning(&mut self, names: &Names<'_>, items: &[SelectItem]) -> Result<Returning> {
-        let mut returning =
-            Returning { outputs: Vec::new(), values: Vec::new(), xmax: None, early: Vec::new() };
+        let mut returning = Returning {
+            outputs: Vec::new(),
+            values: Vec::new(),
+            xmax: None,
+            early: Vec::new(),
+            once: Vec::new(),
+        };
         let star: Vec<(String, Bound)> = names
             .sources
             .iter()

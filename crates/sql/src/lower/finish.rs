@@ -384,7 +384,13 @@ impl Lowerer<'_> {
                 "column \"{}.{}\" must appear in the GROUP BY clause or be used in an aggregate function",
                 relation.name, relation.columns[column].0
             );
-            error = Some(Error::new(SqlState::GROUPING_ERROR, message).at(e.position));
+            let ungrouped = Error::new(SqlState::GROUPING_ERROR, message).at(e.position);
+            error = Some(match l.direct.contains(&e.position) {
+                true => ungrouped.with_detail(
+                    "Direct arguments of an ordered-set aggregate must use only grouped columns.",
+                ),
+                false => ungrouped,
+            });
             false
         };
         for e in outputs.iter_mut().chain(having.iter_mut()) {

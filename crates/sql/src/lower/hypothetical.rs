@@ -8,7 +8,7 @@
 //! ```
 
 use super::Lowerer;
-use super::bound::Bound;
+use super::bound::{Bound, BoundKind};
 use super::names::Names;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_syntax::ast::{
@@ -113,6 +113,25 @@ impl Lowerer<'_> {
             return Err(super::functions::missing_function(&call, position).with_hint(hint));
         }
         let make = Make(position);
+        for e in &given {
+            let mut bound = self.bind(names, e)?;
+            self.visit(&mut bound, &mut |l, e| {
+                if matches!(e.kind, BoundKind::Column(..)) {
+                    l.direct.push(e.position);
+                }
+                true
+            });
+            if self.is_volatile(&bound) {
+                let message = format!("volatile direct arguments of {name} are not supported");
+                return Err(Error::unsupported(message, "Compute it in a subquery.").at(e.position));
+            }
+        }
+        // Outside of the aggregates as well, where columns have to be grouped ones and whatever is wrong is told without rows, too.
+        let outside = given.iter().fold(make.integer(0), |sum, e| {
+            let whens = vec![(make.is_null(e, false), make.integer(0))];
+            let otherwise = Some(Box::new(make.integer(0)));
+            make.binary(BinaryOp::Add, sum, make.expr(ExprKind::Case { operand: None, whens, otherwise }))
+        });
         let items: Vec<(&OrderItem, &Expr)> = call.order_by.iter().zip(given).collect();
         let filter = |condition: Option<Expr>| match (condition, &call.filter) {
             (Some(e), Some(filter)) => Some(make.binary(BinaryOp::And, filter.clone(), e)),
@@ -144,6 +163,6 @@ impl Lowerer<'_> {
                 make.binary(BinaryOp::Div, above, make.binary(BinaryOp::Add, one, all()))
             }
         };
-        self.bind(names, &e)
+        self.bind(names, &make.binary(BinaryOp::Add, e, outside))
     }
 }

@@ -6,6 +6,8 @@ use planaria_base::types::TypeClass;
 use planaria_catalog::{Catalog, Volatility};
 use planaria_ir::{Determinism, Func, OpKind, Program};
 
+const MONEY: Type = Type::Packed(PackedType::Money);
+
 /// Whether the program reads and draws nothing, asks nothing of the session, and calls only functions that say so of
 /// themselves.
 ///
@@ -33,7 +35,13 @@ pub(crate) fn is_immutable(catalog: &Catalog, program: &Program, texts: bool) ->
                     is_shown_by_settings(innermost(ty))
                         || matches!(ty, Type::Array(_)) && !to.is_some_and(|to| matches!(to, Type::Array(_)))
                 };
-                zoned(*dst) == zoned(*src) && !(texts && (is_text && from.is_some_and(shown) || read))
+                // It has its own zone: what is made of it asks for no other.
+                let timed =
+                    from.is_some_and(|ty| matches!(innermost(ty), Type::Packed(PackedType::TimeTz(_))));
+                // The session says how many digits a currency has.
+                let [pays, paid] = [to, from].map(|ty| ty.is_some_and(|ty| *innermost(ty) == MONEY));
+                (zoned(*dst) == zoned(*src) || timed)
+                    && !(texts && (is_text && from.is_some_and(shown) || read || pays != paid))
             }
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 catalog.procedure(*procedure).volatility == Volatility::Immutable

@@ -554,6 +554,7 @@ impl Lowerer<'_> {
         let proposed: Values = regs.iter().copied().map(Some).collect();
         let inserted = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &proposed };
         if row.target.instead().is_some() {
+            self.asked_once(returning)?;
             return self.before_row(table, &inserted, &mut |l, new, _| {
                 l.rel_mut(row.shadow).regs = new.clone();
                 l.available.push(row.shadow);

@@ -199,6 +199,7 @@ impl Lowerer<'_> {
         let label = self.label();
         let body = self.block(|l| {
             l.with_rels(&others, &mut |l| {
+                l.asked_once(&returning)?;
                 let changed = ChangedRow { event: s.event, named: &named, old: &was, new: &proposed };
                 l.before_row(row, &changed, &mut |l, new, _| {
                     l.count_row(count, false);

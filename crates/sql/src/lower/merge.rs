@@ -514,8 +514,13 @@ impl Lowerer<'_> {
                 let (shadow, certain) = (merging.shadow, false);
                 let target = &Target::table(table);
                 let row = Proposed { target, checks: &[], given, values: &values, shadow, single, certain };
-                let none =
-                    Returning { outputs: Vec::new(), values: Vec::new(), xmax: None, early: Vec::new() };
+                let none = Returning {
+                    outputs: Vec::new(),
+                    values: Vec::new(),
+                    xmax: None,
+                    early: Vec::new(),
+                    once: Vec::new(),
+                };
                 self.store(&row, None, &none, count, waiting, &mut None, &mut |_, _| Ok(()))
             }
             Action::Update { set, .. } => {

@@ -199,6 +199,8 @@ pub struct Lowerer<'c> {
     frames: Vec<emit_query::Frame>,
     /// The sink being emitted sees at most one row.
     single_row: bool,
+    /// Where columns stand in direct arguments of aggregates.
+    direct: Vec<u32>,
     /// ... and no fewer.
     certain_row: bool,
     /// Within a block that ends in an error: how many of these registers are taken there.
@@ -300,6 +302,7 @@ impl<'c> Lowerer<'c> {
             available: Vec::new(),
             frames: Vec::new(),
             single_row: false,
+            direct: Vec::new(),
             certain_row: false,
             cold: None,
             cold_regs: Vec::new(),

@@ -113,10 +113,10 @@ impl Body<'_, '_> {
                 }
             }
         }
-        let state = state.unwrap_or(StateSource::Known(if raise.level == Level::Exception {
-            SqlState::RAISE_EXCEPTION
-        } else {
-            SqlState::SUCCESSFUL_COMPLETION
+        let state = state.unwrap_or(StateSource::Known(match raise.level {
+            Level::Exception => SqlState::RAISE_EXCEPTION,
+            Level::Warning => SqlState::WARNING,
+            _ => SqlState::SUCCESSFUL_COMPLETION,
         }));
         let message = match (message.or(condition), state) {
             (Some(message), _) => message,
