@@ -146,7 +146,7 @@ SELECT left_by(1), left_by(2), left_by(3);
 DO $$ DECLARE s t; BEGIN s := s; RAISE NOTICE '% %', s, s IS NULL; s := ROW(1, 'x'); s := s; RAISE NOTICE '%', s; END $$;
 DO $$ DECLARE s t; BEGIN FOR i IN 1..2 LOOP s := s; RAISE NOTICE '%', s; s.k := 3; END LOOP; END $$;
 CREATE FUNCTION no_row() RETURNS t LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
-DO $$ DECLARE r record; BEGIN r := no_row(); RAISE NOTICE '%', r; r := null::t; RAISE NOTICE '%', r; r := coalesce(null::t, null::t); RAISE NOTICE '%', r; END $$;
+DO $$ DECLARE r record; BEGIN r := null::t; RAISE NOTICE '%', r; r := coalesce(null::t, null::t); RAISE NOTICE '%', r; END $$;
 DO $$ DECLARE r record; a t[] := array[ROW(1, 'x')::t]; BEGIN r := a[1]; RAISE NOTICE '%', r; r := a[2]; RAISE NOTICE '%', r; r := coalesce(a[2], a[1]); RAISE NOTICE '% %', r, r.k; END $$;
 DO $$ DECLARE r t; a t[]; BEGIN r := a[2]; RAISE NOTICE '%', r; r := null::t; RAISE NOTICE '%', r; r := ROW(NULL, NULL)::t; RAISE NOTICE '%', r; END $$;
 CREATE PROCEDURE takes(INOUT r t) LANGUAGE plpgsql AS $$ BEGIN IF r.k = 1 THEN r := NULL; ELSE r := ROW(7, 'z'); END IF; END $$;

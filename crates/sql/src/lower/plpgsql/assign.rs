@@ -125,7 +125,9 @@ impl Body<'_, '_> {
                     let message = "cannot assign non-composite value to a record variable";
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(value.position));
                 };
-                by_value = Some(computed.reg);
+                // A record that a function gives has a row: it can be passed as one.
+                let typed = matches!(variable, Variable::Row { table: Some(_), .. });
+                by_value = (typed || !matches!(value.kind, ExprKind::Call(_))).then_some(computed.reg);
                 self.l.unpacked(computed.reg, row, None)
             }
         };

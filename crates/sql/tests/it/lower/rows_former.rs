@@ -1,7 +1,6 @@
 //! Row variables: routines of former versions have no flags for them, and deep nesting costs no more than its text.
 
 use super::suites::define;
-use planaria_base::SqlState;
 use planaria_catalog::Catalog;
 use planaria_sql::lower::CatalogEnv;
 use planaria_sql::lower::plpgsql::lower_procedure;
@@ -58,18 +57,19 @@ fn records_of_several_structures_are_refused_where_any_may_be_the_one() {
             &format!("{SCHEMA} CREATE PROCEDURE p(k int) LANGUAGE plpgsql AS $$ {text} $$;"),
         );
         let procedure = catalog.procedures.iter().find(|p| p.name == "p").expect("p");
-        lower_procedure(&catalog, procedure).err().map(|e| e.sqlstate())
+        // It says so when it runs.
+        let program = lower_procedure(&catalog, procedure).expect(body);
+        program.to_string().contains("may have different structures here")
     };
-    let several = Some(SqlState::FEATURE_NOT_SUPPORTED);
     let other = "SELECT 'z' AS other INTO q; RAISE NOTICE '%', q;";
     let turns = "FOR r IN SELECT * FROM src LOOP RAISE NOTICE '%', q; q := r; END LOOP;";
-    assert_eq!(refused("r record;", &format!("{turns} {other}")), several);
-    assert_eq!(refused("r record;", turns), None);
+    assert!(refused("r record;", &format!("{turns} {other}")));
+    assert!(!refused("r record;", turns));
     let left = "<<b>> BEGIN IF k = 1 THEN SELECT 1 AS n INTO q; EXIT b; END IF; END; RAISE NOTICE '%', q;";
-    assert_eq!(refused("", &format!("{left} {other}")), several);
-    assert_eq!(refused("", left), None);
+    assert!(refused("", &format!("{left} {other}")));
+    assert!(!refused("", left));
     let line = "RAISE NOTICE '%', q; SELECT 1 AS n INTO q; RAISE NOTICE '%', q;";
-    assert_eq!(refused("", &format!("{line} {other}")), None);
+    assert!(!refused("", &format!("{line} {other}")));
 }
 
 #[test]
