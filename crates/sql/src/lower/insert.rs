@@ -655,6 +655,7 @@ impl Lowerer<'_> {
             }
             Some(Conflict { arbiters, update: Some(update) }) => {
                 let arbiter = arbiters[0];
+                self.asked_once(returning)?;
                 self.set_xmax(returning, UPDATED);
                 let mut insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| {
                     insert(l, waiting)?;
