@@ -357,10 +357,10 @@ funcs! {
     /// SHA-2 of so many bits: 224, 256, 384, 512.
     BytesSha "bytes.sha" (Y, I) -> Y;
     GetByte "bytes.getbyte" (Y, I) -> I;
-    /// In an encoding that is named, and back; a digest of pgcrypto by its name.
     /// The bytes of a text, as they are; those of the ends of bytes that are in a set are cut off.
     TextBytes "text.bytes" (T) -> Y total; BytesLTrim "bytes.ltrim" (Y, Y) -> Y total; BytesRTrim "bytes.rtrim" (Y, Y) -> Y total;
     BytesBTrim "bytes.btrim" (Y, Y) -> Y total;
+    /// In an encoding that is named, and back; a digest of pgcrypto by its name.
     ConvertTo "text.convertto" (T, T) -> Y; ConvertFrom "bytes.convertfrom" (Y, T) -> T; BytesDigest "bytes.digest" (Y, T) -> Y;
     /// Data, key, hash; a password and a salt; for a salt and for random bytes two random UUIDs first.
     BytesHmac "bytes.hmac" (Y, Y, T) -> Y; Crypt "text.crypt" (T, T) -> T;
@@ -464,9 +464,9 @@ funcs! {
     IntervalAdd "interval.add" (V, V) -> V; IntervalSub "interval.sub" (V, V) -> V;
     IntervalNeg "interval.neg" (V) -> V; IntervalMul "interval.mul" (V, F) -> V;
     IntervalDiv "interval.div" (V, F) -> V;
-    /// Field name, value.
     /// The same as `timestamp.extract`, but that a timestamp has no time zone (0A000).
     ExtractUnzoned "timestamp.extractunzoned" (T, S) -> N;
+    /// Field name, value.
     ExtractTimestamp "timestamp.extract" (T, S) -> N; ExtractDate "date.extract" (T, D) -> N; ExtractInterval "interval.extract" (T, V) -> N;
     ExtractTime "time.extract" (T, C) -> N;
     /// Times with a zone.

@@ -99,7 +99,6 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// INSERT, UPDATE, DELETE, MERGE or a query, with WITH in front or without.
     /// A query, or the table that its INTO makes.
     fn selected(&mut self, query: Query) -> StatementKind {
         let query = Box::new(query);
@@ -114,7 +113,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `alone`: it may make a table by SELECT INTO.
+    /// INSERT, UPDATE, DELETE, MERGE or a query, with WITH in front or without. `alone`: it may make a table by SELECT INTO.
     fn data_statement(&mut self, alone: bool) -> Result<StatementKind> {
         let position = self.position();
         let (with, recursive) = self.with()?;
