@@ -11,9 +11,10 @@ use planaria_catalog::system::{self, SystemRelation};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 
-/// The rows being made of one relation.
+/// The rows being made of one relation: of each the columns that are wanted, in their order.
 pub(super) struct Rows {
     relation: &'static SystemRelation,
+    wanted: Vec<&'static str>,
     template: Vec<Datum>,
     rows: Vec<Vec<Datum>>,
 }
@@ -21,6 +22,7 @@ pub(super) struct Rows {
 /// One row, its columns by name.
 pub(super) struct Row<'r> {
     relation: &'static SystemRelation,
+    wanted: &'r [&'static str],
     values: &'r mut [Datum],
 }
 
@@ -82,25 +84,27 @@ impl<V: Value> Value for Vec<V> {
 }
 
 impl Rows {
-    fn of(relation: &'static SystemRelation) -> Rows {
-        let template = relation.columns.iter().map(|c| c.default.clone()).collect();
-        Rows { relation, template, rows: Vec::new() }
+    fn of(relation: &'static SystemRelation, columns: &[ColumnId]) -> Rows {
+        let columns = columns.iter().map(|c| &relation.columns[c.index()]);
+        let (wanted, template) = columns.map(|c| (c.name, c.default.clone())).unzip();
+        Rows { relation, wanted, template, rows: Vec::new() }
     }
 
     /// Adds a row: what is not set has its column's default.
     pub(super) fn add(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
         let mut values = self.template.clone();
-        fill(&mut Row { relation: self.relation, values: &mut values });
+        fill(&mut Row { relation: self.relation, wanted: &self.wanted, values: &mut values });
         self.rows.push(values);
     }
 }
 
 impl Row<'_> {
-    /// Sets a column. Panics on a name that the relation does not have: a bug of ours.
+    /// Sets a column if it is wanted. The relation has it: another name is a bug of ours.
     pub(super) fn set(&mut self, column: &str, value: impl Value) -> &mut Self {
-        let at = self.relation.column(column);
-        let at = at.unwrap_or_else(|| panic!("{} has no column {column}", self.relation.name));
-        self.values[at] = value.datum();
+        debug_assert!(self.relation.column(column).is_some(), "{} has no {column}", self.relation.name);
+        if let Some(at) = self.wanted.iter().position(|name| *name == column) {
+            self.values[at] = value.datum();
+        }
         self
     }
 }
@@ -132,8 +136,8 @@ pub(super) fn fixed(relation: &str) -> impl Iterator<Item = Fixed> {
 }
 
 /// Makes the rows that depend on the database.
-fn make(relation: &'static SystemRelation, facts: &Facts<'_>) -> Rows {
-    let mut rows = Rows::of(relation);
+fn make(relation: &'static SystemRelation, columns: &[ColumnId], facts: &Facts<'_>) -> Rows {
+    let mut rows = Rows::of(relation, columns);
     let out = &mut rows;
     match (relation.schema, relation.name) {
         (system::PG_CATALOG, "pg_class") => relations::classes(facts, out),
@@ -211,15 +215,19 @@ pub(crate) fn push_rows(
     push: &mut dyn FnMut(&[Slot]) -> Result<()>,
 ) -> Result<()> {
     let relation = system::by_id(relation);
-    let made = make(relation, facts);
     let mut slots = Vec::with_capacity(columns.len());
-    let fixed = system::fixed_rows(relation.id).iter().map(Vec::as_slice);
-    for row in fixed.chain(made.rows.iter().map(Vec::as_slice)) {
+    let mut hand_on = |row: &mut dyn Iterator<Item = &Datum>| {
         slots.clear();
-        for column in columns {
-            slots.push(heap.push_datum(&row[column.index()])?);
+        for value in row {
+            slots.push(heap.push_datum(value)?);
         }
-        push(&slots)?;
+        push(&slots)
+    };
+    for row in system::fixed_rows(relation.id) {
+        hand_on(&mut columns.iter().map(|column| &row[column.index()]))?;
+    }
+    for row in &make(relation, columns, facts).rows {
+        hand_on(&mut row.iter())?;
     }
     Ok(())
 }
