@@ -115,7 +115,7 @@ impl Exchange {
                 ));
             }
             (Some(("p", kind)), Some(_)) if kind != binding::KIND => {
-                return Err(violation(&format!("unsupported SCRAM channel-binding type \"{kind}\"")));
+                return Err(violation(format!("unsupported SCRAM channel-binding type \"{kind}\"")));
             }
             (Some(("p", _)), Some(_)) => {}
             _ => return Err(malformed(&format!("Unexpected channel-binding flag \"{flag}\"."))),
