@@ -141,6 +141,7 @@ if command -v openssl >/dev/null && command -v psql >/dev/null; then
     export PLANARIA_DSN PLANARIA_CA="$work/ca.pem"
     answer="SELECT current_user, 6 * 7"
     run "psql, verify-full" bash -c "[ \"\$(psql '$PLANARIA_DSN' -XAt -c '$answer')\" = 'postgres|42' ]"
+    run "psql, bound to the certificate" bash -c "[ \"\$(psql '$PLANARIA_DSN&channel_binding=require' -XAt -c '$answer')\" = 'postgres|42' ]"
     run "psql, a password beyond ASCII" bash -c "[ \"\$(PGPASSWORD=größer psql 'host=localhost port=$secure user=shop sslmode=require' -XAt -c '$answer')\" = 'shop|42' ]"
     run "psql, a wrong password" bash -c "! PGPASSWORD=wrong psql -h localhost -p $secure -XAt -c '$answer' 2>'$work/err' && grep -q 'password authentication failed' '$work/err'"
     run "psql, another certificate's name" bash -c "! psql 'host=127.0.0.1 port=$secure user=postgres password=x sslmode=verify-full sslrootcert=$work/ca.pem' -XAt -c '$answer' 2>/dev/null"

@@ -308,8 +308,8 @@ fn page(r: &Report) -> String {
         ("transactions a second", print::grouped(r.txn_per_s as u64)),
         ("median latency", output::time(r.p50_us)),
         ("99 % of latencies", output::time(r.p99_us)),
-        ("on the way on average", print::grouped(r.in_flight_mean.round() as u64)),
-        ("attempts in vain each", format!("{:.3}", r.restarts_per_txn)),
+        ("in flight on average", print::grouped(r.in_flight_mean.round() as u64)),
+        ("retries each", format!("{:.3}", r.restarts_per_txn)),
         ("failed", print::grouped(r.failed)),
         ("sessions", r.threads.to_string()),
         ("cores", r.cores.to_string()),
@@ -485,17 +485,17 @@ fn print_table(r: &Report, series: bool) {
     println!("  loaded in {:.1} s", r.load_seconds);
     if r.threads > r.cores && r.wait_us == 0.0 {
         println!(
-            "  {} sessions on {} cores: what is done in a second is the system's scheduling, too",
+            "  {} sessions on {} cores: throughput also depends on the system's scheduler",
             r.threads, r.cores
         );
     }
     println!(
-        "  {:<18} {:>10} {:>12} {:>10} {:>10} {:>10} {:>10}",
+        "  {:<16} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9}",
         "", "count", "per second", "p50 us", "p95 us", "p99 us", "max us"
     );
     for t in r.by_transaction.iter().filter(|t| t.count > 0) {
         println!(
-            "  {:<18} {:>10} {:>12} {:>10.1} {:>10.1} {:>10.1} {:>10.1}",
+            "  {:<16} {:>10} {:>10} {:>9.1} {:>9.1} {:>9.1} {:>9.1}",
             t.name,
             print::grouped(t.count),
             print::grouped(t.txn_per_s as u64),
@@ -506,7 +506,7 @@ fn print_table(r: &Report, series: bool) {
         );
     }
     println!(
-        "  {:<18} {:>10} {:>12} {:>10.1} {:>10.1} {:>10.1}",
+        "  {:<16} {:>10} {:>10} {:>9.1} {:>9.1} {:>9.1}",
         "all",
         print::grouped(r.transactions),
         print::grouped(r.txn_per_s as u64),
@@ -524,19 +524,19 @@ fn print_table(r: &Report, series: bool) {
         if aborts.is_empty() { "0".to_owned() } else { aborts.join(", ") }
     );
     println!(
-        "  each: {:.3} attempts in vain, {:.1} operations on tables, {:.1} us of processor time",
+        "  each: {:.3} retries, {:.1} table operations, {:.1} us of processor time",
         r.restarts_per_txn, r.table_operations_per_txn, r.cpu_us_per_txn
     );
     if let (Some(rate), Some(behind)) = (r.rate, r.behind) {
         println!(
-            "  open loop, {} a second: {} calls had not begun in the end",
+            "  open loop, {} per second: {} calls had not begun at the end",
             print::grouped(rate as u64),
             print::grouped(behind)
         );
     }
     for (second, s) in r.series.iter().enumerate().filter(|_| series) {
         println!(
-            "  second {:>4}: {:>10} transactions, {:>10} attempts in vain, {:>10.1} us at most",
+            "  second {:>4}: {:>10} transactions, {:>10} retries, {:>10.1} us at most",
             second + 1,
             print::grouped(s.transactions),
             print::grouped(s.restarts),
@@ -552,12 +552,12 @@ fn print_table(r: &Report, series: bool) {
         println!("  healed: {}", healing.join(", "));
     }
     println!(
-        "  log: {:.0} bytes a logged transaction, {} syncs",
+        "  log: {:.0} bytes per logged transaction, {} syncs",
         r.log_bytes_per_txn,
         print::grouped(r.fsyncs)
     );
     println!(
-        "  memory: {} rows at {:.0} bytes, {} index entries at {:.1} bytes",
+        "  memory: {} rows of {:.0} bytes, {} index entries of {:.1} bytes",
         print::grouped(r.rows),
         r.bytes_per_row,
         print::grouped(r.index_entries),

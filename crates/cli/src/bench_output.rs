@@ -57,7 +57,7 @@ fn live_line(live: &Live) -> String {
     let each_second = |n: u64| print::grouped((n as f64 / live.time.as_secs_f64().max(1e-9)) as u64);
     let stage = live.since.map_or("warming up".to_owned(), |since| format!("{:>5.1} s", since.as_secs_f64()));
     format!(
-        "{stage}  {} transactions/s  {} on average  {} attempts in vain/s",
+        "{stage}  {} transactions/s  {} on average  {} retries/s",
         each_second(live.transactions),
         time(live.mean_us),
         each_second(live.restarts)
@@ -76,14 +76,15 @@ pub fn time(us: f64) -> String {
 /// Why latencies are as they are: what is on the way waits.
 pub fn in_flight(txn_per_s: f64, mean_us: f64, in_flight: usize, sessions: usize) -> String {
     if in_flight <= 1 {
-        return "  latencies are until on disk: most of one is waiting for its epoch to close, and for the disk\n".to_owned();
+        return "  Latencies include the wait for the disk, and for the epoch to close: most of each is that.\n".to_owned();
     }
     let on_the_way = txn_per_s * mean_us / 1e6;
     let each = if sessions == 1 { "" } else { " each" };
     format!(
-        "  latencies are until on disk, and {} calls were on the way on average (throughput times latency, Little's\n  \
-         law): the {} session{}{each} may have {} there, and most of a latency is waiting behind them. What a call\n  \
-         takes alone: --in-flight 1, or --rate PER_SECOND below what it can do\n",
+        "  Latencies include the wait for the disk. On average {} calls were in flight\n  \
+         (throughput times latency, by Little's law): the {} session{} may{each} have {},\n  \
+         so most of a latency is time in the queue. To measure a single call, use\n  \
+         --in-flight 1, or --rate PER_SECOND below what the workload can do.\n",
         print::grouped(on_the_way.round() as u64),
         sessions,
         if sessions == 1 { "" } else { "s" },
@@ -111,7 +112,7 @@ pub fn percentiles(of: &Histogram<u64>) -> Vec<Percentile> {
 
 /// A histogram of nanoseconds as bars: each has latencies up to 1, 2 or 5 times a power of ten.
 pub fn bars(name: &str, of: &Histogram<u64>) -> String {
-    const WIDTH: f64 = 50.0;
+    const WIDTH: f64 = 36.0;
     let mut out = format!("  {name}: {}\n", print::grouped(of.len()));
     let mut buckets: Vec<(u64, u64)> = Vec::new();
     for value in of.iter_recorded() {
@@ -138,7 +139,9 @@ pub fn bars(name: &str, of: &Histogram<u64>) -> String {
     }
     let listed: Vec<String> =
         percentiles(of).iter().map(|p| format!("p{} {}", p.percentile, time(p.us))).collect();
-    let _ = writeln!(out, "    {}", listed.join(", "));
+    for line in listed.chunks(5) {
+        let _ = writeln!(out, "    {}", line.join(", "));
+    }
     out
 }
 
@@ -197,7 +200,7 @@ pub fn html(title: &str, facts: &[(&str, String)], table: &[Vec<String>], series
         ("Transactions a second", |s| s.transactions as f64),
         ("Latency on average, ms", |s| s.mean_us / 1e3),
         ("Longest latency, ms", |s| s.max_us / 1e3),
-        ("Attempts in vain a second", |s| s.restarts as f64),
+        ("Retries per second", |s| s.restarts as f64),
     ];
     if series.is_empty() {
         out.push_str("<p>Measured for less than a second: there is nothing to plot.</p>\n");
@@ -293,7 +296,7 @@ mod tests {
     #[test]
     fn latencies_are_explained() {
         let text = in_flight(500_000.0, 8_000.0, 10_000, 1);
-        assert!(text.contains("4,000 calls were on the way") && text.contains("--in-flight 1"), "{text}");
+        assert!(text.contains("4,000 calls were in flight") && text.contains("--in-flight 1"), "{text}");
         assert!(in_flight(900.0, 1_100.0, 1, 1).contains("its epoch"));
     }
 

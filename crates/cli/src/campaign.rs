@@ -68,7 +68,7 @@ fn json(value: &impl Serialize) -> Result<()> {
 }
 
 fn broken(what: String) -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, what).with_hint("This is a bug in Planaria: please report it.")
+    Error::new(SqlState::DATA_CORRUPTED, what).with_hint("This is a bug in Planaria. Please report it.")
 }
 
 /// Runs the fault campaign. XX001 where a case went wrong.

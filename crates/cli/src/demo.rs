@@ -157,7 +157,7 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Opti
     let _ = victim.wait();
     let watched = outcome?;
     let heard = &watched.heard;
-    println!("   {:<14}{:>12}{:>12}{:>12}", "transaction", "a second", "median", "99 %");
+    println!("   {:<14}{:>12}{:>12}{:>12}", "transaction", "per second", "median", "99 %");
     for (name, (n, median, tail)) in suite.transactions.iter().zip(&heard.kinds) {
         let rate = print::grouped((*n as f64 / watched.run) as u64);
         println!("   {name:<14}{rate:>12}{:>12}{:>12}", format!("{median} us"), format!("{tail} us"));
@@ -176,7 +176,7 @@ fn crash_and_recover(dir: &Path, warehouses: u64, threads: usize, options: &Opti
     let rows = db.stats().memory.rows;
     db.close()?;
 
-    println!("{}  what the same restart takes otherwise", bold("5. Compare"));
+    println!("{}  the same restart, done in other ways", bold("5. Compare"));
     let serial = Recovery::default().apply(planaria::Options::new()).recovery(Scheme::Clr);
     let db = crate::recovery::with_bars(serial, |options| options.open(dir))?;
     let serial = db.recovery().ok_or_else(|| Error::internal("the database did not recover"))?;
@@ -201,7 +201,7 @@ fn tell_recovery(report: &RecoveryReport) {
     let seconds = report.replay.as_secs_f64();
     let rate = print::grouped((report.transactions as f64 / seconds.max(1e-9)) as u64);
     println!(
-        "   {} transactions replayed in {seconds:.1} s, {rate} a second",
+        "   {} transactions replayed in {seconds:.1} s, {rate} per second",
         print::grouped(report.transactions)
     );
     let plural = if report.threads == 1 { "" } else { "s" };
@@ -293,11 +293,11 @@ fn summary(watched: &Watched, report: &RecoveryReport, serial: &RecoveryReport, 
     println!("{}", bold("Summary"));
     println!("   ran        {rate:>9} transactions/s, serializable, on disk when acknowledged");
     println!(
-        "   logged     {bytes:>9.0} bytes a transaction: the call (its rows: {:.0})",
+        "   logged     {bytes:>9.0} bytes per transaction, the call; its rows would be {:.0}",
         of_rows.bytes_per_transaction
     );
     println!(
-        "   restarted  {:>9} rows, nothing lost; to load and run took {:.0} s",
+        "   restarted  {:>9} rows, nothing lost; loading and running took {:.0} s",
         print::grouped(rows),
         watched.load + watched.run
     );
@@ -312,7 +312,7 @@ fn summary(watched: &Watched, report: &RecoveryReport, serial: &RecoveryReport, 
         let bar = "#".repeat(((seconds / longest * 46.0).round() as usize).max(1));
         println!("   {name:<14}{seconds:>7.1} s  {}", painted(&bar, colour));
     }
-    println!("\n   (the log of rows: written for {} s, replayed by llr-p, scaled)", OF_ROWS.as_secs());
+    println!("\n   (log of rows: {} s of it written, replayed by llr-p, and scaled)", OF_ROWS.as_secs());
 }
 
 fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {

@@ -209,7 +209,7 @@ impl Loading {
                 if matches!(told.severity.as_str(), "FATAL" | "PANIC") { Err(Stopped) } else { self.failed() }
             }
             Err(Failure::Lost(error)) => {
-                self.say(line, &format!("the connection is lost: {error}\n"));
+                self.say(line, &format!("connection to server was lost: {error}\n"));
                 Err(Stopped)
             }
         }

@@ -26,7 +26,7 @@ impl Protocol {
                 Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, what).with_hint("Use --durability off."))
             }
             Protocol::UpperBound(bound) => {
-                eprintln!("{bound} is no protocol for a database: it is not serializable, and loses updates");
+                eprintln!("{bound} is not meant for databases: it is not serializable, and loses updates");
                 Ok(Options::new())
             }
         }

@@ -42,7 +42,7 @@ pub fn serve(options: Options) -> Result<()> {
             Ok(monitor) => Some(monitor),
             // Nobody has asked for it: another server of this machine may be there.
             Err(error) if address == METRICS => {
-                tracing::warn!("no web page and no metrics: {}", error.message());
+                tracing::warn!("the web page and metrics are not available: {}", error.message());
                 None
             }
             Err(error) => return Err(error),
@@ -128,7 +128,7 @@ fn set_filter(filter: &Arc<Filter>) -> SetFilter {
         if let Some(handle) = filter.get()
             && let Err(error) = handle.reload(new)
         {
-            tracing::error!("the log goes on as it was: {error}");
+            tracing::error!("the log level was not changed: {error}");
         }
     })
 }
@@ -136,7 +136,7 @@ fn set_filter(filter: &Arc<Filter>) -> SetFilter {
 fn monitor(address: &str) -> Result<Monitor> {
     let address = addresses(&[address.to_owned()])?[0];
     let monitor = Monitor::bind(address)?;
-    tracing::info!("a web page, /health and /metrics at http://{}", monitor.address());
+    tracing::info!("serving a web page, /health and /metrics at http://{}", monitor.address());
     Ok(monitor)
 }
 
@@ -167,8 +167,8 @@ pub fn status(options: &StatusOptions) -> Result<()> {
         Ok(())
     };
     ask().map_err(|e| {
-        Error::new(SqlState::CONNECTION_FAILURE, format!("no server answers at {address}: {e}"))
-            .with_hint("It must run with --metrics ADDR:PORT.")
+        Error::new(SqlState::CONNECTION_FAILURE, format!("no server is answering at {address}: {e}"))
+            .with_hint("Is it running, with --metrics set to that address?")
     })?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     if !head.starts_with("HTTP/1.1 200") {

@@ -23,24 +23,62 @@ const BAR: f64 = 6.0;
 /// Of a panel, above its nodes.
 const CAPTION: f64 = 30.0;
 
+/// Colours by what they are for, on light and on dark screens.
+const COLORS: &[(&str, &str, &str)] = &[
+    ("bg", "#fbfbf9", "#14171d"),
+    ("fg", "#1d2433", "#e6e9ef"),
+    ("soft", "#667085", "#98a2b3"),
+    ("card", "#ffffff", "#1e232d"),
+    ("edge", "#d5d9e2", "#363d4b"),
+    ("panel", "#f3f4f1", "#191d25"),
+    ("read", "#2d7dd2", "#62a8f0"),
+    ("write", "#d1603d", "#f08a66"),
+    ("call", "#7a5bd0", "#a78bfa"),
+    ("piece", "#2f9e6e", "#5cc99a"),
+    ("key", "#8e44ad", "#c98be0"),
+    ("value", "#3b6ea8", "#7fb2ea"),
+    ("control", "#b7791f", "#e3b254"),
+    ("data", "#8a93a3", "#7d8798"),
+    ("flow", "#7b8496", "#939db0"),
+    ("hot", "#d62839", "#ff6b78"),
+];
+
+/// The style, where `@name` stands for a colour of [`COLORS`].
 const STYLE: &str = "
-svg{--bg:#fbfbf9;--fg:#1d2433;--soft:#667085;--card:#ffffff;--edge:#d5d9e2;--panel:#f3f4f1;
---read:#2d7dd2;--write:#d1603d;--call:#7a5bd0;--piece:#2f9e6e;--key:#8e44ad;--value:#3b6ea8;--control:#b7791f;--data:#8a93a3;--flow:#7b8496;--hot:#d62839;
-background:var(--bg);font-family:'Inter','Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif}
-@media(prefers-color-scheme:dark){svg{--bg:#14171d;--fg:#e6e9ef;--soft:#98a2b3;--card:#1e232d;--edge:#363d4b;--panel:#191d25;
---read:#62a8f0;--write:#f08a66;--call:#a78bfa;--piece:#5cc99a;--key:#c98be0;--value:#7fb2ea;--control:#e3b254;--data:#7d8798;--flow:#939db0;--hot:#ff6b78}}
-.bg{fill:var(--bg)}.title{font-size:22px;font-weight:600;fill:var(--fg)}.sub,.legend{font-size:12.5px;fill:var(--soft)}
-.caption{font-size:14px;font-weight:600;fill:var(--fg)}.panel{fill:var(--panel);stroke:none}
-.card{fill:var(--card);stroke:var(--edge);stroke-width:1}.hot .card{stroke:var(--hot);stroke-width:2.5}
-.head{font-size:12.5px;font-weight:600;fill:var(--fg)}.text{font-size:12px;fill:var(--fg)}.more{fill:var(--soft)}
-.round{font-size:14px;fill:var(--soft)}.read{fill:var(--read)}.write{fill:var(--write)}
-.call{fill:var(--call)}.piece{fill:var(--piece)}.pin{fill:var(--key)}
-path.line{fill:none;stroke-width:1.7}.line.key{stroke:var(--key)}.line.value{stroke:var(--value)}.line.control{stroke:var(--control)}
-.line.data{stroke:var(--data)}.line.flow{stroke:var(--flow)}.line.hot{stroke:var(--hot);stroke-width:2.5}.dashed{stroke-dasharray:6 4}
-.label{font-size:11px;paint-order:stroke;stroke:var(--panel);stroke-width:3px;stroke-linejoin:round}
-.label.key,.tip.key{fill:var(--key)}.label.value,.tip.value{fill:var(--value)}.label.control,.tip.control{fill:var(--control)}
-.label.data,.tip.data{fill:var(--data)}.label.flow,.tip.flow{fill:var(--flow)}.tip.hot{fill:var(--hot)}
-g.node:hover .card{stroke:var(--fg)}g.edge:hover path.line{stroke-width:3.5}";
+.bg{fill:@bg}.title{font-size:22px;font-weight:600;fill:@fg}.sub,.legend{font-size:12.5px;fill:@soft}
+.caption{font-size:14px;font-weight:600;fill:@fg}.panel{fill:@panel;stroke:none}
+.card{fill:@card;stroke:@edge;stroke-width:1}.hot .card{stroke:@hot;stroke-width:2.5}
+.head{font-size:12.5px;font-weight:600;fill:@fg}.text{font-size:12px;fill:@fg}.more{fill:@soft}
+.round{font-size:14px;fill:@soft}.read{fill:@read}.write{fill:@write}
+.call{fill:@call}.piece{fill:@piece}.pin{fill:@key}
+path.line{fill:none;stroke-width:1.7}.line.key{stroke:@key}.line.value{stroke:@value}.line.control{stroke:@control}
+.line.data{stroke:@data}.line.flow{stroke:@flow}.line.hot{stroke:@hot;stroke-width:2.5}.dashed{stroke-dasharray:6 4}
+.label{font-size:11px;paint-order:stroke;stroke:@panel;stroke-width:3px;stroke-linejoin:round}
+.label.key,.tip.key{fill:@key}.label.value,.tip.value{fill:@value}.label.control,.tip.control{fill:@control}
+.label.data,.tip.data{fill:@data}.label.flow,.tip.flow{fill:@flow}.tip.hot{fill:@hot}
+g.node:hover .card{stroke:@fg}g.edge:hover path.line{stroke-width:3.5}";
+
+/// The style sheet. Each colour is written twice: programs that know no variables (most viewers of pictures, unlike
+/// browsers) skip the second, and draw for a light screen. Without the first they would draw all in black.
+fn style() -> String {
+    let variables = |pick: fn(&(&str, &str, &str)) -> String| COLORS.iter().map(pick).collect::<String>();
+    let light = variables(|(name, light, _)| format!("--{name}:{light};"));
+    let dark = variables(|(name, _, dark)| format!("--{name}:{dark};"));
+    let mut text = format!(
+        "\nsvg{{{light}\nbackground:@bg;font-family:'Inter','Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif}}\n\
+         @media(prefers-color-scheme:dark){{svg{{{dark}}}}}{STYLE}"
+    );
+    for property in ["fill", "stroke", "background"] {
+        for (name, light, _) in COLORS {
+            for end in [";", "}"] {
+                let short = format!("{property}:@{name}{end}");
+                let long = format!("{property}:{light};{property}:var(--{name}){end}");
+                text = text.replace(&short, &long);
+            }
+        }
+    }
+    text
+}
 
 /// Lines of one pair of nodes, as one.
 struct Line {
@@ -98,10 +136,11 @@ pub fn svg(graph: &Graph, what: &str) -> String {
     let (colours, colours_end) = legend(graph, &panels);
     let width = (right + 2.0 * MARGIN).max(colours_end).max(720.0);
     let height = HEAD + y + high + MARGIN;
+    let style = style();
     let title = if what.is_empty() { graph.title.clone() } else { format!("{}: {what}", graph.title) };
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-         height=\"{height:.0}\" role=\"img\"><title>{0}</title><style>{STYLE}</style>\n<defs>",
+         height=\"{height:.0}\" role=\"img\"><title>{0}</title><style>{style}</style>\n<defs>",
         escaped(&title)
     );
     for kind in ["key", "value", "control", "data", "flow", "hot"] {
@@ -131,7 +170,7 @@ fn subtitle(graph: &Graph, panels: &[Panel]) -> String {
     let (all, drawn) =
         panels.iter().fold((0, 0), |(all, drawn), p| (all + p.all, drawn + p.drawing.lines.len()));
     let nodes = graph.nodes.len();
-    let mut text = format!("{nodes} node{}; what depends stands below", if nodes == 1 { "" } else { "s" });
+    let mut text = format!("{nodes} node{}; arrows point to dependents", if nodes == 1 { "" } else { "s" });
     if drawn < all {
         let _ = write!(text, "; {drawn} of {all} dependencies are drawn, the others follow from these");
     }
@@ -587,5 +626,11 @@ mod tests {
             assert!(svg.contains(part), "{part}\n{svg}");
         }
         assert!(!svg.contains("calls</text>"));
+        // Each colour also stands there by itself, for programs that know no variables.
+        assert!(
+            svg.contains(".bg{fill:#fbfbf9;fill:var(--bg)}")
+                && svg.contains("stroke:#d5d9e2;stroke:var(--edge);")
+        );
+        assert!(!svg.contains(":@"));
     }
 }

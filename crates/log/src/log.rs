@@ -383,7 +383,7 @@ impl Shared {
                 let device = self.files.as_ref().map_or(String::new(), |files| files.device.describe(""));
                 let message = format!("no room is left on the disk for the log in \"{device}\"");
                 Error::new(SqlState::DISK_FULL, message)
-                    .with_hint("Free some space: transactions can commit again as soon as there is room.")
+                    .with_hint("Free some space. Transactions can commit again as soon as there is room.")
             }
             None => Error::new(SqlState::ADMIN_SHUTDOWN, "the database is shutting down"),
         }
@@ -533,8 +533,10 @@ impl Shared {
             .failure
             .get_or_init(|| {
                 error
-                    .with_detail("The log could not be written; no transaction can commit any more.")
-                    .with_hint("Free the cause, then restart the database: what was acknowledged is safe.")
+                    .with_detail("The log could not be written. No transaction can commit any more.")
+                    .with_hint(
+                        "Resolve the cause, then restart the database. Acknowledged transactions are safe.",
+                    )
             })
             .clone();
         self.state.store(FAILED, Ordering::SeqCst);

@@ -80,11 +80,13 @@ impl LogReader {
                 let message = format!("database \"{}\" is in use by {by}", device.describe(""));
                 let error = Error::new(SqlState::OBJECT_IN_USE, message);
                 match holder {
-                    Holder::This => error.with_hint("Share the Database that is open, or close it first."),
+                    Holder::This => {
+                        error.with_hint("Share the Database that is already open, or close it first.")
+                    }
                     Holder::Process(number) => error
-                        .with_detail(format!("It is the process with the number {number}."))
-                        .with_hint("End that process first, or connect to it."),
-                    Holder::Unknown => error.with_hint("End that process first, or connect to it."),
+                        .with_detail(format!("It is used by process {number}."))
+                        .with_hint("Stop that process first, or connect to it."),
+                    Holder::Unknown => error.with_hint("Stop that process first, or connect to it."),
                 }
             }
             _ => e.into(),

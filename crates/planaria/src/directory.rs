@@ -25,7 +25,7 @@ pub(crate) fn directory_of_database(path: &Path) -> Result<Arc<DirectoryDevice>>
         let message = format!("directory \"{}\" is not empty, and holds no database", path.display());
         return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .with_detail(format!("It has \"{name}\" in it."))
-            .with_hint("Choose an empty directory, or one that is not there yet."));
+            .with_hint("Choose an empty directory, or one that does not exist yet."));
     }
     directory(path)
 }

@@ -56,12 +56,12 @@ fn internal(panic: &(dyn Any + Send)) -> Error {
     let what = panic.downcast_ref::<String>().map(String::as_str);
     let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it does not say why");
     Error::internal(format!("the database panicked: {what}"))
-        .with_detail("What it was doing has been undone; the session cannot be used any more.")
-        .with_hint("Please report it. Go on in another session.")
+        .with_detail("Its work has been rolled back, and the session can no longer be used.")
+        .with_hint("Please report this. Continue in another session.")
 }
 
 /// XX000, of a session that has panicked.
 #[cold]
 pub(crate) fn has_panicked() -> Error {
-    Error::internal("the session has ended with an internal error").with_hint("Go on in another session.")
+    Error::internal("the session has ended with an internal error").with_hint("Continue in another session.")
 }

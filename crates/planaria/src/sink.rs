@@ -188,7 +188,7 @@ impl<T: FromRow, F: FnMut(T) -> Result<()>> RowSink for Each<T, F> {
         if self.void {
             let message = "the query had to begin anew after some of its rows had been handed on";
             return Err(Error::new(SqlState::SERIALIZATION_FAILURE, message)
-                .with_hint("Run the transaction again; or collect the rows with Session::query."));
+                .with_hint("Run the transaction again, or collect the rows with Session::query."));
         }
         let row = row.to_row(&self.columns);
         self.take(row)

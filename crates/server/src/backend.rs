@@ -427,15 +427,15 @@ impl Backend {
                     .map(String::as_str)
                     .or_else(|| panic.downcast_ref::<&str>().copied())
                     .unwrap_or("?");
-                tracing::error!(connection = self.key.process, "a statement made the engine panic: {what}");
+                tracing::error!(connection = self.key.process, "a statement caused a panic: {what}");
                 self.implicit = false;
                 let session = self.session.take();
                 if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
-                    tracing::error!(connection = self.key.process, "its session cannot be closed");
+                    tracing::error!(connection = self.key.process, "the session could not be closed");
                 }
                 self.closing = true;
                 Err(Error::internal("the statement failed by an error of the server")
-                    .with_hint("The connection is closed. The server's log has more: please report it."))
+                    .with_hint("The connection is closed. Please report this, with the server's log."))
             }
         }
     }

@@ -74,7 +74,7 @@ pub(crate) async fn serve(
         opened = tokio::time::timeout(timeout, login::open(&shared, stream)) => opened,
         () = guest.until_sent_away() => {
             shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-            tracing::info!("a client that had not said who it is had to leave for others");
+            tracing::info!("disconnected a client that had not logged in, to make room for others");
             return End::Closed;
         }
     };
@@ -84,7 +84,7 @@ pub(crate) async fn serve(
         Ok(Ok(None)) => return End::Closed,
         Ok(Err(error)) => return End::Lost(error),
         Err(_) => {
-            tracing::info!("a client did not say in {timeout:?} who it is");
+            tracing::info!("a client did not log in within {timeout:?}");
             return End::Closed;
         }
     };

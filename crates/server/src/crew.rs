@@ -196,7 +196,7 @@ impl Task {
         let over = future.take();
         drop(future);
         if catch_unwind(AssertUnwindSafe(|| drop(over))).is_err() || outcome.is_err() {
-            tracing::error!("a connection ended by an error of the server");
+            tracing::error!("a connection was ended by an internal error");
         }
     }
 }

@@ -38,6 +38,7 @@
 
 mod auth;
 mod backend;
+mod binding;
 mod clients;
 mod config;
 mod connection;

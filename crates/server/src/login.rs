@@ -76,7 +76,7 @@ fn is_trusted(shared: &Shared, local: bool, encrypted: bool) -> Result<bool> {
     if trusts && !local {
         let message = "connections from other machines are not accepted until a role has had a password";
         return Err(
-            refused(message).with_hint("On the server's machine: ALTER ROLE postgres PASSWORD '...'.")
+            refused(message).with_hint("On the server's machine, run ALTER ROLE postgres PASSWORD '...'.")
         );
     }
     if !local && shared.config().require_tls && !encrypted {
@@ -112,11 +112,12 @@ async fn authenticate(
     let mock = auth::mock(&startup.user, &shared.secret);
     let verifier = verifier.unwrap_or(mock);
     let mut reply = Reply::default();
-    reply.authentication_sasl(&[auth::MECHANISM]);
+    let binding = stream.binding();
+    reply.authentication_sasl(auth::mechanisms(binding.is_some()));
     send(shared, stream, &mut reply).await?;
     let Some(first) = password_message(stream, input).await? else { return Ok(None) };
-    let (exchange, server_first) = match first.and_then(|m| Exchange::begin(Reader::new(&m), verifier, real))
-    {
+    let begin = |m: Vec<u8>| Exchange::begin(Reader::new(&m), verifier, real, binding.as_deref());
+    let (exchange, server_first) = match first.and_then(begin) {
         Ok(begun) => begun,
         Err(error) => return Ok(Some(Err(error))),
     };

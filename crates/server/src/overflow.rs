@@ -77,6 +77,6 @@ impl Overflow {
 /// 54000
 fn too_large(bytes_max: u64) -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "the answer is too large")
-        .with_detail(format!("It has more than {bytes_max} bytes (max_result_bytes)."))
+        .with_detail(format!("It is larger than {bytes_max} bytes (max_result_bytes)."))
         .with_hint("Fetch fewer rows at a time.")
 }

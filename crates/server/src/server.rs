@@ -181,7 +181,12 @@ impl Server {
                     _ = interrupt.recv() => "SIGINT",
                 };
                 let next = if *phase.borrow() == Phase::Running { Phase::Draining } else { Phase::Stopping };
-                tracing::info!("{name}: {next:?}");
+                match next {
+                    Phase::Draining => {
+                        tracing::info!("{name}: shutting down once open transactions have ended")
+                    }
+                    _ => tracing::info!("{name}: shutting down at once"),
+                }
                 phase.send_replace(next);
             }
         });
@@ -220,7 +225,7 @@ impl Server {
                 _ = stopped => {}
                 () = tokio::time::sleep(shared.config().drain_timeout) => {
                     let time = shared.config().drain_timeout;
-                    tracing::warn!("transactions are still open after {time:?}: closing them");
+                    tracing::warn!("transactions are still open after {time:?}; closing their connections");
                     phase.send_replace(Phase::Stopping);
                 }
             }
@@ -268,13 +273,13 @@ impl Shared {
         let had_passwords = self.sessions.database().had_passwords();
         match self.config().authentication {
             Authentication::Auto if !had_passwords => tracing::warn!(
-                "no role has had a password yet: everybody on this machine may connect as anybody; others are refused"
+                "no role has had a password yet: anyone on this machine can connect as any role; connections from other machines are refused"
             ),
             Authentication::Trust => {
-                tracing::warn!("authentication is trust: everybody on this machine may connect as anybody");
+                tracing::warn!("authentication is trust: anyone on this machine can connect as any role");
             }
             Authentication::Password if !had_passwords => {
-                tracing::warn!("authentication is password, and no role has had one: nobody can connect");
+                tracing::warn!("authentication is password, but no role has a password: nobody can connect");
             }
             _ => {}
         }
@@ -337,7 +342,7 @@ impl LetsIn {
             match serve(shared, stream, guest, phase).await {
                 End::Closed | End::LogFailed(_) => tracing::debug!(peer, "closed"),
                 End::Lost(error) => tracing::debug!(peer, "lost: {error}"),
-                End::Slow => tracing::warn!(peer, "closed: the client does not read its answers"),
+                End::Slow => tracing::warn!(peer, "connection closed: the client does not read its results"),
             }
         });
     }

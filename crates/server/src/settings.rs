@@ -44,12 +44,12 @@ impl Hangups {
     pub(crate) fn reload(&self) {
         let shared = self.0.lock().upgrade();
         let Some(shared) = shared else {
-            return tracing::info!("SIGHUP: settings are not read again before clients are served");
+            return tracing::info!("SIGHUP: settings are not reloaded while the database is being opened");
         };
-        tracing::info!("SIGHUP: settings are read again");
+        tracing::info!("SIGHUP: reloading settings");
         if let Err(error) = shared.reload() {
             let detail = error.fields().detail.as_deref();
-            tracing::error!(detail, "settings stay as they are: {}", error.message());
+            tracing::error!(detail, "settings were not changed: {}", error.message());
         }
     }
 }

@@ -16,7 +16,8 @@ use tokio_rustls::server::TlsStream;
 pub(crate) enum Stream {
     Tcp(Socket<TcpStream>),
     Unix(Socket<UnixStream>),
-    Tls(Box<TlsStream<Socket<TcpStream>>>),
+    /// With what a login can be bound to the certificate by, which a reload of the settings may have changed since.
+    Tls(Box<TlsStream<Socket<TcpStream>>>, Option<Arc<[u8]>>),
 }
 
 /// Silence after which the network is asked whether the client is still there; and how often.
@@ -45,12 +46,20 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => stream.get_ref().peer_addr().ok(),
             Stream::Unix(_) => None,
-            Stream::Tls(stream) => stream.get_ref().0.get_ref().peer_addr().ok(),
+            Stream::Tls(stream, _) => stream.get_ref().0.get_ref().peer_addr().ok(),
         }
     }
 
     pub(crate) fn is_encrypted(&self) -> bool {
-        matches!(self, Stream::Tls(_))
+        matches!(self, Stream::Tls(..))
+    }
+
+    /// What a login by this connection can be bound to it by.
+    pub(crate) fn binding(&self) -> Option<Arc<[u8]>> {
+        match self {
+            Stream::Tls(_, binding) => binding.clone(),
+            Stream::Tcp(_) | Stream::Unix(_) => None,
+        }
     }
 
     /// Whether encrypting it makes sense: what goes through a Unix domain socket does not leave the machine.
@@ -61,7 +70,9 @@ impl Stream {
     /// Goes on encrypted.
     pub(crate) async fn encrypt(self, tls: &Tls) -> io::Result<Stream> {
         match self {
-            Stream::Tcp(stream) => Ok(Stream::Tls(Box::new(tls.0.accept(stream).await?))),
+            Stream::Tcp(stream) => {
+                Ok(Stream::Tls(Box::new(tls.acceptor.accept(stream).await?), tls.binding.clone()))
+            }
             other => Ok(other),
         }
     }
@@ -72,7 +83,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
             Stream::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            Stream::Tls(stream, _) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -82,21 +93,21 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
             Stream::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+            Stream::Tls(stream, _) => Pin::new(stream).poll_write(cx, buf),
         }
     }
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Unix(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream, _) => Pin::new(stream).poll_flush(cx),
         }
     }
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Stream::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream, _) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

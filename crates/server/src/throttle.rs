@@ -125,7 +125,7 @@ impl Throttle {
         if door_now.waiting >= WAITING_AT_DOOR_MAX || doors.waiting >= WAITING_MAX {
             let message = format!("too many attempts to log in as \"{role}\" from this address");
             return Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, message)
-                .with_detail("Passwords were wrong, and others are waiting for theirs to be looked at.")
+                .with_detail("There were wrong passwords, and other logins are waiting to be checked.")
                 .with_hint("Try again later."));
         }
         doors.waiting += 1;

@@ -1,5 +1,6 @@
 //! Encryption: TLS 1.2 and 1.3 by rustls.
 
+use crate::binding;
 use planaria::{Error, Result, SqlState};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +12,11 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// A certificate and its key, ready to be used.
 #[derive(Clone)]
-pub struct Tls(pub(crate) TlsAcceptor);
+pub struct Tls {
+    pub(crate) acceptor: TlsAcceptor,
+    /// What a login can be bound to the certificate by.
+    pub(crate) binding: Option<Arc<[u8]>>,
+}
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -33,6 +38,7 @@ impl Tls {
         if chain.is_empty() {
             return Err(bad(certificate, &"there is no certificate in it"));
         }
+        let binding = binding::of_certificate(&chain[0]).map(Arc::from);
         let key_of = PrivateKeyDer::from_pem_file(key).map_err(|e| bad(key, &e))?;
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -40,6 +46,6 @@ impl Tls {
             .with_no_client_auth()
             .with_single_cert(chain, key_of)
             .map_err(|e| bad(key, &e))?;
-        Ok(Tls(TlsAcceptor::from(Arc::new(config))))
+        Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), binding })
     }
 }

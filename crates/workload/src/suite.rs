@@ -102,7 +102,7 @@ impl Workload {
                 SqlState::INVALID_PARAMETER_VALUE,
                 format!("{name} has no variable \"{variable}\""),
             )
-            .with_hint("Variables are set of workloads in folders; those of the shelf have options.")),
+            .with_hint("Variables belong to workload folders; built-in workloads have options instead.")),
         }
     }
 }
@@ -228,7 +228,7 @@ impl Suite {
             let names: Vec<_> = SUITES.iter().map(|s| s.name.as_ref()).collect();
             Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no workload \"{name}\""))
                 .with_hint(format!(
-                    "There are {}; and folders with workload.toml, such as ./mine.",
+                    "The built-in workloads are {}; a folder with a workload.toml, such as ./mine, is one, too.",
                     names.join(", ")
                 ))
         })

@@ -177,7 +177,7 @@ fn text(options: &Options, source: &mut Source, selection: &Selection, out: &mut
             section(out, "Grants", &rights::grants(source, &objects, selection)?)?;
         }
     }
-    writeln!(out, "-- The dump is complete.")?;
+    writeln!(out, "-- Dump complete.")?;
     Ok(())
 }
 

@@ -220,7 +220,7 @@ pub fn parents_first<'t>(
             None => {
                 let name = tables[0].1;
                 eprintln!(
-                    "WARNING:  foreign keys of {name} make a ring: its rows load only where keys are deferred or not there"
+                    "WARNING:  the foreign keys of {name} form a cycle: its rows can be loaded only if the keys are deferred or missing"
                 );
                 0
             }

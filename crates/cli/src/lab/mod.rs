@@ -451,7 +451,7 @@ fn print_recovery(o: &Outcome) {
     }
     println!("\nRecovery; phases in seconds, summed over threads");
     println!(
-        "  {:<8} {:<13} {:>3} {:>11} {:>7} {:>7} {:>8} | {:>7} {:>7} {:>7} {:>7} {:>7} | rows",
+        "  {:<14} {:<13} {:>3} {:>11} {:>7} {:>7} {:>8} | {:>7} {:>7} {:>7} {:>7} {:>7} | rows",
         "scheme",
         "log",
         "thr",
@@ -468,7 +468,7 @@ fn print_recovery(o: &Outcome) {
     for r in &o.results {
         let p = &r.phases;
         println!(
-            "  {:<8} {:<13} {:>3} {:>11} {:>7} {:>7.2} {:>8.2} | {:>7.2} {:>7.2} {:>7.2} {:>7.2} {:>7.2} | {}",
+            "  {:<14} {:<13} {:>3} {:>11} {:>7} {:>7.2} {:>8.2} | {:>7.2} {:>7.2} {:>7.2} {:>7.2} {:>7.2} | {}",
             r.scheme,
             r.log,
             r.threads,

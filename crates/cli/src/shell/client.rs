@@ -76,7 +76,7 @@ impl Failure {
         match self {
             Failure::Told(told) => told.into_error(),
             Failure::Lost(error) => {
-                Error::new(SqlState::new("08006"), format!("the connection is lost: {error}"))
+                Error::new(SqlState::new("08006"), format!("connection to server was lost: {error}"))
             }
         }
     }

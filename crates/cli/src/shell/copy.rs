@@ -11,7 +11,7 @@ impl Shell {
     pub(super) fn copy(&mut self, argument: &str) -> Next {
         let Some(copy) = Copy::parse(argument) else {
             eprintln!(
-                "\\copy: what is meant is \\copy TABLE [(COLUMNS)] | (QUERY) from | to 'FILE' | stdin | stdout [OPTIONS]"
+                "\\copy: expected \\copy TABLE [(COLUMNS)] | (QUERY) from | to 'FILE' | stdin | stdout [OPTIONS]"
             );
             return Next::Failed;
         };

@@ -12,38 +12,51 @@ use std::time::{Duration, Instant};
 
 const HELP: &str = "\
 General
-  \\q                     leave
-  \\g [FILE], \\gx         run what was typed, or the last statement again; \\gx: a line a column
-  \\gset [PREFIX]         run it, and keep its one row in variables; \\gexec: run what it answers
-  \\watch [SEC] [c=N]     run it every SEC seconds (2), N times; Ctrl-C ends it
-  \\e [FILE]              edit it in $EDITOR, and run it
-  \\p, \\r, \\w FILE        print what was typed; forget it; write it to a file
-  \\timing [on|off]       times of statements
-  \\h [NAME]              help on statements of SQL
-  \\! COMMAND, \\cd [DIR]  run a command of the system; change the directory
+  \\q                     quit
+  \\g [FILE]              run the statement, or the last one again
+  \\gx [FILE]             the same, with one line per column
+  \\gset [PREFIX]         run it, and set variables from its row
+  \\gexec                 run it, then run each value of its result
+  \\watch [SEC] [c=N]     run it every SEC seconds (default 2), N times
+  \\e [FILE]              edit the statement, or a file, then run it
+  \\p, \\r                 print the statement typed so far; clear it
+  \\w FILE                write it to a file
+  \\timing [on|off]       show how long statements take
+  \\h [NAME]              help on SQL statements
+  \\! COMMAND             run a shell command
+  \\cd [DIR]              change the working directory
 Input and output
-  \\i FILE, \\ir FILE      run a file; \\ir: from the directory of the script
-  \\o [FILE]              send answers to a file, or to a program: |COMMAND
-  \\copy ...              COPY with a file of this machine: \\copy t from 'f.csv' csv header
-  \\echo, \\qecho, \\warn   a text, to standard output, where answers go, to standard error
-Looks
-  \\pset [NAME [VALUE]]   border, expanded, fieldsep, footer, format, null, tuples_only
-  \\x, \\a, \\t, \\f         a line a column; aligned or not; rows only; what joins columns
+  \\i FILE                run a file
+  \\ir FILE               the same, relative to the current script
+  \\o [FILE]              send results to a file, or to a program: |COMMAND
+  \\copy ...              COPY to or from a file on this machine, such as
+                         \\copy t from 'f.csv' csv header
+  \\echo, \\warn [TEXT]    print text to standard output; to standard error
+  \\qecho [TEXT]          print text where results go
+Formatting
+  \\x [on|off]            one line per column
+  \\a, \\t                 unaligned; rows only
+  \\f [TEXT]              field separator of unaligned results
+  \\pset [NAME [VALUE]]   set border, expanded, fieldsep, footer, format, null
+                         or tuples_only
 Variables
-  \\set [NAME [VALUE]]    set one, or show all; :NAME, :'NAME', :\"NAME\" put it in place
-  \\unset NAME            forget it
-  \\prompt [TEXT] NAME    ask for it
+  \\set [NAME [VALUE]]    set a variable, or show all of them;
+                         use one as :NAME, :'NAME' or :\"NAME\"
+  \\unset NAME            unset a variable
+  \\prompt [TEXT] NAME    ask the user for its value
   \\if, \\elif, \\else, \\endif
 Connection
-  \\c [DATABASE [USER [HOST [PORT]]]], or a URL; - is what it is now
-  \\conninfo              what this is connected to
-  \\password [USER]       change a password; nobody else sees it
-Catalogs (PATTERN: * is anything, ? a character)
-  \\d                     tables, views and sequences
-  \\d PATTERN             columns, indexes and constraints
-  \\dt, \\di, \\dv, \\ds     tables, indexes, views, sequences
-  \\df, \\dn, \\du, \\l      functions, schemas, roles, databases
-Ctrl-C ends a statement that runs. EXPLAIN, EXPLAIN PROCEDURE name and EXPLAIN RECOVERY say how things are done.
+  \\c [DATABASE [USER [HOST [PORT]]]], or \\c URL
+                         connect; - keeps the current value
+  \\conninfo              show the current connection
+  \\password [USER]       change a password without showing it
+Catalogs (in a PATTERN, * stands for anything, ? for one character)
+  \\d                     list tables, views and sequences
+  \\d PATTERN             show columns, indexes and constraints
+  \\dt, \\di, \\dv, \\ds     list tables, indexes, views, sequences
+  \\df, \\dn, \\du, \\l      list functions, schemas, roles, databases
+Ctrl-C cancels the running statement. EXPLAIN, EXPLAIN PROCEDURE name and
+EXPLAIN RECOVERY show how things are done.
 ";
 
 /// Statements, each with its forms.
@@ -388,13 +401,13 @@ impl Shell {
                 Some(_) => false,
             };
             if !parsed || !(0.0..=86_400.0).contains(&seconds) || times == 0 {
-                eprintln!("watch: \"{word}\" is neither a number of seconds nor c=TIMES");
+                eprintln!("\\watch: \"{word}\" is neither a number of seconds nor c=COUNT");
                 return Next::Failed;
             }
         }
         let text = self.meant(pending);
         if text.trim().is_empty() {
-            eprintln!("watch cannot be used with an empty query");
+            eprintln!("\\watch cannot be used with an empty query");
             return Next::Failed;
         }
         for turn in 0..times {

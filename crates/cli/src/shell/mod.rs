@@ -262,7 +262,7 @@ impl Shell {
             });
         }
         self.interactive = true;
-        self.say(&format!("planaria {} {place}\n\\? for help, \\q to leave.", env!("CARGO_PKG_VERSION")));
+        self.say(&format!("planaria {} {place}\n\\? for help, \\q to quit.", env!("CARGO_PKG_VERSION")));
         self.pages = io::stdout().is_terminal();
         let mut prompt = Prompt::new(history_file())?;
         // At the prompt the editor takes the key; while a statement runs it is a signal. (The editor has a handler of its own,
@@ -524,7 +524,7 @@ impl Shell {
                 if told.severity == "FATAL" { Next::Lost } else { Next::Failed }
             }
             Err(Failure::Lost(error)) => {
-                eprintln!("the connection is lost: {error}");
+                eprintln!("connection to server was lost: {error}");
                 Next::Lost
             }
         }

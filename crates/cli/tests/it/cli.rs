@@ -150,7 +150,11 @@ fn upper_bounds_are_for_measurements() {
 fn wrong_words_get_a_word_of_help() {
     let output = planaria(&["bench", "tpcd"]);
     assert!(!output.status.success());
-    assert!(text(&output.stderr).contains("There are tpcc, smallbank"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("The built-in workloads are tpcc, smallbank"),
+        "{}",
+        text(&output.stderr)
+    );
     let output = planaria(&["bench", "tpcc", "--log", "loud"]);
     assert!(text(&output.stderr).contains("command, logical, physical"), "{}", text(&output.stderr));
 }
@@ -214,7 +218,7 @@ fn the_laboratory_compares_recovery_schemes() {
     let output = planaria(&args);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let table = text(&output.stdout);
-    assert!(table.contains("scheme   log") && table.contains("as before"), "{table}");
+    assert!(table.contains("scheme         log") && table.contains("as before"), "{table}");
     args.push("--json");
     let output = planaria(&args);
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -63,7 +63,7 @@ fn a_second_process_is_refused() {
     assert_eq!(output.status.code(), Some(1));
     let stderr = text(&output.stderr);
     assert!(stderr.contains("in use by another process") && stderr.contains("55006"), "{stderr}");
-    assert!(stderr.contains(&format!("process with the number {}", std::process::id())), "{stderr}");
+    assert!(stderr.contains(&format!("used by process {}", std::process::id())), "{stderr}");
     let again = Database::open(&data).expect_err("nor the same process twice");
     assert_eq!(again.sqlstate(), SqlState::OBJECT_IN_USE);
     assert!(again.message().contains("in use by this process already"), "{again}");

@@ -239,7 +239,7 @@ fn mistakes_are_named_and_leave_nothing() {
     // Nobody is there, or something else.
     fails(
         &["status", "127.0.0.1:1"],
-        &["no server answers at 127.0.0.1:1", "HINT:  It must run with --metrics"],
+        &["no server is answering at 127.0.0.1:1", "HINT:  Is it running, with --metrics"],
     );
     fails(&["status", &data], &["is a directory", "HINT:  planaria checkpoint inspect"]);
 

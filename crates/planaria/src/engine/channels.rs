@@ -267,7 +267,7 @@ impl Channels {
                 "too many notifications in the NOTIFY queue",
             )
             .with_detail(format!("A session that listens to \"{channel}\" does not read what comes."))
-            .with_hint("See in pg_stat_activity which one stays in a transaction, and end it."));
+            .with_hint("Find the session that stays in a transaction in pg_stat_activity, and end it."));
         }
         Ok(())
     }

@@ -442,5 +442,5 @@ fn check_empty(device: &dyn Device) -> Result<()> {
     }
     let message = format!("directory \"{}\" exists but is not empty", device.describe(""));
     Err(Error::new(SqlState::DUPLICATE_FILE, message)
-        .with_hint("Name a directory that is empty, or is not there yet."))
+        .with_hint("Choose an empty directory, or one that does not exist yet."))
 }

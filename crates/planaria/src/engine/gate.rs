@@ -366,7 +366,7 @@ impl Gate {
         }
         let message = format!("{what} cannot wait for a transaction block of its own thread");
         Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
-            .with_detail("The block has changed the schema, and has the database for itself until it ends.")
+            .with_detail("The transaction block has changed the schema, and holds the database exclusively until it ends.")
             .with_hint("Commit it or roll it back first."))
     }
 

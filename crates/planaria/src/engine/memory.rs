@@ -285,7 +285,7 @@ impl Meter {
                 megabytes(used),
                 megabytes(self.budget)
             ))
-            .with_hint("Delete rows, do less in one statement, or give it more (memory_budget).")
+            .with_hint("Delete rows, split the statement, or raise memory_budget.")
     }
 }
 

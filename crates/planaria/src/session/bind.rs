@@ -149,11 +149,11 @@ fn convert(param: ParamRef<'_>, ty: &Type, position: usize, heap: &mut Heap) -> 
         return Err(match (ty.class(), from.class()) {
             // Of which unit, since when?
             (TypeClass::DateTime | TypeClass::Time | TypeClass::Interval, TypeClass::Integer) => {
-                error.with_hint("Give it as text, as in '2026-11-25 12:00'.")
+                error.with_hint("Pass it as text, such as '2026-11-25 12:00'.")
             }
-            (TypeClass::DateTime, TypeClass::DateTime) => {
-                error.with_hint("Give it as a value of that type, or say in the statement what it means, as in $1::timestamp AT TIME ZONE 'UTC'.")
-            }
+            (TypeClass::DateTime, TypeClass::DateTime) => error.with_hint(
+                "Pass a value of that type, or state the conversion, as in $1::timestamp AT TIME ZONE 'UTC'.",
+            ),
             _ => error,
         });
     }

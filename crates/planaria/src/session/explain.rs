@@ -377,7 +377,7 @@ impl SessionCore {
 /// 42601, as the grammar of PostgreSQL has it.
 fn no_plan(statement: &Statement) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, "this statement has no plan to be explained")
-        .with_hint("Queries, INSERT, UPDATE, DELETE, MERGE, CALL, CREATE TABLE AS, DECLARE and EXECUTE have.")
+        .with_hint("EXPLAIN ANALYZE is available for queries, INSERT, UPDATE, DELETE, MERGE, CALL, CREATE TABLE AS, DECLARE and EXECUTE.")
         .at(statement.position)
 }
 

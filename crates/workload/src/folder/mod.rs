@@ -247,7 +247,7 @@ pub(crate) fn open(dir: &Path, set: &[Set]) -> Result<Suite> {
     }
     let scale = root
         .required("scale")
-        .map_err(|e| e.with_hint("It names the variable that is the size of the workload."))?;
+        .map_err(|e| e.with_hint("It names the variable that sets the size of the workload."))?;
     let scale_at = scale.at;
     let scale = scale.str()?.to_owned();
     if !variables.iter().any(|(n, _)| *n == scale) {

@@ -34,7 +34,7 @@ pub(crate) fn not_serialized() -> Error {
 #[cold]
 pub(crate) fn key_of_another() -> Error {
     Error::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
-        .with_detail("Another transaction is putting the same key in, and waits for this one to have changed the schema.")
+        .with_detail("Another transaction is inserting the same key, and waits for this one's schema change to finish.")
         .with_hint("The transaction might succeed if retried.")
 }
 

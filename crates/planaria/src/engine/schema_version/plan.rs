@@ -76,7 +76,7 @@ impl SchemaVersion {
                     "Open the database with the version of Planaria that wrote the log.",
                 )
                 .with_detail(
-                    "It takes inputs (times, sequences, row ids), which cannot be told from those values.",
+                    "It draws inputs (times, sequences, row ids) that cannot be determined from those values.",
                 ));
             }
             Keeping::ByAnother => return Ok(&routine.code),
