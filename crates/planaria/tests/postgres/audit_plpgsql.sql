@@ -83,6 +83,7 @@ SELECT * FROM item i, json_populate_recordset(i, '[{"id": 10}, {"name": null}]')
 SELECT json_populate_record(make_pair(1), '{"b": "z"}'), jsonb_populate_record(make_pair(1), NULL);
 SELECT jsonb_populate_record(make_pair(1), '{"a": "z"}');
 SELECT jsonb_populate_record(ROW(1, 'x')::pair, '{}'), jsonb_populate_record(NULL::pair, '{"a": 3}');
+SELECT jsonb_populate_record(1, '{}');
 CREATE FUNCTION patched() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW := jsonb_populate_record(NEW, '{"price": 99.999, "nothing": 1}');

@@ -95,6 +95,7 @@ BEGIN
     UPDATE place SET pos = py WHERE name = x;
     UPDATE place SET pos = px WHERE name = y;
     COMMIT;
+    UPDATE place SET pos = py WHERE name = y;
 END
 $$;
 CALL swap('a', 'c');

@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         let target = self.target(&insert.table, "insert")?;
         let alias = insert.alias.as_deref().unwrap_or(target.name());
         let mut level = Names::of(scope);
-        self.bind_with(&mut level, &insert.with, false)?;
+        self.bind_with(&mut level, &insert.with, insert.recursive)?;
         let (names, _) = self.returned_names(&level, &target, alias, None)?;
         Ok(self.bind_returning(&names, &insert.returning)?.outputs)
     }
@@ -89,7 +89,7 @@ impl Lowerer<'_> {
         let alias = insert.alias.as_deref().unwrap_or(target.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
-        self.bind_with(&mut level, &insert.with, false)?;
+        self.bind_with(&mut level, &insert.with, insert.recursive)?;
         let mut given = self.given_columns(target, insert)?;
         // DEFAULT is a value, too, where a column is named.
         let named = given.clone();

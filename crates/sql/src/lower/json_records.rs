@@ -214,7 +214,14 @@ impl Lowerer<'_> {
         if !populates(name) || is_own(named(self.catalog, &call.name)?) || null_of(&base.value).is_some() {
             return Ok(None);
         }
-        let Type::Record(row) = self.looked_at(names, &base.value)? else { return Ok(None) };
+        let row = match self.looked_at(names, &base.value)? {
+            Type::Record(row) => row,
+            Type::Unknown | Type::Void => return Ok(None),
+            _ => {
+                let message = format!("first argument of {name} must be a row type");
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(base.value.position));
+            }
+        };
         let Some(of) = row.of else { return Ok(None) };
         let table = self.catalog.table_by_id(of.table);
         let parts = vec![self.catalog.schema_name(table.schema).to_owned(), table.name.clone()];

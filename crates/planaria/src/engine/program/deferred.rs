@@ -17,7 +17,7 @@ use planaria_exec::slot::Slot;
 use std::collections::BTreeMap;
 
 /// What SET CONSTRAINTS has said in the open block: `true` is IMMEDIATE.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub(crate) struct Modes {
     pub(crate) all: Option<bool>,
     pub(crate) named: BTreeMap<(TableId, String), bool>,
@@ -156,7 +156,9 @@ impl Deferred {
             None => modes = Modes { all: Some(immediate), named: BTreeMap::new() },
             Some(named) => modes.named.extend(named.into_iter().map(|constraint| (constraint, immediate))),
         }
-        self.former.push(std::mem::replace(&mut self.modes, modes));
+        if modes != self.modes {
+            self.former.push(std::mem::replace(&mut self.modes, modes));
+        }
     }
 
     /// Forgets what came since, and what has fired since waits again.
