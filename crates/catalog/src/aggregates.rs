@@ -82,6 +82,15 @@ impl AggregateOf {
     pub fn functions(&self) -> impl Iterator<Item = &SupportFunction> {
         [Some(&self.transition), self.last.as_ref(), self.combine.as_ref()].into_iter().flatten()
     }
+    /// The types that it is made of: of its state, and those that its functions take.
+    pub fn types(&self) -> impl Iterator<Item = &Type> {
+        std::iter::once(&self.state).chain(self.functions().flat_map(|f| &f.types))
+    }
+    /// The same, to be changed.
+    pub fn types_mut(&mut self) -> impl Iterator<Item = &mut Type> {
+        let functions = [Some(&mut self.transition), self.last.as_mut(), self.combine.as_mut()];
+        std::iter::once(&mut self.state).chain(functions.into_iter().flatten().flat_map(|f| &mut f.types))
+    }
 }
 
 impl Procedure {

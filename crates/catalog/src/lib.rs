@@ -430,6 +430,9 @@ pub struct View {
     /// security_invoker: what is behind it is reached with the rights of whoever runs the statement.
     #[serde(default)]
     pub security_invoker: bool,
+    /// security_barrier: its conditions are checked before those of whoever reads it.
+    #[serde(default)]
+    pub security_barrier: bool,
     /// What columns without a value become in INSERT, as SQL text by name: where the table behind would say otherwise.
     #[serde(default)]
     pub defaults: BTreeMap<String, String>,

@@ -15,6 +15,7 @@ impl View {
             stored: false,
             check_option: None,
             security_invoker: false,
+            security_barrier: false,
             defaults: BTreeMap::new(),
             rows: None,
             rights,
@@ -42,7 +43,8 @@ impl View {
     pub fn options(&self) -> Vec<String> {
         let invoker = self.security_invoker.then(|| "security_invoker=true".to_owned());
         let check = self.check_option.map(|check| format!("check_option={}", check.name()));
-        check.into_iter().chain(invoker).collect()
+        let barrier = self.security_barrier.then(|| "security_barrier=true".to_owned());
+        check.into_iter().chain(invoker).chain(barrier).collect()
     }
     /// What it is found by among [`Catalog::views`].
     pub fn key(&self) -> String {

@@ -64,8 +64,9 @@ pub struct Beside {
     pub locked: usize,
     /// How much it has to tell others.
     pub said: usize,
-    /// How many rows wait for deferred triggers.
-    pub deferred: usize,
+    /// How many rows wait or have waited for deferred triggers, of how many these have fired, and how often it was said which
+    /// are deferred.
+    pub deferred: [usize; 3],
     /// How many cursors it has opened.
     pub opened: u64,
     /// How many settings it has changed.

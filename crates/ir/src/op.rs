@@ -153,6 +153,8 @@ pub enum Run {
     /// Runs the text.
     #[default]
     Statement,
+    /// The same of a `SET CONSTRAINTS` that stands in the body: what errors tell of it is what they tell of the body.
+    Constraints,
     /// Runs the text, a query, and opens a cursor for its rows; with `columns`, of these names, for the rows of the list
     /// `rows`, and the text is not looked at. The cursor's name is in `name` (read); if that is NULL, it gets one (written).
     Open {

@@ -52,18 +52,22 @@ impl Machine {
         base: Base,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        if !matches!(&desc.run, Run::Statement | Run::Open { columns: None, .. }) {
+        let embedded = desc.run == Run::Constraints;
+        if !embedded && !matches!(&desc.run, Run::Statement | Run::Open { columns: None, .. }) {
             return Ok(self.cursor(desc, caller, frame, base, ctx.host)?);
         }
         match &desc.run {
-            Run::Statement => {}
+            Run::Statement | Run::Constraints => {}
             Run::Open { columns: None, .. } => return self.open_query(desc, frame, ctx),
             _ => return Ok(self.cursor(desc, caller, frame, base, ctx.host)?),
         }
         let Slot::Text(text) = frame[usize::from(desc.text)] else {
             return Err(null_text().into());
         };
-        let dynamic = ctx.host.execute(self.heap.str(text), &desc.types).map_err(|error| {
+        let dynamic = ctx.host.execute(self.heap.str(text), &desc.types).map_err(|mut error| {
+            if embedded {
+                error.fields_mut().position = None;
+            }
             match error.fields().position {
                 Some(_) => error.in_query(self.heap.str(text)),
                 None => error,
@@ -83,7 +87,7 @@ impl Machine {
                 };
                 let before = list.map_or(0, |list| self.colls[list].len());
                 let inner = match self.nested(&code, &desc.args, frame, sink, ctx) {
-                    Err(Interrupt::Error(e)) => {
+                    Err(Interrupt::Error(e)) if !embedded => {
                         return Err(self.in_text(e, frame[usize::from(desc.text)]).into());
                     }
                     other => other?,

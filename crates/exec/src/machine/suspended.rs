@@ -168,6 +168,8 @@ impl Machine {
         let ended = self.steps_from(pc, called, code, frame, sink, base, ctx);
         self.colls_used = base.colls;
         if ended.is_err() {
+            self.close_cursors(base.cursors, ctx);
+            self.tries.truncate(base.tries);
             self.caught.truncate(base.caught);
         }
         ended

@@ -140,6 +140,9 @@ impl Parser {
         if self.word_if("close") {
             return Ok(Run::Close);
         }
+        if self.word_if("constraints") {
+            return Ok(Run::Constraints);
+        }
         if self.word_if("fetch") {
             let word = self.word()?;
             let step = Step::ALL.iter().find(|(_, name)| *name == word);

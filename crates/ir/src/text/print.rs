@@ -317,6 +317,7 @@ impl Printer {
                     Run::Statement => String::new(),
                     Run::Fetch(step) => format!(" fetch {}", step.name()),
                     Run::Close => " close".to_owned(),
+                    Run::Constraints => " constraints".to_owned(),
                     Run::Open { name, columns, forward_only } => {
                         let columns = columns.as_ref().map(|names| {
                             let names: Vec<String> = names.iter().map(|n| quote(n)).collect();

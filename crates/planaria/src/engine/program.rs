@@ -4,6 +4,7 @@
 
 pub(crate) mod at;
 pub(crate) mod cancel;
+pub(crate) mod constraints;
 pub(crate) mod cursor;
 pub(crate) mod deferred;
 pub(crate) mod dynamic;

@@ -80,10 +80,10 @@ impl SessionCore {
                 let read_only = self.read_only;
                 let tables = if self.has_locks { self.engine.locks.count(self.worker) } else { 0 };
                 let (keys, said) = (self.own_locks.mark(), self.said.mark());
-                let (deferred, modes) = (self.deferred.mark(), self.deferred.modes.clone());
+                let deferred = self.deferred.mark();
                 let locks = Locked { tables, keys, rows: self.txn.locked(), said, deferred };
                 let name = name.clone();
-                self.savepoints.push(Mark { name, at, identity, settings, read_only, modes, locks });
+                self.savepoints.push(Mark { name, at, identity, settings, read_only, locks });
                 Ok(done("SAVEPOINT"))
             }
             Transaction::Release(name) => {
@@ -99,7 +99,6 @@ impl SessionCore {
                 self.release_to(at + 1);
                 let mark = &self.savepoints[at];
                 (self.read_only, self.settings) = (mark.read_only, self.settings.back_to(&mark.settings));
-                self.deferred.modes = mark.modes.clone();
                 let (at, identity, locks) = (mark.at.clone(), mark.identity, mark.locks);
                 self.release_locks_to(locks);
                 self.user.back_to(identity);
@@ -204,7 +203,7 @@ impl SessionCore {
         self.end_cursors(committed);
         self.end_user(committed);
         self.savepoints.clear();
-        self.deferred.modes = Default::default();
+        self.deferred.clear();
         self.share.end_transaction(&self.engine.meter);
     }
 

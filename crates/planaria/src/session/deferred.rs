@@ -12,17 +12,17 @@
 //! In a block that changes the schema the keys of a part are kept with the part. `SET CONSTRAINTS .. IMMEDIATE` does
 //! 2 and 3 at once and after every statement until the end of the block.
 
+use crate::engine::program::constraints;
 use crate::engine::program::deferred::Modes;
 use crate::engine::schema_version::{DeferredKey, SchemaVersion};
 use crate::session::StatementResult;
 use crate::session::constraints::{KeyToCheck, PendingKey};
 use crate::session::core::SessionCore;
-use planaria_base::{Error, Result, SchemaId, SqlState, TableId};
-use planaria_catalog::{Catalog, CheckTime, no_schema};
+use planaria_base::{Error, Result, SqlState};
+use planaria_catalog::CheckTime;
 use planaria_exec::{Interrupt, Machine};
 use planaria_protocol::{Write, WriteKind};
 use planaria_syntax::ast::Name;
-use std::collections::BTreeMap;
 
 impl SessionCore {
     /// The keys that the open transaction's writes give to look at.
@@ -179,32 +179,8 @@ impl SessionCore {
             return Ok(crate::session::answer::done("SET CONSTRAINTS"));
         }
         let catalog = self.newest_catalog();
-        let mut chosen = Vec::new();
-        match names {
-            None => chosen.extend(constraints(&catalog).filter(|c| c.made != CheckTime::NotDeferrable)),
-            Some(names) => {
-                for name in names {
-                    let local = name.parts.last().map(String::as_str).unwrap_or_default();
-                    let found = named_constraints(&catalog, name)?;
-                    if found.is_empty() {
-                        let message = format!("constraint \"{local}\" does not exist");
-                        return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
-                    }
-                    if deferred && found.iter().any(|c| c.made == CheckTime::NotDeferrable) {
-                        let message = format!("constraint \"{local}\" is not deferrable");
-                        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
-                    }
-                    chosen.extend(found);
-                }
-            }
-        }
-        match names {
-            None => self.deferred.modes = Modes { all: Some(!deferred), named: BTreeMap::new() },
-            Some(_) => {
-                let named = chosen.into_iter().map(|c| ((c.table, c.name.to_owned()), !deferred));
-                self.deferred.modes.named.extend(named.collect::<Vec<_>>());
-            }
-        }
+        let named = names.map(|names| constraints::named(&catalog, names, deferred)).transpose()?;
+        self.deferred.say(named, !deferred);
         if !deferred && self.reading.is_none() {
             // Statements of blocks look at keys that are immediate when they end.
             self.catch_up()?;
@@ -215,46 +191,4 @@ impl SessionCore {
         }
         Ok(crate::session::answer::done("SET CONSTRAINTS"))
     }
-}
-
-/// A constraint, as SET CONSTRAINTS finds it.
-struct Constraint<'c> {
-    table: TableId,
-    schema: SchemaId,
-    name: &'c str,
-    made: CheckTime,
-}
-
-/// All constraints that are in the catalogs.
-fn constraints(catalog: &Catalog) -> impl Iterator<Item = Constraint<'_>> {
-    catalog.tables.iter().flatten().flat_map(|t| {
-        let one = |name, made| Constraint { table: t.id, schema: t.schema, name, made };
-        let keys = t.foreign_keys.iter().map(move |k| one(&*k.name, k.check));
-        let triggers = t.triggers.iter().filter_map(move |t| Some(one(&*t.name, t.constraint?)));
-        let checks = t.checks.iter().map(move |c| one(&*c.name, CheckTime::NotDeferrable));
-        let unique = t.indexes.iter().filter(|i| i.constraint);
-        let unique = unique.map(move |i| one(&*i.name, i.check()));
-        keys.chain(triggers).chain(checks).chain(unique)
-    })
-}
-
-/// Those that a name means: in the schema that it says, else in the first along the path that has one.
-fn named_constraints<'c>(catalog: &'c Catalog, name: &Name) -> Result<Vec<Constraint<'c>>> {
-    let (local, schema) = match name.parts.as_slice() {
-        [.., schema, local] => {
-            (local, Some(catalog.schema(schema).ok_or_else(|| no_schema(schema).at(name.position))?))
-        }
-        [local] => (local, None),
-        [] => return Ok(Vec::new()),
-    };
-    let within = |schema: SchemaId| -> Vec<Constraint<'c>> {
-        constraints(catalog).filter(|c| c.name == *local && c.schema == schema).collect()
-    };
-    Ok(match schema {
-        Some(schema) => within(schema),
-        None => {
-            let found = catalog.path().schemas().iter().map(|schema| within(*schema));
-            found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
-        }
-    })
 }

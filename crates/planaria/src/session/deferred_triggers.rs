@@ -4,6 +4,7 @@
 //! before COMMIT does anything else: so it is tried again alone where it meets others. Foreign keys that are deferred are
 //! looked at behind that.
 
+use crate::engine::program::constraints::trigger_of;
 use crate::engine::program::deferred::{Event, Modes};
 use crate::engine::schema_version::SchemaVersion;
 use crate::session::constraints::PendingKey;
@@ -11,8 +12,7 @@ use crate::session::core::SessionCore;
 use crate::session::user::stamp;
 use planaria_base::oid::Oid;
 use planaria_base::{Error, Result, SqlState, TableId};
-use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, Table, Trigger, TriggerEvent};
+use planaria_catalog::{Catalog, Table, TriggerEvent};
 use planaria_exec::{Code, Interrupt, Machine};
 use planaria_sql::lower;
 use std::sync::Arc;
@@ -155,13 +155,6 @@ impl SessionCore {
         }
         Ok(())
     }
-}
-
-/// The trigger of an event, unless it was dropped.
-fn trigger_of<'c>(catalog: &'c Catalog, event: &Event) -> Option<&'c Trigger> {
-    let Object::Trigger(table, name) = catalog.oids.object(event.trigger)? else { return None };
-    let trigger = catalog.table_by_id(*table).trigger(name)?;
-    trigger.routine(event.event).map(|_| trigger)
 }
 
 /// Whether a table has become another one by its name alone, or those of its columns.

@@ -312,6 +312,7 @@ impl SessionCore {
     #[inline]
     pub(crate) fn end_locks(&mut self) {
         let rests = self.barred.is_none() && self.said.is_empty() && self.deferred.is_empty();
+        let rests = rests && !self.deferred.has_said();
         if !(rests && self.own_locks.rests() && !self.has_locks) {
             self.end_held();
         }

@@ -1,6 +1,6 @@
 //! What a session keeps of a savepoint: see [`block`](crate::session::block).
 
-use crate::engine::program::deferred::{EventsMark, Modes};
+use crate::engine::program::deferred::EventsMark;
 use crate::session::changing::Shared;
 use crate::session::user::Identity;
 use crate::settings::Settings;
@@ -13,8 +13,6 @@ pub(crate) struct Mark {
     pub(crate) identity: (Identity, Identity),
     pub(crate) settings: Settings,
     pub(crate) read_only: bool,
-    /// What SET CONSTRAINTS had said.
-    pub(crate) modes: Modes,
     pub(crate) locks: Locked,
 }
 
@@ -27,7 +25,7 @@ pub(crate) struct Locked {
     pub(crate) rows: LocksMark,
     /// How much it has to tell others.
     pub(crate) said: usize,
-    /// What waits for its end.
+    /// What waits for its end, and what SET CONSTRAINTS has said.
     pub(crate) deferred: EventsMark,
 }
 

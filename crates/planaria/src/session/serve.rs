@@ -391,6 +391,7 @@ fn insert_of_row(position: u32, table: &ast::Name, columns: Vec<(String, u32)>) 
     let row = parameters.map(|n| Some(Expr { position, kind: ExprKind::Parameter(n) })).collect();
     let insert = ast::Insert {
         with: Vec::new(),
+        recursive: false,
         table: table.clone(),
         alias: None,
         columns,

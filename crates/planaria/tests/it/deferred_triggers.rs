@@ -102,6 +102,51 @@ fn every_scheme_sees_the_same_rows() {
 }
 
 #[test]
+fn what_routines_say_of_constraints_is_the_same_by_every_scheme() {
+    let schema = format!(
+        "{SCHEMA}
+         CREATE PROCEDURE put_now(p_id int, p_v int) LANGUAGE plpgsql AS $$
+         BEGIN
+             INSERT INTO t (id, v) VALUES (p_id, p_v);
+             BEGIN
+                 SET CONSTRAINTS ALL IMMEDIATE;
+             EXCEPTION WHEN check_violation THEN
+                 UPDATE t SET v = 0 WHERE id = p_id;
+             END;
+             INSERT INTO t (id, v) VALUES (p_id + 1, p_v);
+             SET CONSTRAINTS see, total DEFERRED;
+             UPDATE t SET v = 7 WHERE id = p_id + 1;
+         END $$;
+         CREATE TYPE mean_state AS (total int, weight int);
+         CREATE FUNCTION mean_step(s mean_state, v int) RETURNS mean_state LANGUAGE sql
+             AS 'SELECT ROW(s.total + v, s.weight + 1)::mean_state';
+         CREATE FUNCTION shown(mean_state) RETURNS text LANGUAGE sql AS 'SELECT $1::text';
+         CREATE AGGREGATE weighed_text(int) (SFUNC = mean_step, STYPE = mean_state, FINALFUNC = shown, INITCOND = '(0,0)');
+         CREATE VIEW small WITH (security_barrier) AS SELECT id FROM t WHERE v < 8;"
+    );
+    let records = logged(&format!("{schema} CALL put_now(1, 10);"));
+    assert_eq!(records.into_iter().rfind(|record| *record != "sequence"), Some("effects"));
+    replayed_by_all(
+        &schema,
+        &|db| {
+            db.call("put_now", (1, 10)).expect("runs");
+            db.call("put_now", (10, -20)).expect("runs");
+            let error = db.call("put", (20, -100)).expect_err("less than nothing");
+            assert_eq!(error.sqlstate(), SqlState::CHECK_VIOLATION, "{error}");
+            db.call("put", (30, 1)).expect("adds");
+        },
+        &|db| {
+            assert_eq!(total(db), "5 26");
+            let rows =
+                db.query("SELECT weighed_text(v), count(small.id) FROM t LEFT JOIN small USING (id)", ());
+            let rows = rows.expect("rows");
+            let told = (rows[0].get::<String>(0).expect("a text"), rows[0].get::<i64>(1).expect("n"));
+            assert_eq!(told, ("(26,5)".to_owned(), 4));
+        },
+    );
+}
+
+#[test]
 fn an_error_of_a_deferred_trigger_leaves_nothing_under_any_protocol() {
     for protocol in ProtocolKind::ALL {
         let db = planaria::Options::new().protocol(*protocol).in_memory().expect("opens");

@@ -141,9 +141,9 @@ impl Change {
         let ty = if ty.is_polymorphic() { ty } else { ty.base() };
         match &ty {
             Type::Void => return Err(invalid("aggregate transition data type cannot be void")),
-            Type::Record(_) => {
-                let what = "an aggregate whose state is a row is not supported";
-                return Err(Error::unsupported(what, "Use an array, or jsonb, for the state."));
+            Type::Record(row) if row.of.is_none() => {
+                let what = "an aggregate whose state is a record is not supported";
+                return Err(Error::unsupported(what, "Use a type of CREATE TYPE, or jsonb, for the state."));
             }
             _ => {}
         }

@@ -486,8 +486,17 @@ impl Change {
         };
         let oids = &mut self.catalog.oids;
         self.catalog.procedures.change_where(
-            |p| p.parameters.iter().any(|q| now(&q.ty).is_some()) || result(&p.returns).is_some(),
             |p| {
+                p.parameters.iter().any(|q| now(&q.ty).is_some())
+                    || result(&p.returns).is_some()
+                    || p.aggregate.as_ref().is_some_and(|of| of.types().any(|ty| now(ty).is_some()))
+            },
+            |p| {
+                for ty in p.aggregate.iter_mut().flat_map(|of| of.types_mut()) {
+                    if let Some(now) = now(ty) {
+                        *ty = now;
+                    }
+                }
                 let before = identity(p);
                 for q in &mut p.parameters {
                     if let Some(now) = now(&q.ty) {

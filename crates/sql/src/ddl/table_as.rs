@@ -108,6 +108,7 @@ impl Change {
         };
         let insert = Insert {
             with,
+            recursive: false,
             table: Name { parts, position },
             alias: None,
             columns: Vec::new(),

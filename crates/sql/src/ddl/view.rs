@@ -112,6 +112,7 @@ impl Change {
         let mut view = View { columns: all, query: written, ..kept };
         view.check_option = options.check.flatten();
         view.security_invoker = options.security_invoker.unwrap_or(false);
+        view.security_barrier = options.security_barrier.unwrap_or(false);
         self.check_updatable(&view)?;
         if view.rows.is_some() {
             view.rows = Some(Box::new(self.rows_of_view(&view)?));
@@ -183,6 +184,7 @@ impl Change {
             AlterView::Options(options) => {
                 new.check_option = options.check.unwrap_or(view.check_option);
                 new.security_invoker = options.security_invoker.unwrap_or(view.security_invoker);
+                new.security_barrier = options.security_barrier.unwrap_or(view.security_barrier);
                 self.check_updatable(&new)?;
             }
             AlterView::Default { column, default } => {

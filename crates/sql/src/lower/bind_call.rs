@@ -299,7 +299,8 @@ impl Lowerer<'_> {
         {
             return self.bind_call(names, &FunctionCall { args, ..call.clone() }, position);
         }
-        if let Some(e) = super::json_records::value(self.catalog, call, position)? {
+        let base = self.populated(names, call)?;
+        if let Some(e) = super::json_records::value(self.catalog, call, base.as_ref(), position)? {
             return self.bind(names, &e);
         }
         let args = self.bind_args(names, call)?;

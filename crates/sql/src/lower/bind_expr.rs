@@ -337,7 +337,8 @@ impl Lowerer<'_> {
                 }
             }
             ExprKind::Row(fields) => {
-                let fields = self.bind_all(names, &names.spread(fields))?;
+                let fields = self.spread(names, fields)?;
+                let fields = self.bind_all(names, &fields)?;
                 self.record(fields, Vec::new(), position)
             }
             ExprKind::Subscripts(base, list) => {
@@ -430,7 +431,8 @@ impl Lowerer<'_> {
     fn bind_operand(&mut self, names: &Names<'_>, e: &Expr) -> Result<Bound> {
         match &e.kind {
             ExprKind::Row(fields) => {
-                let fields = self.bind_all(names, &names.spread(fields))?;
+                let fields = self.spread(names, fields)?;
+                let fields = self.bind_all(names, &fields)?;
                 Ok(Bound::new(BoundKind::Row(fields), Type::Void, e.position))
             }
             _ => self.bind(names, e),

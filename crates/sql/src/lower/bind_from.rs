@@ -11,6 +11,7 @@ use super::bind_query::rename;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Distinct, Item, RelId, RelKind};
 use super::closest::relation_hinted;
 use super::names::{Names, Source, SourceColumn};
+use super::policy::secure;
 use super::rights::AccessId;
 use planaria_base::{Error, Result, SqlState, Type, limits, stack};
 use planaria_catalog::{Object, Returns};
@@ -102,7 +103,11 @@ impl Lowerer<'_> {
                 self.bind_table(level, &derived, nullable)
             }
             TableRef::Function { call, alias, definitions, lateral: _, ordinality, position } => {
-                if let Some(query) = super::json_records::query(self.catalog, call, definitions, *position)? {
+                let base = self.populated(level, call)?;
+                let base = base.as_ref();
+                if let Some(query) =
+                    super::json_records::query(self.catalog, call, definitions, base, *position)?
+                {
                     let query = Box::new(query);
                     let function = call.name.parts.last().cloned().unwrap_or_default();
                     let unnamed = || TableAlias { name: function, columns: Vec::new() };
@@ -236,6 +241,9 @@ impl Lowerer<'_> {
             };
             self.reposition_query(&mut bound, position);
             rename(&mut bound.columns, &view.columns, &view.name, position)?;
+            if let (true, Body::Select(select)) = (view.security_barrier, &mut bound.body) {
+                secure(&mut select.filter);
+            }
             if shared && !self.draws(&bound) {
                 let place = self.add_cte(&view.name, bound);
                 self.read_by(place, around);

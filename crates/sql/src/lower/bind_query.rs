@@ -258,7 +258,11 @@ impl Lowerer<'_> {
         keep_unknown: bool,
         position: u32,
     ) -> Result<BoundQuery> {
-        let width = rows.first().map_or(0, Vec::len);
+        let rows = rows
+            .iter()
+            .map(|row| self.outside("VALUES", |l| l.spread(level, row)))
+            .collect::<Result<Vec<_>>>()?;
+        let width = rows.first().map_or(0, |row| row.len());
         if let Some(other) = rows.iter().find(|r| r.len() != width) {
             let message = "VALUES lists must all be the same length";
             let at = other.first().map_or(position, |e| e.position);

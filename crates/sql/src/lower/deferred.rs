@@ -17,9 +17,12 @@
 
 use super::Lowerer;
 use super::constraint::Values;
-use planaria_base::{Datum, Error, Result, TableId, Type};
+use planaria_base::text_io::quote_ident;
+use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
 use planaria_catalog::{Catalog, CheckTime, ForeignKey, Table, Trigger, TriggerEvent};
 use planaria_ir::{Func, OpKind, Param, ParamMode, Program, ProgramKind, Question, ReadMode, Reg, RegKind};
+use planaria_syntax::ast::Name;
+use std::collections::BTreeMap;
 
 /// The program for one key of `child`. It takes the values of the key's columns, none of them NULL: of the
 /// child's columns, or of the parent's where `referenced`, and raises 23503 as the change of that side does.
@@ -85,6 +88,42 @@ pub fn deferred_trigger(
     }
     l.emit(OpKind::Call { procedure, args, outs: Vec::new() });
     l.finish()
+}
+
+/// The program that calls triggers for rows that have waited, one after the other.
+pub fn waiting_triggers<'a>(
+    catalog: &Catalog,
+    events: impl Iterator<Item = (TableId, &'a Trigger, TriggerEvent, &'a [Datum])>,
+) -> Result<Program> {
+    let mut l = Lowerer::new(catalog, "waiting triggers".to_owned(), ProgramKind::Statement);
+    // Where the values of a trigger's rows lie.
+    let mut places: BTreeMap<ProcedureId, Vec<Reg>> = BTreeMap::new();
+    for (table, trigger, event, values) in events {
+        let table = catalog.table_by_id(table);
+        let procedure =
+            trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
+        let args = places.entry(procedure).or_insert_with(|| {
+            let types = super::trigger::shape(table, trigger, event).0;
+            types.into_iter().map(|ty| l.temp(ty)).collect()
+        });
+        let args = args.clone();
+        for (dst, value) in args.iter().zip(values) {
+            l.emit(OpKind::Const { dst: *dst, value: value.clone() });
+        }
+        l.emit(OpKind::Call { procedure, args, outs: Vec::new() });
+    }
+    l.finish()
+}
+
+/// `SET CONSTRAINTS` as it is written; no names: ALL.
+pub(super) fn said(names: Option<&[Name]>, deferred: bool) -> String {
+    let name = |name: &Name| {
+        let parts: Vec<String> = name.parts.iter().map(|part| quote_ident(part)).collect();
+        parts.join(".")
+    };
+    let names = names.map(|names| names.iter().map(name).collect::<Vec<_>>().join(", "));
+    let when = if deferred { "DEFERRED" } else { "IMMEDIATE" };
+    format!("SET CONSTRAINTS {} {when}", names.as_deref().unwrap_or("ALL"))
 }
 
 impl Lowerer<'_> {

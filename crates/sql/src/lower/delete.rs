@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         let table = changed.table;
         let alias = delete.alias.as_deref().unwrap_or(changed.name());
         let mut level = Names::of(scope);
-        self.bind_with(&mut level, &delete.with, false)?;
+        self.bind_with(&mut level, &delete.with, delete.recursive)?;
         let target = self.table_rel(table.id, alias);
         level.sources.push(self.target_source(&changed, target, alias)?.0);
         self.outside("USING", |l| l.bind_from(&mut level, &delete.using))?;
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
         let alias = delete.alias.as_deref().unwrap_or(changed.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
-        self.bind_with(&mut level, &delete.with, false)?;
+        self.bind_with(&mut level, &delete.with, delete.recursive)?;
         let target = self.table_rel(table.id, &alias);
         self.rel_mut(target).row_used = true;
         let (source, mut seen) = self.target_source(changed, target, &alias)?;

@@ -56,7 +56,12 @@ impl Lowerer<'_> {
     }
 
     /// What a call over a frame needs: `columns` of the list are its arguments.
-    pub(super) fn framed(&mut self, call: &WindowCall, frame: &WindowFrame, columns: &[usize]) -> Framed {
+    pub(super) fn framed(
+        &mut self,
+        call: &WindowCall,
+        frame: &WindowFrame,
+        columns: &[usize],
+    ) -> Result<Framed> {
         let types = kept_types(call);
         let zero = self.int8(0);
         let mut from_zero = || {
@@ -74,17 +79,18 @@ impl Lowerer<'_> {
         let whole = frame.exclude == FrameExclusion::Nothing;
         let grows = frame.start == WindowEdge::Unbounded && whole && aggregate.is_some();
         let grown = grows.then(|| (from_zero(), from_zero()));
-        let state = aggregate.map(|a| {
+        let mut state = None;
+        if let Some(a) = aggregate {
             let mut aggregate = a.clone();
             aggregate.distinct = false;
-            let state = self.state(&aggregate, false);
-            for (reg, start) in &state.regs {
+            let begun = self.state(&aggregate, false)?;
+            for (reg, start) in &begun.regs {
                 self.copy(*reg, *start);
             }
-            state
-        });
+            state = Some(begun);
+        }
         let rows = self.window_map(vec![Type::Int8], types);
-        Framed { frame: frame.clone(), inputs: columns.to_vec(), rows, state, grown, scanned }
+        Ok(Framed { frame: frame.clone(), inputs: columns.to_vec(), rows, state, grown, scanned })
     }
 
     /// First pass: keeps a row's values.

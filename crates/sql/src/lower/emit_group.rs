@@ -79,7 +79,7 @@ impl Lowerer<'_> {
         let then: &mut Then<'_> = &mut counted;
         let mut states = Vec::with_capacity(grouping.aggregates.len());
         for aggregate in &grouping.aggregates {
-            let mut state = self.state(aggregate, grouping.grouped);
+            let mut state = self.state(aggregate, grouping.grouped)?;
             // A group of nothing has no sum.
             if !grouping.sets.is_empty()
                 && matches!(aggregate.kind, AggregateKind::Sum(_))
@@ -337,9 +337,9 @@ impl Lowerer<'_> {
     // ---- one aggregate ----
 
     /// The registers of an aggregate's state, with the constants they start from.
-    pub(super) fn state(&mut self, a: &Aggregate, grouped: bool) -> State {
+    pub(super) fn state(&mut self, a: &Aggregate, grouped: bool) -> Result<State> {
         let plain = |regs| State { regs, set: None };
-        match a.kind {
+        Ok(match a.kind {
             AggregateKind::Count if a.distinct && !grouped => {
                 let kind = RegKind::Value(a.args[0].ty.clone());
                 State { regs: Vec::new(), set: Some(self.coll(CollKind::Map, vec![kind], Vec::new())) }
@@ -351,7 +351,7 @@ impl Lowerer<'_> {
                 let sum = (self.temp(a.ty.clone()), self.zero(&a.ty));
                 // A group has a row; where that is all it takes, its sum is there.
                 if grouped && a.filter.is_none() && self.never_null(&a.args[0]) {
-                    return plain(vec![sum]);
+                    return Ok(plain(vec![sum]));
                 }
                 plain(vec![sum, (self.temp(Type::Bool), self.truth(false))])
             }
@@ -364,7 +364,7 @@ impl Lowerer<'_> {
                 let sum = (self.temp(a.ty.clone()), self.zero(&a.ty));
                 plain(vec![sum, (self.temp(Type::Int8), self.int8(0))])
             }
-            AggregateKind::Own(id) => plain(self.own_state(id)),
+            AggregateKind::Own(id) => plain(self.own_state(id)?),
             AggregateKind::Min
             | AggregateKind::Max
             | AggregateKind::First
@@ -373,7 +373,7 @@ impl Lowerer<'_> {
                 let null = self.constant(Datum::Null, a.ty.clone());
                 plain(vec![(self.temp(a.ty.clone()), null)])
             }
-        }
+        })
     }
 
     fn zero(&mut self, ty: &Type) -> Reg {

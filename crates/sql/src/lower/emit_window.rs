@@ -161,7 +161,7 @@ impl Lowerer<'_> {
         for i in &spec.calls {
             let call = &windows.calls[*i];
             if let Some(frame) = &call.frame {
-                kept.push(Kept::Framed(self.framed(call, frame, &args[*i])));
+                kept.push(Kept::Framed(self.framed(call, frame, &args[*i])?));
                 continue;
             }
             kept.push(match &call.kind {
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
                     let mut aggregate = a.clone();
                     // NULLs and FILTER are looked at row by row, whatever the group.
                     aggregate.distinct = false;
-                    let state = self.state(&aggregate, false);
+                    let state = self.state(&aggregate, false)?;
                     for (reg, start) in &state.regs {
                         self.copy(*reg, *start);
                     }

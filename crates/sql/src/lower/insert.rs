@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         let target = self.target(&insert.table, "insert")?;
         let alias = insert.alias.as_deref().unwrap_or(target.name());
         let mut level = Names::of(scope);
-        self.bind_with(&mut level, &insert.with, false)?;
+        self.bind_with(&mut level, &insert.with, insert.recursive)?;
         let (names, _) = self.returned_names(&level, &target, alias, None)?;
         Ok(self.bind_returning(&names, &insert.returning)?.outputs)
     }
@@ -89,7 +89,7 @@ impl Lowerer<'_> {
         let alias = insert.alias.as_deref().unwrap_or(target.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
-        self.bind_with(&mut level, &insert.with, false)?;
+        self.bind_with(&mut level, &insert.with, insert.recursive)?;
         let mut given = self.given_columns(target, insert)?;
         // DEFAULT is a value, too, where a column is named.
         let named = given.clone();
@@ -329,7 +329,7 @@ impl Lowerer<'_> {
                 given.clear();
                 return Ok(Rows::One(Vec::new()));
             }
-            InsertSource::Values(rows) => &spread(level, rows)[..],
+            InsertSource::Values(rows) => &self.spread_rows(level, rows)?[..],
             InsertSource::Query(query) => {
                 let mut bound = self.bind_level(level.inner(), query, true)?;
                 width(bound.columns.len(), given, query.position)?;
@@ -859,17 +859,31 @@ impl Lowerer<'_> {
         self.rel_mut(shadow).regs = row;
         self.when(stored, |l| done(l))
     }
-}
 
-/// Rows of VALUES, with each `row.*` written out.
-fn spread<'r>(level: &Names<'_>, rows: &'r [Vec<Option<Expr>>]) -> Cow<'r, [Vec<Option<Expr>>]> {
-    let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)));
-    if !rows.iter().flatten().flatten().any(is_star) {
-        return Cow::Borrowed(rows);
+    /// Rows of VALUES, with each `row.*` written out.
+    fn spread_rows<'r>(
+        &mut self,
+        level: &Names<'_>,
+        rows: &'r [Vec<Option<Expr>>],
+    ) -> Result<Cow<'r, [Vec<Option<Expr>>]>> {
+        let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)) | ExprKind::Fields(_));
+        if !rows.iter().flatten().flatten().any(is_star) {
+            return Ok(Cow::Borrowed(rows));
+        }
+        let mut all = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut spread = Vec::with_capacity(row.len());
+            for e in row {
+                match e {
+                    Some(e) => {
+                        let fields = self.spread(level, std::slice::from_ref(e))?;
+                        spread.extend(fields.iter().cloned().map(Some));
+                    }
+                    None => spread.push(None),
+                }
+            }
+            all.push(spread);
+        }
+        Ok(Cow::Owned(all))
     }
-    let one = |e: &Option<Expr>| match e {
-        Some(e) => level.spread(std::slice::from_ref(e)).iter().cloned().map(Some).collect(),
-        None => vec![None],
-    };
-    Cow::Owned(rows.iter().map(|row| row.iter().flat_map(one).collect()).collect())
 }

@@ -26,6 +26,7 @@ pub(super) struct InsteadOf<'s> {
     name: &'s Name,
     alias: Option<&'s str>,
     with: &'s [Cte],
+    recursive: bool,
     from: &'s [TableRef],
     filter: Option<&'s Expr>,
     set: &'s [Assignment],
@@ -39,6 +40,7 @@ impl<'s> InsteadOf<'s> {
             name: &s.table,
             alias: s.alias.as_deref(),
             with: &s.with,
+            recursive: s.recursive,
             from: &s.from,
             filter: s.filter.as_ref(),
             set: &s.set,
@@ -52,6 +54,7 @@ impl<'s> InsteadOf<'s> {
             name: &s.table,
             alias: s.alias.as_deref(),
             with: &s.with,
+            recursive: s.recursive,
             from: &s.using,
             filter: s.filter.as_ref(),
             set: &[],
@@ -99,7 +102,7 @@ impl Lowerer<'_> {
         s: &InsteadOf<'_>,
     ) -> Result<Vec<Output>> {
         let mut level = Names::of(scope);
-        self.bind_with(&mut level, s.with, false)?;
+        self.bind_with(&mut level, s.with, s.recursive)?;
         self.view_rows(&mut level, view, s)?;
         self.outside(s.clause(), |l| l.bind_from(&mut level, s.from))?;
         Ok(self.bind_returning(&level, s.returning)?.outputs)
@@ -116,7 +119,7 @@ impl Lowerer<'_> {
         let row = view.rows.as_deref().ok_or_else(|| Error::internal("a view without triggers"))?;
         let mut level = Names::of(scope);
         self.push_frame();
-        self.bind_with(&mut level, s.with, false)?;
+        self.bind_with(&mut level, s.with, s.recursive)?;
         let (mut items, mut filter, access) = self.view_rows(&mut level, view, s)?;
         let own = self.rels_of(&items);
         let mut old: Vec<Bound> = level.sources[0].columns.iter().map(|c| c.expr.clone()).collect();

@@ -6,13 +6,14 @@
 use super::Lowerer;
 use super::bind_call::{is_own, named};
 use super::bound::{Bound, BoundKind};
+use super::names::Names;
 use super::types::CastContext;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_ir::Func;
 use planaria_syntax::ast::{
-    Argument, Expr, ExprKind, FunctionCall, IsWhat, Name, Query, QueryBody, SelectItem, TypeName,
-    TypeNameKind,
+    Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, JsonOp, Name, Query, QueryBody, SelectItem,
+    TypeName, TypeNameKind,
 };
 
 /// Functions that only these queries call: no name of SQL has a blank, but for one in quotes.
@@ -21,11 +22,12 @@ pub(super) const RECORDS: &str = "json records";
 pub(super) const FIELD: &str = "json field";
 
 /// The query that a call in FROM stands for; `None` where it is no such function's. 42601 where it has a list of columns
-/// and should not, or the other way round.
+/// and should not, or the other way round. `base`: the row type of a row that gives what the JSON does not have.
 pub(super) fn query(
     catalog: &Catalog,
     call: &FunctionCall,
     definitions: &[(String, TypeName)],
+    base: Option<&Name>,
     position: u32,
 ) -> Result<Option<Query>> {
     let wanted = named(catalog, &call.name)?;
@@ -52,45 +54,54 @@ pub(super) fn query(
             | "jsonb_populate_record"
             | "json_populate_recordset"
             | "jsonb_populate_recordset",
-            [base, value],
-        ) if known && definitions.is_empty() => (value, columns_of(catalog, name, &base.value)?),
+            [given, value],
+        ) if known && definitions.is_empty() => (value, columns_of(catalog, name, &given.value, base)?),
         _ if definitions.is_empty() => return Ok(None),
         _ => return Err(what("only allowed")),
     };
+    let row = if base.is_some() { ", '' AS $b" } else { "" };
     let text = match name.ends_with("set") {
         true => format!(
-            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS $a) AS given, pg_catalog.unnest(\"{RECORDS}\"($a, '{name}')) AS e($v)",
+            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS $a{row}) AS given, pg_catalog.unnest(\"{RECORDS}\"($a, '{name}')) AS e($v)",
             super::json::GIVEN
         ),
         false => format!(
-            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS $a) AS given, LATERAL (SELECT \"{RECORD}\"($a, '{name}') AS $v) AS e",
+            "SELECT 1 FROM (SELECT \"{}\"('', '{name}') AS $a{row}) AS given, LATERAL (SELECT \"{RECORD}\"($a, '{name}') AS $v) AS e",
             super::json::GIVEN
         ),
     };
-    let value = FunctionCall { args: vec![value.clone()], ..call.clone() };
+    let mut args = vec![value.clone()];
+    args.extend(base.map(|_| call.args[0].clone()));
+    let value = FunctionCall { args, ..call.clone() };
     let mut query = super::written::filled(&text, &value, position)?;
     if let QueryBody::Select(select) = &mut query.body {
-        select.items = columns.into_iter().map(|(name, ty)| field(name, ty, position)).collect();
+        let one = |(name, ty)| match base {
+            Some(_) => field_or(field(name, ty, position)),
+            None => field(name, ty, position),
+        };
+        select.items = columns.into_iter().map(one).collect();
     }
     Ok(Some(query))
 }
 
 /// What a call elsewhere stands for: the row, or, one after the other, the rows of `.._recordset`.
-pub(super) fn value(catalog: &Catalog, call: &FunctionCall, position: u32) -> Result<Option<Expr>> {
+pub(super) fn value(
+    catalog: &Catalog,
+    call: &FunctionCall,
+    base: Option<&Name>,
+    position: u32,
+) -> Result<Option<Expr>> {
     let name = call.name.parts.last().map_or("", String::as_str);
-    let populates = matches!(
-        name,
-        "json_populate_record"
-            | "jsonb_populate_record"
-            | "json_populate_recordset"
-            | "jsonb_populate_recordset"
-    );
-    if !populates {
+    if !populates(name) {
         return Ok(None);
     }
-    let Some(mut query) = query(catalog, call, &[], position)? else { return Ok(None) };
+    let Some(mut query) = query(catalog, call, &[], base, position)? else { return Ok(None) };
     let expr = |kind| Expr { position, kind };
-    let ExprKind::Cast(_, ty) = &call.args[0].value.kind else { return Ok(None) };
+    let ty = match (base, &call.args[0].value.kind) {
+        (Some(name), _) => &TypeName { position, kind: TypeNameKind::Named(name.clone()) },
+        (None, ExprKind::Cast(_, ty)) => ty,
+        (None, _) => return Ok(None),
+    };
     let QueryBody::Select(select) = &mut query.body else { return Ok(None) };
     let fields = std::mem::take(&mut select.items).into_iter().map(|item| item.expr).collect();
     let row = expr(ExprKind::Cast(Box::new(expr(ExprKind::Row(fields))), ty.clone()));
@@ -98,10 +109,11 @@ pub(super) fn value(catalog: &Catalog, call: &FunctionCall, position: u32) -> Re
     let item = if set {
         row
     } else {
-        // Of no value there is no row.
+        // Of no value there is no row but the one that is given.
         let given = expr(ExprKind::Column(Name { parts: vec!["our a".to_owned()], position }));
         let is_null = ExprKind::Is { expr: Box::new(given), what: IsWhat::Null, negated: false };
-        let whens = vec![(expr(is_null), expr(ExprKind::Null))];
+        let otherwise = base.map_or(ExprKind::Null, |_| of_base(position));
+        let whens = vec![(expr(is_null), expr(otherwise))];
         expr(ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(row)) })
     };
     select.items = vec![SelectItem { expr: item, alias: Some(name.to_owned()) }];
@@ -114,16 +126,22 @@ pub(super) fn value(catalog: &Catalog, call: &FunctionCall, position: u32) -> Re
 }
 
 /// Names and types of the columns of the table whose row type a NULL is of.
-fn columns_of(catalog: &Catalog, function: &str, base: &Expr) -> Result<Vec<(String, TypeName)>> {
+fn columns_of(
+    catalog: &Catalog,
+    function: &str,
+    base: &Expr,
+    of: Option<&Name>,
+) -> Result<Vec<(String, TypeName)>> {
     let unsupported = || {
         let hint = "Give it as NULL::table.";
         Error::unsupported(format!("{function} over this row is not supported"), hint).at(base.position)
     };
-    let ExprKind::Cast(inner, TypeName { kind: TypeNameKind::Named(path), .. }) = &base.kind else {
-        return Err(unsupported());
+    let path = match (of, null_of(base)) {
+        (Some(path), _) | (None, Some(path)) => path,
+        _ => return Err(unsupported()),
     };
     let table = named(catalog, path).ok().and_then(|wanted| catalog.of_rows(catalog.located(wanted)));
-    let Some(table) = table.filter(|_| inner.kind == ExprKind::Null) else { return Err(unsupported()) };
+    let Some(table) = table else { return Err(unsupported()) };
     let of = |column: &str| {
         let mut parts = path.parts.clone();
         parts.push(column.to_owned());
@@ -131,6 +149,50 @@ fn columns_of(catalog: &Catalog, function: &str, base: &Expr) -> Result<Vec<(Str
         TypeName { position: base.position, kind: TypeNameKind::OfColumn(name) }
     };
     Ok(table.visible().map(|(_, c)| (c.name.clone(), of(&c.name))).collect())
+}
+
+fn populates(name: &str) -> bool {
+    matches!(
+        name,
+        "json_populate_record"
+            | "jsonb_populate_record"
+            | "json_populate_recordset"
+            | "jsonb_populate_recordset"
+    )
+}
+
+/// The row type that a NULL is of.
+fn null_of(base: &Expr) -> Option<&Name> {
+    match &base.kind {
+        ExprKind::Cast(inner, TypeName { kind: TypeNameKind::Named(path), .. })
+            if inner.kind == ExprKind::Null =>
+        {
+            Some(path)
+        }
+        _ => None,
+    }
+}
+
+/// The row that is given.
+fn of_base(position: u32) -> ExprKind {
+    ExprKind::Column(Name { parts: vec!["our b".to_owned()], position })
+}
+
+/// The same where the JSON has the key, else the field of the row that is given.
+fn field_or(item: SelectItem) -> SelectItem {
+    let SelectItem { expr: field, alias } = item;
+    let position = field.position;
+    let expr = |kind| Expr { position, kind };
+    let key = alias.clone().unwrap_or_default();
+    let value = expr(ExprKind::Column(Name { parts: vec!["our v".to_owned()], position }));
+    let jsonb = TypeName { position, kind: TypeNameKind::Known(Type::Jsonb) };
+    let value = expr(ExprKind::Cast(Box::new(value), jsonb));
+    let has = BinaryOp::Json(JsonOp::Has);
+    let exists = expr(ExprKind::Binary(has, Box::new(value), Box::new(expr(ExprKind::String(key.clone())))));
+    let before = expr(ExprKind::Field(Box::new(expr(of_base(position))), key));
+    let whens = vec![(exists, field)];
+    let chosen = ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(before)) };
+    SelectItem { expr: expr(chosen), alias }
 }
 
 /// What stands at a key, as a value of a type.
@@ -145,6 +207,27 @@ fn field(name: String, ty: TypeName, position: u32) -> SelectItem {
 }
 
 impl Lowerer<'_> {
+    /// The row type of the first argument of a function that fills a row, unless that is a NULL of a type that is named.
+    pub(super) fn populated(&mut self, names: &Names<'_>, call: &FunctionCall) -> Result<Option<Name>> {
+        let name = call.name.parts.last().map_or("", String::as_str);
+        let [base, _] = &call.args[..] else { return Ok(None) };
+        if !populates(name) || is_own(named(self.catalog, &call.name)?) || null_of(&base.value).is_some() {
+            return Ok(None);
+        }
+        let row = match self.looked_at(names, &base.value)? {
+            Type::Record(row) => row,
+            Type::Unknown | Type::Void => return Ok(None),
+            _ => {
+                let message = format!("first argument of {name} must be a row type");
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(base.value.position));
+            }
+        };
+        let Some(of) = row.of else { return Ok(None) };
+        let table = self.catalog.table_by_id(of.table);
+        let parts = vec![self.catalog.schema_name(table.schema).to_owned(), table.name.clone()];
+        Ok(Some(Name { parts, position: base.value.position }))
+    }
+
     /// The functions that the queries call.
     pub(super) fn record_function(
         &mut self,

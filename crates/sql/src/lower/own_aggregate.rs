@@ -136,14 +136,15 @@ impl Lowerer<'_> {
         Ok(Some((id, args, ty.clone())))
     }
 
-    fn initial_state(&mut self, of: &AggregateOf, position: u32) -> Result<Datum> {
-        let Some(text) = &of.initial else { return Ok(Datum::Null) };
+    fn initial_state(&mut self, of: &AggregateOf, position: u32) -> Result<Bound> {
+        let Some(text) = &of.initial else { return Ok(Bound::null(of.state.clone(), position)) };
         let bound = self.bind_text(&quote_literal(text), position)?;
         let bound = self.coerce(bound, &of.state, CastContext::Explicit)?;
-        bound.as_const().cloned().ok_or_else(|| {
+        if bound.as_const().is_none() && !matches!(of.state, Type::Record(_)) {
             let what = format!("INITCOND of an aggregate whose state is of type {}", of.state);
-            Error::unsupported(format!("{what} is not supported"), "Leave INITCOND out.")
-        })
+            return Err(Error::unsupported(format!("{what} is not supported"), "Leave INITCOND out."));
+        }
+        Ok(bound)
     }
 
     /// A call of a function of an aggregate.
@@ -161,17 +162,19 @@ impl Lowerer<'_> {
     }
 
     /// The registers of the state, with what they start from: the state, and whether there is one yet.
-    pub(super) fn own_state(&mut self, id: ProcedureId) -> Vec<(Reg, Reg)> {
+    pub(super) fn own_state(&mut self, id: ProcedureId) -> Result<Vec<(Reg, Reg)>> {
         let catalog = self.catalog;
-        let Some(of) = &catalog.procedure(id).aggregate else { return Vec::new() };
-        // Seen when the call was bound.
-        let initial = self.initial_state(of, 0).unwrap_or(Datum::Null);
-        let start = self.constant(initial, of.state.clone());
+        let Some(of) = &catalog.procedure(id).aggregate else { return Ok(Vec::new()) };
+        let initial = self.initial_state(of, 0)?;
+        let start = match initial.as_const() {
+            Some(value) => self.constant(value.clone(), of.state.clone()),
+            None => self.exact(&initial)?,
+        };
         let mut regs = vec![(self.temp(of.state.clone()), start)];
         if of.initial.is_none() && of.transition.is_strict(catalog) {
             regs.push((self.temp(Type::Bool), self.truth(false)));
         }
-        regs
+        Ok(regs)
     }
 
     /// Adds the present row.

@@ -97,6 +97,15 @@ impl Wording {
     }
 }
 
+/// Conditions are checked before all others that speak of the same row.
+pub(super) fn secure(conditions: &mut [Bound]) {
+    for e in conditions {
+        let plain = std::mem::replace(e, Bound::null(Type::Bool, e.position));
+        let (ty, position) = (plain.ty.clone(), plain.position);
+        *e = Bound::new(BoundKind::Secured(Box::new(plain)), ty, position);
+    }
+}
+
 impl<'c> Lowerer<'c> {
     /// Whether, and whom, the policies of a table bind. Fails at run time where `row_security` is off and they do.
     fn row_security(&mut self, table: &Table) -> Result<Option<Binding>> {
@@ -284,11 +293,8 @@ impl<'c> Lowerer<'c> {
                 }
             }
         }
-        let secured = |e: Bound| {
-            let (ty, position) = (e.ty.clone(), e.position);
-            Bound::new(BoundKind::Secured(Box::new(e)), ty, position)
-        };
-        Ok(conditions.into_iter().map(secured).collect())
+        secure(&mut conditions);
+        Ok(conditions)
     }
 
     /// The conditions under which rows of a table in FROM are there.

@@ -15,6 +15,7 @@ use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Returns, Table};
 use planaria_ir::{Func, OpKind, Reg, RegKind};
 use planaria_syntax::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, Name, SelectItem};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// The type of a table's rows.
@@ -177,6 +178,40 @@ impl Lowerer<'_> {
         })
     }
 
+    /// Elements of a row or of VALUES, with each `row.*` and `(row).*` written out.
+    pub(super) fn spread<'e>(&mut self, names: &Names<'_>, fields: &'e [Expr]) -> Result<Cow<'e, [Expr]>> {
+        let fields = names.spread(fields);
+        if !fields.iter().any(|e| matches!(e.kind, ExprKind::Fields(_))) {
+            return Ok(fields);
+        }
+        let mut all = Vec::new();
+        for e in fields.iter() {
+            match &e.kind {
+                ExprKind::Fields(inner) => {
+                    all.extend(self.fields_of(names, inner, e.position)?.into_iter().map(|item| item.expr));
+                }
+                _ => all.push(e.clone()),
+            }
+        }
+        Ok(Cow::Owned(all))
+    }
+
+    /// An expression that is only looked at for its type: what that leaves behind counts for nothing.
+    pub(super) fn looked_at(&mut self, names: &Names<'_>, e: &Expr) -> Result<Type> {
+        let before =
+            self.collectors.last().map(|c| (c.aggregates.len(), c.windows.len(), c.sets.len(), c.set_calls));
+        let bound = self.bind(names, e)?;
+        if let (Some(collector), Some((aggregates, windows, sets, calls))) =
+            (self.collectors.last_mut(), before)
+        {
+            collector.aggregates.truncate(aggregates);
+            collector.windows.truncate(windows);
+            collector.sets.truncate(sets);
+            collector.set_calls = calls;
+        }
+        Ok(bound.ty)
+    }
+
     /// `(e).*`: an item for each field. As in PostgreSQL `e` is computed for each of them.
     pub(super) fn fields_of(
         &mut self,
@@ -191,22 +226,9 @@ impl Lowerer<'_> {
         let columns = match &inner.kind {
             ExprKind::Column(name) if names.has_row(name) => names.column_names(&name.parts),
             _ => {
-                // It is looked at for its type: what that leaves behind counts for nothing.
-                let before = self
-                    .collectors
-                    .last()
-                    .map(|c| (c.aggregates.len(), c.windows.len(), c.sets.len(), c.set_calls));
-                let bound = self.bind(names, inner)?;
-                if let (Some(collector), Some((aggregates, windows, sets, calls))) =
-                    (self.collectors.last_mut(), before)
-                {
-                    collector.aggregates.truncate(aggregates);
-                    collector.windows.truncate(windows);
-                    collector.sets.truncate(sets);
-                    collector.set_calls = calls;
-                }
-                let Type::Record(ty) = &bound.ty else {
-                    let message = format!("type {} is not composite", bound.ty);
+                let ty = self.looked_at(names, inner)?;
+                let Type::Record(ty) = &ty else {
+                    let message = format!("type {ty} is not composite");
                     return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(inner.position));
                 };
                 ty.iter().map(|(name, _)| name.clone()).collect()

@@ -14,46 +14,64 @@ use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::Returns;
 use planaria_syntax::ast::{
     Argument, Expr, ExprKind, FunctionCall, JoinCondition, JoinKind, Name, OrderItem, Query, QueryBody,
-    Select, SelectItem, TableAlias, TableRef,
+    Select, SelectItem, TableAlias, TableRef, TypeName,
 };
 
 /// The column of WITH ORDINALITY.
 const ORDINALITY: &str = "ordinality";
 
+/// The rows of a query with their numbers.
+fn numbered(query: Query, position: u32) -> Result<Box<Query>> {
+    let text = "SELECT *, pg_catalog.row_number() OVER () AS ordinality FROM (SELECT 1) AS numbered";
+    let mut around = planaria_syntax::parse::query(text).map_err(|e| e.at(position))?;
+    if let QueryBody::Select(select) = &mut around.body
+        && let Some(TableRef::Derived { query: within, .. }) = select.from.first_mut()
+    {
+        **within = query;
+    }
+    Ok(Box::new(around))
+}
+
 impl Lowerer<'_> {
     pub(super) fn bind_rows_from(
         &mut self,
         level: &mut Names<'_>,
-        calls: &[FunctionCall],
+        calls: &[(FunctionCall, Vec<(String, TypeName)>)],
         alias: Option<&TableAlias>,
         ordinality: bool,
         nullable: bool,
         position: u32,
     ) -> Result<FromClause> {
-        let mut all: Vec<FunctionCall> = Vec::new();
-        for call in calls {
+        let mut all: Vec<(FunctionCall, &[(String, TypeName)])> = Vec::new();
+        for (call, definitions) in calls {
             // Each of its arrays is a function of its own.
             if call.args.len() > 1 && is_unnest(self.catalog, &call.name)? {
                 let one = |argument: &_| FunctionCall { args: vec![Clone::clone(argument)], ..call.clone() };
-                all.extend(call.args.iter().map(one));
+                all.extend(call.args.iter().map(|argument| (one(argument), &definitions[..])));
             } else {
-                all.push(call.clone());
+                all.push((call.clone(), definitions));
             }
         }
         // How the columns of those that have one are called until they are told apart.
         let mut names = Vec::new();
         let mut from: Option<TableRef> = None;
-        for (at, call) in all.into_iter().enumerate() {
+        for (at, (call, definitions)) in all.into_iter().enumerate() {
             let local = call.name.parts.last().cloned().unwrap_or_default();
             let own = format!("{at} of {local}");
-            let call = self.as_set(level, call, position)?;
-            let function = TableRef::Function {
-                call: Box::new(call),
-                alias: Some(TableAlias { name: own.clone(), columns: Vec::new() }),
-                definitions: Vec::new(),
-                lateral: true,
-                ordinality: true,
-                position,
+            let alias = Some(TableAlias { name: own.clone(), columns: Vec::new() });
+            let base = self.populated(level, &call)?;
+            let records =
+                super::json_records::query(self.catalog, &call, definitions, base.as_ref(), position)?;
+            let function = match records {
+                Some(query) => TableRef::Derived { query: numbered(query, position)?, alias, lateral: true },
+                None => TableRef::Function {
+                    call: Box::new(self.as_set(level, call, position)?),
+                    alias,
+                    definitions: Vec::new(),
+                    lateral: true,
+                    ordinality: true,
+                    position,
+                },
             };
             names.push((own, local));
             from = Some(match from {

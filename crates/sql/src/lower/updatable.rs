@@ -663,6 +663,10 @@ impl<'c> Lowerer<'c> {
                 layer.columns.push(said);
             }
             known.clone_from(&layer.columns);
+            let mut own = own;
+            if layer.view.security_barrier {
+                super::policy::secure(&mut own);
+            }
             conditions.push(own);
             let columns = columns.into_iter().map(|(column, _)| column).collect();
             source = Source::computed(&layer.view.name, columns);

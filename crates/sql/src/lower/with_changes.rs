@@ -49,6 +49,9 @@ impl HasWith for ast::Insert {
     fn with_mut(&mut self) -> &mut Vec<Cte> {
         &mut self.with
     }
+    fn is_recursive(&self) -> bool {
+        self.recursive
+    }
     fn upserts(&self) -> Option<&ast::Name> {
         self.on_conflict.as_ref().filter(|on| on.update.is_some()).map(|_| &self.table)
     }
@@ -67,17 +70,26 @@ impl HasWith for ast::Query {
 }
 
 macro_rules! has_with {
-    ($($ty:ty)*) => { $(impl HasWith for $ty {
+    ($($ty:ty: $recursive:expr;)*) => { $(impl HasWith for $ty {
         fn with(&self) -> &[Cte] {
             &self.with
         }
         fn with_mut(&mut self) -> &mut Vec<Cte> {
             &mut self.with
         }
+        fn is_recursive(&self) -> bool {
+            let of: fn(&$ty) -> bool = $recursive;
+            of(self)
+        }
     })* };
 }
 
-has_with! { ast::Update ast::Delete ast::Merge }
+has_with! {
+    ast::Update: |s| s.recursive;
+    ast::Delete: |s| s.recursive;
+    // 42601 for RECURSIVE.
+    ast::Merge: |_| false;
+}
 
 impl BoundCte {
     /// Rows that are in a list already, under a name.

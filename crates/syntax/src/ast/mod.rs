@@ -384,7 +384,13 @@ pub enum TableRef {
         position: Position,
     },
     /// `ROWS FROM (f(..), g(..)) [WITH ORDINALITY] AS a(c)`: their rows side by side
-    RowsFrom { calls: Vec<FunctionCall>, alias: Option<TableAlias>, ordinality: bool, position: Position },
+    RowsFrom {
+        /// Each with its column definition list.
+        calls: Vec<(FunctionCall, Vec<(String, TypeName)>)>,
+        alias: Option<TableAlias>,
+        ordinality: bool,
+        position: Position,
+    },
     /// `t TABLESAMPLE method (args) [REPEATABLE (seed)]`: a part of the rows of a Relation
     Sample { table: Box<TableRef>, method: Name, args: Vec<Expr>, seed: Option<Box<Expr>> },
     /// Join.

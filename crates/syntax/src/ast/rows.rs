@@ -7,6 +7,8 @@ use super::{Cte, Expr, ExprKind, IndexItem, Into, Name, Position, Query, SelectI
 pub struct Insert {
     /// WITH
     pub with: Vec<Cte>,
+    /// RECURSIVE
+    pub recursive: bool,
     /// Table.
     pub table: Name,
     /// AS alias
@@ -127,6 +129,8 @@ pub fn current_of(condition: &Expr) -> Option<&Name> {
 pub struct Update {
     /// WITH
     pub with: Vec<Cte>,
+    /// RECURSIVE
+    pub recursive: bool,
     /// Table.
     pub table: Name,
     /// ONLY
@@ -150,6 +154,8 @@ pub struct Update {
 pub struct Delete {
     /// WITH
     pub with: Vec<Cte>,
+    /// RECURSIVE
+    pub recursive: bool,
     /// Table.
     pub table: Name,
     /// ONLY

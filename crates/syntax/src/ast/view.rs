@@ -10,6 +10,8 @@ pub struct ViewOptions {
     pub check: Option<Option<CheckOption>>,
     /// `security_invoker`
     pub security_invoker: Option<bool>,
+    /// `security_barrier`
+    pub security_barrier: Option<bool>,
 }
 
 /// ALTER VIEW

@@ -218,7 +218,7 @@ impl Walk<'_, '_> {
             TableRef::Relation { name, .. } => self.relation(name),
             TableRef::Derived { query, .. } => self.query(query),
             TableRef::Function { call, .. } => self.call(call),
-            TableRef::RowsFrom { calls, .. } => calls.iter().for_each(|call| self.call(call)),
+            TableRef::RowsFrom { calls, .. } => calls.iter().for_each(|(call, _)| self.call(call)),
             TableRef::Sample { table, args, seed, .. } => {
                 self.table(table);
                 self.exprs(args);

@@ -105,7 +105,7 @@ fn is_put(call: &FunctionCall) -> bool {
 
 impl Parser<'_> {
     /// `INSERT INTO ..`
-    pub(crate) fn insert(&mut self, with: Vec<Cte>) -> Result<Insert> {
+    pub(crate) fn insert(&mut self, (with, recursive): (Vec<Cte>, bool)) -> Result<Insert> {
         self.expect_words(&["insert", "into"])?;
         let table = self.qualified_name()?;
         let alias = match self.eat_word("as") {
@@ -128,6 +128,7 @@ impl Parser<'_> {
         let returning = self.returning()?;
         Ok(Insert {
             with,
+            recursive,
             table,
             alias,
             columns,
@@ -314,7 +315,7 @@ impl Parser<'_> {
     }
 
     /// `UPDATE ..`
-    pub(crate) fn update(&mut self, with: Vec<Cte>) -> Result<Update> {
+    pub(crate) fn update(&mut self, (with, recursive): (Vec<Cte>, bool)) -> Result<Update> {
         self.expect_word("update")?;
         let only = self.at_word("only");
         let table = self.relation_name()?;
@@ -328,11 +329,11 @@ impl Parser<'_> {
         };
         let filter = self.where_of_change()?;
         let returning = self.returning()?;
-        Ok(Update { with, table, only, alias, set, from, filter, returning, into: None })
+        Ok(Update { with, recursive, table, only, alias, set, from, filter, returning, into: None })
     }
 
     /// `DELETE FROM ..`
-    pub(crate) fn delete(&mut self, with: Vec<Cte>) -> Result<Delete> {
+    pub(crate) fn delete(&mut self, (with, recursive): (Vec<Cte>, bool)) -> Result<Delete> {
         self.expect_words(&["delete", "from"])?;
         let only = self.at_word("only");
         let table = self.relation_name()?;
@@ -343,7 +344,7 @@ impl Parser<'_> {
         };
         let filter = self.where_of_change()?;
         let returning = self.returning()?;
-        Ok(Delete { with, table, only, alias, using, filter, returning, into: None })
+        Ok(Delete { with, recursive, table, only, alias, using, filter, returning, into: None })
     }
 
     /// `MERGE INTO ..`
@@ -401,6 +402,7 @@ impl Parser<'_> {
         }
         Ok(Insert {
             with: Vec::new(),
+            recursive: false,
             table: Name { parts: table.parts.clone(), position },
             alias: None,
             columns,

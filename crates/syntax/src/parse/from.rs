@@ -79,10 +79,11 @@ impl Parser<'_> {
             let calls = self.paren_list(|p| {
                 let name = p.qualified_function()?;
                 let call = p.plain_call(name)?;
-                if p.at_word("as") {
-                    return p.unsupported("a column definition list in ROWS FROM", p.position());
-                }
-                Ok(call)
+                let definitions = match p.eat_word("as") {
+                    true => p.column_definitions(false)?,
+                    false => Vec::new(),
+                };
+                Ok((call, definitions))
             })?;
             let ordinality = self.eat_words(&["with", "ordinality"]);
             let alias = self.table_alias()?;

@@ -118,19 +118,14 @@ impl Parser<'_> {
         let position = self.position();
         let (with, recursive) = self.with()?;
         let word = self.word();
-        let change = matches!(word.as_str(), "insert" | "update" | "delete");
         if recursive && word.as_str() == "merge" {
             let message = "WITH RECURSIVE is not supported for MERGE statement";
             return Err(self.syntax_error(message, position));
         }
-        if change && recursive {
-            let what = format!("WITH RECURSIVE in front of {}", word.as_str().to_uppercase());
-            return self.unsupported(&what, position);
-        }
         Ok(match word.as_str() {
-            "insert" => StatementKind::Insert(Box::new(self.insert(with)?)),
-            "update" => StatementKind::Update(Box::new(self.update(with)?)),
-            "delete" => StatementKind::Delete(Box::new(self.delete(with)?)),
+            "insert" => StatementKind::Insert(Box::new(self.insert((with, recursive))?)),
+            "update" => StatementKind::Update(Box::new(self.update((with, recursive))?)),
+            "delete" => StatementKind::Delete(Box::new(self.delete((with, recursive))?)),
             "merge" => StatementKind::Merge(Box::new(self.merge(with)?)),
             _ => {
                 self.may_select_into = alone && word.as_str() == "select";

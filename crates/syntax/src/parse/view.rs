@@ -85,7 +85,6 @@ impl Parser<'_> {
     fn view_options(&mut self, set: bool) -> Result<ViewOptions> {
         let mut options = ViewOptions::default();
         self.paren_list(|p| {
-            let at = p.position();
             let name = p.label()?;
             let value = match set && p.eat_operator("=") {
                 true if p.at_string() => Some(p.string()?),
@@ -119,20 +118,22 @@ impl Parser<'_> {
                         }
                     });
                 }
-                "security_invoker" => {
-                    twice(options.security_invoker.is_some())?;
+                "security_invoker" | "security_barrier" => {
+                    let option = match name.as_str() {
+                        "security_invoker" => &mut options.security_invoker,
+                        _ => &mut options.security_barrier,
+                    };
+                    twice(option.is_some())?;
                     let value = value.unwrap_or_else(|| "true".to_owned());
                     let truth = match set {
                         true => planaria_base::text_io::parse_bool(&value),
                         false => Ok(false),
                     };
-                    options.security_invoker = Some(truth.map_err(|_| {
-                        let message =
-                            format!("invalid value for boolean option \"security_invoker\": {value}");
+                    *option = Some(truth.map_err(|_| {
+                        let message = format!("invalid value for boolean option \"{name}\": {value}");
                         Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
                     })?);
                 }
-                "security_barrier" => return p.unsupported("security_barrier of a view", at),
                 _ => {
                     let message = format!("unrecognized parameter \"{name}\"");
                     return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));

@@ -17,7 +17,7 @@ use planaria_exec::slot::Slot;
 use std::collections::BTreeMap;
 
 /// What SET CONSTRAINTS has said in the open block: `true` is IMMEDIATE.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub(crate) struct Modes {
     pub(crate) all: Option<bool>,
     pub(crate) named: BTreeMap<(TableId, String), bool>,
@@ -61,6 +61,7 @@ pub(crate) struct Event {
 pub(crate) struct EventsMark {
     events: usize,
     fired: usize,
+    said: usize,
 }
 
 /// See the module's head.
@@ -72,6 +73,8 @@ pub(crate) struct Deferred {
     done: Vec<bool>,
     /// Those that have, in that order.
     fired: Vec<usize>,
+    /// What held before each SET CONSTRAINTS.
+    former: Vec<Modes>,
     /// When the statement began, which may be tried again.
     before: EventsMark,
 }
@@ -81,6 +84,12 @@ impl Deferred {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// Whether the transaction has said which constraints are deferred.
+    #[inline]
+    pub(crate) fn has_said(&self) -> bool {
+        !self.former.is_empty()
     }
 
     /// Answers whether a trigger is deferred; a row that is given with the question then waits for it. Also with how many
@@ -127,7 +136,29 @@ impl Deferred {
     }
 
     pub(crate) fn mark(&self) -> EventsMark {
-        EventsMark { events: self.events.len(), fired: self.fired.len() }
+        EventsMark { events: self.events.len(), fired: self.fired.len(), said: self.former.len() }
+    }
+
+    /// The same for a block that catches errors.
+    pub(crate) fn beside(&self) -> [usize; 3] {
+        [self.events.len(), self.fired.len(), self.former.len()]
+    }
+
+    /// Such a block is taken back.
+    pub(crate) fn back_beside(&mut self, [events, fired, said]: [usize; 3]) {
+        self.back_to(EventsMark { events, fired, said });
+    }
+
+    /// SET CONSTRAINTS: of those named, or of all.
+    pub(crate) fn say(&mut self, named: Option<Vec<(TableId, String)>>, immediate: bool) {
+        let mut modes = self.modes.clone();
+        match named {
+            None => modes = Modes { all: Some(immediate), named: BTreeMap::new() },
+            Some(named) => modes.named.extend(named.into_iter().map(|constraint| (constraint, immediate))),
+        }
+        if modes != self.modes {
+            self.former.push(std::mem::replace(&mut self.modes, modes));
+        }
     }
 
     /// Forgets what came since, and what has fired since waits again.
@@ -137,18 +168,12 @@ impl Deferred {
         {
             self.done[at] = false;
         }
-        self.forget_from(mark.events);
-    }
-
-    /// How many events there are.
-    pub(crate) fn count(&self) -> usize {
-        self.events.len()
-    }
-
-    /// Forgets the events from a number on, of which none has fired.
-    pub(crate) fn forget_from(&mut self, count: usize) {
-        self.events.truncate(count);
-        self.done.truncate(count);
+        self.events.truncate(mark.events);
+        self.done.truncate(mark.events);
+        if let Some(modes) = self.former.get_mut(mark.said) {
+            self.modes = std::mem::take(modes);
+            self.former.truncate(mark.said);
+        }
     }
 
     /// A statement begins.
@@ -160,7 +185,7 @@ impl Deferred {
     /// It begins again.
     #[inline]
     pub(crate) fn take_back(&mut self) {
-        if !self.is_empty() {
+        if !self.is_empty() || self.former.len() > self.before.said {
             self.back_to(self.before);
         }
     }
@@ -171,6 +196,9 @@ impl Deferred {
         if !self.is_empty() {
             // What was much is given back.
             (self.events, self.done, self.fired) = (Vec::new(), Vec::new(), Vec::new());
+        }
+        if self.has_said() {
+            (self.modes, self.former) = (Modes::default(), Vec::new());
         }
     }
 }
@@ -202,8 +230,17 @@ mod tests {
         deferred.begin();
         deferred.fire(0);
         deferred.push(event(4));
+        deferred.say(None, true);
+        deferred.say(Some(vec![(TableId(1), "c".into())]), false);
+        let caught = deferred.beside();
+        deferred.say(None, false);
+        deferred.fire(1);
+        deferred.back_beside(caught);
+        assert_eq!(waiting(&deferred), [event(1), event(2), event(4)]);
+        assert_eq!((deferred.modes.all, deferred.modes.named.len()), (Some(true), 1));
         deferred.take_back();
         assert_eq!(waiting(&deferred), [event(0), event(1), event(2)]);
+        assert!(!deferred.modes.any_said());
         deferred.clear();
         assert!(deferred.is_empty() && waiting(&deferred).is_empty());
     }

@@ -8,6 +8,7 @@ use crate::engine::exported::Exporter;
 use crate::engine::memory::{Meter, Share};
 use crate::engine::program::at::At;
 use crate::engine::program::cancel::Cancel;
+use crate::engine::program::constraints;
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::deferred::Deferred;
 use crate::engine::program::dynamic::{compile_dynamic, compile_query};
@@ -594,7 +595,8 @@ impl Host for SessionHost<'_> {
     }
 
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
-        if let (Some(answer), None) = (question.in_a_call(), self.inputs.block) {
+        let said = self.deferred.has_said();
+        if let (Some(answer), None, false) = (question.in_a_call(), self.inputs.block, said) {
             return Ok(Slot::Bool(answer));
         }
         self.inputs.beyond_a_call()?;
@@ -663,7 +665,7 @@ impl Host for SessionHost<'_> {
         Beside {
             locked: self.keys.own.mark(),
             said: self.said.mark(),
-            deferred: self.deferred.count(),
+            deferred: self.deferred.beside(),
             opened: self.cursors.opened,
             set: self.settings.mark(),
         }
@@ -675,7 +677,7 @@ impl Host for SessionHost<'_> {
         }
         self.keys.unlock_to(beside.locked);
         self.said.back_to(beside.said);
-        self.deferred.forget_from(beside.deferred);
+        self.deferred.back_beside(beside.deferred);
         self.cursors.close_since(beside.opened);
     }
 
@@ -692,7 +694,10 @@ impl Host for SessionHost<'_> {
 
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
         self.inputs.beyond_a_call()?;
-        compile_dynamic(&self.schema, self.role, text, arguments).map(Dynamic::Code)
+        match constraints::said(text) {
+            Some(said) => self.deferred.said_by_program(&self.schema, self.role, said),
+            None => compile_dynamic(&self.schema, self.role, text, arguments).map(Dynamic::Code),
+        }
     }
 
     fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {

@@ -7,7 +7,9 @@ use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Func, OpKind, Output, Reg};
-use planaria_syntax::ast::{Expr, ExprKind, Into, Name, Subscript};
+use planaria_syntax::ast::{
+    self, Argument, Expr, ExprKind, FunctionCall, Into, Name, Subscript, TypeName, TypeNameKind,
+};
 
 /// What INTO and loops assign to.
 #[derive(Clone)]
@@ -49,6 +51,11 @@ impl Body<'_, '_> {
         if let Some(variable) = self.whole_row(target) {
             return self.assign_row(target, &variable, value);
         }
+        if let ExprKind::Subscripts(base, all) = &target.kind
+            && let Some(call) = self.put_into_json(base, all, value)
+        {
+            return self.assign(base, &call);
+        }
         match self.target(target)? {
             Target::Value(t) | Target::Field(t) => {
                 self.l.expr_into(&self.scope, value, t.reg, CastContext::Variable)?;
@@ -64,6 +71,35 @@ impl Body<'_, '_> {
                 store(self.l, &element, &value)
             }
         }
+    }
+
+    /// What a `jsonb` variable or field becomes where a part of it is assigned; `None` of what is no such one.
+    fn put_into_json(&self, base: &Expr, all: &[Subscript], value: &Expr) -> Option<Expr> {
+        let found = match &base.kind {
+            ExprKind::Column(name) => self.scope.lookup(&name.parts)?,
+            ExprKind::Parameter(n) => Found::Variable(self.scope.parameter(*n)?),
+            _ => return None,
+        };
+        let (Found::Variable(Variable::Scalar(t)) | Found::Field(t)) = found else { return None };
+        if t.ty != Type::Jsonb {
+            return None;
+        }
+        let step = |subscript: &Subscript| match subscript {
+            Subscript::Element(e) => Some(e.clone()),
+            Subscript::Slice(..) => None,
+        };
+        let mut args = vec![base.clone()];
+        args.extend(all.iter().map(step).collect::<Option<Vec<_>>>()?);
+        // Whatever it is becomes jsonb by its text, as any value of another type becomes a variable's.
+        let cast = |e: Expr, ty| {
+            let ty = TypeName { position: value.position, kind: TypeNameKind::Known(ty) };
+            Expr { position: value.position, kind: ExprKind::Cast(Box::new(e), ty) }
+        };
+        args.push(cast(cast(value.clone(), Type::Text), Type::Jsonb));
+        let args = args.into_iter().map(|value| Argument { name: None, value }).collect();
+        let put = Name { parts: vec![ast::PUT.to_owned()], position: base.position };
+        let kind = ExprKind::Call(Box::new(FunctionCall::plain(put, args)));
+        Some(Expr { position: value.position, kind })
     }
 
     /// The row or record variable that a target names as a whole.

@@ -204,7 +204,12 @@ impl Body<'_, '_> {
 
     /// The cursor of a variable, by its place in the list.
     fn cursor(&mut self, name: &Name) -> Result<usize> {
-        let (reg, ty) = match self.scope.lookup(&name.parts) {
+        let number = match &name.parts[..] {
+            [one] => one.strip_prefix('$').and_then(|n| n.parse().ok()),
+            _ => None,
+        };
+        let numbered = number.and_then(|n| self.scope.parameter(n)).map(Found::Variable);
+        let (reg, ty) = match self.scope.lookup(&name.parts).or(numbered) {
             Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => (t.reg, t.ty.clone()),
             Some(_) => return Err(no_cursor(name)),
             None => {

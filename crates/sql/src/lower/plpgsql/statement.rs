@@ -163,6 +163,15 @@ impl Body<'_, '_> {
                 self.l.at(statement.position);
                 self.l.emit_truncate(names, *restart_identity, *cascade)
             }
+            StatementKind::SetConstraints { names, deferred } => {
+                self.l.at(statement.position);
+                let text = super::super::deferred::said(names.as_deref(), *deferred);
+                let text = self.l.constant(Datum::Text(text), Type::Text);
+                let row_count = self.l.temp(Type::Int8);
+                let run = Run::Constraints;
+                self.l.emit(OpKind::Execute { text, args: Vec::new(), rows: None, row_count, run });
+                Ok(())
+            }
             _ if crate::ddl::is_ddl(statement) && self.trigger.is_none() => {
                 Err(Error::unsupported(format!("{SCHEMA_CHANGE} is not supported"), CALL_BY_ITSELF)
                     .at(statement.position))

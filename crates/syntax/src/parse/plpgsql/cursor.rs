@@ -28,9 +28,13 @@ impl Parser<'_> {
         if self.eat_words(&["no", "scroll"]) { Some(false) } else { self.eat_word("scroll").then_some(true) }
     }
 
-    /// The name of a cursor variable.
+    /// The name of a cursor variable, or a parameter's number.
     pub(super) fn pl_cursor_name(&mut self) -> Result<Name> {
         let position = self.position();
+        if self.at_kind(Kind::Parameter) {
+            let parts = vec![self.bump().text(self.text).to_owned()];
+            return Ok(Name { parts, position });
+        }
         let mut parts = vec![self.pl_name()?];
         while self.eat(Kind::Dot) {
             parts.push(self.label()?);
@@ -104,7 +108,7 @@ impl Parser<'_> {
         // What is no direction is the cursor's name.
         let named =
             matches!(self.peek_at(1).kind, Kind::Semicolon | Kind::Dot) || self.at_word_ahead(1, "into");
-        if self.at_any(&["from", "in"]) || named && self.at_pl_name() {
+        if self.at_any(&["from", "in"]) || named && (self.at_pl_name() || self.at_kind(Kind::Parameter)) {
             return Ok(PlDirection::Forward(1));
         }
         let word = self.word();
