@@ -6,13 +6,14 @@
 use super::Lowerer;
 use super::bind_call::{is_own, named};
 use super::bound::{Bound, BoundKind};
+use super::names::Names;
 use super::types::CastContext;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Catalog;
 use planaria_ir::Func;
 use planaria_syntax::ast::{
-    Argument, Expr, ExprKind, FunctionCall, IsWhat, Name, Query, QueryBody, SelectItem, TypeName,
-    TypeNameKind,
+    Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, JsonOp, Name, Query, QueryBody, SelectItem,
+    TypeName, TypeNameKind,
 };
 
 /// Functions that only these queries call: no name of SQL has a blank, but for one in quotes.
@@ -88,6 +89,11 @@ pub(super) fn value(catalog: &Catalog, call: &FunctionCall, position: u32) -> Re
     if !populates {
         return Ok(None);
     }
+    if let [base, _] = &call.args[..]
+        && !is_null_of_table(&base.value)
+    {
+        return Ok(None);
+    }
     let Some(mut query) = query(catalog, call, &[], position)? else { return Ok(None) };
     let expr = |kind| Expr { position, kind };
     let ExprKind::Cast(_, ty) = &call.args[0].value.kind else { return Ok(None) };
@@ -111,6 +117,11 @@ pub(super) fn value(catalog: &Catalog, call: &FunctionCall, position: u32) -> Re
     let rows = Argument { name: None, value: expr(ExprKind::ArrayQuery(Box::new(query))) };
     let unnest = Name { parts: vec!["pg_catalog".to_owned(), "unnest".to_owned()], position };
     Ok(Some(expr(ExprKind::Call(Box::new(FunctionCall::plain(unnest, vec![rows]))))))
+}
+
+/// Whether this is `NULL::table`.
+fn is_null_of_table(base: &Expr) -> bool {
+    matches!(&base.kind, ExprKind::Cast(inner, _) if inner.kind == ExprKind::Null)
 }
 
 /// Names and types of the columns of the table whose row type a NULL is of.
@@ -145,6 +156,70 @@ fn field(name: String, ty: TypeName, position: u32) -> SelectItem {
 }
 
 impl Lowerer<'_> {
+    /// `json_populate_record(row, json)` and that of `jsonb`: the row, with what the JSON has in its place.
+    pub(super) fn populated_row(
+        &mut self,
+        names: &Names<'_>,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<Option<Expr>> {
+        let wanted = named(self.catalog, &call.name)?;
+        let name = wanted.local;
+        let [base, json] = &call.args[..] else { return Ok(None) };
+        let populates = matches!(name, "json_populate_record" | "jsonb_populate_record");
+        if !populates
+            || is_own(wanted)
+            || self.catalog.procedures_named(name).next().is_some()
+            || is_null_of_table(&base.value)
+            || [base, json].iter().any(|arg| arg.name.is_some())
+        {
+            return Ok(None);
+        }
+        let Type::Record(row) = self.bind(names, &base.value)?.ty else { return Ok(None) };
+        let Some(of) = &row.of else { return Ok(None) };
+        let table = self.catalog.table_by_id(of.table);
+        let schema = self.catalog.schema_name(table.schema).to_owned();
+        let path = vec![schema, table.name.clone()];
+        let columns: Vec<String> = table.visible().map(|(_, c)| c.name.clone()).collect();
+        let text = format!(
+            "SELECT 1 FROM (SELECT 1 AS $b, \"{}\"('', '{name}') AS $a) AS given,
+                    LATERAL (SELECT \"{RECORD}\"($a, '{name}') AS $v) AS e",
+            super::json::GIVEN
+        );
+        let mut query = super::written::filled(&text, call, position)?;
+        let QueryBody::Select(select) = &mut query.body else { return Ok(None) };
+        let expr = |kind| Expr { position, kind };
+        let own = |name: &str| expr(ExprKind::Column(Name { parts: vec![format!("our {name}")], position }));
+        let cast = |value: Expr, kind| expr(ExprKind::Cast(Box::new(value), TypeName { position, kind }));
+        let jsonb = TypeNameKind::Known(Type::Jsonb);
+        let mut fields = Vec::new();
+        for column in columns {
+            let part = |parts: Vec<String>| Name { parts, position };
+            let ty = TypeName {
+                position,
+                kind: TypeNameKind::OfColumn(part(path.iter().cloned().chain([column.clone()]).collect())),
+            };
+            let kept = expr(ExprKind::Field(Box::new(own("b")), column.clone()));
+            let text = expr(ExprKind::String(column.clone()));
+            let has = ExprKind::Binary(
+                BinaryOp::Json(JsonOp::Has),
+                Box::new(cast(own("v"), jsonb.clone())),
+                Box::new(text),
+            );
+            let has = expr(has);
+            let read = field(column, ty, position).expr;
+            let whens = vec![(has, read)];
+            fields.push(expr(ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(kept)) }));
+        }
+        let row = cast(expr(ExprKind::Row(fields)), TypeNameKind::Named(Name { parts: path, position }));
+        // Of no value the row stays what it is.
+        let is_null = ExprKind::Is { expr: Box::new(own("a")), what: IsWhat::Null, negated: false };
+        let whens = vec![(expr(is_null), own("b"))];
+        let item = expr(ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(row)) });
+        select.items = vec![SelectItem { expr: item, alias: Some(name.to_owned()) }];
+        Ok(Some(expr(ExprKind::Subquery(Box::new(query)))))
+    }
+
     /// The functions that the queries call.
     pub(super) fn record_function(
         &mut self,
