@@ -71,6 +71,10 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// The key as it is written, in its quotes; empty of an element.
+    pub fn quoted_key(&self) -> &'a str {
+        self.key
+    }
     /// The key.
     pub fn key(&self) -> Result<Cow<'a, str>> {
         unquoted(self.key)

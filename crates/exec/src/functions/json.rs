@@ -557,18 +557,28 @@ fn nested_texts(heap: &mut Heap, whole: Slot, key: Bytes) -> Result<Slot> {
 
 /// An array as `array_to_json(.., true)` prints it: each of its elements in a line.
 pub fn lines(heap: &mut Heap, at: Bytes) -> Result<Slot> {
-    if part::kind(heap.str(at)) != Kind::Array {
-        return Ok(Slot::Text(at));
-    }
+    let (open, close) = match part::kind(heap.str(at)) {
+        Kind::Array => ("[", "]"),
+        Kind::Object => ("{", "}"),
+        _ => return Ok(Slot::Text(at)),
+    };
     let text = heap.build(|heap, out| {
         let mut parts = part::parts(heap.str(at))?;
-        let mut between = "[";
+        let mut between = open;
         while let Some(part) = parts.next()? {
             out.extend_from_slice(between.as_bytes());
+            let key = part.quoted_key();
+            if !key.is_empty() {
+                out.extend_from_slice(key.as_bytes());
+                out.push(b':');
+            }
             out.extend_from_slice(part.value.as_bytes());
             between = ",\n ";
         }
-        out.extend_from_slice(if out.is_empty() { b"[]" } else { b"]" });
+        if out.is_empty() {
+            out.extend_from_slice(open.as_bytes());
+        }
+        out.extend_from_slice(close.as_bytes());
         Ok(())
     })?;
     Ok(Slot::Text(text))

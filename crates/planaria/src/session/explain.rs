@@ -9,6 +9,7 @@ use crate::session::StatementResult;
 use crate::session::answer::{json_result, lines_result};
 use crate::session::core::SessionCore;
 use crate::session::prepared::{Compiled, PreparedStatement};
+use crate::session::statement::{might_know_types, type_of};
 use crate::session::user::stamp;
 use planaria_analysis as analysis;
 use planaria_base::sync::{Instant, Mutex};
@@ -160,8 +161,19 @@ fn write_node(
 
 impl SessionCore {
     /// The plan of a statement, a line a row.
-    pub(crate) fn explain(&mut self, statement: &Statement, json: bool) -> Result<StatementResult> {
-        let plan = self.plan_nodes(statement)?;
+    pub(crate) fn explain(
+        &mut self,
+        statement: &Statement,
+        json: bool,
+        params: &dyn Params,
+    ) -> Result<StatementResult> {
+        let plan = match self.plan_nodes(statement, ParamTypes::default()) {
+            Err(error) if params.count() > 0 && might_know_types(&error) => {
+                let hints = (0..params.count()).map(|i| type_of(params.param(i))).collect();
+                self.plan_nodes(statement, ParamTypes(hints)).map_err(|_| error)?
+            }
+            plan => plan?,
+        };
         Ok(if json { json_result(plan_json(&plan, None)) } else { lines_result(plan_text(&plan, None)) })
     }
 
@@ -189,7 +201,7 @@ impl SessionCore {
                 (plan, self.run_program(&counting, params)?, planning)
             }
             _ => {
-                let plan = self.plan_nodes(statement)?;
+                let plan = self.plan_nodes(statement, ParamTypes::default())?;
                 let planning = began.elapsed();
                 (plan, self.run_statement(statement, text, params)?, planning)
             }
@@ -230,9 +242,8 @@ impl SessionCore {
     }
 
     /// The plan of a statement. What makes something of a query's rows has that query's plan.
-    fn plan_nodes(&mut self, statement: &Statement) -> Result<Vec<PlanNode>> {
+    fn plan_nodes(&mut self, statement: &Statement, mut params: ParamTypes) -> Result<Vec<PlanNode>> {
         let schema = self.schema();
-        let mut params = ParamTypes::default();
         let prepared;
         let planned = match &statement.kind {
             StatementKind::ExecutePrepared { name, .. } => {

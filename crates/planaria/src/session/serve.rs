@@ -142,6 +142,10 @@ impl SessionCore {
                 let types = ParamTypes(types.to_vec());
                 self.analyse_declared((*declare.query).clone(), &parsed.text, types)?.parameters.clone()
             }
+            StatementKind::Explain { statement, .. } if is_program(statement) => {
+                let types = ParamTypes(types.to_vec());
+                self.analyse_declared((**statement).clone(), &parsed.text, types)?.parameters.clone()
+            }
             _ => Arc::from([]),
         };
         let columns = match &statement.kind {

@@ -304,7 +304,7 @@ impl SessionCore {
                 self.do_by_steps(body, *body_position)?
             }
             StatementKind::Explain { statement, json, analyze: false, .. } => {
-                self.explain(statement, *json)?
+                self.explain(statement, *json, params)?
             }
             StatementKind::Explain { statement, json, analyze: true, summary } => {
                 let (json, summary) = (*json, summary.unwrap_or(true));
@@ -678,7 +678,7 @@ impl Params for WithDefaults<'_> {
 }
 
 /// Whether knowing the parameters' types could have helped.
-fn might_know_types(error: &Error) -> bool {
+pub(crate) fn might_know_types(error: &Error) -> bool {
     [
         SqlState::INDETERMINATE_DATATYPE,
         SqlState::AMBIGUOUS_FUNCTION,
@@ -690,7 +690,7 @@ fn might_know_types(error: &Error) -> bool {
 }
 
 /// The type a Rust value suggests.
-fn type_of(param: ParamRef<'_>) -> Option<Type> {
+pub(crate) fn type_of(param: ParamRef<'_>) -> Option<Type> {
     Some(match param {
         ParamRef::Null | ParamRef::Refused(..) => return None,
         ParamRef::Date(_) => Type::Date,

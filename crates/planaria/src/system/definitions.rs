@@ -101,7 +101,7 @@ fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool, operators
         });
         if let Some(order) = index.orders.get(at) {
             if let Some(class) = &order.class {
-                let _ = write!(text, " {class}");
+                let _ = write!(text, " {}", shown_class(catalog, class));
             }
             text.push_str(match (order.descending, order.nulls_first) {
                 (false, false) => "",
@@ -116,6 +116,16 @@ fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool, operators
         text
     };
     table.said_keys(index).map(key).collect::<Vec<_>>().join(", ")
+}
+
+/// An operator class; one of an extension with its schema where the path does not lead there.
+fn shown_class(catalog: &Catalog, class: &str) -> String {
+    let of_trigrams = ["gin_trgm_ops", "gist_trgm_ops"].iter().any(|name| class.starts_with(name));
+    let extension = catalog.extension("pg_trgm").filter(|_| of_trigrams);
+    match extension.filter(|e| !catalog.path().schemas().contains(&e.schema)) {
+        Some(e) => format!("{}.{class}", quote_ident(catalog.schema_name(e.schema))),
+        None => class.to_owned(),
+    }
 }
 
 /// `pg_get_constraintdef`

@@ -10,6 +10,7 @@ mod crowd;
 mod door;
 mod durability;
 mod encryption;
+mod explained;
 mod full_disk;
 mod gate;
 mod limits;

@@ -5,34 +5,37 @@
 //! indexes made and dropped. At the end either the table is rewritten (which builds all indexes), or
 //! the index work alone is done; promises (new CHECKs and FOREIGN KEYs) are validated last.
 
-use super::constraint::{Key, Pending, check_key};
+use super::constraint::{Key, Pending};
 use super::depend::{Object as Dependent, References};
 use super::index::mentions;
-use super::lowering::{self, Place, Promise, RowExpr, node, restrict};
+use super::lowering::{self, Promise, RowExpr, node};
 use super::materialized::{refuse_action, refuse_actions_of_view};
-use super::table::{DefaultDef, check_columns, column_type, says_nothing, table_constraint};
+use super::retype::Anew;
+use super::table::{DefaultDef, check_columns, says_nothing, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
+use crate::lower::CastContext;
 use crate::lower::qualified_expression;
-use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
 use planaria_catalog::{CheckTime, ColumnDefault, IndexKey, Object, Table};
 use planaria_syntax::ast::{
-    AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name, TypeName,
+    AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name,
 };
 use std::collections::BTreeSet;
 
 /// What an ALTER TABLE means for stored rows, so far.
 pub(super) struct Rewrite {
     /// The table as its rows are stored now.
-    stored: Table,
+    pub(super) stored: Table,
     /// For each column of the new shape.
-    columns: Vec<NewColumn>,
-    computed: Vec<RowExpr>,
+    pub(super) columns: Vec<NewColumn>,
+    pub(super) computed: Vec<RowExpr>,
     /// Whether rows must be written anew.
-    needed: bool,
+    pub(super) needed: bool,
     /// Index work, if they need not.
     indexes: Vec<Work>,
-    promises: Vec<Promise>,
+    pub(super) promises: Vec<Promise>,
+    /// Indexes that are computed from columns of another type now, to be made again behind the last action.
+    pub(super) anew: Vec<Anew>,
 }
 
 impl Rewrite {
@@ -45,6 +48,7 @@ impl Rewrite {
             needed: false,
             indexes: Vec::new(),
             promises: Vec::new(),
+            anew: Vec::new(),
         }
     }
     /// Work on an index, to be done if the rows need not be written anew.
@@ -127,6 +131,7 @@ impl Change {
             }
         }
         self.settle_partitions()?;
+        self.make_indexes_again(id, &mut rewrite)?;
         self.finish_alter(id, rewrite)?;
         Ok("ALTER TABLE")
     }
@@ -269,7 +274,15 @@ impl Change {
                     (None, None) => (node(ExprKind::Null), false),
                 };
                 let context = CastContext::Assignment;
-                rewrite.computed.push(RowExpr { expr, kept, ty, context, domain, column: def.name.clone() });
+                rewrite.computed.push(RowExpr {
+                    expr,
+                    kept,
+                    ty,
+                    context,
+                    domain,
+                    column: def.name.clone(),
+                    over_new: false,
+                });
                 NewColumn::Computed(rewrite.computed.len() - 1)
             }
         };
@@ -326,6 +339,7 @@ impl Change {
         for index in indexes {
             self.drop_key_index(id, &index, rewrite)?;
         }
+        rewrite.forget_anew(name)?;
         let owned = self.catalog.sequences.iter().flatten();
         let owned: Vec<SequenceId> = owned.filter(|s| s.owner == Some((id, column))).map(|s| s.id).collect();
         owned.into_iter().for_each(|s| self.remove_sequence(s));
@@ -423,7 +437,7 @@ impl Change {
     }
 
     /// 0A000 where a generated column is computed from the column.
-    fn refuse_generated(&self, id: TableId, name: &str, what: &str) -> Result<()> {
+    pub(super) fn refuse_generated(&self, id: TableId, name: &str, what: &str) -> Result<()> {
         for (_, column) in self.catalog.table_by_id(id).visible() {
             if let Some(text) = column.generated()
                 && References::of_text(text)?.columns.contains(name)
@@ -502,133 +516,6 @@ impl Change {
         self.table_mut(id).columns[place.index()].not_null = not_null;
         // Rows of nullable columns have another layout.
         rewrite.needed = true;
-        Ok(())
-    }
-
-    fn alter_type(
-        &mut self,
-        id: TableId,
-        name: &str,
-        ty: &TypeName,
-        using: Option<&Expr>,
-        rewrite: &mut Rewrite,
-    ) -> Result<()> {
-        let missing = |e| self.unknown_column(id, using).unwrap_or(e);
-        let place = self.find_column(id, name).map_err(missing)?;
-        let (Declared { ty, domain }, serial) = column_type(&self.catalog, name, ty)?;
-        if serial {
-            return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
-        }
-        let ty = self.kept(ty);
-        self.check_not_in_itself(id, &ty)?;
-        self.refuse_generated(id, name, "cannot alter type of a column used by a generated column")?;
-        let column = &self.catalog.table_by_id(id).columns[place.index()];
-        let stays = using.is_none() && column.ty == ty && column.domain == domain;
-        for index in &self.catalog.table_by_id(id).indexes {
-            let computed = !stays && !self.hidden_columns(id, index).is_empty();
-            if computed && mentions(index, place, name)? {
-                let message =
-                    format!("cannot alter type of a column that index \"{}\" is computed from", index.name);
-                return Err(Error::unsupported(message, "Drop the index, make the change, create it again."));
-            }
-        }
-        if !stays {
-            self.retype_unmade(id, place, name, &ty)?;
-        }
-        let table = self.catalog.table_by_id(id).clone();
-        let mentioned = super::schema::mention(&self.catalog, table.schema, &table.name);
-        if let Some(trigger) = Change::triggers_on(&table, place)?.first() {
-            let message = "cannot alter type of a column used in a trigger definition";
-            let detail = format!(
-                "trigger {} on table {} depends on column {}",
-                trigger.name,
-                table.name,
-                format_args!("\"{name}\"")
-            );
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
-        }
-        for view in self.catalog.views.values() {
-            let refs = References::of_view(view)?;
-            if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {
-                let message = "cannot alter type of a column used by a view or rule";
-                let kind = if view.stored { "materialized view" } else { "view" };
-                let detail = format!("rule _RETURN on {kind} {} depends on column \"{name}\"", view.name);
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
-            }
-        }
-        self.refuse_used_by_policies(&table, &mentioned, name)?;
-        if stays && !matches!(rewrite.columns[place.index()], NewColumn::Computed(_)) {
-            return Ok(());
-        }
-        if table.indexes.iter().any(|index| index.columns.contains(&place)) {
-            check_key(&ty, 0)?;
-        }
-        let column = &table.columns[place.index()];
-        let source = match (rewrite.columns[place.index()], using) {
-            // Added by this same statement: its value is simply of another type.
-            (NewColumn::Computed(n), None) => {
-                rewrite.computed[n].ty = ty.clone();
-                rewrite.computed[n].domain = domain;
-                NewColumn::Computed(n)
-            }
-            (_, using) => {
-                let own = ExprKind::Column(Name { parts: vec![name.to_owned()], position: 0 });
-                let expr = using.cloned().unwrap_or_else(|| node(own));
-                if using.is_some() {
-                    restrict(&expr, Place::Transform)?;
-                }
-                let e = RowExpr {
-                    expr,
-                    kept: false,
-                    ty: ty.clone(),
-                    context: CastContext::Assignment,
-                    domain,
-                    column: name.to_owned(),
-                };
-                let lowered = lowering::row_program(&self.catalog, &rewrite.stored, std::slice::from_ref(&e));
-                lowered.map_err(|error| not_automatic(error, name, &ty, using.is_some()))?;
-                rewrite.computed.push(e);
-                NewColumn::Computed(rewrite.computed.len() - 1)
-            }
-        };
-        if let ColumnDefault::Identity { sequence, .. } = &column.default {
-            self.retype_sequence(*sequence, &ty)?;
-        }
-        if let ColumnDefault::Expression(text) = &column.default {
-            let default = reparse::expression(text)?;
-            lowering::check_default(&self.catalog.at_home(), name, &ty, &default).map_err(|_| {
-                let ty = crate::lower::type_in_message(&ty);
-                let message =
-                    format!("default for column \"{name}\" cannot be cast automatically to type {ty}");
-                Error::new(SqlState::DATATYPE_MISMATCH, message)
-            })?;
-        }
-        rewrite.columns[place.index()] = source;
-        rewrite.needed = true;
-        let column = &mut self.table_mut(id).columns[place.index()];
-        (column.ty, column.domain) = (ty, domain);
-        // What stood on the old type must stand on the new one.
-        let table = self.catalog.table_by_id(id);
-        for check in &table.checks {
-            let home = self.catalog.at_home();
-            lowering::check_condition(&home, table, &reparse::expression(&check.expression)?)?;
-        }
-        rewrite.promises.extend(self.recheck_exclusions(id, place)?);
-        self.recheck_foreign_keys(id, place)
-    }
-
-    /// Foreign keys of, and to, a column whose type changed.
-    fn recheck_foreign_keys(&self, id: TableId, column: ColumnId) -> Result<()> {
-        for table in self.catalog.tables.iter().flatten() {
-            for key in &table.foreign_keys {
-                let parent = self.catalog.table_by_id(key.parent);
-                for (a, b) in key.columns.iter().zip(&key.parent_columns) {
-                    if (table.id == id && *a == column) || (parent.id == id && *b == column) {
-                        super::constraint::check_reference(&key.name, table, *a, parent, *b)?;
-                    }
-                }
-            }
-        }
         Ok(())
     }
 
@@ -840,7 +727,7 @@ impl Change {
     }
 
     /// Removes an index; a table that loses its primary key gets a row id.
-    fn drop_key_index(&mut self, id: TableId, name: &str, rewrite: &mut Rewrite) -> Result<()> {
+    pub(super) fn drop_key_index(&mut self, id: TableId, name: &str, rewrite: &mut Rewrite) -> Result<()> {
         let table = self.catalog.table_by_id(id);
         let Some(i) = table.indexes.iter().position(|i| i.name == name) else {
             self.forget_index(id, name);
@@ -875,7 +762,7 @@ fn no_column(table: &Table, name: &str) -> Error {
 }
 
 /// 42804 for a type change without a conversion of its own.
-fn not_automatic(error: Error, column: &str, whole: &planaria_base::Type, using: bool) -> Error {
+pub(super) fn not_automatic(error: Error, column: &str, whole: &planaria_base::Type, using: bool) -> Error {
     if !matches!(error.sqlstate(), SqlState::DATATYPE_MISMATCH | SqlState::CANNOT_COERCE) {
         return error;
     }

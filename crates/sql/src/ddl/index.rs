@@ -213,7 +213,10 @@ impl Change {
         };
         self.table_mut(id).columns.insert(place, column);
         let (context, domain) = (CastContext::Assignment, None);
-        rewrite.compute(place, RowExpr { expr: expr.clone(), kept: true, ty, context, domain, column: name });
+        rewrite.compute(
+            place,
+            RowExpr { expr: expr.clone(), kept: true, ty, context, domain, column: name, over_new: true },
+        );
     }
 
     /// The hidden columns of an index that goes: they go with it.

@@ -90,6 +90,8 @@ pub(super) struct RowExpr {
     pub domain: Option<TypeId>,
     /// The column it gives, for the output's name.
     pub column: String,
+    /// It is over the row as it becomes: columns that are computed in front of it are those.
+    pub over_new: bool,
 }
 
 /// A program that takes the stored columns of a row and answers with the expressions.
@@ -97,9 +99,16 @@ pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> 
     let catalog = &*catalog.ready();
     let mut lowerer = Lowerer::new(catalog, format!("rewrite of {}", row.name), ProgramKind::Function);
     let scope = row_scope(&mut lowerer, row);
+    // What columns are that another type was given to.
+    let mut changed: Vec<(&str, Typed)> = Vec::new();
     for e in exprs {
         lowerer.at(e.expr.position);
         let computed = |l: &mut Lowerer<'_>| {
+            if !e.over_new {
+                let value = l.expr(&scope, &e.expr)?;
+                return l.cast(value, &e.ty, e.context);
+            }
+            let scope = new_row_scope(l, row, &changed);
             let value = l.expr(&scope, &e.expr)?;
             l.cast(value, &e.ty, e.context)
         };
@@ -107,10 +116,28 @@ pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> 
         if let Some(domain) = e.domain {
             lowerer.check_domain(reg, domain)?;
         }
+        if !e.over_new {
+            changed.push((&e.column, Typed { reg, ty: e.ty.clone() }));
+        }
         lowerer.program.outs.push(reg);
         lowerer.program.outputs.push(Output { name: e.column.clone(), ty: e.ty.clone() });
     }
     lowerer.finish()
+}
+
+/// The columns of a row as it becomes: those that were computed, and the stored ones.
+fn new_row_scope(lowerer: &Lowerer<'_>, row: &Table, changed: &[(&str, Typed)]) -> Scope {
+    let mut scope = Scope::new();
+    scope.push(Some(row.name.clone()));
+    for (name, value) in changed.iter().filter(|(name, _)| row.column(name).is_none()) {
+        scope.declare((*name).to_owned(), Variable::Scalar(value.clone()));
+    }
+    for (column, param) in row.columns.iter().zip(&lowerer.program.params).filter(|(c, _)| !c.hidden) {
+        let kept = Typed { reg: param.reg, ty: param.ty.clone() };
+        let value = changed.iter().rev().find(|(name, _)| *name == column.name).map(|(_, v)| v.clone());
+        scope.declare(column.name.clone(), Variable::Scalar(value.unwrap_or(kept)));
+    }
+    scope
 }
 
 /// The stored columns of a row as parameters; the visible ones have names.
@@ -218,6 +245,12 @@ pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr, ma
     let mut lowerer = Lowerer::new(catalog, "definition", ProgramKind::Function).of_kept_text();
     let scope = row_scope(&mut lowerer, table);
     let ty = match lowerer.expr(&scope, expr)?.ty {
+        Type::Unknown if made == Made::Now => {
+            let message = "data type unknown has no default operator class for access method \"btree\"";
+            let hint = "You must specify an operator class for the index or define a default operator class for \
+                        the data type.";
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint));
+        }
         Type::Unknown => Type::Text,
         ty => ty,
     };

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `table`, `constraint` | CREATE TABLE |
 //! | `table_as` | CREATE TABLE AS |
-//! | `alter`, `identity`, `rename` | ALTER TABLE, RENAME |
+//! | `alter`, `retype`, `identity`, `rename` | ALTER TABLE, RENAME |
 //! | `index`, `view`, `sequence`, `routine` | CREATE of those |
 //! | `user_type`, `composite` | CREATE, ALTER, DROP of types and domains |
 //! | `drop`, `depend` | DROP and what depends on what |
@@ -61,6 +61,7 @@ mod partition_changes;
 mod policy;
 mod rename;
 mod reparse;
+mod retype;
 mod role;
 mod routine;
 mod schema;

@@ -338,6 +338,10 @@ impl Change {
             AlterTable::AddColumn { column, if_not_exists } => {
                 let mut column = column.clone();
                 let Some((_, made)) = parent.column(&column.name) else { return Ok(()) };
+                // It was there already, as was said.
+                if *if_not_exists && before.column(&column.name).is_some() {
+                    return Ok(());
+                }
                 let own_default = match &made.default {
                     ColumnDefault::Sequence(sequence) => Some(*sequence),
                     _ => None,

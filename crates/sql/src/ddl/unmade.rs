@@ -4,7 +4,6 @@
 //! `pg_opclass` has.
 
 use super::Change;
-use super::index::mentions_text;
 use planaria_base::types::{PackedType, RangeType};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type, oid};
 use planaria_catalog::{Index, IndexDefinition, IndexKey, KeyOrder, system};
@@ -211,20 +210,7 @@ impl Change {
     }
 
     /// A column gets another type: what is remembered over it must go with that, as what is made has to.
-    pub(super) fn retype_unmade(
-        &mut self,
-        id: TableId,
-        place: ColumnId,
-        name: &str,
-        ty: &Type,
-    ) -> Result<()> {
-        for index in &self.catalog.table_by_id(id).unmade {
-            if mentions_text(index, name)? {
-                let message =
-                    format!("cannot alter type of a column that index \"{}\" is computed from", index.name);
-                return Err(Error::unsupported(message, "Drop the index, make the change, create it again."));
-            }
-        }
+    pub(super) fn retype_unmade(&mut self, id: TableId, place: ColumnId, ty: &Type) -> Result<()> {
         for index in &mut self.table_mut(id).unmade {
             let method = index.shown_method().to_owned();
             let keys = index.definition.iter().flat_map(|d| &d.keys).enumerate();

@@ -269,6 +269,11 @@ impl Lowerer<'_> {
                 let e = self.operand(e.clone(), &of)?;
                 apply(Func::ArrayPrepend, vec![e, a.clone()], a.ty.clone())
             }
+            ("array_prepend", [e, a]) if a.ty == Type::Unknown && e.ty != Type::Unknown => {
+                let whole = Type::Array(Box::new(unmodified(&e.ty)));
+                let a = self.coerce(a.clone(), &whole, CastContext::Implicit)?;
+                apply(Func::ArrayPrepend, vec![e.clone(), a], whole)
+            }
             ("array_cat", [a, b]) => self.binary(BinaryOp::Concat, a.clone(), b.clone(), position).map(Some),
             ("array_to_string", [a, sep, null @ ..]) if element(a).is_some() && null.len() < 2 => {
                 if matches!(element(a), Some(Type::Bool | Type::Packed(PackedType::Inet))) {

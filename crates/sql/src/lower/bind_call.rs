@@ -287,6 +287,11 @@ impl Lowerer<'_> {
         if let Some(args) = super::jsonpath::unnamed(&name, call, position) {
             return self.bind_call(names, &FunctionCall { args, ..call.clone() }, position);
         }
+        if let Some(args) = super::parts::in_order(&name, call, position)
+            && self.catalog.procedures_named(&name).next().is_none()
+        {
+            return self.bind_call(names, &FunctionCall { args, ..call.clone() }, position);
+        }
         if let Some(rel) = self.bind_set_function(names, wanted, call, false, position)? {
             return self.set_in_select(rel, position);
         }

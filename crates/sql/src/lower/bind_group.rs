@@ -18,6 +18,26 @@ fn set_number() -> Bound {
     Bound::new(BoundKind::Const(Datum::Text("number of the grouping set".to_owned())), Type::Int8, 0)
 }
 
+/// Whether there is a query in an expression.
+fn has_query(e: &Expr) -> bool {
+    format!("{:?}", e.kind).contains("Query {")
+}
+
+/// Whether two expressions are the same but for where they stand.
+fn written_alike(a: &Expr, b: &Expr) -> bool {
+    without_places(&format!("{a:?}")) == without_places(&format!("{b:?}"))
+}
+
+/// The text of a tree without the places of its nodes.
+fn without_places(text: &str) -> String {
+    let mut parts = text.split("position: ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    out
+}
+
 impl Lowerer<'_> {
     /// Which of the keys each grouping set has. Where there are sets, their number becomes the first key.
     pub(super) fn bind_grouping_sets(
@@ -116,6 +136,11 @@ impl Lowerer<'_> {
                     }
                 }
             }
+            // A subquery of the list that is repeated here: bound again it would be another one.
+            _ if has_query(e) => items.iter().position(|item| match item {
+                Selected::Item(item) => written_alike(&item.expr, e),
+                Selected::Bound(..) => false,
+            }),
             _ => None,
         };
         let bound = match chosen {

@@ -679,6 +679,19 @@ impl Lowerer<'_> {
                 let args = vec![self.operand(text.clone(), &Text)?, self.operand(strict, &Bool)?];
                 apply(Func::ParseIdent, args, Type::Array(Box::new(Text)))
             }
+            // By a pattern of SIMILAR TO and its escape. Numbers in quotes are places.
+            ("substring", [text, pattern, escape])
+                if [text, pattern, escape]
+                    .into_iter()
+                    .all(|e| super::operators::is_text_or_unknown(&e.ty))
+                    && !(super::operators::is_number_in_quotes(pattern)
+                        && super::operators::is_number_in_quotes(escape)) =>
+            {
+                let args = [pattern, escape].map(|e| self.operand(e.clone(), &Text));
+                let pattern =
+                    Bound::apply(Func::Similar, args.into_iter().collect::<Result<_>>()?, Text, position);
+                apply(Func::RegexPart, vec![self.operand(text.clone(), &Text)?, pattern], Text)
+            }
             // With the place to begin at, which match, and options.
             ("regexp_replace", [text, pattern, by, start, rest @ ..])
                 if rest.len() <= 2 && start.ty.class() == planaria_base::types::TypeClass::Integer =>

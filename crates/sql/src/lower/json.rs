@@ -338,7 +338,10 @@ impl Lowerer<'_> {
             ("array_to_json", [value]) if value.ty.element().is_some() => {
                 self.json_of(value.clone()).map(Some)
             }
-            ("array_to_json", [value, lines]) if value.ty.element().is_some() => {
+            ("array_to_json", [value, lines]) | ("row_to_json", [value, lines])
+                if value.ty.element().is_some() == (plain == "array_to_json")
+                    && (plain == "array_to_json" || matches!(value.ty, Type::Record(_))) =>
+            {
                 let lines = self.operand(lines.clone(), &Type::Bool)?;
                 let json = self.json_of(value.clone())?;
                 self.with_let(json, |_, json| {

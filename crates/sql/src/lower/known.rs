@@ -88,6 +88,9 @@ fn takes(parameter: &str, arg: &Type) -> bool {
                 &["time", "timetz"],
                 &["bpchar", "varchar", "text"],
                 &["name", "text"],
+                &["int2", "oid"],
+                &["int4", "oid"],
+                &["int8", "oid"],
             ];
             chains.iter().any(|chain| {
                 let place = |name: &str| chain.iter().position(|t| *t == name);

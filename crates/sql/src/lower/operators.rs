@@ -750,3 +750,17 @@ pub(crate) fn base_name(ty: &Type) -> String {
         other => other.base().to_string(),
     }
 }
+
+/// Whether a value is a text, or a literal that can be one.
+pub(super) fn is_text_or_unknown(ty: &Type) -> bool {
+    *ty == Type::Unknown || is_string(ty) && *ty != Type::JSON
+}
+
+/// Whether a literal without a type is a number.
+pub(super) fn is_number_in_quotes(e: &Bound) -> bool {
+    match e.as_const() {
+        Some(Datum::Text(text)) => e.ty == Type::Unknown && text.trim().parse::<i32>().is_ok(),
+        Some(Datum::Null) => true,
+        _ => false,
+    }
+}

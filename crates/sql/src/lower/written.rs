@@ -127,6 +127,10 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
              FROM (SELECT '' AS $t, 0 AS $o) AS given,
                   LATERAL (SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid($o::pg_catalog.oid)::text) AS $r) AS role"
         }
+        ("timeofday", 0) => {
+            "SELECT pg_catalog.to_char(pg_catalog.clock_timestamp(), 'Dy Mon DD HH24:MI:SS.US YYYY TZ') AS timeofday
+             FROM (SELECT 1) AS given"
+        }
         ("pg_partition_root", 1) => {
             return filled(
                 &format!(

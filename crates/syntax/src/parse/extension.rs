@@ -16,7 +16,7 @@ impl Parser<'_> {
         let if_not_exists = self.eat_words(&["if", "not", "exists"]);
         let name = self.name()?;
         if !KNOWN.contains(&name.as_str()) {
-            return self.unsupported_statement("CREATE EXTENSION");
+            return self.unsupported_statement(&format!("CREATE EXTENSION {name}"));
         }
         self.eat_word("with");
         let (mut schema, mut version) = (None, None);

@@ -44,7 +44,7 @@ impl Parser<'_> {
             return self.unsupported("SETOF here", position);
         }
         let kind = self.simple_type()?;
-        let kind = match kind {
+        let mut kind = match kind {
             TypeNameKind::Named(name) if self.percent_follows_here() => self.percent_type(name),
             kind => kind,
         };
@@ -52,9 +52,11 @@ impl Parser<'_> {
         // Down to seconds nothing is cut.
         if interval && self.at_any(INTERVAL_FIELDS) {
             let position = self.position();
-            if self.interval_fields()?.last() != Some(&"second") {
+            let (fields, digits) = self.interval_fields()?;
+            if fields.last() != Some(&"second") {
                 return self.unsupported("an interval of certain fields", position);
             }
+            kind = digits.map_or(kind, TypeNameKind::Known);
         }
         let dimensions = self.array_bounds()?;
         let kind = match (dimensions, kind) {
@@ -428,7 +430,8 @@ impl Parser<'_> {
         let interval = kind == TypeNameKind::Known(Type::Interval);
         let literal_position = self.position();
         let mut text = self.string()?;
-        let fields = if interval { self.interval_fields()? } else { Vec::new() };
+        let (fields, digits) = if interval { self.interval_fields()? } else { Default::default() };
+        kind = digits.map_or(kind, TypeNameKind::Known);
         // A number without a unit is one of the last field; of a whole one nothing is cut.
         let whole_number = text.trim().parse::<i64>().is_ok();
         if let Some(field) = fields.last()
@@ -437,7 +440,7 @@ impl Parser<'_> {
             text = format!("{} {field}", text.trim());
         }
         if fields == ["minute", "second"] && text.matches(':').count() == 1 {
-            return self.unsupported("minutes and seconds without hours", position);
+            text = with_hours(&text);
         }
         let value = Expr { position: literal_position, kind: ExprKind::String(text) };
         let whole = Expr { position, kind: ExprKind::Cast(Box::new(value), TypeName { position, kind }) };
@@ -448,15 +451,17 @@ impl Parser<'_> {
         })
     }
 
-    /// The fields behind `interval`: one, or from one to another. None where there are none.
-    fn interval_fields(&mut self) -> Result<Vec<&'static str>> {
-        let mut fields = Vec::new();
+    /// The fields behind `interval`: one, or from one to another. None where there are none. With the type that the digits of
+    /// the seconds make, if they are said.
+    fn interval_fields(&mut self) -> Result<(Vec<&'static str>, Option<Type>)> {
+        let (mut fields, mut digits) = (Vec::new(), None);
         while let Some(at) = INTERVAL_FIELDS.iter().position(|field| self.at_word(field)) {
             let position = self.position();
             self.bump();
             fields.push(INTERVAL_FIELDS[at]);
-            if self.at_kind(Kind::LeftParen) && !matches!(self.modifiers()?.as_slice(), [6]) {
-                return self.unsupported("a precision of seconds other than 6", position);
+            if INTERVAL_FIELDS[at] == "second" && self.at_kind(Kind::LeftParen) {
+                let modifiers = self.modifiers()?;
+                digits = Some(self.seconds(Clock::Interval, &modifiers, position)?);
             }
             // From a year to a month, from what is shorter to what is shorter still.
             let next = &INTERVAL_FIELDS[at + 1..];
@@ -467,8 +472,16 @@ impl Parser<'_> {
             }
             self.bump();
         }
-        Ok(fields)
+        Ok((fields, digits))
     }
+}
+
+/// A clock of minutes and seconds, which without hours would be one of hours and minutes.
+fn with_hours(text: &str) -> String {
+    let colon = text.find(':').unwrap_or(0);
+    let begins = |c: char| !(c.is_ascii_digit() || c == '.');
+    let at = text[..colon].rfind(begins).map_or(0, |at| at + 1);
+    format!("{}0:{}", &text[..at], &text[at..])
 }
 
 /// An interval without what is shorter than a field.

@@ -1,0 +1,41 @@
+-- What migrations do to tables with rows and computed indexes; recovered by every scheme.
+CREATE EXTENSION pg_trgm;
+CREATE TABLE accounts (id serial PRIMARY KEY, email varchar(30) NOT NULL, plan text NOT NULL DEFAULT 'free', seats smallint, deleted_at timestamp, settings json DEFAULT '{}', note text);
+CREATE UNIQUE INDEX accounts_email ON accounts (lower(email)) WHERE deleted_at IS NULL;
+CREATE INDEX accounts_seats ON accounts ((seats * 2), plan) INCLUDE (note);
+CREATE INDEX accounts_plan ON accounts (plan, seats) WHERE seats > 1;
+CREATE INDEX accounts_note ON accounts USING gin (note gin_trgm_ops);
+CREATE INDEX accounts_words ON accounts USING gin (to_tsvector('english', note));
+COMMENT ON INDEX accounts_email IS 'who is there';
+INSERT INTO accounts (email, plan, seats, deleted_at, note) VALUES ('A@x.org', 'free', 1, NULL, 'first'), ('b@x.org', 'team', 5, NULL, 'second'), ('a@x.org', 'team', 3, '2024-01-01', 'gone'), ('C@x.org', 'free', NULL, NULL, NULL);
+CREATE PROCEDURE join_in(e text, n integer) LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO accounts (email, seats) VALUES (e, n) ON CONFLICT (lower(email)) WHERE deleted_at IS NULL DO UPDATE SET seats = accounts.seats + excluded.seats;
+END $$;
+CALL join_in('B@X.org', 2);
+ALTER TABLE accounts ALTER email TYPE text;
+ALTER TABLE accounts ALTER seats TYPE bigint, ALTER note TYPE varchar(100);
+CALL join_in('c@x.org', 4);
+CALL join_in('d@x.org', 7);
+ALTER TABLE accounts ALTER deleted_at TYPE timestamptz USING deleted_at AT TIME ZONE 'UTC', ALTER seats TYPE numeric(10,2) USING seats + 0.5, ADD COLUMN region text DEFAULT 'eu';
+CALL join_in('D@x.org', 1);
+CALL join_in('e@x.org', 1);
+SELECT id, email, seats, deleted_at, region FROM accounts ORDER BY id;
+SELECT id FROM accounts WHERE lower(email) = 'd@x.org' AND deleted_at IS NULL;
+SELECT id, note FROM accounts WHERE seats * 2 = 15;
+SELECT id FROM accounts WHERE plan = 'team' AND seats > 1 ORDER BY id;
+SELECT indexrelid::regclass, pg_get_indexdef(indexrelid), obj_description(indexrelid) FROM pg_index WHERE indrelid = 'accounts'::regclass AND indexrelid <> 'accounts_words'::regclass ORDER BY indexrelid::regclass::text;
+ALTER TABLE accounts ALTER email TYPE integer USING 1;
+INSERT INTO accounts (email) VALUES ('E@x.org');
+BEGIN;
+ALTER TABLE accounts ALTER seats TYPE integer;
+SELECT id FROM accounts WHERE seats * 2 = 16 ORDER BY id;
+ROLLBACK;
+SELECT id FROM accounts WHERE seats * 2 = 15 ORDER BY id;
+ALTER TABLE accounts ALTER email TYPE varchar(40), DROP COLUMN seats;
+SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'accounts'::regclass AND indexrelid <> 'accounts_words'::regclass ORDER BY indexrelid::regclass::text;
+UPDATE accounts SET email = upper(email) WHERE id = 1;
+SELECT id FROM accounts WHERE lower(email) = 'a@x.org' AND deleted_at IS NULL;
+SET search_path TO '';
+SELECT pg_get_indexdef('public.accounts_note'::regclass);
+RESET search_path;
