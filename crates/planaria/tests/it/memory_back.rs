@@ -31,7 +31,8 @@ fn an_idle_database_gives_the_memory_of_deleted_rows_back() {
         if now.row_bytes < full.row_bytes / 20 && now.row_bytes_reserved < full.row_bytes_reserved / 4 {
             break;
         }
-        assert!(since.elapsed() < Duration::from_secs(60), "{now:?} of {full:?}");
+        // Readers of other databases in this process may keep it from being freed for a while.
+        assert!(since.elapsed() < Duration::from_secs(300), "{now:?} of {full:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
     drop(session);
@@ -44,7 +45,6 @@ fn an_empty_database_has_room() {
     let mut session = db.session().expect("has a session");
     for _ in 0..8 {
         session.execute("delete from t", ()).expect("deletes");
-        // Readers of other databases in this process may keep it from being freed for a while.
         let since = Instant::now();
         while let Err(error) = fill(&mut session) {
             assert!(since.elapsed() < Duration::from_secs(300), "what was deleted is in the way: {error}");

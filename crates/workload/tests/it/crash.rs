@@ -230,13 +230,13 @@ fn again_and_again(checkpoints: bool, crashes: u32) {
     let mut total = 0;
     let newest = || planaria::checkpoint::verify(dir.path(), 2, &mut |_, _| ());
     let mut crashed = 0;
-    // On a busy machine victims come to fewer checkpoints.
+    // On a busy machine victims come to fewer checkpoints: later ones live longer.
     while crashed < crashes
         || checkpoints && newest().map_or(0, |c| c.number) <= crashes && crashed < 5 * crashes
     {
         crashed += 1;
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let run = Duration::from_millis(30 + (seed >> 33) % 220);
+        let run = Duration::from_millis(30 + (seed >> 33) % 220) * (1 + crashed / crashes);
         let [protocol, next] =
             [0, 1].map(|n| ProtocolKind::ALL[(crashed + n) as usize % ProtocolKind::ALL.len()]);
         println!("crash {crashed}, under {protocol}");
