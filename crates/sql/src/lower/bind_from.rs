@@ -103,6 +103,7 @@ impl Lowerer<'_> {
                 self.bind_table(level, &derived, nullable)
             }
             TableRef::Function { call, alias, definitions, lateral: _, ordinality, position } => {
+                let call = &*self.ordered(call, *position);
                 let base = self.populated(level, call)?;
                 let base = base.as_ref();
                 if let Some(query) =
@@ -241,13 +242,17 @@ impl Lowerer<'_> {
             };
             self.reposition_query(&mut bound, position);
             rename(&mut bound.columns, &view.columns, &view.name, position)?;
-            if let (true, Body::Select(select)) = (view.security_barrier, &mut bound.body) {
-                secure(&mut select.filter);
+            let fenced = view.security_barrier && !self.secured(&mut bound);
+            if fenced && self.rights.locked {
+                let hint = "Lock the rows of its tables.";
+                let what = "row locks through a view with security_barrier that is not over one table";
+                return Err(Error::unsupported(format!("{what} are not supported"), hint).at(position));
             }
-            if shared && !self.draws(&bound) {
+            let shared = shared && !self.draws(&bound);
+            if shared || fenced {
                 let place = self.add_cte(&view.name, bound);
                 self.read_by(place, around);
-                if let Some((_, known)) = self.views.as_mut().and_then(|v| v.get_mut(&key)) {
+                if shared && let Some((_, known)) = self.views.as_mut().and_then(|v| v.get_mut(&key)) {
                     *known = Some(place);
                 }
                 let rel = self.cte_rel(place, shown);
@@ -269,6 +274,18 @@ impl Lowerer<'_> {
                 "There is a WITH item named \"{table}\", but it cannot be referenced from this part of the query."
             ))
             .with_hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references."))
+    }
+
+    /// Makes the conditions of a view with `security_barrier` be checked before all others, if it is over one table: else
+    /// what is asked of one table could be checked before another has been read.
+    fn secured(&mut self, bound: &mut BoundQuery) -> bool {
+        let Body::Select(select) = &mut bound.body else { return false };
+        let [Item::Rel(rel)] = &select.from[..] else { return false };
+        let one = matches!(self.rel(*rel).kind, RelKind::Table(_));
+        if one {
+            secure(&mut select.filter);
+        }
+        one
     }
 
     /// Reading columns of the last source is noted.

@@ -28,45 +28,31 @@ fn written_alike(a: &Expr, b: &Expr) -> bool {
     without_places(&format!("{a:?}")) == without_places(&format!("{b:?}"))
 }
 
-/// The text of a tree without the places of its nodes.
+/// The text of a tree without the places of its nodes; what is in quotes stays.
 fn without_places(text: &str) -> String {
-    let mut parts = text.split("position: ");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    const PLACE: &str = "position: ";
+    let (mut out, mut rest, mut quoted) = (String::with_capacity(text.len()), text, false);
+    while let Some(c) = rest.chars().next() {
+        let mut taken = c.len_utf8();
+        match c {
+            '\\' if quoted => taken += rest[1..].chars().next().map_or(0, char::len_utf8),
+            '"' => quoted = !quoted,
+            'p' if !quoted && rest.starts_with(PLACE) => {
+                rest = rest[PLACE.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+                continue;
+            }
+            _ => {}
+        }
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
     }
     out
 }
 
 impl Lowerer<'_> {
-    /// Which of the keys each grouping set has. Where there are sets, their number becomes the first key.
-    pub(super) fn bind_grouping_sets(
-        &mut self,
-        level: &Names<'_>,
-        sets: &[Vec<Expr>],
-        items: &[Selected<'_>],
-        keys: &mut Vec<Bound>,
-    ) -> Result<Vec<Vec<bool>>> {
-        let mut all = Vec::with_capacity(sets.len());
-        for set in sets {
-            let mut has = vec![false; keys.len()];
-            for e in set {
-                let (_, key) = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, items))?;
-                let key = self.settle(key)?;
-                if let Some(at) = keys.iter().position(|k| *k == key) {
-                    has[at] = true;
-                }
-            }
-            all.push(has);
-        }
-        if !all.is_empty() {
-            keys.insert(0, set_number());
-        }
-        Ok(all)
-    }
-
-    /// The keys, each once; and the items of the list that keys are, by number or name: where there are subqueries in
-    /// them, binding one again would make another expression.
+    /// The keys, each once; the items of the list that keys are, by number or name: where there are subqueries in
+    /// them, binding one again would make another expression; and which of the keys each grouping set has. Where there
+    /// are sets, their number becomes the first key.
     #[allow(clippy::type_complexity)]
     pub(super) fn bind_group_keys(
         &mut self,
@@ -74,17 +60,31 @@ impl Lowerer<'_> {
         select: &Select,
         order_by: &[OrderItem],
         items: &[Selected<'_>],
-    ) -> Result<(Vec<Bound>, Vec<(usize, Bound)>)> {
+    ) -> Result<(Vec<Bound>, Vec<(usize, Bound)>, Vec<Vec<bool>>)> {
         let mut keys: Vec<Bound> = Vec::new();
         let mut chosen: Vec<(usize, Bound)> = Vec::new();
+        let mut numbers = Vec::with_capacity(select.group_by.len());
         let mut untold = Ok(());
-        for e in &select.group_by {
+        for (at, e) in select.group_by.iter().enumerate() {
+            // ROLLUP and CUBE have an expression in several sets.
+            if let Some(same) = select.group_by[..at].iter().position(|other| other == e) {
+                numbers.push(numbers[same]);
+                continue;
+            }
             let (item, key) = self.in_clause(Clause::GroupBy, |l| l.bind_group_key(level, e, items))?;
             let key = self.settle(key)?;
             untold = untold.and_then(|()| told_apart(&key.ty, e.position));
-            chosen.extend(item.map(|item| (item, key.clone())));
-            if !keys.contains(&key) {
+            // An item that is a key already was bound anew: with a subquery, as another expression.
+            let known = item.and_then(|item| chosen.iter().find(|(chosen, _)| *chosen == item));
+            let known = known.map_or(&key, |(_, key)| key);
+            let number = keys.iter().position(|k| k == known);
+            numbers.push(number.unwrap_or(keys.len()));
+            if number.is_none() {
+                chosen.extend(item.map(|item| (item, key.clone())));
                 keys.push(key);
+            } else {
+                let key = known.clone();
+                chosen.extend(item.map(|item| (item, key)));
             }
         }
         // PostgreSQL looks at ORDER BY first.
@@ -98,9 +98,19 @@ impl Lowerer<'_> {
         };
         let unordered = untold.is_err().then(|| order_by.iter().find_map(unordered)).flatten();
         match unordered {
-            Some(error) => Err(error),
-            None => untold.map(|()| (keys, chosen)),
+            Some(error) => return Err(error),
+            None => untold?,
         }
+        let in_set = |set: &Vec<Expr>| {
+            let of = |e| select.group_by.iter().position(|key| key == e).map(|at| numbers[at]);
+            let has: Vec<usize> = set.iter().filter_map(of).collect();
+            (0..keys.len()).map(|key| has.contains(&key)).collect()
+        };
+        let sets: Vec<Vec<bool>> = select.grouping_sets.iter().map(in_set).collect();
+        if !sets.is_empty() {
+            keys.insert(0, set_number());
+        }
+        Ok((keys, chosen, sets))
     }
 
     /// A GROUP BY item: a column, else an output's name or position (then with which output that is), else an expression.

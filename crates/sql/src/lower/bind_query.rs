@@ -455,8 +455,7 @@ impl Lowerer<'_> {
         self.note_items(level, &select.items, &star)?;
         let items = self.expand(level, &select.items, &star)?;
         // Group keys first: aggregates are numbered after them.
-        let (mut keys, chosen) = self.bind_group_keys(level, select, order_by, &items)?;
-        let grouping_sets = self.bind_grouping_sets(level, &select.grouping_sets, &items, &mut keys)?;
+        let (keys, chosen, grouping_sets) = self.bind_group_keys(level, select, order_by, &items)?;
         let collector = self.collectors.last_mut().expect("pushed by bind_select");
         collector.keys = keys.len();
         // Those that are grouped by are joined before; the same calls in the list are the keys.

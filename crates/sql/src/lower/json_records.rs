@@ -15,6 +15,7 @@ use planaria_syntax::ast::{
     Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, JsonOp, Name, Query, QueryBody, SelectItem,
     TypeName, TypeNameKind,
 };
+use std::borrow::Cow;
 
 /// Functions that only these queries call: no name of SQL has a blank, but for one in quotes.
 pub(super) const RECORD: &str = "json record";
@@ -207,12 +208,35 @@ fn field(name: String, ty: TypeName, position: u32) -> SelectItem {
 }
 
 impl Lowerer<'_> {
+    /// A call with its arguments in the order of the function, where some are named.
+    pub(super) fn ordered<'c>(&self, call: &'c FunctionCall, position: u32) -> Cow<'c, FunctionCall> {
+        let name = call.name.parts.last().map_or("", String::as_str);
+        match super::parts::in_order(name, call, position) {
+            Some(args) if self.catalog.procedures_named(name).next().is_none() => {
+                Cow::Owned(FunctionCall { args, ..call.clone() })
+            }
+            _ => Cow::Borrowed(call),
+        }
+    }
+
     /// The row type of the first argument of a function that fills a row, unless that is a NULL of a type that is named.
     pub(super) fn populated(&mut self, names: &Names<'_>, call: &FunctionCall) -> Result<Option<Name>> {
         let name = call.name.parts.last().map_or("", String::as_str);
         let [base, _] = &call.args[..] else { return Ok(None) };
         if !populates(name) || is_own(named(self.catalog, &call.name)?) || null_of(&base.value).is_some() {
             return Ok(None);
+        }
+        // Of a row that is filled in turn nothing has to be analysed: levels of them would be analysed twice each.
+        if let ExprKind::Call(inner) = &base.value.kind
+            && let [first, _] = &inner.args[..]
+            && inner.name.parts.last().is_some_and(|name| populates(name) && !name.ends_with("set"))
+            && !is_own(named(self.catalog, &inner.name)?)
+            && let Some(of) = match null_of(&first.value) {
+                Some(of) => Some(of.clone()),
+                None => self.populated(names, inner)?,
+            }
+        {
+            return Ok(Some(of));
         }
         let row = match self.looked_at(names, &base.value)? {
             Type::Record(row) => row,

@@ -8,6 +8,7 @@ pub(super) fn given<const N: usize>(call: &FunctionCall, names: [&str; N]) -> Op
     for (i, arg) in call.args.iter().enumerate() {
         let at = match &arg.name {
             Some(name) => names.iter().position(|part| part == name)?,
+            None if call.args[..i].iter().any(|arg| arg.name.is_some()) => return None,
             None => i,
         };
         if parts.get(at)?.is_some() {

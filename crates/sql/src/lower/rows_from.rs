@@ -59,6 +59,7 @@ impl Lowerer<'_> {
             let local = call.name.parts.last().cloned().unwrap_or_default();
             let own = format!("{at} of {local}");
             let alias = Some(TableAlias { name: own.clone(), columns: Vec::new() });
+            let call = self.ordered(&call, position).into_owned();
             let base = self.populated(level, &call)?;
             let records =
                 super::json_records::query(self.catalog, &call, definitions, base.as_ref(), position)?;

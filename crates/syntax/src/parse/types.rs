@@ -459,9 +459,14 @@ impl Parser<'_> {
             let position = self.position();
             self.bump();
             fields.push(INTERVAL_FIELDS[at]);
-            if INTERVAL_FIELDS[at] == "second" && self.at_kind(Kind::LeftParen) {
+            if self.at_kind(Kind::LeftParen) {
                 let modifiers = self.modifiers()?;
-                digits = Some(self.seconds(Clock::Interval, &modifiers, position)?);
+                match INTERVAL_FIELDS[at] {
+                    "second" => digits = Some(self.seconds(Clock::Interval, &modifiers, position)?),
+                    // Texts that former versions kept have it behind other fields, where it says nothing.
+                    _ if modifiers == [6] => {}
+                    _ => return self.unsupported("digits of anything but seconds", position),
+                }
             }
             // From a year to a month, from what is shorter to what is shorter still.
             let next = &INTERVAL_FIELDS[at + 1..];
