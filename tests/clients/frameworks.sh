@@ -2,6 +2,7 @@
 # Frameworks as an application has them (ORMs, migration tools, drivers, a pooler, postgres_fdw; frameworks/README.md)
 # against servers of this build, one for each; what they print is held against what they print with PostgreSQL 15.
 #   frameworks.sh [CLIENT...]         compares; all of them without a name; PLANARIA is the binary
+#   WITHOUT="CLIENT..." frameworks.sh  all but these
 #   frameworks.sh bless [CLIENT...]   keeps what the PostgreSQL of PLANARIA_DSN answers; its database "frameworks" is made anew
 # Each client is fetched by its own package manager, in the versions that its directory pins, into a directory that is
 # thrown away; what cannot be had is named in a line that begins with "skipped: ".
@@ -16,6 +17,11 @@ bless='' failed=0
 [ "${1:-}" = bless ] && bless=yes && shift
 clients=("$@")
 [ $# -gt 0 ] || clients=(pgx gorm sqlx diesel drizzle drizzle_kit prisma knex typeorm sequelize postgres_fdw pgbouncer hibernate flyway liquibase)
+for name in ${WITHOUT:-}; do
+    for at in "${!clients[@]}"; do
+        [ "${clients[$at]}" != "$name" ] || unset "clients[$at]"
+    done
+done
 [ -n "$bless" ] && admin=${PLANARIA_DSN:?names the PostgreSQL that answers}
 
 serve() { # NAME: an empty database, of which host, port and PLANARIA_DSN tell
