@@ -465,7 +465,7 @@ impl Parser<'_> {
                     "second" => digits = Some(self.seconds(Clock::Interval, &modifiers, position)?),
                     // Texts that former versions kept have it behind other fields, where it says nothing.
                     _ if modifiers == [6] => {}
-                    _ => return self.unsupported("digits of anything but seconds", position),
+                    _ => return self.unsupported("a precision behind this field", position),
                 }
             }
             // From a year to a month, from what is shorter to what is shorter still.
