@@ -19,6 +19,7 @@
 
 use crate::dice::Dice;
 use planaria_base::sync::simulation::{On, Place, Simulation, ThreadNumber, take_part};
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -225,6 +226,22 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86400);
 /// What a process has once, reclamation and the pools of nodes, would let runs beside each other feel each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+thread_local! {
+    /// The simulation whose first thread this is.
+    static FIRST_OF: RefCell<Option<Arc<Scheduler>>> = const { RefCell::new(None) };
+}
+
+/// From now on points have other prices. Only the first thread of a run in virtual time can say so; elsewhere nothing happens.
+pub fn reprice(prices: Prices) {
+    FIRST_OF.with_borrow(|scheduler| {
+        let Some(scheduler) = scheduler else { return };
+        let policy = &mut scheduler.state().policy;
+        if matches!(policy, Policy::Earliest(_)) {
+            *policy = Policy::Earliest(prices);
+        }
+    });
+}
+
 /// Runs `f`, and the threads that it starts, to the end of all of them; after any other run of this process.
 pub fn run<T: Send + 'static>(
     options: Options,
@@ -235,7 +252,10 @@ pub fn run<T: Send + 'static>(
     let first = scheduler.enlist(Some("first"));
     scheduler.state().running = Some(first);
     let simulation = scheduler.clone();
-    let thread = std::thread::spawn(move || take_part(simulation, first, f));
+    let thread = std::thread::spawn(move || {
+        FIRST_OF.set(Some(simulation.clone()));
+        take_part(simulation, first, f)
+    });
     scheduler.await_end()?;
     let value = thread.join();
     let state = scheduler.state();

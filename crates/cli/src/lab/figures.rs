@@ -100,8 +100,8 @@ fn long(experiment: &Experiment) -> String {
 pub fn list() {
     for experiment in EXPERIMENTS {
         let panels: Vec<_> = experiment.panels.iter().map(|panel| panel.name).collect();
-        println!("  {:<10} {}", experiment.id, experiment.title);
-        println!("  {:<10} {} [{}]", "", experiment.paper, panels.join(", "));
+        println!("  {:<20} {}", experiment.id, experiment.title);
+        println!("  {:<20} {} [{}]", "", experiment.paper, panels.join(", "));
     }
 }
 

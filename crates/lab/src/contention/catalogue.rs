@@ -3,7 +3,7 @@
 //! Of the plots no more is known than what the prose says of them; where that contradicts itself (OCC⁻ over OCC and
 //! SILO⁻ over SILO at 2 warehouses), the order is the expectation. Warehouses of Figures 3.11 and 3.12 are not given. The
 //! thesis has 46 threads on 48 cores: here `k1` are two threads on two cores, `k2` 46 on as few, `k3` 46 that wait in
-//! their transactions (see [`Contention`]).
+//! their transactions (see [`Contention`]), `k4` 46 in virtual time.
 
 use super::experiment::*;
 
@@ -37,6 +37,8 @@ const TWO: Contention = Contention::Real;
 const YIELDING: Contention = Contention::Oversubscribed { yield_every: 8 };
 const LONG: Contention = Contention::Waiting { micros: 2000 };
 const SHORT: Contention = Contention::Waiting { micros: 1000 };
+/// A transaction of TPC-C takes 20 us or so: some 200 of each session.
+const VIRTUAL: Contention = Contention::Virtual { micros: 4000 };
 
 const fn panel(
     name: &'static str,
@@ -81,7 +83,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "at 2 warehouses SILO < OCC < OCC- < SILO-",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Rising {
                     metric: Metric::Throughput,
                     at: At::First,
@@ -91,7 +93,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at 2 warehouses OCC has 150 K, SILO 60 K transactions a second: 2.5 times",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::First,
@@ -103,7 +105,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at 2 warehouses OCC- has 3 times what OCC has",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::AtLeast {
                     metric: Metric::Throughput,
                     at: At::First,
@@ -114,7 +116,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "SILO- is 10 to 15 % above OCC-",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::First,
@@ -137,7 +139,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "at 2 warehouses OCC spends 69 % of its time in restarts",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Value {
                     metric: Metric::Lost,
                     at: At::First,
@@ -148,7 +150,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at 2 warehouses SILO spends 91 %",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Value {
                     metric: Metric::Lost,
                     at: At::First,
@@ -159,7 +161,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "OCC and SILO restart about as often",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Ratio {
                     metric: Metric::Restarts,
                     at: At::First,
@@ -182,7 +184,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "at 2 warehouses HEALING is close to OCC-",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::First,
@@ -194,7 +196,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at 2 warehouses HEALING is above 2PL",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::AtLeast {
                     metric: Metric::Throughput,
                     at: At::First,
@@ -205,7 +207,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "with many warehouses DT is the best",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::AtLeast {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -230,13 +232,14 @@ pub static EXPERIMENTS: &[Experiment] = &[
             panel("k3-2", LONG, 0, 2, Metric::Throughput),
             panel("k3-4", LONG, 0, 4, Metric::Throughput),
             panel("k3-8", LONG, 0, 8, Metric::Throughput),
+            panel("k4-2", VIRTUAL, 0, 2, Metric::Throughput),
         ],
         home: true,
         cross_partition: Some(0.0),
         expectations: &[
             Expectation {
                 says: "at the highest contention HEALING has 2.3 times what 2PL has",
-                panel: "k3-2",
+                panels: &["k3-2", "k4-2"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -248,7 +251,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "and 6.2 times what SILO has",
-                panel: "k3-2",
+                panels: &["k3-2", "k4-2"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -260,7 +263,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "2PL has 1.25 times what OCC has",
-                panel: "k3-2",
+                panels: &["k3-2", "k4-2"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -272,7 +275,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "SILO is the last",
-                panel: "k3-2",
+                panels: &["k3-2", "k4-2"],
                 test: Test::Rising {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -282,8 +285,18 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "HEALING scales almost linearly: from 1 to 46 sessions at least 30 times",
-                panel: "k3-2",
+                panels: &["k3-2", "k4-2"],
                 test: Test::Change { metric: Metric::Throughput, of: HEALING, least: 30.0, most: 60.0 },
+            },
+            Expectation {
+                says: "at the lowest contention all scale almost linearly: OCC",
+                panels: &["k3-8"],
+                test: Test::Change { metric: Metric::Throughput, of: OCC, least: 30.0, most: 60.0 },
+            },
+            Expectation {
+                says: "and 2PL",
+                panels: &["k3-8"],
+                test: Test::Change { metric: Metric::Throughput, of: TWO_PHASE, least: 30.0, most: 60.0 },
             },
         ],
         ..TPCC
@@ -302,17 +315,37 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "the others do not depend on it: HEALING",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Change { metric: Metric::Throughput, of: HEALING, least: 0.8, most: 1.25 },
             },
             Expectation {
                 says: "the others do not depend on it: OCC",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Change { metric: Metric::Throughput, of: OCC, least: 0.8, most: 1.25 },
             },
             Expectation {
+                says: "the others do not depend on it: SILO",
+                panels: &["k3"],
+                test: Test::Change { metric: Metric::Throughput, of: SILO, least: 0.8, most: 1.25 },
+            },
+            Expectation {
+                says: "the others do not depend on it: 2PL",
+                panels: &["k3"],
+                test: Test::Change { metric: Metric::Throughput, of: TWO_PHASE, least: 0.8, most: 1.25 },
+            },
+            Expectation {
+                says: "at 10 % DT is below HEALING",
+                panels: &["k3"],
+                test: Test::Rising {
+                    metric: Metric::Throughput,
+                    at: At::Near(10.0),
+                    schemes: &[PARTITIONED, HEALING],
+                    slack: 0.0,
+                },
+            },
+            Expectation {
                 says: "DT falls",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Change { metric: Metric::Throughput, of: PARTITIONED, least: 0.0, most: 0.8 },
             },
         ],
@@ -333,7 +366,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "at 100 % HEALING is OCC",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -345,8 +378,13 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "HEALING falls on the way there",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Change { metric: Metric::Throughput, of: HEALING, least: 0.0, most: 0.8 },
+            },
+            Expectation {
+                says: "smoothly",
+                panels: &["k3"],
+                test: Test::Falling { metric: Metric::Throughput, of: HEALING, slack: 5.0 },
             },
         ],
         ..TPCC
@@ -364,7 +402,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "at theta 0.1 SILO is 5 % above HEALING (two threads: what it costs)",
-                panel: "k1",
+                panels: &["k1"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::First,
@@ -376,7 +414,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at theta 0.9 HEALING has 4.5 times what the others have: SILO",
-                panel: "k3",
+                panels: &["k3", "k4"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -387,8 +425,44 @@ pub static EXPERIMENTS: &[Experiment] = &[
                 },
             },
             Expectation {
+                says: "OCC",
+                panels: &["k3", "k4"],
+                test: Test::Ratio {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING,
+                    to: OCC,
+                    paper: 4.5,
+                    factor: 1.5,
+                },
+            },
+            Expectation {
+                says: "2PL",
+                panels: &["k3", "k4"],
+                test: Test::Ratio {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING,
+                    to: TWO_PHASE,
+                    paper: 4.5,
+                    factor: 1.5,
+                },
+            },
+            Expectation {
+                says: "HYBRID",
+                panels: &["k3", "k4"],
+                test: Test::Ratio {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING,
+                    to: HYBRID,
+                    paper: 4.5,
+                    factor: 1.5,
+                },
+            },
+            Expectation {
                 says: "and is close to OCC-",
-                panel: "k3",
+                panels: &["k3", "k4"],
                 test: Test::Ratio {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -400,7 +474,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at theta 0.9 SILO has the least",
-                panel: "k3",
+                panels: &["k3", "k4"],
                 test: Test::Rising {
                     metric: Metric::Throughput,
                     at: At::Last,
@@ -421,7 +495,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "within the time of 96.8 % of OCC- (80 us): 96.0 % of HEALING",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::NoSlower {
                     of: HEALING,
                     than: OCC_BOUND,
@@ -432,7 +506,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "45.8 % of OCC",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::NoSlower {
                     of: OCC,
                     than: OCC_BOUND,
@@ -443,7 +517,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "58.2 % of SILO",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::NoSlower {
                     of: SILO,
                     than: OCC_BOUND,
@@ -454,7 +528,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "71.7 % of 2PL",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::NoSlower {
                     of: TWO_PHASE,
                     than: OCC_BOUND,
@@ -479,7 +553,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "shares of keys by theta (computed)",
-                panel: "",
+                panels: &[],
                 test: Test::Shares {
                     keys: 1000,
                     listed: &[
@@ -498,7 +572,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at theta 0.9 OCC restarts 0.324 times a commit",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Value {
                     metric: Metric::Restarts,
                     at: At::Last,
@@ -509,7 +583,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "SILO 0.403 times",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Value {
                     metric: Metric::Restarts,
                     at: At::Last,
@@ -520,7 +594,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "HEALING never",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Value {
                     metric: Metric::Restarts,
                     at: At::Last,
@@ -560,7 +634,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         expectations: &[
             Expectation {
                 says: "at theta 0.9 OCC's p95 is 3.16 times HEALING's (36.14 and 11.45 us)",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Ratio {
                     metric: Metric::Percentile(95.0),
                     at: At::Last,
@@ -572,7 +646,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "SILO's 3.72 times (42.54 us)",
-                panel: "k3",
+                panels: &["k3"],
                 test: Test::Ratio {
                     metric: Metric::Percentile(95.0),
                     at: At::Last,
@@ -584,7 +658,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
             Expectation {
                 says: "at theta 0.5 HEALING's p95 is OCC's",
-                panel: "k1",
+                panels: &["k1"],
                 test: Test::Ratio {
                     metric: Metric::Percentile(95.0),
                     at: At::First,
@@ -609,7 +683,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         cross_partition: Some(0.0),
         expectations: &[Expectation {
             says: "with cache and copies 93.7 % of what there is without (1067 of 1139 K): HEALING over OCC",
-            panel: "k1",
+            panels: &["k1"],
             test: Test::AtLeast {
                 metric: Metric::Throughput,
                 at: At::Last,
@@ -619,5 +693,64 @@ pub static EXPERIMENTS: &[Experiment] = &[
             },
         }],
         ..TPCC
+    },
+    Experiment {
+        id: "contention-tpcc",
+        title: "Every scheme where 46 sessions share a warehouse of TPC-C",
+        paper: "not in the thesis: what Figures 3.10 and 3.11 come to at a single warehouse",
+        axis: Axis { vary: Vary::Units, full: &[1.0], quick: &[1.0] },
+        panels: &[
+            panel("k1", TWO, 2, 0, Metric::Throughput),
+            panel("k3", LONG, 46, 0, Metric::Throughput),
+            panel("k4", VIRTUAL, 46, 0, Metric::Throughput),
+        ],
+        expectations: &[
+            Expectation {
+                says: "the more contention, the further HEALING is ahead: 2.3 times 2PL at least",
+                panels: &["k3", "k4"],
+                test: Test::AtLeast {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING,
+                    to: TWO_PHASE,
+                    paper: 2.3,
+                },
+            },
+            Expectation {
+                says: "6.2 times SILO at least",
+                panels: &["k3", "k4"],
+                test: Test::AtLeast {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING,
+                    to: SILO,
+                    paper: 6.2,
+                },
+            },
+        ],
+        ..TPCC
+    },
+    Experiment {
+        id: "contention-smallbank",
+        title: "Every scheme where 46 sessions share 1,000 customers of SmallBank, theta 0.9",
+        paper: "Figure 3.14 at theta 0.9, with 46 threads in place of 24",
+        axis: Axis { vary: Vary::Theta, full: &[0.9], quick: &[0.9] },
+        panels: &[
+            panel("k1", TWO, 2, 1000, Metric::Throughput),
+            panel("k3", SHORT, 46, 1000, Metric::Throughput),
+            panel("k4", Contention::Virtual { micros: 1000 }, 46, 1000, Metric::Throughput),
+        ],
+        expectations: &[Expectation {
+            says: "HEALING has 4.5 times what SILO has, at least",
+            panels: &["k3", "k4"],
+            test: Test::AtLeast {
+                metric: Metric::Throughput,
+                at: At::Last,
+                of: HEALING,
+                to: SILO,
+                paper: 4.5,
+            },
+        }],
+        ..SMALLBANK
     },
 ];

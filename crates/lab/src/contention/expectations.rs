@@ -1,7 +1,7 @@
 //! Whether what a paper says comes out here, too.
 
-use super::experiment::{At, Experiment, Metric, Test};
-use super::run::{Line, Plot};
+use super::experiment::{At, Expectation, Experiment, Metric, Test};
+use super::run::{Line, Plot, Point};
 use planaria_workload::skew::{accessed, zipf};
 use serde::Serialize;
 
@@ -18,24 +18,41 @@ pub struct Verdict {
     pub as_the_paper: Option<bool>,
 }
 
-/// Judges an experiment's expectations by what was measured.
+/// Judges an experiment's expectations by what was measured: one verdict for each panel that was and that the expectation
+/// speaks of.
 pub fn judge(experiment: &Experiment, plots: &[Plot]) -> Vec<Verdict> {
-    experiment
-        .expectations
-        .iter()
-        .map(|expectation| {
-            let plot = plots.iter().find(|plot| plot.panel == expectation.panel);
-            let (measured, as_the_paper) = match (&expectation.test, plot) {
-                (Test::Shares { keys, listed, tolerance }, _) => shares(*keys, listed, *tolerance),
-                (_, None) => (format!("panel {} was not measured", expectation.panel), None),
-                (test, Some(plot)) => match missing(test, plot) {
+    let mut verdicts = Vec::new();
+    for Expectation { says, panels, test } in experiment.expectations {
+        let mut verdict = |panel, (measured, as_the_paper)| {
+            verdicts.push(Verdict { panel, says, measured, as_the_paper });
+        };
+        if let Test::Shares { keys, listed, tolerance } = test {
+            verdict("", shares(*keys, listed, *tolerance));
+            continue;
+        }
+        let mut measured =
+            panels.iter().filter_map(|name| plots.iter().find(|plot| plot.panel == *name)).peekable();
+        if measured.peek().is_none() {
+            verdict(panels.first().copied().unwrap_or_default(), (not_measured(panels), None));
+        }
+        for plot in measured {
+            verdict(
+                plot.panel,
+                match missing(test, plot) {
                     Some(name) => (format!("{name} was not measured"), None),
                     None => judge_by(test, plot),
                 },
-            };
-            Verdict { panel: expectation.panel, says: expectation.says, measured, as_the_paper }
-        })
-        .collect()
+            );
+        }
+    }
+    verdicts
+}
+
+fn not_measured(panels: &[&str]) -> String {
+    match panels {
+        [one] => format!("panel {one} was not measured"),
+        several => format!("none of the panels {} was measured", several.join(", ")),
+    }
 }
 
 fn missing(test: &Test, plot: &Plot) -> Option<&'static str> {
@@ -53,6 +70,10 @@ impl Plot {
         match at {
             At::First => points.first()?.get(metric),
             At::Last => points.last()?.get(metric),
+            At::Near(x) => {
+                let far = |point: &&Point| (point.x - x).abs();
+                points.iter().min_by(|a, b| far(a).total_cmp(&far(b)))?.get(metric)
+            }
         }
     }
 }
@@ -102,6 +123,13 @@ fn judged(test: &Test, plot: &Plot) -> Option<(String, Option<bool>)> {
             let ratio = plot.number(of, *metric, At::Last)? / plot.number(of, *metric, At::First)?;
             let text = format!("{} times from one end to the other, {least} to {most} wanted", round(ratio));
             (text, ratio.is_finite().then_some(ratio >= *least && ratio <= *most))
+        }
+        Test::Falling { metric, of, slack } => {
+            let points = &plot.line(of)?.points;
+            let numbers: Vec<f64> = points.iter().map(|point| point.get(*metric)).collect::<Option<_>>()?;
+            let text: Vec<_> = numbers.iter().map(|n| round(*n)).collect();
+            let falls = numbers.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + slack / 100.0));
+            (text.join(", "), (numbers.len() > 1).then_some(falls))
         }
         Test::Value { metric, at, of, paper, tolerance } => {
             let number = plot.number(of, *metric, *at)?;

@@ -214,6 +214,8 @@ pub enum At {
     First,
     /// The greatest.
     Last,
+    /// The one nearest to this.
+    Near(f64),
 }
 
 /// Something that the paper says comes out.
@@ -221,8 +223,8 @@ pub enum At {
 pub struct Expectation {
     /// In words.
     pub says: &'static str,
-    /// Where it is tested; a panel that was not measured tests nothing.
-    pub panel: &'static str,
+    /// Where it is tested: in each of these panels that was measured.
+    pub panels: &'static [&'static str],
     /// How it is tested.
     pub test: Test,
 }
@@ -280,6 +282,15 @@ pub enum Test {
         /// At most.
         most: f64,
     },
+    /// A scheme's numbers fall along the axis: none is more than a hundredth of `slack` above the one before.
+    Falling {
+        /// Of what.
+        metric: Metric,
+        /// Whose.
+        of: &'static str,
+        /// Of a hundred.
+        slack: f64,
+    },
     /// A scheme's number is in a range.
     Value {
         /// Of what.
@@ -324,7 +335,7 @@ impl Test {
         match self {
             Test::Ratio { of, to, .. } | Test::AtLeast { of, to, .. } => vec![of, to],
             Test::Rising { schemes, .. } => schemes.to_vec(),
-            Test::Change { of, .. } | Test::Value { of, .. } => vec![of],
+            Test::Change { of, .. } | Test::Falling { of, .. } | Test::Value { of, .. } => vec![of],
             Test::NoSlower { of, than, .. } => vec![of, than],
             Test::Shares { .. } => Vec::new(),
         }

@@ -6,10 +6,10 @@
 //! commit a tenth of that. Nothing is known of caches that cores share, and of memory.
 //!
 //! 1. One session of the scheme runs for real: seconds of processor time a commit, whatever else the machine does.
-//! 2. One session runs in virtual time at some price; prices are in proportion to time, so that says which price makes a
+//! 2. One session runs in virtual time at some price; time is in proportion to prices, so that says which price makes a
 //!    commit take as long as it really does.
-//! 3. At that price one and two sessions run again, which two real ones are held against: *calibration*, printed beside
-//!    every result. Then the points of the axis.
+//! 3. At that price, on the same database, one and two sessions run again, which real ones are compared with: *calibration*,
+//!    printed beside every result. Then the points of the axis.
 
 use super::run::Settings;
 use super::scheme::Scheme;
@@ -92,17 +92,18 @@ fn prices(operation: Duration) -> Prices {
     Prices { yields: operation, spins: operation / 10, others: operation / 10 }
 }
 
-/// Runs loads, one after the other, in a simulation, on a database of their own with so many units.
+/// Runs the first load, whose rate says the price of an operation, and then all of them at that price, on a database of
+/// their own with so many units. `really`: transactions a second of the first one's session for real.
 fn simulate(
     scheme: Scheme,
     settings: &Settings,
     units: u64,
     jobs: Vec<Job>,
-    prices: Prices,
+    really: f64,
 ) -> Result<Vec<Measured>> {
     let backoff = settings.backoff;
     let options = scheduler::Options {
-        prices: Some(prices),
+        prices: Some(prices(GUESS)),
         points_max: u64::MAX,
         events_kept: 1,
         ..scheduler::Options::of_seed(settings.seed)
@@ -111,11 +112,17 @@ fn simulate(
         let db = scheme.in_memory(backoff)?;
         let Some(first) = jobs.first() else { return Ok(Vec::new()) };
         first.suite.install(&db, units)?;
+        let guessed = rate(&first.run(&db)?);
+        scheduler::reprice(prices(GUESS.mul_f64((guessed / really.max(1.0)).clamp(1e-3, 1e3))));
         jobs.iter().map(|job| job.run(&db)).collect()
     };
     let internal = |what: String| Error::new(SqlState::INTERNAL_ERROR, what);
     let outcome = scheduler::run(options, work).map_err(|stuck| internal(stuck.to_string()))?;
     outcome.value.unwrap_or_else(|_| Err(internal("a simulation panicked".into())))
+}
+
+fn rate(measured: &Measured) -> f64 {
+    measured.transactions() as f64 / measured.seconds
 }
 
 /// Runs the loads in virtual time. `real` has the scheme's rows for the measurement that gives the price; the first of the
@@ -128,7 +135,6 @@ pub(super) fn run(
 ) -> Result<(Vec<Measured>, Vec<Calibration>)> {
     let Some(first) = jobs.first() else { return Ok((Vec::new(), Vec::new())) };
     let units = jobs.iter().map(|job| job.size).max().unwrap_or(1);
-    let rate = |m: &Measured| m.transactions() as f64 / m.seconds;
     // As if they had had their processors all the time, which others may want, too.
     let real_rate =
         |m: &Measured| (m.sessions as u64 * m.transactions()) as f64 / m.session_cpu_seconds.max(1e-9);
@@ -145,11 +151,9 @@ pub(super) fn run(
         }
     };
     let reals = [real_rate(&really(1)?), real_rate(&really(2)?)];
-    let guessed = simulate(scheme, settings, units, vec![first.of(1)], prices(GUESS))?;
-    let price = GUESS.mul_f64((rate(&guessed[0]) / reals[0].max(1.0)).clamp(1e-3, 1e3));
     let mut all = vec![first.of(1), first.of(2)];
     all.extend_from_slice(jobs);
-    let mut measured = simulate(scheme, settings, units, all, prices(price))?;
+    let mut measured = simulate(scheme, settings, units, all, reals[0])?;
     let rest = measured.split_off(2);
     let calibrations = measured.iter().zip(reals).enumerate();
     let calibrations = calibrations
