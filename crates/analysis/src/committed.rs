@@ -8,12 +8,14 @@
 //!   RAISE` tells that the row was there;
 //! * of an exception block its body is left, with no savepoint;
 //! * messages, answers and notifications are not replayed;
-//! * it was no part of a transaction block, so what only blocks can defer was not deferred ([`Question::in_a_call`]).
+//! * it was no part of a transaction block, so what only blocks can defer was not deferred ([`Question::in_a_call`]);
+//! * what a setting was stands in the log ([`Question::is_input`]).
 //!
+//! [`Question::is_input`]: planaria_ir::Question::is_input
 //! [`Question::in_a_call`]: planaria_ir::Question::in_a_call
 
 use planaria_base::{Datum, Level, ProcedureId};
-use planaria_ir::{Block, Func, Label, Op, OpKind, Program, Reg};
+use planaria_ir::{Block, Draw, Func, Label, Op, OpKind, Program, Reg};
 use std::collections::BTreeMap;
 
 /// The program as replay of a logged call meets it. For every call that raises no error, it does to the
@@ -95,6 +97,9 @@ impl Committed {
                 OpKind::Ask { dst, question, .. } if let Some(answer) = question.in_a_call() => {
                     let value = Datum::Bool(answer);
                     out.push(Op { kind: OpKind::Const { dst: *dst, value }, ..*op });
+                }
+                OpKind::Ask { dst, question, .. } if question.is_input() => {
+                    out.push(Op { kind: OpKind::Draw { dst: *dst, input: Draw::Setting }, ..*op });
                 }
                 kind => {
                     let mut kind = kind.clone();

@@ -76,8 +76,8 @@ pub struct Beside {
 /// The engine, as a running program sees it. The host records what it gives out for the log, and
 /// gives the same again on replay.
 pub trait Host {
-    /// An input from outside; of the draw's type, never a text. `Draw::Kept` is asked of
-    /// [`Host::kept`], names of [`Host::name`].
+    /// An input from outside; of the draw's type, never a text. What the log alone says is asked of [`Host::kept`], names
+    /// of [`Host::name`].
     fn draw(&mut self, input: Draw) -> Result<Slot>;
     /// A draw that is a name: of the role that runs the program now, of the session's, or of the database.
     fn name(&mut self, of: Draw) -> Result<String> {

@@ -17,7 +17,7 @@ pub enum Determinism {
     #[default]
     Deterministic,
     /// On inputs from outside, which are drawn once, logged with the call and handed out again: times, random
-    /// numbers, values of sequences, row ids.
+    /// numbers, values of sequences, row ids, who calls, what a setting is, whom policies bind.
     Draws,
     /// On the release of this program, or on the machine's own library of functions over double precision: another
     /// release of it may give another last digit.
@@ -25,7 +25,7 @@ pub enum Determinism {
     /// On the definitions, as they can be asked for at run time, or on rows of the system catalogs, some of which
     /// have what others are doing.
     Catalog,
-    /// On who asks, what was set in the session, or what the engine knows of itself.
+    /// On rights, on what a session has beside its settings, or on what the engine knows of itself.
     Session,
     /// On what other transactions are about to do, and on what they have locked.
     Others,
@@ -74,7 +74,7 @@ impl Determinism {
             }
             Determinism::Catalog => "It reads the system catalogs, which are not logged with it.",
             Determinism::Session => {
-                "It asks for rights, what is set in the session, or for cursors that are the session's, which a log of calls does not say."
+                "It asks for rights, sets what holds in the session, or uses cursors or other state of it, which a log of calls does not say."
             }
             Determinism::Others => "It depends on what others have locked.",
             Determinism::Text => {
@@ -210,11 +210,13 @@ impl Question {
             | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible
             | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
-            | HasRole | RelationSize | DatabaseSize | Setting | SetSetting | SetSettingOfDefiner
-            | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime
-            | ExportSnapshot | Sleep | SessionId | User | StartTime => Determinism::Session,
+            | HasRole | RelationSize | DatabaseSize | SetSetting | SetSettingOfDefiner | CancelClient
+            | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | ExportSnapshot | Sleep
+            | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
+            // Logged with the call.
+            Setting => Determinism::Draws,
             // As it always answers the same in a call.
             DeferTriggerInBlock | DeferCheckInBlock => Determinism::Deterministic,
         }
@@ -227,6 +229,11 @@ impl Question {
             Question::DeferTriggerInBlock | Question::DeferCheckInBlock => Some(false),
             _ => None,
         }
+    }
+
+    /// Whether the answer is an input of a call, which is logged with it and handed out again.
+    pub const fn is_input(self) -> bool {
+        matches!(self, Question::Setting)
     }
 
     /// Whether asking does something: then it may neither be left out nor be asked once for all.
@@ -273,18 +280,23 @@ impl Draw {
             | Draw::LastValue
             | Draw::CurrentUser
             | Draw::SessionUser
-            | Draw::Kept => Determinism::Draws,
-            Draw::CurrentDatabase
-            | Draw::Permitted(_)
+            | Draw::Setting
             | Draw::RowSecurity(_)
             | Draw::ActsAs(_)
-            | Draw::RowSecurityOff => Determinism::Session,
+            | Draw::RowSecurityOff
+            | Draw::Kept => Determinism::Draws,
+            Draw::CurrentDatabase | Draw::Permitted(_) => Determinism::Session,
         }
     }
 
     /// Whether it is a name: a text, where the others are values that lie in no heap.
     pub const fn is_name(self) -> bool {
         matches!(self, Draw::CurrentUser | Draw::SessionUser | Draw::CurrentDatabase)
+    }
+
+    /// Whether it comes from the log alone, into the heap: no program asks for it that runs for the first time.
+    pub const fn is_logged(self) -> bool {
+        matches!(self, Draw::Kept | Draw::Setting)
     }
 
     /// Whether it is the same throughout a statement.
@@ -295,6 +307,7 @@ impl Draw {
             | Draw::TransactionId
             | Draw::CurrentUser
             | Draw::SessionUser
+            | Draw::Setting
             | Draw::CurrentDatabase
             | Draw::Permitted(_)
             | Draw::RowSecurity(_)
@@ -446,7 +459,7 @@ mod tests {
                 "{func}: functions know their arguments alone"
             );
         }
-        for question in Question::ALL.iter().filter(|q| q.in_a_call().is_none()) {
+        for question in Question::ALL.iter().filter(|q| q.in_a_call().is_none() && !q.is_input()) {
             assert!(question.determinism() >= Determinism::Catalog, "{question:?}");
             assert!(!question.acts() || question.determinism() >= Determinism::Session, "{question:?}");
         }

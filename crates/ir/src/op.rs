@@ -77,17 +77,20 @@ pub enum Draw {
     CurrentUser,
     /// `session_user`: the same.
     SessionUser,
+    /// What `current_setting` answered: a text, or NULL. Only in programs of committed calls, where the question
+    /// ([`Question::Setting`]) stood.
+    Setting,
     /// `current_database()`: the name by which the session's client calls the database. A call that asks for it is logged by
     /// values.
     CurrentDatabase,
     /// Whether the role that runs the program now has what it needs rights for, by its number. Only in
     /// guarded programs; those are never logged as calls.
     Permitted(u32),
-    /// Whether the policies of a table bind the role that runs the program now. A call that asks is logged by values.
+    /// Whether the policies of a table bind the role that runs the program now.
     RowSecurity(TableId),
-    /// Whether that role has the privileges of another: a policy is for it. The same.
+    /// Whether that role has the privileges of another: a policy is for it.
     ActsAs(RoleId),
-    /// Whether the session wants an error rather than rows that policies have picked: `row_security = off`. The same.
+    /// Whether the session wants an error rather than rows that policies have picked: `row_security = off`.
     RowSecurityOff,
 }
 

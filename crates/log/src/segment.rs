@@ -15,8 +15,9 @@ pub(crate) const HEADER: usize = 4096;
 /// the times of epochs, format 4 records of several parts, format 5 the places of sequences, the sizes and ends of
 /// segments, and what changes of the schema computed, format 6 intervals with months, format 7 jsonb,
 /// format 8 arrays of several dimensions, format 9 numerics of any length, format 10
-/// citext, format 11 names among the inputs of calls; files in an older one, from [`FORMAT_MIN`] on, are read.
-pub(crate) const FORMAT: u32 = 11;
+/// citext, format 11 names among the inputs of calls, format 12 what settings
+/// were and whom policies bind; files in an older one, from [`FORMAT_MIN`] on, are read.
+pub(crate) const FORMAT: u32 = 12;
 /// The oldest format this code reads.
 pub(crate) const FORMAT_MIN: u32 = 1;
 const MAGIC: [u8; 8] = *b"PLANLOG\0";

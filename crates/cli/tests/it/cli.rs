@@ -366,7 +366,7 @@ fn log_is_inspected_and_verified() {
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     for line in [
-        "  00000001-00-00000000.log  format 11",
+        "  00000001-00-00000000.log  format 12",
         "call put(p_a = 1, p_b = one)",
         "    insert into t after (a = 2, b = NULL)\n    and 1 more changes",
         "4 records",

@@ -3,7 +3,7 @@
 use super::{Compiler, number, plain};
 use crate::code::*;
 use planaria_base::{Error, Result, Type};
-use planaria_ir::{Draw, Func, OpKind, Reg};
+use planaria_ir::{Func, OpKind, Reg};
 
 /// What a cast from one type to another takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +63,7 @@ impl Compiler<'_> {
             }
             OpKind::Apply { dst, func, args } => return self.apply(*dst, *func, args),
             OpKind::Cast { dst, src, explicit } => return self.cast(*dst, *src, *explicit),
-            OpKind::Draw { dst, input: Draw::Kept } => {
+            OpKind::Draw { dst, input } if input.is_logged() => {
                 let ty =
                     self.program.type_of(*dst).ok_or_else(|| Error::internal("a kept value is no row"))?;
                 let known = self.kept.iter().position(|t| t == ty);

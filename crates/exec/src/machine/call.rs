@@ -223,7 +223,10 @@ impl Machine {
         self.row.extend(desc.args.iter().map(|r| frame[usize::from(*r)]));
         let answer = if desc.question == Question::TriggerDepth {
             Slot::Int(i64::from(self.trigger_depth))
-        } else if desc.question.strict() && self.row.iter().any(|slot| slot.is_null()) {
+        } else if desc.question.strict()
+            && !desc.question.is_input()
+            && self.row.iter().any(|slot| slot.is_null())
+        {
             Slot::Null
         } else {
             host.ask(desc.question, &self.row, &mut self.heap)?

@@ -149,7 +149,7 @@ impl Host for TestHost {
             Draw::Random => Slot::Float(0.25),
             Draw::Uuid => Slot::Uuid([7; 16]),
             Draw::TransactionId | Draw::LastValue => Slot::Int(self.next),
-            Draw::Kept => return Err(Error::internal("asked of kept()")),
+            Draw::Kept | Draw::Setting => return Err(Error::internal("asked of kept()")),
             Draw::CurrentUser | Draw::SessionUser | Draw::CurrentDatabase => {
                 return Err(Error::internal("asked of name()"));
             }

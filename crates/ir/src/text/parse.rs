@@ -613,13 +613,14 @@ impl Parser {
                     "user" => Draw::CurrentUser,
                     "session" => Draw::SessionUser,
                     "database" => Draw::CurrentDatabase,
+                    "setting" => Draw::Setting,
                     "permitted" => Draw::Permitted(self.entity("n")?),
                     "secured" => Draw::RowSecurity(TableId(self.entity("n")?)),
                     "actsas" => Draw::ActsAs(RoleId(self.entity("n")?)),
                     "unsecured" => Draw::RowSecurityOff,
                     _ => {
                         return self.fail(
-                            "expected now, statement, clock, random, uuid, user, session, permitted, secured, actsas or unsecured",
+                            "expected now, statement, clock, random, uuid, user, session, setting, permitted, secured, actsas or unsecured",
                         );
                     }
                 };

@@ -108,6 +108,7 @@ pub(super) fn draw_text(draw: Draw) -> String {
         Draw::CurrentUser => "user".to_owned(),
         Draw::SessionUser => "session".to_owned(),
         Draw::CurrentDatabase => "database".to_owned(),
+        Draw::Setting => "setting".to_owned(),
         Draw::Permitted(number) => format!("permitted n{number}"),
         Draw::RowSecurity(table) => format!("secured n{}", table.0),
         Draw::ActsAs(role) => format!("actsas n{}", role.0),

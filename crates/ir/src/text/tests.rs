@@ -163,8 +163,16 @@ impl Choice {
                 let (now, clock) = (Draw::TransactionTimestamp, Draw::ClockTimestamp);
                 let users =
                     [Draw::CurrentUser, Draw::SessionUser, Draw::CurrentDatabase, Draw::Permitted(self.id())];
-                let inputs =
-                    [now, clock, Draw::Random, Draw::Uuid, Draw::TransactionId, Draw::LastValue, Draw::Kept];
+                let inputs = [
+                    now,
+                    clock,
+                    Draw::Random,
+                    Draw::Uuid,
+                    Draw::TransactionId,
+                    Draw::LastValue,
+                    Draw::Kept,
+                    Draw::Setting,
+                ];
                 let security = [
                     Draw::RowSecurity(TableId(self.id())),
                     Draw::ActsAs(RoleId(self.id())),

@@ -231,7 +231,7 @@ impl Walk<'_> {
                     Uuid => *ty == Type::Uuid,
                     TransactionId | LastValue => *ty == Type::Int8,
                     Kept => true,
-                    CurrentUser | SessionUser | CurrentDatabase => *ty == Type::Text,
+                    CurrentUser | SessionUser | CurrentDatabase | Setting => *ty == Type::Text,
                     Permitted(_) | RowSecurity(_) | ActsAs(_) | RowSecurityOff => *ty == Type::Bool,
                 };
                 ensure!(fits, "{input:?} is no value of type {ty}");

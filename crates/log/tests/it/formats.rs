@@ -1,7 +1,7 @@
 //! Logs of every format that was ever released can still be read, and the current format is written
 //! byte for byte as it is documented in `docs/formats/log.md`.
 //!
-//! `formats/v11` was made by `write_example` below, `formats/v10` by what it was before calls had names among their inputs, `formats/v9` by what it was before there was `citext`, `formats/v8` by what it was before there were numerics of any length, `formats/v7` by what it was before there were arrays of several dimensions, `formats/v6` before
+//! `formats/v12` was made by `write_example` below, `formats/v11` by what it was before calls had settings among their inputs, `formats/v10` by what it was before calls had names among their inputs, `formats/v9` by what it was before there was `citext`, `formats/v8` by what it was before there were numerics of any length, `formats/v7` by what it was before there were arrays of several dimensions, `formats/v6` before
 //! `jsonb`, `formats/v5` by what it was before there were intervals with months,
 //! `formats/v4` before sequences had generations and
 //! segments sizes and ends, and records what changes of the schema computed, `formats/v3` by what it was before
@@ -135,13 +135,13 @@ fn the_current_format_is_written_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     write_example(dir.path());
     if std::env::var_os("PLANARIA_BLESS").is_some() {
-        std::fs::create_dir_all(golden("v11")).unwrap();
+        std::fs::create_dir_all(golden("v12")).unwrap();
         for (name, bytes) in files(dir.path()) {
-            std::fs::write(golden("v11").join(name), bytes).unwrap();
+            std::fs::write(golden("v12").join(name), bytes).unwrap();
         }
-        std::fs::write(golden("v11.txt"), text(dir.path())).unwrap();
+        std::fs::write(golden("v12.txt"), text(dir.path())).unwrap();
     }
-    assert!(files(dir.path()) == files(&golden("v11")), "the format changed: it needs a new version");
+    assert!(files(dir.path()) == files(&golden("v12")), "the format changed: it needs a new version");
 }
 
 fn copy_of(version: &str) -> tempfile::TempDir {
@@ -154,7 +154,7 @@ fn copy_of(version: &str) -> tempfile::TempDir {
 
 #[test]
 fn every_version_is_read() {
-    for version in ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11"] {
+    for version in ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12"] {
         let expected = std::fs::read_to_string(golden(&format!("{version}.txt"))).unwrap();
         assert_eq!(text(copy_of(version).path()), expected, "{version}");
     }
@@ -174,6 +174,7 @@ fn epochs_have_times_from_version_3_on() {
         ("v9", known),
         ("v10", known),
         ("v11", known),
+        ("v12", known),
     ] {
         let dir = copy_of(version);
         let reader = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).unwrap();
@@ -216,9 +217,9 @@ fn a_log_of_version_1_is_gone_on_with() {
 #[test]
 fn a_later_version_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mut bytes) in files(&golden("v11")) {
+    for (name, mut bytes) in files(&golden("v12")) {
         if name == "manifest" {
-            bytes[12] = 12;
+            bytes[12] = 13;
             let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
@@ -226,7 +227,7 @@ fn a_later_version_is_refused_with_what_to_do() {
     }
     let error = LogReader::open(Arc::new(DirectoryDevice::open(dir.path()).unwrap())).err().unwrap();
     assert_eq!(error.sqlstate().as_str(), "0A000");
-    assert!(error.to_string().contains("has log format 12, this program reads formats 1 to 11"), "{error}");
+    assert!(error.to_string().contains("has log format 13, this program reads formats 1 to 12"), "{error}");
     assert!(error.fields().hint.is_some());
 }
 

@@ -90,7 +90,8 @@ mod tests {
             ("plain", "INSERT INTO t VALUES (p, 'x')", true),
             ("draws", "INSERT INTO t VALUES (p, random() || ' ' || now())", true),
             ("names", "INSERT INTO t VALUES (p, current_user)", true),
-            ("asks", "INSERT INTO t VALUES (p, current_setting('work_mem'))", false),
+            ("settings", "INSERT INTO t VALUES (p, current_setting('work_mem'))", true),
+            ("asks", "INSERT INTO t VALUES (p, pg_backend_pid())", false),
             ("lists", "INSERT INTO t SELECT p, relname FROM pg_class WHERE relname = 't'", false),
             ("made", "EXECUTE 'INSERT INTO t VALUES ($1)' USING p", false),
             (

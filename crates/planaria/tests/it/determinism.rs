@@ -296,6 +296,43 @@ fn calls_whose_callees_ask_stay() {
     survive(&[&make, &run, &as_app, &format!("SET SESSION AUTHORIZATION app; {run}")]);
 }
 
+/// What a setting was, and whom policies bind, is in the record of the call.
+#[test]
+fn settings_and_policies_stay_and_their_calls_are_logged_as_calls() {
+    let make = "CREATE ROLE app;
+         CREATE TABLE orders (tenant int, id serial, item text, by text DEFAULT current_setting('app.actor', true), PRIMARY KEY (tenant, id));
+         CREATE TABLE notes (id serial PRIMARY KEY, tenant int, body text);
+         ALTER TABLE orders ENABLE ROW LEVEL SECURITY; ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
+         CREATE POLICY mine ON orders USING (tenant = nullif(current_setting('app.tenant', true), '')::int);
+         CREATE POLICY of_app ON notes TO app USING (tenant::text = current_setting('app.tenant', true)) WITH CHECK (tenant < 100);
+         GRANT ALL ON orders, notes TO app; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO app;
+         CREATE PROCEDURE buy(p_item text) LANGUAGE plpgsql AS $$ BEGIN
+             INSERT INTO orders (tenant, item) VALUES (current_setting('app.tenant')::int, p_item);
+             PERFORM current_setting('app.unset', true);
+             INSERT INTO notes (tenant, body) SELECT tenant, count(*) || ' of ' || coalesce(current_setting(NULL, true), 'all') FROM orders GROUP BY tenant;
+         END $$;
+         CREATE PROCEDURE change(p_item text) LANGUAGE plpgsql AS $$ BEGIN
+             UPDATE orders SET item = item || p_item; DELETE FROM notes WHERE id % 3 = 0;
+             IF current_setting('app.strict', true) = 'on' THEN UPDATE orders SET by = 'strict' WHERE by IS NULL; END IF;
+         END $$;
+         CREATE PROCEDURE many() LANGUAGE plpgsql AS $$ BEGIN
+             FOR i IN 1..101 LOOP INSERT INTO notes (tenant, body) VALUES (i % 7, current_setting('app.tenant', true) || i); END LOOP;
+         END $$;";
+    let run = "SET app.tenant = '1'; CALL buy('a'); CALL buy('b'); SET app.actor = 'eve'; SET app.tenant = '2'; CALL buy('c');
+         CALL change('!'); SET app.strict = 'on'; CALL change('?'); CALL many(); RESET app.strict; SET app.tenant = '1'; CALL change('.');";
+    survive(&[make, run, &format!("SET ROLE app; {run}"), &format!("SET SESSION AUTHORIZATION app; {run}")]);
+
+    let disk = SimDisk::new(4);
+    let db = Options::new().open_device(disk.device()).expect("opens");
+    let mut session = db.session().expect("a seat");
+    session.execute_script(&format!("{make} {run} SET ROLE app; {run}")).expect("runs");
+    drop(session);
+    db.close().expect("closes");
+    // Those that ask more than a hundred times are logged by rows.
+    let once = ["buy", "buy", "buy", "change", "change", "change"];
+    assert_eq!(calls(&disk), [once, once].concat());
+}
+
 #[test]
 fn defaults_of_parameters_are_computed_in_each_call() {
     let make = "CREATE TABLE t (id int PRIMARY KEY, s int, at timestamptz, now timestamptz, u uuid, who text);
@@ -363,8 +400,8 @@ fn what_a_call_does_not_say_is_logged_by_values_and_explain_says_why() -> Result
     db.execute_script(
         "CREATE PROCEDURE plain(p int) LANGUAGE plpgsql AS $$ BEGIN UPDATE w SET what = what || p WHERE id = p; END $$;
          CREATE PROCEDURE draws(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (inputs() || p, 'd'); END $$;
-         CREATE PROCEDURE names(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (sqlf() || defi() || p, 'd'); END $$;
-         CREATE PROCEDURE asks(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (setting() || p, 'd'); END $$;
+         CREATE PROCEDURE names(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (sqlf() || defi() || setting() || p, 'd'); END $$;
+         CREATE PROCEDURE asks(p int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (pid() || p, 'd'); END $$;
          CREATE PROCEDURE floats(p float8) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO w (what, d) VALUES (machine(p)::text, 'd'); END $$;",
     )?;
     let mut session = db.session()?;

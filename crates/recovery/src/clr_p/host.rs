@@ -110,6 +110,7 @@ impl Host for SliceHost<'_> {
             Datum::Int(value) => Slot::Int(*value),
             Datum::Float(value) => Slot::Float(*value),
             Datum::Uuid(bytes) => Slot::Uuid(*bytes),
+            Datum::Bool(value) => Slot::Bool(*value),
             _ => return Err(missing()),
         };
         if let (true, Slot::Int(now)) = (is_now, slot) {

@@ -36,6 +36,9 @@ use planaria_syntax::ast::cursor::Direction;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Names and settings that a call has among its inputs at most.
+const TEXTS_MAX: usize = 100;
+
 /// The inputs of a call that is replayed.
 pub(crate) struct Recorded {
     /// What was called, for errors.
@@ -63,6 +66,8 @@ pub(crate) struct Inputs {
     /// What `txid_current()` says, once it has been asked.
     transaction: Option<i64>,
     pub(super) random: u64,
+    /// Names and settings among them.
+    texts: usize,
     /// What was given in this transaction, for a run that heals it, and what such a run may do.
     pub(crate) handed: Handed,
     pub(crate) under_locks: UnderLocks,
@@ -129,6 +134,7 @@ impl Inputs {
     /// Forgets what was drawn, but for the time of the transaction: the same if drawn again.
     pub(crate) fn record_anew(&mut self) {
         self.drawn.clear();
+        self.texts = 0;
         self.given = 0;
         self.unlogged = false;
         self.kept_now = self.now.take();
@@ -169,6 +175,9 @@ impl Inputs {
             (Draw::Random, Some(Datum::Float(x))) => Ok(Slot::Float(*x)),
             (Draw::Uuid, Some(Datum::Uuid(u))) => Ok(Slot::Uuid(*u)),
             (Draw::TransactionId | Draw::LastValue, Some(Datum::Int(n))) => Ok(Slot::Int(*n)),
+            (Draw::RowSecurity(_) | Draw::ActsAs(_) | Draw::RowSecurityOff, Some(Datum::Bool(answer))) => {
+                Ok(Slot::Bool(*answer))
+            }
             _ => Err(missing_input()),
         })
     }
@@ -179,6 +188,22 @@ impl Inputs {
             Some(Datum::Text(name)) => Ok(name.clone()),
             _ => Err(missing_input()),
         })
+    }
+
+    /// What a setting was; NULL where there was none.
+    fn replayed_setting(&mut self, heap: &mut Heap) -> Option<Result<Slot>> {
+        Some(match self.next_recorded()? {
+            Some(Datum::Text(value)) => heap.text(value),
+            Some(Datum::Null) => Ok(Slot::Null),
+            _ => Err(missing_input()),
+        })
+    }
+
+    /// A text is an input of the call. Where there are too many the call is logged by the rows that it changes: it may have
+    /// asked anew for each of a million rows.
+    fn count_text(&mut self) -> Result<()> {
+        self.texts += 1;
+        if self.texts > TEXTS_MAX && self.recorded.is_none() { self.beyond_a_call() } else { Ok(()) }
     }
 
     /// The same for the value of a sequence, with its place.
@@ -243,6 +268,7 @@ impl Inputs {
                 Slot::Uuid(bytes)
             }
             Draw::Kept
+            | Draw::Setting
             | Draw::TransactionId
             | Draw::LastValue
             | Draw::StatementTimestamp
@@ -375,6 +401,20 @@ impl SessionHost<'_> {
         }
     }
 
+    /// What a setting is: an input of the call.
+    fn ask_input(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
+        let answer = match self.inputs.replayed_setting(heap) {
+            Some(answer) => answer?,
+            None if args.iter().any(|slot| slot.is_null()) => Slot::Null,
+            None => crate::system::answer(&mut self.facts(), question, args, heap)?,
+        };
+        self.inputs.count_text()?;
+        if !self.inputs.unlogged {
+            self.inputs.drawn.push(Heap::relocate(answer, heap, self.kept_heap)?);
+        }
+        Ok(answer)
+    }
+
     fn sequence(&self, id: SequenceId) -> Result<&crate::engine::sequence::SequenceState> {
         self.schema
             .sequences
@@ -391,8 +431,9 @@ impl Host for SessionHost<'_> {
             return Ok(Slot::Bool(self.schema.is_permitted(self.role, number)));
         }
         if let Some(answer) = self.of_policies(input) {
-            self.inputs.beyond_a_call()?;
-            return Ok(Slot::Bool(answer));
+            let answer = self.inputs.replayed(input).unwrap_or(Ok(Slot::Bool(answer)))?;
+            self.inputs.drawn.push(answer);
+            return Ok(answer);
         }
         let input = match (input, self.inputs.block) {
             // Nothing of a block is logged as a call.
@@ -431,7 +472,10 @@ impl Host for SessionHost<'_> {
         let role = if of == Draw::SessionUser { self.session_user } else { self.role };
         let known = || Ok(self.schema.catalog.role_name(role));
         let name = self.inputs.replayed_name().unwrap_or_else(known)?;
-        self.inputs.drawn.push(self.kept_heap.text(&name)?);
+        self.inputs.count_text()?;
+        if !self.inputs.unlogged {
+            self.inputs.drawn.push(self.kept_heap.text(&name)?);
+        }
         Ok(name)
     }
 
@@ -598,6 +642,9 @@ impl Host for SessionHost<'_> {
         let said = self.deferred.has_said();
         if let (Some(answer), None, false) = (question.in_a_call(), self.inputs.block, said) {
             return Ok(Slot::Bool(answer));
+        }
+        if question.is_input() {
+            return self.ask_input(question, args, heap);
         }
         self.inputs.beyond_a_call()?;
         if question.locks() {

@@ -3,7 +3,8 @@
 //!
 //! | format | the directory |
 //! |---|---|
-//! | log 11, checkpoint 12 | `tests/formats/log-11-checkpoint-12`, as this program wrote it |
+//! | log 12, checkpoint 12 | `tests/formats/log-12-checkpoint-12`, as this program wrote it |
+//! | log 11, checkpoint 12 | `tests/formats/log-11-checkpoint-12`, as the program of then wrote it |
 //! | log 10, checkpoint 12 | `tests/formats/log-10-checkpoint-12`, as the program of then wrote it |
 //! | log 9, checkpoint 11 | `tests/formats/log-9-checkpoint-11`, as the program of then wrote it |
 //! | log 8, checkpoint 10 | `tests/formats/log-8-checkpoint-10`, as the program of then wrote it |
@@ -12,7 +13,7 @@
 //! | log 7, checkpoint 7 | `tests/formats/log-7-checkpoint-7`, as the program of then wrote it |
 //! | log 7, checkpoint 6 | `tests/formats/log-7-checkpoint-6`, as the program of then wrote it |
 //! | log 5, checkpoint 2 | `tests/formats/before-intervals`, as the program of then wrote it (the module above) |
-//! | log 1 to 10 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
+//! | log 1 to 11 | `plain` of the former, transcribed by [`log_as`] into what `docs/formats/log.md` says the format was |
 //! | checkpoint 1 to 11 | the same, by [`checkpoint_as`] |
 //!
 //! Whole directories that the programs of the other formats wrote were not kept, and cannot be had any more without those
@@ -34,11 +35,11 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Formats of the log that are read; the last is written.
-const LOG_FORMATS: RangeInclusive<u32> = 1..=11;
+const LOG_FORMATS: RangeInclusive<u32> = 1..=12;
 /// Those of checkpoints.
 const CHECKPOINT_FORMATS: RangeInclusive<u32> = 1..=12;
 /// Directories of former formats, as they were written.
-const FORMER: [&str; 7] = [
+const FORMER: [&str; 8] = [
     "log-7-checkpoint-6",
     "log-7-checkpoint-7",
     "log-7-checkpoint-8",
@@ -46,6 +47,7 @@ const FORMER: [&str; 7] = [
     "log-8-checkpoint-10",
     "log-9-checkpoint-11",
     "log-10-checkpoint-12",
+    "log-11-checkpoint-12",
 ];
 
 /// What every format can say.

@@ -255,7 +255,7 @@ impl Compiler<'_> {
             OpKind::Apply { dst, func, args } => self.apply(*dst, *func, args)?,
             OpKind::Cast { dst, src, explicit } => self.cast(*dst, *src, *explicit)?,
             // A name comes from the log as what was kept does: into the heap.
-            OpKind::Draw { dst, input } if *input == Draw::Kept || input.is_name() => {
+            OpKind::Draw { dst, input } if input.is_logged() || input.is_name() => {
                 let ty = Box::new(self.program.type_of(*dst)?.clone());
                 let dst = self.write(*dst);
                 self.ops.push(Op::Kept { dst, ty });
