@@ -3,7 +3,7 @@
 //! ```text
 //!  load     the rest of the checkpoint at its pace since the load began; then the log, at the rate of former openings
 //!  check    the log, at that rate, less the time the check has taken
-//!  replay   the rest of the log's bytes at the pace of the last quarter of the time
+//!  replay   the rest of the log's bytes at the pace of the last third of the time
 //!  index    the rest of the entries, likewise
 //! ```
 //!
@@ -18,9 +18,9 @@ use std::time::Duration;
 /// The least time that tells a pace.
 const TELLING: Duration = Duration::from_millis(400);
 /// The pace of replay is that of at least this long.
-const WINDOW_MIN: Duration = Duration::from_millis(1500);
+const WINDOW_MIN: Duration = Duration::from_secs(2);
 /// The same as a part of the time since the stage began.
-const WINDOW_PART: u32 = 4;
+const WINDOW_PART: u32 = 3;
 /// The share of a stage before which nothing is foretold of it.
 const FORETOLD_FROM: f64 = 0.01;
 
