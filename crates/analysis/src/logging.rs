@@ -55,7 +55,7 @@ impl Logging {
         }
         match (self.level.reason(), &self.why, self.level) {
             (Some(why), ..) if self.own == self.level => why.to_owned(),
-            (Some(why), ..) => format!("It calls a routine that is logged so: {why}"),
+            (Some(why), ..) => format!("It calls a routine that is logged this way: {why}"),
             (None, Some(why), _) => why.clone(),
             (None, None, Determinism::Deterministic) => "Its arguments determine what it does.".to_owned(),
             (None, None, _) => {
@@ -126,7 +126,11 @@ mod tests {
         assert!(asks.is_read_only() && !asks.is_command());
         let caller = of(&program(vec![call(), delete()]), &mut |_| Some(asks.clone()));
         assert!(!caller.is_read_only() && !caller.is_command());
-        assert!(caller.reason().starts_with("It calls a routine that is logged so: It asks for rights"));
+        assert!(
+            caller
+                .reason()
+                .starts_with("It calls a routine that is logged this way: It depends on privileges")
+        );
         let above = of(&program(vec![call()]), &mut |_| Some(caller.clone()));
         assert!(!above.is_command() && !above.is_read_only());
     }

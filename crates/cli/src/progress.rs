@@ -12,7 +12,7 @@
 //! together with another, have no bar; `plan` and `execute` run at the same time.
 
 use crate::print;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use planaria::{RecoveryProgress, RecoveryStage};
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,8 @@ impl Bars {
         }
         let execute = self.execute.get_or_insert_with(|| bar(&self.all, "execute", p.bytes_total, ""));
         execute.set_position(p.bytes_done);
+        execute
+            .set_message(p.left.map_or(String::new(), |left| format!(", {:#} to go", HumanDuration(left))));
         if p.stage == RecoveryStage::Index {
             let index = self.index.get_or_insert_with(|| bar(&self.all, "index", 0, " entries"));
             if p.index_entries_total == 0 || p.index_entries < index.position() {
@@ -91,12 +93,12 @@ fn checked(p: &RecoveryProgress) -> String {
 
 fn bar(all: &MultiProgress, what: &'static str, length: u64, unit: &str) -> ProgressBar {
     let bar = all.add(ProgressBar::new(length));
-    // The log is told by its bytes.
+    // The log is told by its bytes, and what is left of it is known better than by the bar.
     let counts = match unit {
-        "" => "{binary_bytes} of {binary_total_bytes} of log".to_owned(),
-        unit => format!("{{human_pos}} of {{human_len}}{unit}"),
+        "" => "{binary_bytes} of {binary_total_bytes} of log{msg}".to_owned(),
+        unit => format!("{{human_pos}} of {{human_len}}{unit}, {{eta}} to go"),
     };
-    bar.set_style(style(&format!("   {{prefix:8}} {{bar:14}} {{percent:>3}}% {counts}, {{eta}} to go")));
+    bar.set_style(style(&format!("   {{prefix:8}} {{bar:14}} {{percent:>3}}% {counts}")));
     bar.set_prefix(what);
     bar
 }

@@ -70,18 +70,18 @@ impl Determinism {
         Some(match self {
             Determinism::Deterministic | Determinism::Draws => return None,
             Determinism::Machine => {
-                "It calls functions whose last digit depends on the machine, or that tell the release of this program."
+                "It calls functions whose results depend on the machine or on the release of Planaria."
             }
-            Determinism::Catalog => "It reads the system catalogs, which are not logged with it.",
+            Determinism::Catalog => "It reads the system catalogs, which are not logged with the call.",
             Determinism::Session => {
-                "It asks for rights, sets what holds in the session, or uses cursors or other state of it, which a log of calls does not say."
+                "It depends on privileges, cursors or other state of the session, which is not logged with the call."
             }
-            Determinism::Others => "It depends on what others have locked.",
+            Determinism::Others => "It depends on locks that others hold.",
             Determinism::Text => {
-                "It executes SQL text made at run time, which cannot be analysed beforehand."
+                "It executes SQL text built at run time, which cannot be analysed in advance."
             }
             Determinism::Transactions => {
-                "It ends its transaction: a call of it is several transactions, each with a record of its own."
+                "It ends its transaction: a call consists of several transactions, each with its own record in the log."
             }
         })
     }

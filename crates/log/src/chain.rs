@@ -337,6 +337,6 @@ impl RunReader {
             return error;
         }
         let others: Vec<_> = others.iter().map(|(name, at)| format!("\"{name}\" at offset {at}")).collect();
-        error.with_detail(format!("Or it stood in {}.", others.join(", ")))
+        error.with_detail(format!("It may also have been in {}.", others.join(", ")))
     }
 }

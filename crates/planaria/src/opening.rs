@@ -68,11 +68,11 @@ pub(crate) fn replay_engine(
     options: Options,
 ) -> Result<Arc<EngineHandle>> {
     let engine = new_engine_as_chosen(&options)?;
+    let mut teller = Teller::new(options.on_recovery.clone());
     if let Some(manifest) = checkpoint {
-        let mut teller = Teller::new(options.on_recovery.clone());
         engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
     }
-    engine.replay(reader, until, &options)?;
+    engine.replay(reader, until, &options, teller)?;
     EngineHandle::replayed(engine)
 }
 
@@ -98,6 +98,8 @@ impl Engine {
         let mut teller = Teller::new(options.on_recovery.clone());
         let lock = LogReader::lock(&*device)?;
         let found = planaria_checkpoint::find(&*device)?;
+        let noted = found.manifests.first().map_or(0.0, |m| m.notes.replay_bytes_per_second);
+        teller.expect(&*device, noted);
         let restored = engine.restore(&*device, &found, options, &mut teller)?;
         let after = restored.epoch();
         let began = Instant::now();
@@ -109,7 +111,7 @@ impl Engine {
             restored.nothing_whole(&*device, &found)?;
         }
         let loaded = restored.loaded;
-        engine.replay(&reader, None, options)?;
+        engine.replay(&reader, None, options, teller)?;
         engine.budget.lock().replayed(reader.summary().bytes, began.elapsed());
         let log = reader.resume(
             engine.clock.clone(),
@@ -165,11 +167,17 @@ impl Engine {
     }
 
     /// Brings the engine to the state that a log says, all of it or up to and with a transaction.
-    fn replay(self: &Arc<Self>, reader: &LogReader, until: Option<Until>, options: &Options) -> Result<()> {
+    fn replay(
+        self: &Arc<Self>,
+        reader: &LogReader,
+        until: Option<Until>,
+        options: &Options,
+        teller: Teller,
+    ) -> Result<()> {
         let engine = self;
         let summary = reader.summary();
         if summary.records > 0 {
-            let mut replay = Replay::new(engine, options.on_recovery.clone(), summary.records)?;
+            let mut replay = Replay::new(engine, teller, summary.records)?;
             let old_calls = OldCalls::default();
             let mut batches = reader.batches(summary.base).replayed_by(PLANNER_VERSION);
             batches = batches.noting_old_calls(old_calls.clone());

@@ -108,6 +108,10 @@ pub struct RecoveryProgress {
     pub rows: u64,
     /// In stage `Load`: rows of the checkpoint.
     pub rows_total: u64,
+    /// In stage `Load`: bytes of rows read, as stored.
+    pub load_bytes: u64,
+    /// In stage `Load`: bytes of rows of the checkpoint, as stored.
+    pub load_bytes_total: u64,
     /// Records checked so far, and in the end all there are: as many as transactions to replay.
     pub records: u64,
     /// Bytes of log replayed.
@@ -122,6 +126,8 @@ pub struct RecoveryProgress {
     pub index_entries: u64,
     /// In stage `Index`: index entries to be put in; 0 while they are gathered.
     pub index_entries_total: u64,
+    /// About how long it will take until the database is open; `None`: it is too early to tell.
+    pub left: Option<Duration>,
 }
 
 /// Where the time of a recovery went: sums over its threads.

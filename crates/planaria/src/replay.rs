@@ -9,7 +9,7 @@ use crate::engine::program::host::{Inputs, Recorded};
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::store::Replayed;
 use crate::engine::teller::Teller;
-use crate::options::{OnRecovery, RecoveryProgress, RecoveryStage};
+use crate::options::{RecoveryProgress, RecoveryStage};
 use crate::session::core::SessionCore;
 use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
@@ -27,9 +27,9 @@ pub(crate) struct Replay {
 
 impl Replay {
     /// Of a log with so many records.
-    pub(crate) fn new(engine: &Arc<Engine>, on_progress: Option<OnRecovery>, records: u64) -> Result<Replay> {
+    pub(crate) fn new(engine: &Arc<Engine>, teller: Teller, records: u64) -> Result<Replay> {
         let progress = RecoveryProgress { stage: RecoveryStage::Replay, records, ..Default::default() };
-        Ok(Replay { session: SessionCore::new(engine.clone())?, teller: Teller::new(on_progress), progress })
+        Ok(Replay { session: SessionCore::new(engine.clone())?, teller, progress })
     }
 }
 

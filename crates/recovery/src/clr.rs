@@ -52,7 +52,7 @@ pub fn replay<T: Target>(
             report.execute += took;
             report.longest_transaction = report.longest_transaction.max(took);
             report.transactions += 1;
-            report.log_bytes += raw.len() as u64;
+            report.log_bytes += raw.size() as u64;
             if report.transactions.is_multiple_of(PROGRESS_EVERY) {
                 let (bytes_done, transactions) = (report.log_bytes, report.transactions);
                 target.progress(Progress { bytes_done, bytes_total, transactions, planned: transactions });

@@ -234,7 +234,7 @@ impl Driver<'_> {
             let whole = began.elapsed() * self.team.threads as u32;
             self.report.wait += whole.saturating_sub(times.plan + times.execute);
             *last = Some(batch.get(window.end - 1).commit_ts());
-            self.report.log_bytes += window.clone().map(|i| batch.get(i).len() as u64).sum::<u64>();
+            self.report.log_bytes += window.clone().map(|i| batch.get(i).size() as u64).sum::<u64>();
             self.report.transactions += window.len() as u64;
             self.source.at = window.end;
             self.progress(target);
@@ -299,7 +299,7 @@ impl Driver<'_> {
             self.report.execute += took;
             self.report.wait += took * (self.team.threads as u32 - 1);
             self.report.longest_transaction = self.report.longest_transaction.max(took);
-            self.report.log_bytes += raw.len() as u64;
+            self.report.log_bytes += raw.size() as u64;
         }
         self.team.recorder.alone(self.report.execute - executed);
         self.report.transactions += records.len() as u64;

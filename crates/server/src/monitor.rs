@@ -30,7 +30,7 @@ const DATA_HEADERS: &str = "Cache-Control: no-store\r\n";
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 enum State {
-    /// Since when it is in this stage.
+    /// How far it is, and since when it is so.
     Recovering(RecoveryProgress, Instant),
     Serving(Arc<Shared>),
     Stopping,
@@ -65,12 +65,7 @@ impl Monitor {
 
     /// The database is being recovered, and is so far.
     pub fn recovering(&self, progress: RecoveryProgress) {
-        let mut state = self.state.lock();
-        let since = match &*state {
-            State::Recovering(before, since) if before.stage == progress.stage => *since,
-            _ => Instant::now(),
-        };
-        *state = State::Recovering(progress, since);
+        *self.state.lock() = State::Recovering(progress, Instant::now());
     }
 
     /// Clients are served.

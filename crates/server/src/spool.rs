@@ -179,7 +179,7 @@ fn cannot(error: &io::Error) -> Error {
     let place = std::env::temp_dir();
     tracing::warn!("could not write a temporary file in {}: {error}", place.display());
     Error::new(code, format!("could not write a temporary file in {}: {error}", place.display()))
-        .with_detail("A large answer waits there until the client takes it.")
+        .with_detail("Large results are kept there until the client has read them.")
         .with_hint("Set TMPDIR to use another directory.")
 }
 

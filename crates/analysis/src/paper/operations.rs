@@ -179,7 +179,7 @@ impl Touched {
     ) {
         match kind {
             OpKind::Execute { .. } => {
-                self.anything.get_or_insert_with(|| "It executes SQL text made at run time.".to_owned());
+                self.anything.get_or_insert_with(|| "It executes SQL text built at run time.".to_owned());
             }
             OpKind::SetValue { .. } => self.sets_sequence = true,
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } if seen.insert(*procedure) => {
@@ -203,7 +203,7 @@ impl Touched {
 
     /// Why calls of a program with it cannot be cut, if so.
     fn barrier(&self) -> Option<String> {
-        let sets = || "It sets a sequence, which other calls draw from.".to_owned();
+        let sets = || "It sets a sequence from which other calls draw.".to_owned();
         self.anything.clone().or_else(|| self.sets_sequence.then(sets))
     }
 }

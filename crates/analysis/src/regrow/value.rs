@@ -316,20 +316,18 @@ impl<'p> Builder<'p, '_> {
                 self.change(*into, inputs);
             }
             OpKind::Call { .. } | OpKind::CallSet { .. } => {
-                return Err(Unplannable(
-                    "It calls itself, or a function that answers with rows it reads.".into(),
-                ));
+                return Err(Unplannable("It calls itself, or a function that returns rows it reads.".into()));
             }
             OpKind::Ask { .. } | OpKind::SystemRows { .. } => {
                 return Err(Unplannable("It reads the system catalogs.".into()));
             }
             OpKind::Execute { .. } => {
                 return Err(Unplannable(
-                    "It executes SQL text made at run time, which cannot be analysed beforehand.".into(),
+                    "It executes SQL text built at run time, which cannot be analysed in advance.".into(),
                 ));
             }
             OpKind::Claim { .. } => {
-                return Err(Unplannable("It depends on what others have locked.".into()));
+                return Err(Unplannable("It depends on locks that others hold.".into()));
             }
             OpKind::SetValue { .. } => return Err(Unplannable("It sets a sequence.".into())),
             OpKind::Try { .. } => return Err(Unplannable("It has an exception block.".into())),

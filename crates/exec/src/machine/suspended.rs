@@ -222,8 +222,8 @@ fn relocate(from: &Heap, to: &mut Heap, frames: &mut [Vec<Slot>], colls: &mut [C
 fn changed(code: &Code) -> Error {
     let message = format!("\"{}\" was changed between two of its transactions", code.name);
     Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .with_detail("The routine is another now, or something of a table that it uses is.")
-        .with_hint("What it has committed stays.")
+        .with_detail("The routine, or a table that it uses, has been changed.")
+        .with_hint("What it has committed remains committed.")
 }
 
 #[cold]

@@ -266,7 +266,7 @@ impl Channels {
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
                 "too many notifications in the NOTIFY queue",
             )
-            .with_detail(format!("A session that listens to \"{channel}\" does not read what comes."))
+            .with_detail(format!("A session that listens to \"{channel}\" does not read its notifications."))
             .with_hint("Find the session that stays in a transaction in pg_stat_activity, and end it."));
         }
         Ok(())

@@ -28,6 +28,7 @@ pub(crate) mod collector;
 pub(crate) mod copy;
 pub(crate) mod counters;
 pub(crate) mod exported;
+pub(crate) mod forecast;
 pub(crate) mod gate;
 pub(crate) mod graph;
 pub(crate) mod memory;

@@ -340,16 +340,15 @@ impl SessionCore {
         }
         if is_command && !self.engine.traits.guarantee.replays_calls() {
             let why = format!(
-                "Under protocol {} calls need not repeat in the order of commits.",
+                "Under protocol {}, replaying calls in commit order need not give the same result.",
                 self.engine.traits.name
             );
             logging = logging.by_values(why);
         }
         let mut lines = analysis::explain(program, &logging, &names);
         // Behind how calls are logged, and why.
-        let zone = (is_command && program.reads_zone()).then(|| {
-            "  One that looks at the time zone of a session that is not in UTC is logged by rows.".to_owned()
-        });
+        let zone = (is_command && program.reads_zone())
+            .then(|| "  Calls that use a session time zone other than UTC are logged by rows.".to_owned());
         lines.splice(3..3, cost.into_iter().chain(zone));
         if self.engine.look_ahead {
             lines.extend(ahead_line(program, &names));

@@ -22,20 +22,21 @@ impl SessionCore {
             LogKind::Command | LogKind::Adaptive => {
                 let analysed = Analysed::of(&schema, &[])?;
                 let locals = analysed.locals();
-                lines.push("Procedures, and what their calls are logged by".to_owned());
+                lines.push("Procedures, and how their calls are logged".to_owned());
                 lines.extend(indented(procedures(&analysed, &locals)));
                 lines.push(
-                    "Classes of tables with one key, whose pieces run apart by that (regrow)".to_owned(),
+                    "Classes of tables with one key, whose pieces run separately by that key (regrow)"
+                        .to_owned(),
                 );
                 lines.extend(indented(crate::engine::graph::pieces::lines(&analysed)));
-                lines.push("Blocks of tables whose pieces run apart (PACMAN, by tables)".to_owned());
+                lines.push("Blocks of tables whose pieces run separately (PACMAN, by tables)".to_owned());
                 let global = GlobalGraph::of(&locals, analysed.ad_hoc());
                 lines.extend(indented(text::global(&global, &analysed.names)));
-                lines.push("Barriers: before these, all that is under way is finished".to_owned());
+                lines.push("Barriers: everything under way finishes before these run".to_owned());
                 lines.extend(indented(barriers(&analysed, &locals)));
             }
             LogKind::Logical | LogKind::Physical | LogKind::Physiological => lines.push(
-                "All calls are logged by the rows they change; these are put in place again.".to_owned(),
+                "All calls are logged by the rows they change, which are put back in place.".to_owned(),
             ),
         }
         Ok(lines_result(lines))

@@ -41,7 +41,7 @@ impl SessionCore {
                 ),
                 _ => Error::unsupported(
                     "importing a snapshot into a transaction that may write is not supported",
-                    "Make it READ ONLY before.",
+                    "Make it READ ONLY first.",
                 ),
             });
         }

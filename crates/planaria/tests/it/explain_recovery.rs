@@ -42,7 +42,7 @@ fn it_says_what_would_happen() {
     let lines = explained(Options::new().recovery(Scheme::Clr).recovery_threads(2));
     assert_eq!(lines[0], "Recovery by clr on 2 threads; log: command");
     assert!(has(&lines, &["take", "call", "2 slices"]), "{lines:#?}");
-    assert!(has(&lines, &["say", "rows it changes", "SQL text made at run time"]), "{lines:#?}");
+    assert!(has(&lines, &["say", "rows it changes", "SQL text built at run time"]), "{lines:#?}");
     assert!(!has(&lines, &["look"]), "it changes nothing: {lines:#?}");
     assert!(has(&lines, &["b0", "account (changed)", "take.s0"]), "{lines:#?}");
     assert!(has(&lines, &["b1", "history (changed)", "take.s1", "after b0"]), "{lines:#?}");

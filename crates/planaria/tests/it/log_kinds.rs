@@ -136,7 +136,10 @@ fn calls_without_an_order_are_logged_by_values() {
     let lines = db.query("EXPLAIN PROCEDURE put", ()).unwrap();
     let line = |at: usize| lines[at].get::<String>(0).unwrap();
     assert_eq!(line(1), "  Logged as: values (after-images of the rows it changes)");
-    assert_eq!(line(2), "  Why: Under protocol silo calls need not repeat in the order of commits.");
+    assert_eq!(
+        line(2),
+        "  Why: Under protocol silo, replaying calls in commit order need not give the same result."
+    );
     let before = db.digests().unwrap();
     db.close().unwrap();
 

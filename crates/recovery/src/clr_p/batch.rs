@@ -75,7 +75,7 @@ impl Decode {
         let mut txns = Vec::with_capacity(CHUNK);
         for i in self.chunks[chunk].clone() {
             let raw = self.log.get(i);
-            let bytes = raw.len() as u32;
+            let bytes = raw.size() as u32;
             let record = raw.decode()?;
             let work = match record.body {
                 RecordBody::Call(call) => Work::Call {

@@ -275,7 +275,7 @@ impl Feed {
                     break;
                 }
                 transactions += 1;
-                bytes += record.len() as u64;
+                bytes += record.size() as u64;
                 last = record.commit_ts();
                 at_record += 1;
             }

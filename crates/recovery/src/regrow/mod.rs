@@ -219,7 +219,7 @@ impl<T: Target> Main<'_, T> {
                 }
             }
             worker.times.execute += began.elapsed();
-            schedule.passed(1, calls, raw.len() as u64, raw.commit_ts(), id.take(), began);
+            schedule.passed(1, calls, raw.size() as u64, raw.commit_ts(), id.take(), began);
             self.progress(schedule);
             let began = Instant::now();
             let fed = feed.next()?;

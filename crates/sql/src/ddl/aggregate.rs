@@ -143,7 +143,10 @@ impl Change {
             Type::Void => return Err(invalid("aggregate transition data type cannot be void")),
             Type::Record(row) if row.of.is_none() => {
                 let what = "an aggregate whose state is a record is not supported";
-                return Err(Error::unsupported(what, "Use a type of CREATE TYPE, or jsonb, for the state."));
+                return Err(Error::unsupported(
+                    what,
+                    "Use a type made by CREATE TYPE, or jsonb, for the state.",
+                ));
             }
             _ => {}
         }
@@ -192,7 +195,7 @@ impl Change {
         }
         if matches!(returns, Type::Record(_)) {
             let what = "an aggregate that answers with a row is not supported";
-            return Err(Error::unsupported(what, "Let it answer with one value."));
+            return Err(Error::unsupported(what, "Let it return a single value."));
         }
         lower::check_polymorphic_result(&returns, inputs)?;
         let mut combine = None;
@@ -263,7 +266,7 @@ impl Change {
         {
             let answer = lower::support_result(&self.catalog.ready(), &function, &assumed).map_err(|_| {
                 let what = format!("function {} in an aggregate is not supported", signature(name, types));
-                Error::unsupported(what, "Write a function of your own.")
+                Error::unsupported(what, "Write your own function.")
             })?;
             return Ok((function, answer, None));
         }

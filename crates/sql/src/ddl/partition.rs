@@ -80,7 +80,7 @@ impl Change {
         }
         if self.catalog.is_temporary(table.schema) {
             let message = "a temporary partitioned table is not supported";
-            return Err(Error::unsupported(message, "Leave PARTITION BY out.").at(by.position));
+            return Err(Error::unsupported(message, "Leave out PARTITION BY.").at(by.position));
         }
         let mut keys = Vec::new();
         for (item, position) in &by.keys {
@@ -542,7 +542,7 @@ impl Change {
             return Ok(());
         }
         let message = format!("unique index \"{}\" of a single partition is not supported", index.name);
-        Err(Error::unsupported(message, "Make it one of the partitioned table."))
+        Err(Error::unsupported(message, "Create it on the partitioned table."))
     }
 
     pub(super) fn detach(&mut self, parent: TableId, name: &Name) -> Result<()> {

@@ -55,7 +55,7 @@ impl Change {
         let table = self.policy_table(&create.table)?;
         if table.partition.is_some() {
             let message = "row-level security of a single partition is not supported";
-            return Err(Error::unsupported(message, "Give it to the partitioned table."));
+            return Err(Error::unsupported(message, "Define it on the partitioned table."));
         }
         let using = self.policy_text(&table, create.using.as_ref())?;
         let check = self.policy_text(&table, create.check.as_ref())?;

@@ -150,7 +150,7 @@ pub(super) fn check_path(procedure: &Procedure) -> Result<()> {
     let path = procedure.setting("search_path").unwrap_or_default();
     if !procedure.security_definer && path_names(path).iter().any(|name| name == "$user") {
         let what = "\"$user\" in the search_path of a routine that runs with the rights of its caller";
-        return Err(Error::unsupported(what, "Name the schema, or say SECURITY DEFINER."));
+        return Err(Error::unsupported(what, "Name the schema, or use SECURITY DEFINER."));
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ impl Change {
                 }
                 Type::Void => {
                     let message = format!("column \"{column}\" would have the type void");
-                    return Err(Error::unsupported(message, "Leave the column out.").at(position));
+                    return Err(Error::unsupported(message, "Leave out the column.").at(position));
                 }
                 ty => self.kept(ty),
             };

@@ -28,7 +28,7 @@ impl Change {
         self.require(&Requirement::new(on.object(), Privileges::TRIGGER))?;
         if table.partition.is_some() {
             let message = "a trigger of a single partition is not supported";
-            return Err(Error::unsupported(message, "Give it to the partitioned table."));
+            return Err(Error::unsupported(message, "Define it on the partitioned table."));
         }
         refuse_missing(create)?;
         let transitions = transitions(create)?;

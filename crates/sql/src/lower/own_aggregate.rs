@@ -118,7 +118,7 @@ impl Lowerer<'_> {
         let aggregate = catalog.procedure(id);
         let (Returns::Scalar(ty), Some(of)) = (&aggregate.returns, &aggregate.aggregate) else {
             let what = "an aggregate that answers with a row is not supported";
-            return Err(Error::unsupported(what, "Let it answer with one value.").at(position));
+            return Err(Error::unsupported(what, "Let it return a single value.").at(position));
         };
         // They are called with the rights of the aggregate's owner.
         let role = Some(aggregate.rights.owner);
@@ -142,7 +142,7 @@ impl Lowerer<'_> {
         let bound = self.coerce(bound, &of.state, CastContext::Explicit)?;
         if bound.as_const().is_none() && !matches!(of.state, Type::Record(_)) {
             let what = format!("INITCOND of an aggregate whose state is of type {}", of.state);
-            return Err(Error::unsupported(format!("{what} is not supported"), "Leave INITCOND out."));
+            return Err(Error::unsupported(format!("{what} is not supported"), "Leave out INITCOND."));
         }
         Ok(bound)
     }

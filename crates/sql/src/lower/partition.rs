@@ -203,7 +203,8 @@ impl<'c> Lowerer<'c> {
             return Ok(());
         }
         let message = "ONLY of a partitioned table is not supported in a query";
-        Err(Error::unsupported(message, "It has no rows but those of its partitions.").at(name.position))
+        Err(Error::unsupported(message, "It has no rows of its own, only those of its partitions.")
+            .at(name.position))
     }
 
     /// The index of a target's table that ON CONFLICT ON CONSTRAINT names: of a partition, the root's that it is a part of.

@@ -139,7 +139,7 @@ impl Writer<'_> {
     fn done(self) -> Result<String> {
         if self.temporary {
             let what = "a definition that calls a routine of pg_temp is not supported";
-            return Err(Error::unsupported(what, "Create the routine in a schema that stays."));
+            return Err(Error::unsupported(what, "Create the routine in a permanent schema."));
         }
         Ok(edited(self.text, self.edits))
     }
