@@ -10,6 +10,7 @@ use planaria_catalog::{
     ReferentialAction, Requirement, Table, UniqueKind,
 };
 use planaria_syntax::ast::{Constraint, ConstraintKind, Expr, Name, Position};
+use std::borrow::Cow;
 
 /// A constraint that waits for the table's columns to be known.
 pub(super) enum Pending {
@@ -20,6 +21,7 @@ pub(super) enum Pending {
 }
 
 /// PRIMARY KEY or UNIQUE.
+#[derive(Clone)]
 pub(super) struct Key {
     pub name: Option<String>,
     pub columns: Vec<String>,
@@ -190,6 +192,27 @@ impl Change {
         let mut index = Index::new(name.clone(), columns, false, true);
         index.exclusion = Some(exclusion);
         Ok((Promise::Exclusion { table: id, name }, self.push_index(id, index)?))
+    }
+
+    /// The keys of a new table, those that are said twice once: by the first name that one of them has.
+    pub(super) fn distinct_keys<'k>(&self, keys: &[&'k Key]) -> Vec<Cow<'k, Key>> {
+        let mut all: Vec<Cow<'k, Key>> = Vec::new();
+        // The primary key is what stays.
+        let (primary, others): (Vec<&Key>, Vec<&Key>) = keys.iter().copied().partition(|key| key.primary);
+        for key in primary.into_iter().chain(others) {
+            let same = |k: &&mut Cow<'_, Key>| {
+                k.columns == key.columns && k.equal_nulls == key.equal_nulls && k.check == key.check
+            };
+            // A second primary key is an error, which is not said here.
+            match all.iter_mut().find(same).filter(|_| !key.primary && self.actor.form > 0) {
+                Some(known) if known.name.is_none() && key.name.is_some() => {
+                    known.to_mut().name.clone_from(&key.name);
+                }
+                Some(_) => {}
+                None => all.push(Cow::Borrowed(key)),
+            }
+        }
+        all
     }
 
     /// Adds the key of a new table.
