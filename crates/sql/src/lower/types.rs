@@ -384,6 +384,7 @@ impl Lowerer<'_> {
                     if let Some(value) = read.map_err(|e| e.at(position))? {
                         return Ok(Bound::constant(value, ty.clone(), position));
                     }
+                    self.check_document(text, ty, kept).map_err(|e| e.at(position))?;
                     let text = Bound::new(e.kind, Type::Text, position);
                     let explicit = context == CastContext::Explicit;
                     return Ok(Bound::new(BoundKind::Cast(Box::new(text), explicit), ty.clone(), position));
@@ -425,6 +426,16 @@ impl Lowerer<'_> {
         // ARRAY['a', 'b']::date[] converts its elements, not their text.
         let explicit = context == CastContext::Explicit;
         Ok(Bound::new(BoundKind::Cast(Box::new(e), explicit), ty.clone(), position))
+    }
+
+    /// A literal that is read when the statement runs is wrong before: also where no row asks for it. In routines it is wrong
+    /// when they are called, as in PostgreSQL.
+    fn check_document(&self, text: &str, ty: &Type, kept: bool) -> Result<()> {
+        let passing = self.program.kind == planaria_ir::ProgramKind::Statement && !kept;
+        match ty {
+            Type::Jsonb | Type::Bytea if passing => Datum::parse(ty, text).map(|_| ()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a conversion only changes how the value is called. To what a former version made, that of a real to double
