@@ -1,4 +1,23 @@
--- Recursive views, keys that are said twice, what catalogs say of all that.
+-- Schemas with what is in them, recursive views, keys that include columns, rights on types, what catalogs say of all that.
+CREATE SCHEMA shop
+    CREATE VIEW dear AS SELECT * FROM item WHERE price > 10
+    CREATE INDEX item_name ON item (name)
+    CREATE TABLE item (id int PRIMARY KEY DEFAULT nextval('numbers'), name text, price numeric)
+    CREATE SEQUENCE numbers
+    CREATE TABLE line (item int REFERENCES item, n int)
+    GRANT SELECT ON item TO PUBLIC;
+INSERT INTO shop.item (name, price) VALUES ('a', 1), ('b', 20);
+INSERT INTO shop.line VALUES (2, 3), (3, 3);
+SELECT * FROM shop.dear;
+SELECT relname, relkind FROM pg_class WHERE relnamespace = 'shop'::regnamespace ORDER BY relname;
+SELECT relname, relacl IS NOT NULL FROM pg_class WHERE relnamespace = 'shop'::regnamespace AND relkind = 'r' ORDER BY relname;
+SELECT pg_get_viewdef('shop.dear'), pg_get_indexdef('shop.item_name'::regclass);
+SELECT current_schemas(false);
+CREATE SCHEMA IF NOT EXISTS twice CREATE TABLE t (a int);
+CREATE SCHEMA other CREATE TABLE shop.u (a int);
+CREATE SCHEMA broken CREATE TABLE u (a int) CREATE VIEW v AS SELECT b FROM u;
+SELECT nspname FROM pg_namespace WHERE nspname IN ('other', 'broken', 'twice');
+DROP SCHEMA shop CASCADE;
 CREATE RECURSIVE VIEW numbers (n) AS VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 4;
 SELECT * FROM numbers;
 SELECT pg_get_viewdef('numbers');
@@ -9,9 +28,47 @@ SELECT * FROM "Of ours";
 CREATE RECURSIVE VIEW without AS SELECT 1;
 CREATE RECURSIVE VIEW checked (n) AS SELECT 1 WITH CHECK OPTION;
 CREATE RECURSIVE VIEW wrong (n) AS SELECT 1 UNION ALL SELECT no_such FROM wrong;
+CREATE TABLE parcel (id int, place text, weight int, note text, PRIMARY KEY (id) INCLUDE (weight), UNIQUE (place, weight) INCLUDE (note), CONSTRAINT heavy UNIQUE (weight) INCLUDE (id, note));
+SELECT conname, contype, conkey, pg_get_constraintdef(oid), pg_get_indexdef(conindid) FROM pg_constraint WHERE conrelid = 'parcel'::regclass ORDER BY conname;
+SELECT indexrelid::regclass, indkey, indnatts, indnkeyatts, indisprimary FROM pg_index WHERE indrelid = 'parcel'::regclass ORDER BY 1;
+INSERT INTO parcel VALUES (1, 'here', 5, 'x');
+INSERT INTO parcel VALUES (1, 'there', 6, 'y');
+INSERT INTO parcel VALUES (2, 'here', 5, 'z');
+INSERT INTO parcel VALUES (1, 'there', 7, 'y') ON CONFLICT (id) DO UPDATE SET weight = EXCLUDED.weight RETURNING *;
+CREATE TABLE label (parcel int REFERENCES parcel, weight int REFERENCES parcel (weight));
+INSERT INTO label VALUES (1, 7);
+INSERT INTO label VALUES (1, 8);
+ALTER TABLE parcel ADD CONSTRAINT noted UNIQUE (note) INCLUDE (place);
+ALTER TABLE parcel ADD UNIQUE (note) INCLUDE (no_such);
+CREATE TABLE copied (LIKE parcel INCLUDING INDEXES);
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'copied'::regclass ORDER BY conname;
+DROP TABLE label;
+ALTER TABLE parcel RENAME COLUMN note TO remark;
+ALTER TABLE parcel ALTER COLUMN remark TYPE varchar(20);
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'parcel'::regclass ORDER BY conname;
+ALTER TABLE parcel DROP COLUMN remark;
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'parcel'::regclass ORDER BY conname;
 CREATE TABLE said_twice (a int UNIQUE, b int, CONSTRAINT by_name UNIQUE (a), UNIQUE (b, a), UNIQUE (b, a), CONSTRAINT c1 UNIQUE (b), CONSTRAINT c2 UNIQUE (b), UNIQUE NULLS NOT DISTINCT (b), PRIMARY KEY (a, b), CONSTRAINT whole UNIQUE (a, b));
 SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'said_twice'::regclass ORDER BY conname;
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+CREATE DOMAIN level AS int CHECK (VALUE > 0);
 CREATE ROLE edge_user;
+CREATE SCHEMA AUTHORIZATION edge_user CREATE TABLE of_role (a int) CREATE VIEW v_of_role AS SELECT a FROM of_role;
+SELECT relname, relowner::regrole FROM pg_class WHERE relnamespace = 'edge_user'::regnamespace ORDER BY relname;
+GRANT USAGE ON TYPE mood, level TO edge_user WITH GRANT OPTION;
+REVOKE ALL ON DOMAIN level FROM PUBLIC;
+SELECT typname, typacl FROM pg_type WHERE typname IN ('mood', 'level') ORDER BY typname;
+REVOKE USAGE ON TYPE level FROM edge_user;
+GRANT SELECT ON TYPE mood TO edge_user;
+GRANT USAGE ON DOMAIN mood TO edge_user;
+GRANT USAGE ON TYPE no_such TO edge_user;
+GRANT CREATE ON SCHEMA public TO edge_user;
+SET ROLE edge_user;
+CREATE TABLE of_moods (m mood);
+CREATE TABLE of_levels (l level);
+GRANT USAGE ON TYPE mood TO PUBLIC;
+GRANT USAGE ON TYPE level TO PUBLIC;
+RESET ROLE;
 CREATE TABLE held (a int, b int);
 GRANT SELECT (a) ON held TO edge_user;
 DROP OWNED BY edge_user;
@@ -25,6 +82,11 @@ ALTER VIEW optioned SET (security_invoker = true);
 SELECT reloptions FROM pg_class WHERE oid = 'optioned'::regclass;
 CREATE OR REPLACE VIEW optioned WITH (security_barrier = true, security_invoker) AS SELECT a FROM held WITH CASCADED CHECK OPTION;
 SELECT reloptions FROM pg_class WHERE oid = 'optioned'::regclass;
+CREATE TABLE texts (a text, b varchar(9), n int);
+CREATE INDEX texts_c ON texts (a COLLATE "C" DESC, lower(b) COLLATE "POSIX", b COLLATE "default");
+SELECT pg_get_indexdef('texts_c'::regclass), pg_get_indexdef('texts_c'::regclass, 2, true);
+SELECT indcollation FROM pg_index WHERE indexrelid = 'texts_c'::regclass;
+CREATE INDEX ON texts (n COLLATE "C");
 CREATE FUNCTION made(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 + 1';
 CREATE TABLE by_function (a int DEFAULT made(3), n int);
 CREATE VIEW of_function AS SELECT made(n) AS m FROM by_function;
@@ -35,3 +97,5 @@ INSERT INTO by_function (n) VALUES (1) RETURNING *;
 SELECT * FROM of_function;
 SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'by_function'::regclass;
 SELECT pg_get_viewdef('of_function');
+CREATE TABLE retyped (a int, b int);
+ALTER TABLE retyped ALTER a TYPE bigint, ALTER b TYPE text, ALTER a TYPE text;

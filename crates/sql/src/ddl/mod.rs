@@ -417,8 +417,8 @@ impl Change {
                 self.alter_policy(name, table, *if_exists, change)
             }
             StatementKind::DropPolicy { name, table, if_exists } => self.drop_policy(name, table, *if_exists),
-            StatementKind::CreateSchema { name, if_not_exists, owner } => {
-                self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
+            StatementKind::CreateSchema { name, if_not_exists, owner, elements } => {
+                self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref(), elements)
             }
             StatementKind::RenameSchema { name, to } => self.rename_schema(name, to),
             StatementKind::AlterRoutine { routine, options } => self.alter_routine(routine, options),

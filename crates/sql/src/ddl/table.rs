@@ -337,6 +337,7 @@ impl Change {
     pub(super) fn column(&mut self, id: TableId, def: &ColumnDef) -> Result<(Column, ColumnFacts)> {
         let (Declared { ty, domain }, serial) = column_type(&self.catalog, &def.name, &def.ty)?;
         let ty = self.kept(ty);
+        self.require_types(&ty, domain)?;
         self.check_not_in_itself(id, &ty).map_err(|e| e.at(def.ty.position))?;
         let table = self.table_mut(id).name.clone();
         let mut facts = self.column_facts(&table, def, &ty, serial)?;

@@ -93,7 +93,8 @@ impl Lowerer<'_> {
     /// Routines compute it, as logs have calls of them.
     fn is_known_null(&mut self, e: &Bound) -> bool {
         self.program.kind == planaria_ir::ProgramKind::Statement
-            && is_null_by_text(e, 4)
+            && is_null_by_text(e, LEVELS)
+            && !has_constant_part(e, LEVELS)
             && !self.is_volatile(e)
     }
 
@@ -663,7 +664,29 @@ impl Lowerer<'_> {
     }
 }
 
-/// Whether it is NULL by a NULL that is written in it, as few levels down as people write one.
+/// How many levels down a NULL is looked for: people write one near the operator that it is of.
+const LEVELS: u32 = 4;
+
+/// Whether a part of it is computed from constants alone, without a NULL among them: PostgreSQL computes that before it looks
+/// for one. What has more levels may have one.
+fn has_constant_part(e: &Bound, levels: u32) -> bool {
+    fn is_constant(e: &Bound) -> bool {
+        match &e.kind {
+            BoundKind::Const(value) => *value != Datum::Null,
+            BoundKind::Relabel(inner) | BoundKind::Cast(inner, _) => is_constant(inner),
+            BoundKind::Apply(_, args) => args.iter().all(is_constant),
+            _ => false,
+        }
+    }
+    if levels == 0 {
+        return !matches!(e.kind, BoundKind::Const(_) | BoundKind::Column(..));
+    }
+    let mut found = matches!(e.kind, BoundKind::Apply(..) | BoundKind::Cast(..)) && is_constant(e);
+    e.children(&mut |part| found |= has_constant_part(part, levels - 1), &mut |_| {});
+    found
+}
+
+/// Whether it is NULL by a NULL that is written in it.
 fn is_null_by_text(e: &Bound, levels: u32) -> bool {
     match &e.kind {
         BoundKind::Const(value) => *value == Datum::Null,

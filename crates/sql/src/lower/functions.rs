@@ -477,6 +477,13 @@ impl Lowerer<'_> {
             return Ok(Some(bound));
         }
         match (name, args) {
+            ("concat", [list]) if variadic && matches!(list.ty, Type::Array(_)) => {
+                let nothing = Bound::constant(Datum::Text(String::new()), Text, position);
+                self.bind_builtin("array_to_string", &[list.clone(), nothing], false, position)
+            }
+            ("concat_ws", [between, list]) if variadic && matches!(list.ty, Type::Array(_)) => {
+                self.bind_builtin("array_to_string", &[list.clone(), between.clone()], false, position)
+            }
             ("concat" | "concat_ws" | "format", _) if variadic => {
                 Err(Error::unsupported(format!("{name}(VARIADIC array)"), "use array_to_string").at(position))
             }
