@@ -89,7 +89,6 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("42P11", "invalid_cursor_definition"),
     ("42P12", "invalid_database_definition"),
     ("42P14", "invalid_prepared_statement_definition"),
-    ("42P15", "invalid_schema_definition"),
     ("42P21", "collation_mismatch"),
     ("42P22", "indeterminate_collation"),
     ("53400", "configuration_limit_exceeded"),

@@ -22,8 +22,8 @@ mod to_char;
 pub mod zone;
 
 pub use field::{
-    check_unzoned, extract_date, extract_interval, extract_time, extract_timestamp, extract_timestamptz,
-    extract_timetz, trunc, trunc_in_zone, trunc_interval,
+    check_untimed, check_unzoned, extract_date, extract_interval, extract_time, extract_timestamp,
+    extract_timestamptz, extract_timetz, trunc, trunc_in_zone, trunc_interval,
 };
 pub use format::{write_date, write_moment, write_time, write_timestamp, write_timestamptz};
 pub use from_char::{Moment, by_standard_template, to_date, to_timestamp};
@@ -207,6 +207,14 @@ pub fn date_to_timestamp(date: i64) -> Result<i64> {
             .filter(|t| *t < TIMESTAMP_END)
             .ok_or_else(|| out_of_range("date out of range for timestamp")),
     }
+}
+
+/// What comes after all timestamps but infinity: what a date is beside them that is behind the last. No timestamp.
+pub const AFTER_TIMESTAMPS: i64 = TIMESTAMP_INFINITY - 1;
+
+/// The first instant of a day, to be compared with timestamps: no timestamp where none is so late.
+pub fn date_among_timestamps(date: i64) -> i64 {
+    date_to_timestamp(date).unwrap_or(AFTER_TIMESTAMPS)
 }
 
 /// The day of an instant.

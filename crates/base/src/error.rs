@@ -129,6 +129,7 @@ sqlstates! {
     INVALID_SAVEPOINT_SPECIFICATION "3B001" "invalid_savepoint_specification";
     INVALID_CATALOG_NAME "3D000" "invalid_catalog_name";
     INVALID_SCHEMA_NAME "3F000" "invalid_schema_name";
+    INVALID_SCHEMA_DEFINITION "42P15" "invalid_schema_definition";
     TRANSACTION_ROLLBACK "40000" "transaction_rollback";
     SERIALIZATION_FAILURE "40001" "serialization_failure";
     DEADLOCK_DETECTED "40P01" "deadlock_detected";

@@ -131,6 +131,9 @@ pub enum IndexKey {
 pub struct KeyOrder {
     /// The operator class, if it is not the type's own.
     pub class: Option<String>,
+    /// COLLATE, where it is not that of the database: shown, as all text is ordered by its bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collation: Option<String>,
     /// DESC
     pub descending: bool,
     /// NULLS FIRST

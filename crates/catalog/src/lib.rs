@@ -52,12 +52,13 @@ pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
 pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
-pub use routines::{Hints, StandardBody};
+pub use routines::{Hints, PROGRAM_FORM, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };
 pub use triggers::{Firing, Transition, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
+pub use views::View;
 
 use definitions::{Defined, Key};
 use instances::Instances;
@@ -65,7 +66,6 @@ pub use instances::{FIRST_INSTANCE, INSTANCES_MAX};
 use planaria_base::{ColumnId, IndexId, ProcedureId, SchemaId, SequenceId, TableId, Type, TypeId};
 use schemas::Scope;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The schema that every database has; `pg_catalog` and `information_schema` are reserved.
 pub const PUBLIC: &str = "public";
@@ -409,48 +409,6 @@ pub struct Sequence {
     pub comment: Option<String>,
 }
 
-/// A view.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct View {
-    /// Its schema.
-    #[serde(default)]
-    pub schema: SchemaId,
-    /// Name.
-    pub name: String,
-    /// Names of the columns, if given or known.
-    pub columns: Vec<String>,
-    /// Its query, as text.
-    pub query: String,
-    /// It is the query of a materialized view: its rows are those of the table of the same name, to which names lead.
-    #[serde(default)]
-    pub stored: bool,
-    /// WITH CHECK OPTION
-    #[serde(default)]
-    pub check_option: Option<CheckOption>,
-    /// security_invoker: what is behind it is reached with the rights of whoever runs the statement.
-    #[serde(default)]
-    pub security_invoker: bool,
-    /// security_barrier: its conditions are checked before those of whoever reads it.
-    #[serde(default)]
-    pub security_barrier: bool,
-    /// What columns without a value become in INSERT, as SQL text by name: where the table behind would say otherwise.
-    #[serde(default)]
-    pub defaults: BTreeMap<String, String>,
-    /// Its rows as its triggers see them: a table of its columns, which has the triggers ([`View::ROWS`]); from its
-    /// first trigger on.
-    #[serde(default)]
-    pub rows: Option<Box<Table>>,
-    /// Owner, and what was granted.
-    #[serde(default)]
-    pub rights: Rights,
-    /// COMMENT ON
-    #[serde(default)]
-    pub comment: Option<String>,
-    /// COMMENT ON COLUMN, by name.
-    #[serde(default)]
-    pub column_comments: BTreeMap<String, String>,
-}
-
 /// WITH CHECK OPTION: which conditions rows must meet that are written through a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CheckOption {
@@ -602,6 +560,10 @@ pub struct Procedure {
     /// that was so go on as they were: logs have calls of them.
     #[serde(default)]
     pub reads_before: bool,
+    /// In which form its program is made: what changed from one to the next is told at [`PROGRAM_FORM`]. Those from before
+    /// forms were counted go on as they were: logs have calls of them.
+    #[serde(default, skip_serializing_if = "routines::is_first_form")]
+    pub form: u8,
     /// SET: what holds while it runs, by name in lower case, in the order in which that was said.
     #[serde(default)]
     pub settings: Vec<(String, String)>,

@@ -1,7 +1,16 @@
-//! Bodies of routines as SQL has them: no strings, but statements.
+//! Bodies of routines as SQL has them: no strings, but statements; forms of programs.
 
 use crate::Procedure;
 use serde::{Deserialize, Serialize};
+
+/// The form in which programs of new routines are made. Since 1, aggregates without an order of their own take the rows as
+/// they come where another aggregate beside them has one, `VARIADIC` of functions that build JSON is a list of its elements,
+/// and no argument stands behind one that is named.
+pub const PROGRAM_FORM: u8 = 1;
+
+pub(crate) fn is_first_form(form: &u8) -> bool {
+    *form == 0
+}
 
 /// How the body of a routine was written that is no string. [`Procedure::body`] has the statements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

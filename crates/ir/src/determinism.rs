@@ -182,10 +182,10 @@ impl Func {
             | TimestampSubInterval | TimestampSub | TimestampAge | DateBin | Overlaps | IntervalEq
             | IntervalNe | IntervalLt | IntervalLe | IntervalGt | IntervalGe | JustifyHours | JustifyDays
             | JustifyInterval | MakeInterval | IntervalTrunc | IntervalAdd | IntervalSub | IntervalNeg
-            | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractUnzoned | ExtractDate
-            | ExtractInterval | DateTrunc | ToCharTimestamp | ToCharNumeric | ToCharInterval
-            | ToCharFloat | ToCharReal | ToCharInt | ToDate | ToNumber | MakeDate | MakeTimestamp
-            | ToTimestampFloat => Determinism::Deterministic,
+            | IntervalMul | IntervalDiv | ExtractTimestamp | ExtractUnzoned | ExtractUntimed
+            | ExtractDate | ExtractInterval | DateTrunc | ToCharTimestamp | ToCharNumeric
+            | ToCharInterval | ToCharFloat | ToCharReal | ToCharInt | ToDate | ToNumber | MakeDate
+            | MakeTimestamp | ToTimestampFloat => Determinism::Deterministic,
             ArrayMake | RowMake | ArrayGet | ArraySlice | ArrayLength | Cardinality | ArrayLower
             | ArrayUpper | ArrayAppend | ArrayPrepend | ArrayConcat | ArrayContainsElement
             | ArrayPosition | ArrayRemove | ArrayPositions | ArrayPut | ArrayReplace | ArrayEq | ArrayNe

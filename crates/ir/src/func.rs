@@ -448,7 +448,8 @@ funcs! {
 
     // ---- dates and times (comparisons: int.*, the representation is ordered) ----
     DateAddInt "date.addint" (D, I) -> D; DateSubInt "date.subint" (D, I) -> D; DateSub "date.sub" (D, D) -> I;
-    DateToTimestamp "date.totimestamp" (D) -> S; TimestampToDate "timestamp.todate" (S) -> D;
+    /// Among timestamps: one behind the last of them is after all of them.
+    DateToTimestamp "date.totimestamp" (D) -> S total; TimestampToDate "timestamp.todate" (S) -> D;
     TimestampAddInterval "timestamp.addinterval" (S, V) -> S; TimestampSubInterval "timestamp.subinterval" (S, V) -> S;
     TimestampSub "timestamp.sub" (S, S) -> V; TimestampAge "timestamp.age" (S, S) -> V; DateBin "timestamp.bin" (V, S, S) -> S;
     /// The hours and less of an interval count; after midnight comes 0:00.
@@ -466,6 +467,8 @@ funcs! {
     IntervalDiv "interval.div" (V, F) -> V;
     /// The same as `timestamp.extract`, but that a timestamp has no time zone (0A000).
     ExtractUnzoned "timestamp.extractunzoned" (T, S) -> N;
+    /// The same as `date.extract`, but that no date has a time of day or a time zone, not even infinity (0A000).
+    ExtractUntimed "date.extractuntimed" (T, D) -> N;
     /// Field name, value.
     ExtractTimestamp "timestamp.extract" (T, S) -> N; ExtractDate "date.extract" (T, D) -> N; ExtractInterval "interval.extract" (T, V) -> N;
     ExtractTime "time.extract" (T, C) -> N;

@@ -2,13 +2,15 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 8 if the statement has a name of the database, as its client calls it; 7 else |
+//! | 1 | the version of this form: 14 if the statement has a name of the database, as its client calls it; 11 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 6 and 5 are these two of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
+//! Versions 8 and 7 are these two of before programs of routines had forms: routines that they make go on as they did, and a key
+//! that CREATE TABLE says twice, by two names, is two.
+//! Versions 6 and 5 are 8 and 7 of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
 //! it was before the statement, and a row that a trigger's event does not have was NULL, not one of NULLs: routines and triggers
 //! that they make go on so. Then, too, indexes without a name were called by less of their expressions.
 //! Before version 6, a database that is not called `planaria` is another: what is said of it did nothing. Version 4 is of before
@@ -23,9 +25,11 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 8;
+const VERSION: u8 = 14;
 /// The database has its own name.
-const OWN_NAME: u8 = 7;
+const OWN_NAME: u8 = 11;
+/// Routines had no forms: so it was in a 7, where the database has its own name.
+const BEFORE_FORMS: u8 = 8;
 /// What RETURNING asked of the table saw what the statement had changed so far, and a row that a trigger's event does not have
 /// was one of NULLs. So it was in a 5, where the database has its own name.
 const READ_AFTER: u8 = 6;
@@ -46,6 +50,7 @@ pub(crate) struct SchemaChange<'t> {
     any_database: bool,
     indexes_by_text: bool,
     in_former_ways: bool,
+    form: u8,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -55,7 +60,9 @@ impl<'t> SchemaChange<'t> {
     pub(crate) fn decode(bytes: &'t [u8]) -> Result<SchemaChange<'t>> {
         let no_text = |_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text");
         let (bytes, version) = match bytes.split_first() {
-            Some((&version @ (BEFORE_INTERVALS..=VERSION), rest)) => (rest, version),
+            Some((&version @ (BEFORE_INTERVALS..=BEFORE_FORMS | OWN_NAME | VERSION), rest)) => {
+                (rest, version)
+            }
             Some((&version, _)) if version.is_ascii_control() && !version.is_ascii_whitespace() => {
                 return Err(Error::unsupported(
                     format!(
@@ -73,6 +80,7 @@ impl<'t> SchemaChange<'t> {
                     any_database: false,
                     indexes_by_text: true,
                     in_former_ways: true,
+                    form: 0,
                     path: None,
                     text,
                 });
@@ -80,7 +88,7 @@ impl<'t> SchemaChange<'t> {
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
         let forgets_indexes = version <= FORGETFUL;
-        let any_database = matches!(version, VERSION | READ_AFTER);
+        let any_database = matches!(version, VERSION | BEFORE_FORMS | READ_AFTER);
         let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         let (users, path, text) = match (version, &parts[..]) {
@@ -103,6 +111,7 @@ impl<'t> SchemaChange<'t> {
             any_database,
             indexes_by_text,
             in_former_ways,
+            form: u8::from(version > BEFORE_FORMS),
             path,
             text,
         })
@@ -141,6 +150,7 @@ impl<'t> SchemaChange<'t> {
                 rows_of_nulls: true,
                 former_labels: true,
                 reads_after: true,
+                form: 0,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -167,6 +177,7 @@ impl<'t> SchemaChange<'t> {
             rows_of_nulls: self.in_former_ways,
             former_labels: self.in_former_ways,
             reads_after: self.in_former_ways,
+            form: self.form,
             internal,
         })
     }
@@ -241,15 +252,30 @@ mod tests {
             let change = SchemaChange::decode(&bytes).expect("decodes");
             let actor = change.actor(&Catalog::default()).expect("known");
             assert_eq!((actor.reads_after, actor.rows_of_nulls, actor.former_labels), (true, true, true));
+            assert_eq!(actor.form, 0);
             assert_eq!((actor.any_database, actor.indexes_by_text), (any_database, version == BY_TEXT));
         }
     }
 
     #[test]
+    fn programs_of_before_forms_have_the_first() {
+        for (version, any_database) in [(BEFORE_FORMS, true), (BEFORE_FORMS - 1, false)] {
+            let mut bytes = vec![version];
+            bytes.extend(b"postgres\0postgres\x000\0CREATE PROCEDURE");
+            let actor =
+                SchemaChange::decode(&bytes).and_then(|c| c.actor(&Catalog::default())).expect("known");
+            assert_eq!((actor.form, actor.any_database, actor.reads_after), (0, any_database, false));
+        }
+    }
+
+    #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x0bpostgres\0DROP TABLE t").err().expect("refused");
-        assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 11"), "{error}");
+        for version in [15, 31] {
+            let bytes = [&[version][..], b"postgres\0DROP TABLE t"].concat();
+            let error = SchemaChange::decode(&bytes).err().expect("refused");
+            assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+            assert!(error.message().contains(&format!("form {version}")), "{error}");
+        }
     }
 
     #[test]

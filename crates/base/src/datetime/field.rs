@@ -164,6 +164,19 @@ pub fn check_unzoned(name: &str, timestamp: i64) -> Result<()> {
     }
 }
 
+/// 0A000 of what no date has.
+pub fn check_untimed(name: &str) -> Result<()> {
+    match field(name, "date")? {
+        Field::Microseconds
+        | Field::Milliseconds
+        | Field::Second
+        | Field::Minute
+        | Field::Hour
+        | Field::Zone => Err(not_supported(name, "date")),
+        _ => Ok(()),
+    }
+}
+
 /// `extract(.. from timestamp)`; NULL for some fields of infinity.
 pub fn extract_timestamp(name: &str, timestamp: i64) -> Result<Option<Number>> {
     let field = field(name, "timestamp without time zone")?;

@@ -2,7 +2,7 @@
 //!
 //! Accepted, as PostgreSQL does: `2024-01-31`, `2024/1/31`, `20240131`, `1/31/2024` in the order that [`DateOrder`] says,
 //! `Jan 31 2024`, `31-Jan-2024`, a weekday in front, `BC` behind; a time `10:11[:12[.5]]`
-//! with AM or PM, after a blank or `T`; a zone `Z`, `UTC`, `+02`, `+02:30`, `-0330`, `CET`, `Europe/Zurich`; `infinity`,
+//! with AM or PM, after a blank or `T`, or `allballs`; a day by its Julian number, `J2460341`; a zone `Z`, `UTC`, `+02`, `+02:30`, `-0330`, `CET`, `Europe/Zurich`; `infinity`,
 //! `epoch`. Words that depend on the clock (`now`, `today`) are 0A000: a literal must mean the same in every run of a
 //! procedure.
 
@@ -165,14 +165,7 @@ fn read(text: &str, ty: &str, order: DateOrder) -> Result<Parsed> {
                 "Use now() or current_date.",
             ));
         }
-        word => {
-            // A day by its Julian number.
-            let number = word.strip_prefix('j').filter(|_| !is_time(ty)).and_then(|n| n.parse::<i32>().ok());
-            if let Some(number) = number.filter(|n| *n >= 0) {
-                let days = i64::from(number) - JULIAN_OFFSET_DAYS;
-                return Ok(Parsed::Instant { days, time: 0, at: None, dated: true });
-            }
-        }
+        _ => {}
     }
     let mut fields = Fields {
         text,
@@ -219,6 +212,12 @@ fn is_compact_clock(token: &str) -> bool {
     let is_zone =
         matches!(zone, [b'+' | b'-', zone @ ..] if zone.iter().all(|b| b.is_ascii_digit() || *b == b':'));
     matches!(digits, 4 | 6) && (is_zone || fraction > 1 && zone.is_empty())
+}
+
+/// Whether digits behind a `T` are hours, minutes and seconds, before what an ISO time may have behind it.
+fn is_compact_time(clock: &[u8]) -> bool {
+    let digits = clock.iter().take_while(|b| b.is_ascii_digit()).count();
+    matches!(digits, 4 | 6) && !clock.contains(&b':')
 }
 
 /// Whether a text of the type needs no date.
@@ -274,6 +273,12 @@ impl<'a> Fields<'a> {
             let (date, zone) = token.split_at(token.len() - 1);
             self.token(date)?;
             return self.zone(zone);
+        }
+        if let [b'T' | b't', clock @ ..] = bytes
+            && is_compact_time(clock)
+            && (self.has_date() || is_time(self.ty))
+        {
+            return self.compact_clock(&token[1..]);
         }
         if token.contains(':') {
             return self.clock(token.trim_start_matches(['T', 't']));
@@ -337,6 +342,15 @@ impl<'a> Fields<'a> {
 
     fn word(&mut self, token: &str) -> Result<()> {
         let word = token.to_ascii_lowercase();
+        // A day by its Julian number.
+        let number = word.strip_prefix('j').filter(|_| !is_time(self.ty)).and_then(|n| n.parse::<i32>().ok());
+        if let Some(number) = number.filter(|n| *n >= 0) {
+            if self.has_date() {
+                return Err(self.invalid());
+            }
+            self.days = Some(i64::from(number) - JULIAN_OFFSET_DAYS);
+            return Ok(());
+        }
         if let Some(month) = month_by_name(&word) {
             if self.month.is_some() || self.days.is_some() {
                 return Err(self.invalid());
@@ -346,6 +360,9 @@ impl<'a> Fields<'a> {
         }
         match word.as_str() {
             "bc" | "ad" => {} // known from the start
+            "allballs" if self.time.is_none() && self.at.is_none() => {
+                (self.time, self.at) = (Some(0), Some(Place::Offset(0)));
+            }
             "am" | "pm" => self.afternoon = Some(word == "pm"),
             "sun" | "sunday" | "mon" | "monday" | "tue" | "tues" | "tuesday" | "wed" | "weds"
             | "wednesday" | "thu" | "thur" | "thurs" | "thursday" | "fri" | "friday" | "sat" | "saturday" => {

@@ -206,7 +206,10 @@ fn to_int(n: Option<i64>, to: &Type) -> Result<Slot> {
 
 fn to_datetime(n: i64, from: &Type, to: &Type, heap: &mut Heap) -> Result<Slot> {
     let local = |heap: &mut Heap| heap.zone().map_or(Ok(n), |zone| zone.to_local(n));
-    let utc = |local: i64, heap: &mut Heap| heap.zone().map_or(Ok(local), |zone| zone.to_utc(local));
+    let utc = |local: i64, heap: &mut Heap| match heap.zone() {
+        Some(zone) if local != datetime::AFTER_TIMESTAMPS => zone.to_utc(local),
+        _ => Ok(local),
+    };
     Ok(Slot::Int(match (from, to) {
         (Type::Date, Type::Timestamp) => datetime::date_to_timestamp(n)?,
         (Type::Date, Type::TimestampTz) => utc(datetime::date_to_timestamp(n)?, heap)?,

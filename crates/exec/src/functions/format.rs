@@ -220,14 +220,21 @@ pub fn json_quote(heap: &mut Heap, at: Bytes) -> Result<Slot> {
     Ok(Slot::Text(text))
 }
 
-/// A key of a JSON object: `argument` counts from 1 among those of a call, 0 for an aggregate's.
+/// A key of a JSON object: `argument` counts from 1 among those of a call, 0 for an aggregate's, and is negative for a `jsonb`.
+/// The largest is no key but a list that has one too many.
 pub fn json_key(heap: &mut Heap, key: Slot, argument: i64) -> Result<Slot> {
     if !key.is_null() {
         return json_quote(heap, key.bytes());
     }
+    const ODD_OF_JSONB: i64 = -i64::MAX;
     let error = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
     Err(match argument {
         0 => error("field name must not be null".to_owned()),
+        i64::MAX | ODD_OF_JSONB => {
+            let name = if argument < 0 { "jsonb_build_object" } else { "json_build_object" };
+            let hint = format!("The arguments of {name}() must consist of alternating keys and values.");
+            error("argument list must have even number of elements".to_owned()).with_hint(hint)
+        }
         n if n < 0 => error(format!("argument {}: key must not be null", -n)),
         n => error(format!("argument {n} cannot be null")).with_hint("Object keys should be text."),
     })

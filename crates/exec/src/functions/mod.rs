@@ -633,7 +633,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         DateAddInt => int(datetime::date_add(a[0].int(), a[1].int())),
         DateSubInt => int(datetime::date_sub(a[0].int(), a[1].int())),
         DateSub => int(datetime::date_diff(a[0].int(), a[1].int())),
-        DateToTimestamp => int(datetime::date_to_timestamp(a[0].int())),
+        DateToTimestamp => int(Ok(datetime::date_among_timestamps(a[0].int()))),
         TimestampToDate => Ok(Slot::Int(datetime::timestamp_to_date(a[0].int()))),
         TimestampAddInterval => int(datetime::timestamp_add(a[0].int(), a[1].interval())),
         TimestampSubInterval => int(datetime::timestamp_sub(a[0].int(), a[1].interval())),
@@ -660,6 +660,10 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         ExtractUnzoned => {
             datetime::check_unzoned(heap.str(a[0].bytes()), a[1].int())?;
             apply(ExtractTimestamp, a, heap)
+        }
+        ExtractUntimed => {
+            datetime::check_untimed(heap.str(a[0].bytes()))?;
+            apply(ExtractDate, a, heap)
         }
         ExtractTimestamp => {
             let field = datetime::extract_timestamp(heap.str(a[0].bytes()), a[1].int())?;

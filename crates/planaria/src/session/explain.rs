@@ -63,9 +63,12 @@ fn plan_json(plan: &[PlanNode], ran: Option<&Ran>) -> String {
             ));
         }
     }
-    out.push_str("\n  }\n]");
+    out.push_str(END_OF_JSON);
     out
 }
+
+/// What a plan as JSON ends with.
+const END_OF_JSON: &str = "\n  }\n]";
 
 /// Writes a node and those below it, as an object that its line is indented by `indent` for.
 fn write_node(
@@ -165,8 +168,10 @@ impl SessionCore {
         &mut self,
         statement: &Statement,
         json: bool,
+        summary: bool,
         params: &dyn Params,
     ) -> Result<StatementResult> {
+        let began = Instant::now();
         let plan = match self.plan_nodes(statement, ParamTypes::default()) {
             Err(error) if params.count() > 0 && might_know_types(&error) => {
                 let hints = (0..params.count()).map(|i| type_of(params.param(i))).collect();
@@ -174,7 +179,20 @@ impl SessionCore {
             }
             plan => plan?,
         };
-        Ok(if json { json_result(plan_json(&plan, None)) } else { lines_result(plan_text(&plan, None)) })
+        let planning = milliseconds(began.elapsed());
+        if json {
+            let mut shown = plan_json(&plan, None);
+            if summary {
+                shown.truncate(shown.len() - END_OF_JSON.len());
+                shown.push_str(&format!(",\n    \"Planning Time\": {planning:.3}{END_OF_JSON}"));
+            }
+            return Ok(json_result(shown));
+        }
+        let mut lines = plan_text(&plan, None);
+        if summary {
+            lines.push(format!("Planning Time: {planning:.3} ms"));
+        }
+        Ok(lines_result(lines))
     }
 
     /// The same of a statement that is run for it: what it changes is changed, and the rows of each node are counted.

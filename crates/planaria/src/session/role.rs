@@ -29,6 +29,7 @@ impl SessionCore {
             rows_of_nulls: false,
             former_labels: false,
             reads_after: false,
+            form: planaria_catalog::PROGRAM_FORM,
             internal: self.internal,
         }
     }

@@ -303,8 +303,8 @@ impl SessionCore {
                 lower::check_language(language.as_deref())?;
                 self.do_by_steps(body, *body_position)?
             }
-            StatementKind::Explain { statement, json, analyze: false, .. } => {
-                self.explain(statement, *json, params)?
+            StatementKind::Explain { statement, json, analyze: false, summary } => {
+                self.explain(statement, *json, *summary == Some(true), params)?
             }
             StatementKind::Explain { statement, json, analyze: true, summary } => {
                 let (json, summary) = (*json, summary.unwrap_or(true));

@@ -100,6 +100,9 @@ fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool, operators
             if !pretty && text.starts_with('(') { format!("({text})") } else { text }
         });
         if let Some(order) = index.orders.get(at) {
+            if let Some(collation) = &order.collation {
+                let _ = write!(text, " COLLATE {}", quote_ident(collation));
+            }
             if let Some(class) = &order.class {
                 let _ = write!(text, " {}", shown_class(catalog, class));
             }
@@ -154,7 +157,11 @@ pub(super) fn constraint(catalog: &Catalog, oid: Oid, pretty: bool) -> Option<St
         let what = if super::relations::is_primary(table, index) { "PRIMARY KEY" } else { "UNIQUE" };
         let nulls = if index.equal_nulls { " NULLS NOT DISTINCT" } else { "" };
         let deferrable = deferrable(index.check());
-        return Some(format!("{what}{nulls} ({}){deferrable}", names(table, &index.columns)));
+        let included = match index.definition.as_ref().filter(|d| !d.included.is_empty()) {
+            Some(definition) => format!(" INCLUDE ({})", names(table, &definition.included)),
+            None => String::new(),
+        };
+        return Some(format!("{what}{nulls} ({}){included}{deferrable}", names(table, &index.columns)));
     }
     if let Some(check) = table.checks.iter().find(|c| c.name == *name) {
         return Some(shown::check_text(catalog, Over::Table(table), check, pretty));

@@ -339,6 +339,10 @@ fn method(index: &Index) -> Oid {
     fixed("pg_am").find(|am| am.value("amname") == name).map_or(BTREE, |am| am.int("oid") as Oid)
 }
 
+/// The OIDs of the collations that order by bytes in every database.
+const C_COLLATION: Oid = 950;
+const POSIX_COLLATION: Oid = 951;
+
 /// `indoption`: 1 for DESC, 2 for NULLS FIRST.
 fn options(index: &Index) -> Vec<i16> {
     let order = |at: usize| index.orders.get(at).cloned().unwrap_or_default();
@@ -364,6 +368,14 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     let name = name.map(|name| name.split(' ').next().unwrap_or(name).to_owned());
                     name.and_then(|name| named.get(&(method, name)).copied()).unwrap_or_else(|| own(ty))
                 };
+                let collation = |(at, ty): (usize, Oid)| {
+                    let said = index.orders.get(at).and_then(|o| o.collation.as_deref());
+                    match said {
+                        Some("C") => C_COLLATION,
+                        Some("POSIX") => POSIX_COLLATION,
+                        _ => shapes.get(&ty).map_or(0, |s| s.collation),
+                    }
+                };
                 r.set("indexrelid", catalog.index_oid(table, index))
                     .set("indrelid", catalog.table_oid(table.id))
                     .set("indnatts", index.key_count() + included(index).len())
@@ -378,10 +390,7 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indpred", predicate(catalog, table, index))
                     .set("indclass", families.enumerate().map(class).collect::<Vec<_>>())
                     .set("indoption", options(index))
-                    .set(
-                        "indcollation",
-                        types().map(|t| shapes.get(&t).map_or(0, |s| s.collation)).collect::<Vec<_>>(),
-                    );
+                    .set("indcollation", types().enumerate().map(collation).collect::<Vec<_>>());
             });
         }
     }

@@ -191,3 +191,57 @@ fn temporary_relations_do_not_survive_a_crash() {
         assert_eq!(texts(&db, "SELECT count(*)::text FROM pg_namespace WHERE nspname ~ 'temp'"), ["0"]);
     }
 }
+
+/// What CREATE SCHEMA makes in one statement, and what else is of this kind, comes back from every log; calls of routines among it
+/// are logged as calls.
+#[test]
+fn schemas_with_what_is_in_them_come_back() {
+    let script = "
+        CREATE SCHEMA shop
+            CREATE VIEW dear AS SELECT * FROM item WHERE price > 10
+            CREATE TABLE item (id int DEFAULT nextval('numbers'), name text, price int, PRIMARY KEY (id) INCLUDE (price))
+            CREATE SEQUENCE numbers
+            CREATE INDEX names ON item (name COLLATE \"C\" DESC);
+        CREATE RECURSIVE VIEW steps (n) AS SELECT 1 UNION ALL SELECT n + 1 FROM steps WHERE n < 4;
+        CREATE TABLE said (a int UNIQUE, CONSTRAINT once UNIQUE (a), b text, UNIQUE (b) INCLUDE (a));
+        CREATE TYPE mood AS ENUM ('low', 'high');
+        CREATE ROLE of_moods;
+        GRANT USAGE ON TYPE mood TO of_moods WITH GRANT OPTION;
+        REVOKE USAGE ON TYPE mood FROM PUBLIC;
+        CREATE PROCEDURE gather(p_price int) LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO shop.item (name, price)
+                SELECT array_agg(n)::text || array_agg(n ORDER BY n DESC)::text || jsonb_build_array(VARIADIC array_agg(n)), p_price
+                FROM (VALUES (2), (3), (1)) v(n);
+        END $$;";
+    let run = |db: &Database| {
+        for price in [5, 20] {
+            db.call("gather", (price,)).expect("a call");
+        }
+        db.execute("INSERT INTO said VALUES (1, 'x')", ()).expect("a row");
+    };
+    let check = |db: &Database| {
+        assert_eq!(texts(db, "SELECT name FROM shop.dear"), ["{2,3,1}{3,2,1}[2, 3, 1]"]);
+        assert_eq!(texts(db, "SELECT sum(n)::text FROM steps"), ["10"]);
+        let keys = "SELECT string_agg(conname || ' ' || pg_get_constraintdef(oid), ', ' ORDER BY conname) FROM pg_constraint
+                    WHERE conrelid IN ('said'::regclass, 'shop.item'::regclass)";
+        assert_eq!(
+            texts(db, keys),
+            [
+                "item_pkey PRIMARY KEY (id) INCLUDE (price), once UNIQUE (a), said_b_a_key UNIQUE (b) INCLUDE (a)"
+            ]
+        );
+        let index = "CREATE INDEX names ON shop.item USING btree (name COLLATE \"C\" DESC)";
+        assert_eq!(texts(db, "SELECT pg_get_indexdef('shop.names'::regclass)"), [index]);
+        let granted = "SELECT typacl::text FROM pg_type WHERE typname = 'mood'";
+        assert_eq!(texts(db, granted), ["{postgres=U/postgres,of_moods=U*/postgres}"]);
+        assert_eq!(
+            db.execute("INSERT INTO said VALUES (1, 'y')", ()).expect_err("twice").sqlstate(),
+            SqlState::UNIQUE_VIOLATION
+        );
+    };
+    crate::logged::replayed_by_all(script, &run, &check);
+    crate::logged::stay_calls(
+        &format!("CREATE TABLE t (id int PRIMARY KEY, v int); CREATE SEQUENCE s; {script}"),
+        &["CALL gather(7)"],
+    );
+}

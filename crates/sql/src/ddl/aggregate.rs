@@ -101,6 +101,7 @@ impl Change {
             current: true,
             security_definer: false,
             reads_before: !self.actor.reads_after,
+            form: self.actor.form,
             hints: planaria_catalog::Hints::default(),
             settings: Vec::new(),
             rights: self.new_rights(planaria_catalog::ObjectKind::Function, schema),

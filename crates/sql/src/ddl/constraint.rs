@@ -6,10 +6,11 @@ use super::{Change, names};
 use planaria_base::types::{PackedType, SystemType, TypeClass};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, TableId, Type, limits};
 use planaria_catalog::{
-    CheckTime, Columns, Exclusion, ExclusionOperator, ForeignKey, Index, Object, Privileges,
-    ReferentialAction, Requirement, Table, UniqueKind,
+    CheckTime, Columns, Exclusion, ExclusionOperator, ForeignKey, Index, IndexDefinition, IndexKey, Object,
+    Privileges, ReferentialAction, Requirement, Table, UniqueKind,
 };
 use planaria_syntax::ast::{Constraint, ConstraintKind, Expr, Name, Position};
+use std::borrow::Cow;
 
 /// A constraint that waits for the table's columns to be known.
 pub(super) enum Pending {
@@ -20,9 +21,12 @@ pub(super) enum Pending {
 }
 
 /// PRIMARY KEY or UNIQUE.
+#[derive(Clone)]
 pub(super) struct Key {
     pub name: Option<String>,
     pub columns: Vec<String>,
+    /// INCLUDE
+    pub included: Vec<String>,
     pub primary: bool,
     /// NULLS NOT DISTINCT
     pub equal_nulls: bool,
@@ -58,13 +62,15 @@ impl Pending {
             ConstraintKind::Check { expr, text } => {
                 Pending::Check { name, expr: expr.clone(), text: text.clone() }
             }
-            ConstraintKind::PrimaryKey { columns } => {
-                let (columns, equal_nulls) = (or_own(columns), false);
-                Pending::Key(Key { name, columns, primary: true, equal_nulls, check, position })
+            ConstraintKind::PrimaryKey { columns, included } => {
+                let (columns, included) = (or_own(columns), included.clone());
+                let (primary, equal_nulls) = (true, false);
+                Pending::Key(Key { name, columns, included, primary, equal_nulls, check, position })
             }
-            ConstraintKind::Unique { columns, equal_nulls } => {
-                let (columns, equal_nulls) = (or_own(columns), *equal_nulls);
-                Pending::Key(Key { name, columns, primary: false, equal_nulls, check, position })
+            ConstraintKind::Unique { columns, equal_nulls, included } => {
+                let (columns, included) = (or_own(columns), included.clone());
+                let (primary, equal_nulls) = (false, *equal_nulls);
+                Pending::Key(Key { name, columns, included, primary, equal_nulls, check, position })
             }
             ConstraintKind::ForeignKey {
                 columns,
@@ -134,6 +140,39 @@ impl Change {
         Ok(all)
     }
 
+    /// What its index says of the columns that it includes.
+    fn key_definition(
+        &self,
+        table: &Table,
+        key: &Key,
+        columns: &[ColumnId],
+    ) -> Result<Option<IndexDefinition>> {
+        if key.included.is_empty() {
+            return Ok(None);
+        }
+        let refused = |what: &str| {
+            let message = format!("INCLUDE in a key {what} is not supported");
+            Err(Error::unsupported(message, "Leave it out: an index leads to whole rows.").at(key.position))
+        };
+        if key.check != CheckTime::NotDeferrable {
+            return refused("that is DEFERRABLE");
+        }
+        if table.is_partitioned() || table.partition.is_some() {
+            return refused("of a partitioned table");
+        }
+        let mut included = Vec::new();
+        for name in &key.included {
+            let Some((id, _)) = table.column(name) else {
+                let message = format!("column \"{name}\" named in key does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(key.position));
+            };
+            included.push(id);
+        }
+        check_width(columns.len() + included.len(), key.position)?;
+        let keys = columns.iter().map(|c| IndexKey::Column(*c)).collect();
+        Ok(Some(IndexDefinition { keys, predicate: None, included }))
+    }
+
     /// The name of a key's index: the given one if it is free, else PostgreSQL's.
     fn key_name(&self, table: &Table, key: &Key) -> Result<String> {
         match &key.name {
@@ -146,7 +185,8 @@ impl Change {
             Some(name) => Ok(name.clone()),
             None if key.primary => Ok(names::relation(&self.catalog, table, &[], "pkey")),
             None => {
-                let columns: Vec<&str> = key.columns.iter().map(String::as_str).collect();
+                let columns: Vec<&str> =
+                    key.columns.iter().chain(&key.included).map(String::as_str).collect();
                 Ok(names::relation(&self.catalog, table, &columns, "key"))
             }
         }
@@ -158,12 +198,15 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         let columns = self.key_columns(table, key)?;
         let name = self.key_name(table, key)?;
+        let definition = self.key_definition(table, key, &columns)?;
         let table = self.table_mut(id);
         for c in &columns {
             table.columns[c.index()].not_null = true;
         }
         table.has_primary_key = true;
-        table.indexes.insert(0, Index::new(name, columns, true, true));
+        let mut index = Index::new(name, columns, true, true);
+        index.definition = definition;
+        table.indexes.insert(0, index);
         Ok(())
     }
 
@@ -173,6 +216,7 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         let columns = self.key_columns(table, key)?;
         let name = self.key_name(table, key)?;
+        self.key_definition(table, key, &columns)?;
         let kind = if key.primary { UniqueKind::Primary } else { UniqueKind::Unique };
         let exclusion = Exclusion {
             gist: false,
@@ -192,6 +236,30 @@ impl Change {
         Ok((Promise::Exclusion { table: id, name }, self.push_index(id, index)?))
     }
 
+    /// The keys of a new table, those that are said twice once: by the first name that one of them has.
+    pub(super) fn distinct_keys<'k>(&self, keys: &[&'k Key]) -> Vec<Cow<'k, Key>> {
+        let mut all: Vec<Cow<'k, Key>> = Vec::new();
+        // The primary key is what stays.
+        let (primary, others): (Vec<&Key>, Vec<&Key>) = keys.iter().copied().partition(|key| key.primary);
+        for key in primary.into_iter().chain(others) {
+            let same = |k: &&mut Cow<'_, Key>| {
+                k.columns == key.columns
+                    && k.included == key.included
+                    && k.equal_nulls == key.equal_nulls
+                    && k.check == key.check
+            };
+            // A second primary key is an error, which is not said here.
+            match all.iter_mut().find(same).filter(|_| !key.primary && self.actor.form > 0) {
+                Some(known) if known.name.is_none() && key.name.is_some() => {
+                    known.to_mut().name.clone_from(&key.name);
+                }
+                Some(_) => {}
+                None => all.push(Cow::Borrowed(key)),
+            }
+        }
+        all
+    }
+
     /// Adds the key of a new table.
     pub(super) fn add_key(&mut self, id: TableId, key: &Key) -> Result<()> {
         match key.check {
@@ -206,7 +274,13 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         let columns = self.key_columns(table, key)?;
         let same = table.indexes.iter().find(|i| {
-            i.constraint && i.unique && i.columns == columns && (i.equal_nulls || !key.equal_nulls)
+            let included =
+                i.definition.iter().flat_map(|d| &d.included).map(|c| &table.columns[c.index()].name);
+            i.constraint
+                && i.unique
+                && i.columns == columns
+                && included.eq(&key.included)
+                && (i.equal_nulls || !key.equal_nulls)
         });
         Ok(same.is_some_and(|i| key.name.as_ref().is_none_or(|n| *n == i.name)))
     }
@@ -216,7 +290,9 @@ impl Change {
         let table = self.catalog.table_by_id(id);
         let columns = self.key_columns(table, key)?;
         let name = self.key_name(table, key)?;
+        let definition = self.key_definition(table, key, &columns)?;
         let mut index = Index::new(name, columns, true, true);
+        index.definition = definition;
         index.equal_nulls = key.equal_nulls;
         self.push_index(id, index)
     }

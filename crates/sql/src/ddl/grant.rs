@@ -212,6 +212,18 @@ impl Change {
                 }
                 Ok(all)
             }
+            GrantTarget::Types(names, domains) => {
+                let mut all = Vec::new();
+                for name in names {
+                    let ty = self.user_type(name)?;
+                    if *domains && ty.domain().is_none() {
+                        let message = format!("\"{}\" is not a domain", ty.name);
+                        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                    }
+                    all.push(Object::Type(ty.id));
+                }
+                Ok(all)
+            }
             GrantTarget::AllTables(schemas) => {
                 let within = self.schemas(schemas)?;
                 let tables = catalog.tables.iter().flatten().filter(|t| !t.composite);
@@ -417,6 +429,7 @@ fn privileges(statement: &GrantStatement) -> Result<Option<Privileges>> {
         GrantTarget::AllRoutines(procedure, _) => routine(*procedure),
         GrantTarget::Schemas(_) => ("schema", ObjectKind::Schema.all()),
         GrantTarget::Databases(_) => ("database", ObjectKind::Database.all()),
+        GrantTarget::Types(_, domains) => (if *domains { "domain" } else { "type" }, ObjectKind::Type.all()),
         GrantTarget::Defaults(of) => match of.kind {
             DefaultsKind::Tables => ("relation", ObjectKind::Table.all()),
             DefaultsKind::Sequences => ("sequence", ObjectKind::Sequence.all()),

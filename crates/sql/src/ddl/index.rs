@@ -55,6 +55,13 @@ impl Change {
         if !remembered {
             types.iter().try_for_each(|(ty, at)| check_key(ty, *at))?;
         }
+        for (order, (ty, _)) in create.orders.iter().zip(&types) {
+            if order.collation.is_some() && !has_collation(ty) && !self.actor.internal {
+                let name = crate::lower::type_in_message(&self.catalog.as_shown(ty));
+                let message = format!("collations are not supported by type {name}");
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+            }
+        }
         check_width(keys.len() + create.included.len(), create.table.position)?;
         if let Some((expr, _)) = &create.predicate {
             lowering::check_predicate(&self.catalog, &table, expr, Made::by(&self.actor))?;
@@ -227,6 +234,15 @@ impl Change {
             column.hidden && column.generated().is_some()
         };
         index.columns.iter().copied().filter(computed).collect()
+    }
+}
+
+/// Whether values of a type have an order that a collation says.
+fn has_collation(ty: &Type) -> bool {
+    match ty {
+        Type::Array(of) => has_collation(of),
+        Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Citext | &Type::NAME => true,
+        _ => false,
     }
 }
 

@@ -165,13 +165,14 @@ impl Change {
             }
             if index.constraint {
                 let check = index.check();
+                let included = index.definition.iter().flat_map(|d| &d.included).map(label).collect();
                 let kind = match at {
                     _ if index.unique_later() == Some(UniqueKind::Primary) => {
-                        ConstraintKind::PrimaryKey { columns }
+                        ConstraintKind::PrimaryKey { columns, included }
                     }
                     _ if index.excludes() => self.exclusion_like(source, index, position)?,
-                    0 => ConstraintKind::PrimaryKey { columns },
-                    _ => ConstraintKind::Unique { columns, equal_nulls: index.equal_nulls },
+                    0 => ConstraintKind::PrimaryKey { columns, included },
+                    _ => ConstraintKind::Unique { columns, equal_nulls: index.equal_nulls, included },
                 };
                 out.create.constraints.push(Constraint {
                     name: None,

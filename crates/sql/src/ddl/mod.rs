@@ -271,6 +271,9 @@ pub struct Actor {
     /// The change is from a log of the time when what RETURNING and ON CONFLICT ask of the table for each row saw what the
     /// statement had changed so far: routines that it makes do so.
     pub reads_after: bool,
+    /// In which form routines are made that it makes ([`planaria_catalog::PROGRAM_FORM`]). Of a log of before there were forms,
+    /// it makes each key of CREATE TABLE that has a name of its own, also where it is said twice.
+    pub form: u8,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -292,6 +295,7 @@ impl Default for Actor {
             rows_of_nulls: false,
             former_labels: false,
             reads_after: false,
+            form: planaria_catalog::PROGRAM_FORM,
             internal: false,
         }
     }
@@ -365,7 +369,7 @@ impl Change {
             }
             StatementKind::CreateIndex(create) => self.create_index(create),
             StatementKind::CreateView { name, or_replace, columns, options, query, query_text } => {
-                self.create_view(name, *or_replace, columns, *options, (query, query_text))
+                self.create_view(name, *or_replace, columns, options, (query, query_text))
             }
             StatementKind::CreateMaterialized {
                 name,
@@ -413,8 +417,8 @@ impl Change {
                 self.alter_policy(name, table, *if_exists, change)
             }
             StatementKind::DropPolicy { name, table, if_exists } => self.drop_policy(name, table, *if_exists),
-            StatementKind::CreateSchema { name, if_not_exists, owner } => {
-                self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref())
+            StatementKind::CreateSchema { name, if_not_exists, owner, elements } => {
+                self.create_schema(name.as_deref(), *if_not_exists, owner.as_ref(), elements)
             }
             StatementKind::RenameSchema { name, to } => self.rename_schema(name, to),
             StatementKind::AlterRoutine { routine, options } => self.alter_routine(routine, options),

@@ -228,16 +228,20 @@ impl Change {
                 });
                 continue;
             }
-            let granted: Vec<Grant> = rights.grants(kind).to_vec();
+            let of_roles = |grant: &Grant| grant.grantee.is_some_and(|g| roles.contains(&g));
+            let mut granted: Vec<Grant> = rights.grants(kind).to_vec();
+            // It is a REVOKE of all, after which the rights are written out.
+            if granted.iter().chain(rights.columns.iter().flat_map(|(_, all)| all)).any(of_roles) {
+                rights.grants.get_or_insert_with(|| granted.clone());
+            }
+            granted.retain(of_roles);
             for grant in granted {
-                if grant.grantee.is_some_and(|g| roles.contains(&g)) {
-                    let options = grant.options.with(grant.privileges);
-                    rights.revoke(kind, Grant { options, ..grant }, Dependents::Cascade)?;
-                }
+                let options = grant.options.with(grant.privileges);
+                rights.revoke(kind, Grant { options, ..grant }, Dependents::Cascade)?;
             }
             for (column, granted) in rights.columns.clone() {
                 for grant in granted {
-                    if grant.grantee.is_some_and(|g| roles.contains(&g)) {
+                    if of_roles(&grant) {
                         let options = grant.options.with(grant.privileges);
                         rights.revoke_column(&column, Grant { options, ..grant }, Dependents::Cascade)?;
                     }

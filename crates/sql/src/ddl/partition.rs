@@ -351,6 +351,7 @@ impl Change {
             let key = super::constraint::Key {
                 name: None,
                 columns,
+                included: Vec::new(),
                 primary,
                 equal_nulls: index.equal_nulls,
                 check: CheckTime::NotDeferrable,

@@ -202,6 +202,7 @@ impl Change {
             current: true,
             security_definer: create.security_definer,
             reads_before: !self.actor.reads_after,
+            form: self.actor.form,
             hints: Hints::default(),
             settings: Vec::new(),
             rights: self.new_rights(planaria_catalog::ObjectKind::Function, schema),

@@ -7,10 +7,10 @@ use super::{Change, names};
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
-    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Schema, TypeKind, key,
-    no_schema,
+    Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Schema, SearchPath, TypeKind,
+    key, no_schema,
 };
-use planaria_syntax::ast::{Name, OwnedObject, RoleSpec};
+use planaria_syntax::ast::{Name, OwnedObject, RoleSpec, Statement, StatementKind};
 
 /// 42P06
 fn schema_exists(name: &str) -> Error {
@@ -78,6 +78,7 @@ impl Change {
         name: Option<&str>,
         if_not_exists: bool,
         owner: Option<&RoleSpec>,
+        elements: &[Statement],
     ) -> Result<&'static str> {
         let owner = owner.map_or(Ok(self.actor.user), |role| self.role_of(role))?;
         let named = name.map_or_else(|| self.catalog.role_name(owner).to_string(), str::to_owned);
@@ -100,9 +101,54 @@ impl Change {
         }
         let id = self.catalog.next_schema();
         let rights = self.catalog.rights_of_new(owner, planaria_catalog::ObjectKind::Schema, None);
-        let schema = Schema { id, name: named, rights, comment: None };
+        let schema = Schema { id, name: named.clone(), rights, comment: None };
         self.catalog.schemas.push(Some(schema.into()));
+        if !elements.is_empty() {
+            self.create_elements((id, &named), owner, elements)?;
+        }
         Ok("CREATE SCHEMA")
+    }
+
+    /// What CREATE SCHEMA makes in its schema, which is the first of the path for it, in the name of the schema's owner:
+    /// sequences, tables, views, indexes, triggers, grants.
+    fn create_elements(
+        &mut self,
+        (id, name): (SchemaId, &str),
+        owner: planaria_base::RoleId,
+        elements: &[Statement],
+    ) -> Result<()> {
+        let mut ranked = Vec::new();
+        for element in elements {
+            let (rank, of) = match &element.kind {
+                StatementKind::CreateSequence { name, .. } => (0, Some(name)),
+                StatementKind::CreateTable(create) => (1, Some(&create.name)),
+                StatementKind::CreateView { name, .. } => (2, Some(name)),
+                StatementKind::CreateIndex(create) => (3, Some(&create.table)),
+                StatementKind::CreateTrigger(create) => (4, Some(&create.table)),
+                _ => (5, None),
+            };
+            if let Some([schema, _]) = of.map(|name| &name.parts[..])
+                && schema != name
+            {
+                let message = format!(
+                    "CREATE specifies a schema ({schema}) different from the one being created ({name})"
+                );
+                return Err(Error::new(SqlState::INVALID_SCHEMA_DEFINITION, message));
+            }
+            ranked.push((rank, element));
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let (before, actor) = (self.catalog.path().clone(), self.actor.user);
+        let path = SearchPath::new(std::iter::once(id).chain(before.schemas().iter().copied()));
+        let path = before.temporary().map_or(path.clone(), |temporary| path.with_temporary(temporary));
+        self.catalog.set_path(&path);
+        self.actor.user = owner;
+        for (_, element) in ranked {
+            self.statement(element)?;
+        }
+        self.actor.user = actor;
+        self.catalog.set_path(&before);
+        Ok(())
     }
 
     pub(super) fn rename_schema(&mut self, name: &str, to: &str) -> Result<&'static str> {

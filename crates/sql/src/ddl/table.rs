@@ -13,6 +13,7 @@ use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, Position, SequenceOptions, TypeName,
     TypeNameKind,
 };
+use std::borrow::Cow;
 
 /// What the constraints at a column say about the column itself.
 #[derive(Default)]
@@ -259,7 +260,8 @@ impl Change {
                 _ => None,
             })
             .collect();
-        let primary: Vec<&&Key> = keys.iter().filter(|k| k.primary).collect();
+        let keys = self.distinct_keys(&keys);
+        let primary: Vec<&Cow<'_, Key>> = keys.iter().filter(|k| k.primary).collect();
         if let [_, second, ..] = primary[..] {
             return Err(self.second_primary_key(id, second.position));
         }
@@ -268,7 +270,7 @@ impl Change {
                 self.add_check(id, name.as_deref(), expr, text).map_err(|e| same_name(e, name.as_deref()))?;
             }
         }
-        let later = |key: &&&&Key| key.check != CheckTime::NotDeferrable;
+        let later = |key: &&&Cow<'_, Key>| key.check != CheckTime::NotDeferrable;
         match primary.first().filter(|key| !later(key)) {
             Some(key) => self.add_primary_key(id, key)?,
             None => self.add_row_id(id).map(|_| ())?,
@@ -335,6 +337,7 @@ impl Change {
     pub(super) fn column(&mut self, id: TableId, def: &ColumnDef) -> Result<(Column, ColumnFacts)> {
         let (Declared { ty, domain }, serial) = column_type(&self.catalog, &def.name, &def.ty)?;
         let ty = self.kept(ty);
+        self.require_types(&ty, domain)?;
         self.check_not_in_itself(id, &ty).map_err(|e| e.at(def.ty.position))?;
         let table = self.table_mut(id).name.clone();
         let mut facts = self.column_facts(&table, def, &ty, serial)?;

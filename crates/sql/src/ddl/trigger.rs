@@ -263,6 +263,7 @@ impl Change {
             instance_of: None,
             security_definer: false,
             reads_before: !self.actor.reads_after,
+            form: self.actor.form,
             hints: planaria_catalog::Hints::default(),
             settings: Vec::new(),
             rights: Rights::of(function.rights.owner),

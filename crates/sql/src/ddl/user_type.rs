@@ -8,7 +8,7 @@ use crate::lower::{self, Declared, Lowerer, ParamTypes};
 use planaria_base::enumeration::{Enum, Place};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SchemaId, SqlState, Type, TypeId};
-use planaria_catalog::{Check, Domain, Object, TypeKind, UserType};
+use planaria_catalog::{Check, Domain, Object, Privileges, Requirement, TypeKind, UserType};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
     AlterDomain, AlterEnum, AlterTable, Constraint, ConstraintKind, Expr, LabelPlace, Name, Statement,
@@ -32,6 +32,20 @@ fn constraint_exists(constraint: &str, domain: &str) -> Error {
 }
 
 impl Change {
+    /// 42501 where the actor may not use a type for a column. A log has changes of the time when nobody asked.
+    pub(super) fn require_types(&self, ty: &Type, domain: Option<TypeId>) -> Result<()> {
+        let id = domain.or_else(|| match ty {
+            Type::Enum(of) => self.catalog.type_of_oid(of.oid()).map(|ty| ty.id),
+            _ => None,
+        });
+        match (id, ty) {
+            _ if self.actor.internal => Ok(()),
+            (Some(id), _) => self.require(&Requirement::new(Object::Type(id), Privileges::USAGE)),
+            (None, Type::Array(of)) => self.require_types(of, None),
+            _ => Ok(()),
+        }
+    }
+
     /// The user's type that a statement names.
     pub(super) fn user_type(&self, name: &Name) -> Result<&UserType> {
         let local = names::wanted(&self.catalog, name)?;

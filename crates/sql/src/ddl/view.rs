@@ -45,7 +45,7 @@ impl Change {
         name: &Name,
         or_replace: bool,
         columns: &[String],
-        options: ViewOptions,
+        options: &ViewOptions,
         (query, query_text): (&Query, &str),
     ) -> Result<&'static str> {
         if crate::lower::changes_in_with(query) {
@@ -113,6 +113,8 @@ impl Change {
         view.check_option = options.check.flatten();
         view.security_invoker = options.security_invoker.unwrap_or(false);
         view.security_barrier = options.security_barrier.unwrap_or(false);
+        view.option_order.clear();
+        view.say_options(&options.order);
         self.check_updatable(&view)?;
         if view.rows.is_some() {
             view.rows = Some(Box::new(self.rows_of_view(&view)?));
@@ -185,6 +187,7 @@ impl Change {
                 new.check_option = options.check.unwrap_or(view.check_option);
                 new.security_invoker = options.security_invoker.unwrap_or(view.security_invoker);
                 new.security_barrier = options.security_barrier.unwrap_or(view.security_barrier);
+                new.say_options(&options.order);
                 self.check_updatable(&new)?;
             }
             AlterView::Default { column, default } => {

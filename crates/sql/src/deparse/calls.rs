@@ -15,6 +15,8 @@ const ANY: Oid = 2276;
 struct Candidate {
     /// As it is written.
     name: String,
+    /// With its schema, of one that a user made.
+    qualified: Option<String>,
     /// The types of as many parameters as there are arguments.
     args: Vec<Oid>,
     result: Ty,
@@ -177,6 +179,7 @@ impl Analysis<'_> {
                 }
                 all.push(Candidate {
                     name: quote_ident(name),
+                    qualified: None,
                     args: types,
                     result: Ty::plain(line.result),
                     gathered,
@@ -204,6 +207,7 @@ impl Analysis<'_> {
             }
             all.push(Candidate {
                 name: self.shown.shown_routine(routine),
+                qualified: Some(self.catalog.shown(routine.schema, &routine.name, None)),
                 args: params.iter().map(|p| declared(self.catalog, &p.ty, p.domain).oid).collect(),
                 result: result_of(self, routine),
                 gathered: None,
@@ -222,7 +226,13 @@ impl Analysis<'_> {
         let mut candidates = self.candidates(parts, &args, variadic);
         let types: Vec<Oid> = args.iter().map(|(_, a)| a.ty.oid).collect();
         let lists: Vec<Vec<Oid>> = candidates.iter().map(|c| c.args.clone()).collect();
-        let found = candidates.swap_remove(self.choose(&types, &lists)?);
+        let mut found = candidates.swap_remove(self.choose(&types, &lists)?);
+        // One that the same call could mean, too, by defaults of its own: by its name alone it is not unique.
+        if let Some(qualified) = found.qualified.take()
+            && candidates.iter().any(|c| c.qualified.is_some() && c.args == found.args)
+        {
+            found.name = qualified;
+        }
         let (wanted, result) = self.resolve(&types, &found.args, found.result.oid)?;
         let mut nodes = Vec::new();
         for (at, (name, arg)) in args.into_iter().enumerate() {

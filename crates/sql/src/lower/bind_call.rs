@@ -294,6 +294,28 @@ impl Lowerer<'_> {
         if let Some(rel) = self.bind_set_function(names, wanted, call, false, position)? {
             return self.set_in_select(rel, position);
         }
+        if self.form > 0
+            && !self.kept_text
+            && let Some(at) = call.args.iter().position(|arg| arg.name.is_some())
+            && let Some(arg) = call.args[at..].iter().find(|arg| arg.name.is_none())
+        {
+            let message = "positional argument cannot follow named argument";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(arg.value.position));
+        }
+        // Routines of before have what a list of one array makes.
+        if call.variadic
+            && self.form > 0
+            && let [list] = &call.args[..]
+            && self.catalog.procedures_named(&name).next().is_none()
+            && let Some(query) = super::written::of_array(&name, call, position)?
+        {
+            if !matches!(self.looked_at(names, &list.value)?, Type::Array(_)) {
+                let message = "VARIADIC argument must be an array";
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(list.value.position));
+            }
+            let expr = Expr { position, kind: ExprKind::Subquery(Box::new(query)) };
+            return self.bind(names, &expr);
+        }
         // Former versions had no `timeofday()` that could hide one of somebody's own, and logged nothing for its calls.
         let own = name == "timeofday" && self.catalog.procedures_named(&name).next().is_some();
         if !own && let Some(query) = super::written::value(&name, call, position)? {

@@ -11,6 +11,7 @@ use super::names::Names;
 use super::types::{has_order, told_apart};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Func, Output};
+use planaria_syntax::ast::visit;
 use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, OrderItem, Select};
 
 /// The key that is the number of a grouping set: no expression that anybody writes.
@@ -20,7 +21,9 @@ fn set_number() -> Bound {
 
 /// Whether there is a query in an expression.
 fn has_query(e: &Expr) -> bool {
-    format!("{:?}", e.kind).contains("Query {")
+    let mut found = false;
+    visit::expr(e, &mut |node| found |= matches!(node, visit::Node::Enter(visit::Place::Subquery)));
+    found
 }
 
 /// Whether two expressions are the same but for where they stand.

@@ -140,7 +140,7 @@ impl Lowerer<'_> {
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(cte.statement.position));
             }
         }
-        let ordered = if recursive { recursion::in_order(with)? } else { with.iter().collect() };
+        let ordered = if recursive { recursion::after_what_they_read(with)? } else { with.iter().collect() };
         for (i, cte) in ordered.into_iter().enumerate() {
             let StatementKind::Query(q) = &cte.statement.kind else {
                 let message = "WITH clause containing a data-modifying statement must be at the top level";

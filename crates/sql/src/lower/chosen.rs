@@ -102,6 +102,17 @@ impl Lowerer<'_> {
             Choice::One(i) => {
                 let (id, given, declared) = found.swap_remove(i);
                 let routine = catalog.procedure(id);
+                // Another of the schema that takes the same, by a default of its own. Routines and what is kept go on with the
+                // one that they have.
+                let passing = self.program.kind == planaria_ir::ProgramKind::Statement && !self.kept_text;
+                let twin = |(other, _, types): &(ProcedureId, Vec<Given>, Vec<Type>)| {
+                    catalog.procedure(*other).schema == routine.schema
+                        && types.len() == declared.len()
+                        && types.iter().zip(&declared).all(|(a, b)| same_base(a, b))
+                };
+                if passing && found.iter().any(twin) {
+                    return Err(ambiguous(name.local, &types, position));
+                }
                 if !routine.is_polymorphic() {
                     return Ok(Some((id, given)));
                 }

@@ -89,6 +89,15 @@ impl Lowerer<'_> {
         result
     }
 
+    /// An operator or function with a NULL beside what may fail is NULL, and the rest of it is not computed: in statements.
+    /// Routines compute it, as logs have calls of them.
+    fn is_known_null(&mut self, e: &Bound) -> bool {
+        self.program.kind == planaria_ir::ProgramKind::Statement
+            && is_null_by_text(e, LEVELS)
+            && !has_constant_part(e, LEVELS)
+            && !self.is_volatile(e)
+    }
+
     fn eval_kind(&mut self, e: &Bound, dst: Option<Reg>) -> Result<Reg> {
         let target = |l: &mut Self| dst.unwrap_or_else(|| l.temp(e.ty.clone()));
         match &e.kind {
@@ -127,6 +136,10 @@ impl Lowerer<'_> {
                 let reg = self.eval(inner, dst)?;
                 self.check_domain(reg, *domain)?;
                 Ok(reg)
+            }
+            BoundKind::Apply(..) if self.is_known_null(e) => {
+                let src = self.constant(Datum::Null, e.ty.clone());
+                Ok(self.deliver(src, dst))
             }
             BoundKind::Apply(func, args) => {
                 let args = args.iter().map(|a| self.value(a)).collect::<Result<Vec<_>>>()?;
@@ -651,6 +664,42 @@ impl Lowerer<'_> {
     }
 }
 
+/// How many levels down a NULL is looked for: people write one near the operator that it is of.
+const LEVELS: u32 = 4;
+
+/// Whether a part of it is computed from constants alone, without a NULL among them: PostgreSQL computes that before it looks
+/// for one. What has more levels may have one.
+fn has_constant_part(e: &Bound, levels: u32) -> bool {
+    fn is_constant(e: &Bound) -> bool {
+        match &e.kind {
+            BoundKind::Const(value) => *value != Datum::Null,
+            BoundKind::Relabel(inner) | BoundKind::Cast(inner, _) => is_constant(inner),
+            BoundKind::Apply(_, args) => args.iter().all(is_constant),
+            _ => false,
+        }
+    }
+    if levels == 0 {
+        return !matches!(e.kind, BoundKind::Const(_) | BoundKind::Column(..));
+    }
+    let mut found = matches!(e.kind, BoundKind::Apply(..) | BoundKind::Cast(..)) && is_constant(e);
+    e.children(&mut |part| found |= has_constant_part(part, levels - 1), &mut |_| {});
+    found
+}
+
+/// Whether it is NULL by a NULL that is written in it.
+fn is_null_by_text(e: &Bound, levels: u32) -> bool {
+    match &e.kind {
+        BoundKind::Const(value) => *value == Datum::Null,
+        BoundKind::Relabel(inner) | BoundKind::Cast(inner, _) if levels > 0 => {
+            is_null_by_text(inner, levels - 1)
+        }
+        BoundKind::Apply(func, args) if func.strict() && levels > 0 => {
+            args.iter().any(|a| is_null_by_text(a, levels - 1))
+        }
+        _ => false,
+    }
+}
+
 /// Strict functions that answer no NULL for arguments that are not NULL.
 fn keeps_not_null(func: Func) -> bool {
     func.strict()
@@ -668,6 +717,7 @@ fn keeps_not_null(func: Func) -> bool {
                 | Func::ArrayContainsElement
                 | Func::ExtractTimestamp
                 | Func::ExtractUnzoned
+                | Func::ExtractUntimed
                 | Func::ExtractTz
                 | Func::RegexMatch
                 | Func::RegexPart

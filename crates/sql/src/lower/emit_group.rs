@@ -45,7 +45,7 @@ impl Lowerer<'_> {
         plan: &JoinPlan,
         then: &mut Then<'_>,
     ) -> Result<()> {
-        let passes = passes(grouping);
+        let passes = passes(grouping, self.form > 0);
         if passes.iter().any(|pass| !pass.order.is_empty()) {
             return self.emit_sorted_grouping(select, grouping, plan, &passes, then);
         }
@@ -562,8 +562,21 @@ struct Pass<'a> {
 /// Gives the rows of a pass.
 type Rows<'r> = dyn FnMut(&mut Lowerer<'_>, &Pass<'_>, &mut Then<'_>) -> Result<()> + 'r;
 
-/// As many passes as there are orders; aggregates that want none go along with the first.
-fn passes(grouping: &Grouping) -> Vec<Pass<'_>> {
+/// Whether it makes a difference in which order an aggregate gets its rows.
+fn has_order(kind: &AggregateKind) -> bool {
+    match kind {
+        AggregateKind::ArrayAgg
+        | AggregateKind::StringAgg
+        | AggregateKind::Own(_)
+        | AggregateKind::AvgByFloat => true,
+        AggregateKind::Sum(func) => matches!(func, Func::FltAdd | Func::RealAdd),
+        _ => false,
+    }
+}
+
+/// As many passes as there are orders, and, `apart`, one before them for aggregates that take the rows as they come; those
+/// that do not mind go along with the first.
+fn passes(grouping: &Grouping, apart: bool) -> Vec<Pass<'_>> {
     let mut passes: Vec<Pass<'_>> = Vec::new();
     for (i, a) in grouping.aggregates.iter().enumerate().filter(|(_, a)| !a.order.is_empty()) {
         match passes.iter_mut().find(|pass| pass.order == a.order) {
@@ -575,6 +588,9 @@ fn passes(grouping: &Grouping) -> Vec<Pass<'_>> {
         passes.push(Pass { order: &[], aggregates: Vec::new() });
     }
     let plain = grouping.aggregates.iter().enumerate().filter(|(_, a)| a.order.is_empty());
+    if apart && !passes[0].order.is_empty() && plain.clone().any(|(_, a)| has_order(&a.kind)) {
+        passes.insert(0, Pass { order: &[], aggregates: Vec::new() });
+    }
     passes[0].aggregates.extend(plain.map(|(i, _)| i));
     passes
 }

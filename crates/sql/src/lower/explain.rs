@@ -542,6 +542,11 @@ impl Lowerer<'_> {
             | BoundKind::InDomain(inner, _)
             | BoundKind::PerRow(_, inner)
             | BoundKind::Secured(inner) => self.show_some(inner, left),
+            // A date beside a timestamp is compared as it is.
+            BoundKind::Apply(Func::DateToTimestamp, args) => self.show_list(args, left),
+            BoundKind::Cast(inner, _) if matches!(inner.kind, BoundKind::Apply(Func::DateToTimestamp, _)) => {
+                self.show_some(inner, left)
+            }
             BoundKind::Cast(inner, _) => {
                 let shown = self.show_some(inner, left);
                 let shown = if inner.is_compound() { in_brackets(shown) } else { shown };

@@ -324,21 +324,6 @@ pub(super) fn missing_function(call: &str, position: u32) -> Error {
 }
 
 impl Lowerer<'_> {
-    /// A zone as `AT TIME ZONE` takes it: there a number is how far UTC is from it, where others say how far it is from UTC.
-    fn east_of_utc(&mut self, zone: Bound, position: u32) -> Result<Bound> {
-        let text = |s: &str| Bound::constant(Datum::Text(s.to_owned()), Type::Text, position);
-        let one = Bound::constant(Datum::Int(1), Type::Int4, position);
-        let first = Bound::apply(Func::Left, vec![zone.clone(), one], Type::Text, position);
-        let turned = vec![zone.clone(), text("+-"), text("-+")];
-        let turned = Bound::apply(Func::Translate, turned, Type::Text, position);
-        let mut whens = Vec::new();
-        for sign in ["+", "-"] {
-            let is = Bound::apply(Func::TextEq, vec![first.clone(), text(sign)], Type::Bool, position);
-            whens.push((is, turned.clone()));
-        }
-        Ok(Bound::new(BoundKind::Case(whens, Box::new(zone)), Type::Text, position))
-    }
-
     /// A call of a built-in function; `None` where no built-in function fits.
     pub(super) fn bind_builtin(
         &mut self,
@@ -417,12 +402,14 @@ impl Lowerer<'_> {
             bound.push(self.operand(arg.clone(), ty)?);
         }
         let result = chosen.result.clone();
-        // Routines and what is kept have 0 for the time zone of what has none, as logs have calls of them.
-        let of_zone = matches!(bound.first().and_then(Bound::as_const), Some(Datum::Text(t)) if t.starts_with("timezone"))
-            && self.program.kind == planaria_ir::ProgramKind::Statement
-            && !self.kept_text;
+        // Routines and what is kept have 0 for the time zone of what has none, and NULL for the hour of a date that is infinite,
+        // as logs have calls of them.
+        let passing = self.program.kind == planaria_ir::ProgramKind::Statement && !self.kept_text;
+        let of_zone = passing
+            && matches!(bound.first().and_then(Bound::as_const), Some(Datum::Text(t)) if t.starts_with("timezone"));
         let unzoned = |func: Func| match func {
             Func::ExtractTimestamp if of_zone => Func::ExtractUnzoned,
+            Func::ExtractDate if passing => Func::ExtractUntimed,
             other => other,
         };
         Ok(Some(match &chosen.make {
@@ -490,6 +477,13 @@ impl Lowerer<'_> {
             return Ok(Some(bound));
         }
         match (name, args) {
+            ("concat", [list]) if variadic && matches!(list.ty, Type::Array(_)) => {
+                let nothing = Bound::constant(Datum::Text(String::new()), Text, position);
+                self.bind_builtin("array_to_string", &[list.clone(), nothing], false, position)
+            }
+            ("concat_ws", [between, list]) if variadic && matches!(list.ty, Type::Array(_)) => {
+                self.bind_builtin("array_to_string", &[list.clone(), between.clone()], false, position)
+            }
             ("concat" | "concat_ws" | "format", _) if variadic => {
                 Err(Error::unsupported(format!("{name}(VARIADIC array)"), "use array_to_string").at(position))
             }

@@ -19,6 +19,12 @@ const JSON: Type = Type::JSON;
 const TEXT_OF: &str = "json text";
 const SEPARATOR: &str = "json separator";
 const PAIR: &str = "json pair";
+/// The same of a list: which argument the key would be, key, value.
+pub(super) const PAIR_AT: &str = "json pair at";
+/// Nothing, or the error of a list of so many that is no list of pairs: how many, what the error's list is of.
+pub(super) const EVEN: &str = "json even";
+/// The text of a value as JSON.
+pub(super) const ITEM: &str = TEXT_OF;
 const ENCLOSED: &str = "json enclosed";
 const MADE: &str = "json made";
 pub(super) const KEYS: &str = "json keys";
@@ -400,6 +406,23 @@ impl Lowerer<'_> {
             (PAIR, [key, value]) => {
                 let parts = self.json_pair(0, key, value, position)?;
                 concat(parts, Type::Text)
+            }
+            (PAIR_AT, [at, key, value]) => {
+                let at = self.operand(at.clone(), &Type::Int8)?;
+                let key = self.output_text(key.clone())?;
+                let key = Bound::apply(Func::JsonKey, vec![key, at], Type::Text, position);
+                concat(vec![key, text(" : ", position), self.json_text(value.clone())?], Type::Text)
+            }
+            (EVEN, [count, at]) => {
+                let two = Bound::constant(Datum::Int(2), Type::Int4, position);
+                let rest = Bound::apply(Func::IntMod, vec![count.clone(), two], Type::Int4, position);
+                let zero = Bound::constant(Datum::Int(0), Type::Int4, position);
+                let even = Bound::apply(Func::IntEq, vec![rest, zero], Type::Bool, position);
+                let at = self.operand(at.clone(), &Type::Int8)?;
+                let null = Bound::null(Type::Text, position);
+                let wrong = Bound::apply(Func::JsonKey, vec![null, at], Type::Text, position);
+                let kind = BoundKind::Case(vec![(even, text("", position))], Box::new(wrong));
+                Ok(Some(Bound::new(kind, Type::Text, position)))
             }
             // Of nothing there is nothing, not even what encloses it.
             (ENCLOSED, [open, inner, close]) => {

@@ -50,13 +50,9 @@ pub(super) fn query(
             }
             (value, definitions.to_vec())
         }
-        (
-            "json_populate_record"
-            | "jsonb_populate_record"
-            | "json_populate_recordset"
-            | "jsonb_populate_recordset",
-            [given, value],
-        ) if known && definitions.is_empty() => (value, columns_of(catalog, name, &given.value, base)?),
+        (_, [given, value]) if populates(name) && known && definitions.is_empty() => {
+            (value, columns_of(catalog, name, &given.value, base)?)
+        }
         _ if definitions.is_empty() => return Ok(None),
         _ => return Err(what("only allowed")),
     };
@@ -134,7 +130,7 @@ fn columns_of(
     of: Option<&Name>,
 ) -> Result<Vec<(String, TypeName)>> {
     let unsupported = || {
-        let hint = "Give it as NULL::table.";
+        let hint = "Give it a row, or NULL, of the row type of a table or of a composite type.";
         Error::unsupported(format!("{function} over this row is not supported"), hint).at(base.position)
     };
     let path = match (of, null_of(base)) {
@@ -211,7 +207,7 @@ impl Lowerer<'_> {
     /// A call with its arguments in the order of the function, where some are named.
     pub(super) fn ordered<'c>(&self, call: &'c FunctionCall, position: u32) -> Cow<'c, FunctionCall> {
         let name = call.name.parts.last().map_or("", String::as_str);
-        match super::parts::in_order(name, call, position) {
+        match super::parts::arguments_in_order(name, call, position) {
             Some(args) if self.catalog.procedures_named(name).next().is_none() => {
                 Cow::Owned(FunctionCall { args, ..call.clone() })
             }

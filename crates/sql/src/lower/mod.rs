@@ -217,6 +217,8 @@ pub struct Lowerer<'c> {
     /// What RETURNING and ON CONFLICT ask of the table for each row sees what the statement has changed so far: it is of a
     /// routine from before that was mended, calls of which logs have. (So it is with what row variables are: [`held::Rows::former`].)
     reads_after: bool,
+    /// The form of the program ([`planaria_catalog::PROGRAM_FORM`]).
+    form: u8,
     /// A real is the same double precision as its text: in generated columns of before.
     former_reals: bool,
     /// Parameters of row types that the routine gives: the register of the row, and those of its fields.
@@ -291,6 +293,7 @@ impl<'c> Lowerer<'c> {
             emitted_domains: Vec::new(),
             before: None,
             reads_after: false,
+            form: planaria_catalog::PROGRAM_FORM,
             former_reals: false,
             row_outs: Vec::new(),
             computed_keys: HashMap::new(),

@@ -418,10 +418,25 @@ impl Lowerer<'_> {
                     .with_hint(NOT_UNIQUE));
             }
         };
+        let (left, right) = match is_comparison(which) {
+            true => (self.dated(left, &chosen.left), self.dated(right, &chosen.right)),
+            false => (left, right),
+        };
         let left = self.operand(left, &chosen.left)?;
         let right = self.operand(right, &chosen.right)?;
         let args = if chosen.swapped { vec![right, left] } else { vec![left, right] };
         Ok(Bound::apply(chosen.func, args, chosen.result.clone(), position))
+    }
+
+    /// A date that is compared with a timestamp: one behind the last timestamp comes after all of them. In routines it is
+    /// converted (22008), as logs have calls of them.
+    fn dated(&self, e: Bound, to: &Type) -> Bound {
+        let beside = e.ty == Type::Date && matches!(to, Type::Timestamp | Type::TimestampTz);
+        if !beside || self.program.kind != planaria_ir::ProgramKind::Statement || self.kept_text {
+            return e;
+        }
+        let position = e.position;
+        Bound::apply(Func::DateToTimestamp, vec![e], Type::Timestamp, position)
     }
 
     fn beside_char(&mut self, mut e: Bound) -> Result<Bound> {

@@ -1,11 +1,13 @@
 //! Functions and operators of the types that are kept as bytes in their order ([`planaria_base::packed`]): lines of the
 //! tables that overloads are chosen from.
 
+use super::Lowerer;
+use super::bound::{Bound, BoundKind};
 use super::functions::{Extra, Line, Make, line};
 use super::operators::{Operator, comparison, op};
 use super::search::{QUERY, VECTOR};
-use planaria_base::Type;
 use planaria_base::types::{PackedKind, PackedType, TypeClass};
+use planaria_base::{Datum, Result, Type};
 use planaria_ir::Func;
 use planaria_syntax::ast::BinaryOp;
 
@@ -157,4 +159,21 @@ pub(super) fn complement(ty: &Type) -> Option<(Func, Type)> {
         | PackedKind::TsQuery => return None,
         PackedKind::MacAddr | PackedKind::MacAddr8 => (Func::MacNot, ty.clone()),
     })
+}
+
+impl Lowerer<'_> {
+    /// A zone as `AT TIME ZONE` takes it: there a number is how far UTC is from it, where others say how far it is from UTC.
+    pub(super) fn east_of_utc(&mut self, zone: Bound, position: u32) -> Result<Bound> {
+        let text = |s: &str| Bound::constant(Datum::Text(s.to_owned()), Type::Text, position);
+        let one = Bound::constant(Datum::Int(1), Type::Int4, position);
+        let first = Bound::apply(Func::Left, vec![zone.clone(), one], Type::Text, position);
+        let turned = vec![zone.clone(), text("+-"), text("-+")];
+        let turned = Bound::apply(Func::Translate, turned, Type::Text, position);
+        let mut whens = Vec::new();
+        for sign in ["+", "-"] {
+            let is = Bound::apply(Func::TextEq, vec![first.clone(), text(sign)], Type::Bool, position);
+            whens.push((is, turned.clone()));
+        }
+        Ok(Bound::new(BoundKind::Case(whens, Box::new(zone)), Type::Text, position))
+    }
 }

@@ -64,7 +64,7 @@ fn names_of(name: &str) -> Option<(&'static [&'static str], &'static [ExprKind])
 }
 
 /// The arguments of a call that names some, in the order of the function; `None` where it names none, or others.
-pub(super) fn in_order(name: &str, call: &FunctionCall, position: u32) -> Option<Vec<Argument>> {
+pub(super) fn arguments_in_order(name: &str, call: &FunctionCall, position: u32) -> Option<Vec<Argument>> {
     if call.variadic || call.args.iter().all(|arg| arg.name.is_none()) {
         return None;
     }

@@ -14,7 +14,7 @@ pub(super) struct Terms<'q> {
 }
 
 /// The CTEs of a WITH RECURSIVE, each behind those it reads.
-pub(super) fn in_order(with: &[Cte]) -> Result<Vec<&Cte>> {
+pub(super) fn after_what_they_read(with: &[Cte]) -> Result<Vec<&Cte>> {
     let mut order: Vec<&Cte> = Vec::with_capacity(with.len());
     let mut left: Vec<&Cte> = with.iter().collect();
     let reads = |cte: &Cte, other: &Cte| {

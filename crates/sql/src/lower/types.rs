@@ -336,18 +336,35 @@ fn fold(value: &Datum, from: &Type, to: &Type) -> Option<Datum> {
 
 /// What a word stands for that a clock says, as a constant of that type. Not in texts that are kept: there it would be the
 /// moment at which they were.
-fn moment(word: &str, ty: &Type) -> Option<&'static str> {
+fn moment(word: &str, ty: &Type) -> Option<String> {
     let word = text_io::trim(word).to_ascii_lowercase();
+    let word = word.strip_suffix("()").unwrap_or(&word);
     let of_day = match ty.plain() {
         Type::Date | Type::Timestamp | Type::TimestampTz => true,
         Type::Time | Type::Packed(PackedType::TimeTz(_)) => false,
         _ => return None,
     };
-    match word.as_str() {
-        "now" => Some("current_timestamp"),
-        "today" if of_day => Some("current_date"),
-        "tomorrow" if of_day => Some("current_date + 1"),
-        "yesterday" if of_day => Some("current_date - 1"),
+    if word == "now" {
+        return Some("current_timestamp".to_owned());
+    }
+    let (day, clock) = word.split_once(' ').map_or((word, ""), |(day, clock)| (day, text_io::trim(clock)));
+    let day = match day {
+        "today" if of_day => "current_date",
+        "tomorrow" if of_day => "current_date + 1",
+        "yesterday" if of_day => "current_date - 1",
+        _ => return None,
+    };
+    let plain = |c: char| c.is_ascii_digit() || matches!(c, ':' | '.' | ' ' | 'a' | 'p' | 'm');
+    match clock {
+        "" => Some(day.to_owned()),
+        // By the clocks of UTC.
+        "allballs" if *ty.plain() == Type::TimestampTz => {
+            Some(format!("({day})::timestamp AT TIME ZONE 'UTC'"))
+        }
+        "allballs" => Some(format!("({day})::timestamp")),
+        clock if clock.chars().all(plain) && datetime::parse_time(clock, DateOrder::Mdy).is_ok() => {
+            Some(format!("({day}) + '{clock}'::time"))
+        }
         _ => None,
     }
 }
@@ -376,7 +393,7 @@ impl Lowerer<'_> {
                         && !e.kept
                         && let Some(moment) = moment(text, ty)
                     {
-                        let bound = self.bind_text(moment, position)?;
+                        let bound = self.bind_text(&moment, position)?;
                         return self.coerce(bound, ty, CastContext::Explicit);
                     }
                     let kept = self.kept_text || e.kept;
@@ -384,6 +401,7 @@ impl Lowerer<'_> {
                     if let Some(value) = read.map_err(|e| e.at(position))? {
                         return Ok(Bound::constant(value, ty.clone(), position));
                     }
+                    self.check_document(text, ty, kept).map_err(|e| e.at(position))?;
                     let text = Bound::new(e.kind, Type::Text, position);
                     let explicit = context == CastContext::Explicit;
                     return Ok(Bound::new(BoundKind::Cast(Box::new(text), explicit), ty.clone(), position));
@@ -425,6 +443,16 @@ impl Lowerer<'_> {
         // ARRAY['a', 'b']::date[] converts its elements, not their text.
         let explicit = context == CastContext::Explicit;
         Ok(Bound::new(BoundKind::Cast(Box::new(e), explicit), ty.clone(), position))
+    }
+
+    /// A literal that is read when the statement runs is wrong before: also where no row asks for it. In routines it is wrong
+    /// when they are called, as in PostgreSQL.
+    fn check_document(&self, text: &str, ty: &Type, kept: bool) -> Result<()> {
+        let passing = self.program.kind == planaria_ir::ProgramKind::Statement && !kept;
+        match ty {
+            Type::Jsonb | Type::Bytea if passing => Datum::parse(ty, text).map(|_| ()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a conversion only changes how the value is called. To what a former version made, that of a real to double

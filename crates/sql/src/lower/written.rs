@@ -1,6 +1,6 @@
 //! Functions that are queries: their texts, with the arguments of a call put in.
 
-use super::json::{GIVEN, KEYS, TEXTS, VALUES};
+use super::json::{EVEN, GIVEN, ITEM, KEYS, PAIR_AT, TEXTS, VALUES};
 use super::search::{POSITIONS, WEIGHTS};
 use planaria_base::{Error, Result};
 use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Query, QueryBody, TableRef};
@@ -177,6 +177,31 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
         _ => return Ok(None),
     };
     filled(text, call, position).map(Some)
+}
+
+/// The same of `VARIADIC array`: objects and arrays of JSON made of its elements.
+pub(super) fn of_array(name: &str, call: &FunctionCall, position: u32) -> Result<Option<Query>> {
+    let (ty, sign) = if name.starts_with("jsonb") { ("jsonb", "-") } else { ("json", "") };
+    let text = match name {
+        "json_build_array" | "jsonb_build_array" => format!(
+            "SELECT CASE WHEN $a IS NOT NULL THEN (
+                 '[' || coalesce((SELECT pg_catalog.string_agg(\"{ITEM}\"($e), ', ' ORDER BY $i)
+                                  FROM pg_catalog.unnest($a) WITH ORDINALITY AS u($e, $i)), '') || ']'
+             )::pg_catalog.{ty} END AS {name}
+             FROM (SELECT NULL AS $a) AS given"
+        ),
+        "json_build_object" | "jsonb_build_object" => format!(
+            "SELECT CASE WHEN $a IS NOT NULL THEN (
+                 \"{EVEN}\"(pg_catalog.cardinality($l), {sign}{max}) || '{{' || coalesce((
+                     SELECT pg_catalog.string_agg(\"{PAIR_AT}\"({sign}(2 * $i - 1), $l[2 * $i - 1], $l[2 * $i]), ', ' ORDER BY $i)
+                     FROM pg_catalog.generate_series(1, pg_catalog.cardinality($l) / 2) AS $i), '') || '}}'
+             )::pg_catalog.{ty} END AS {name}
+             FROM (SELECT NULL AS $a) AS given, LATERAL (SELECT ARRAY(SELECT pg_catalog.unnest($a)) AS $l) AS flat",
+            max = i64::MAX
+        ),
+        _ => return Ok(None),
+    };
+    filled(&text, call, position).map(Some)
 }
 
 /// `enum_range` from one label to another.

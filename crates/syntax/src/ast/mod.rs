@@ -505,6 +505,8 @@ pub enum StatementKind {
         if_not_exists: bool,
         /// AUTHORIZATION
         owner: Option<RoleSpec>,
+        /// What is made in it.
+        elements: Vec<Statement>,
     },
     /// ALTER SCHEMA .. RENAME TO
     RenameSchema { name: String, to: String },
@@ -785,9 +787,9 @@ pub enum ConstraintKind {
     /// GENERATED ALWAYS AS (expr) STORED; text as written
     GeneratedStored { expr: Expr, text: String },
     /// PRIMARY KEY
-    PrimaryKey { columns: Vec<String> },
+    PrimaryKey { columns: Vec<String>, included: Vec<String> },
     /// UNIQUE
-    Unique { columns: Vec<String>, equal_nulls: bool },
+    Unique { columns: Vec<String>, equal_nulls: bool, included: Vec<String> },
     /// PRIMARY KEY or UNIQUE that an index becomes (USING INDEX)
     UsingIndex { primary: bool, index: String },
     /// CHECK; text as written, without the parentheses

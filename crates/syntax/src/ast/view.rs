@@ -4,7 +4,7 @@ use super::Expr;
 use planaria_catalog::CheckOption;
 
 /// What a statement says of a view's options; `None`: nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ViewOptions {
     /// WITH CHECK OPTION, or `check_option`
     pub check: Option<Option<CheckOption>>,
@@ -12,6 +12,8 @@ pub struct ViewOptions {
     pub security_invoker: Option<bool>,
     /// `security_barrier`
     pub security_barrier: Option<bool>,
+    /// The names of these, in the order in which they are written.
+    pub order: Vec<&'static str>,
 }
 
 /// ALTER VIEW

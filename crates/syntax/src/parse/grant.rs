@@ -206,7 +206,11 @@ impl Parser<'_> {
                 self.bump();
                 GrantTarget::Databases(self.list(Self::placed_name)?)
             }
-            "domain" | "foreign" | "language" | "large" | "parameter" | "tablespace" | "type" if named => {
+            "type" | "domain" if named => {
+                self.bump();
+                GrantTarget::Types(self.list(Self::qualified_name)?, word.as_str() == "domain")
+            }
+            "foreign" | "language" | "large" | "parameter" | "tablespace" if named => {
                 let what = format!("GRANT on a {}", word.as_str());
                 return self.unsupported(&what, position);
             }

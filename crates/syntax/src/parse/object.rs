@@ -1,6 +1,6 @@
 //! Indexes, sequences, schemas; DROP and TRUNCATE.
 
-use planaria_base::{Result, Type};
+use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::KeyOrder;
 
 use super::lex::Kind;
@@ -38,7 +38,7 @@ impl Parser<'_> {
             orders.push(order);
             columns.push((column, position));
         }
-        while !self.at_end() {
+        while !self.at_element_end() {
             match self.word().as_str() {
                 "with" => self.storage_parameters()?,
                 "tablespace" => {
@@ -94,9 +94,7 @@ impl Parser<'_> {
         } else {
             IndexItem::Column(self.name()?)
         };
-        if self.eat_word("collate") {
-            self.byte_collation()?;
-        }
+        let collation = if self.eat_word("collate") { self.byte_collation()? } else { None };
         // An operator class.
         let mut class = None;
         if self.at_name() && !self.at_any(&["asc", "desc", "nulls"]) {
@@ -113,7 +111,7 @@ impl Parser<'_> {
         }
         let descending = !self.eat_word("asc") && self.eat_word("desc");
         let nulls_first = self.nulls_order()?.unwrap_or(descending);
-        Ok((column, position, KeyOrder { class, descending, nulls_first }))
+        Ok((column, position, KeyOrder { class, collation, descending, nulls_first }))
     }
 
     /// `siglen = 32`, as it is shown.
@@ -142,7 +140,7 @@ impl Parser<'_> {
     /// Options of a sequence, to the end or a closing parenthesis.
     pub(crate) fn sequence_options(&mut self) -> Result<SequenceOptions> {
         let mut options = SequenceOptions::default();
-        while !self.at_end() && !self.at_kind(Kind::RightParen) {
+        while !self.at_element_end() && !self.at_kind(Kind::RightParen) {
             self.sequence_option(&mut options)?;
         }
         Ok(options)
@@ -236,10 +234,29 @@ impl Parser<'_> {
             true => Some(self.role_spec()?),
             false => None,
         };
-        if self.at_any(&["create", "grant"]) {
-            return self.unsupported("CREATE SCHEMA with elements", self.position());
+        let mut elements = Vec::new();
+        while self.at_any(&["create", "grant"]) {
+            let position = self.position();
+            if if_not_exists {
+                let message = "CREATE SCHEMA IF NOT EXISTS cannot include schema elements";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+            }
+            let element = self.statement()?;
+            if !matches!(
+                element.kind,
+                StatementKind::CreateTable(_)
+                    | StatementKind::CreateView { .. }
+                    | StatementKind::CreateIndex(_)
+                    | StatementKind::CreateSequence { .. }
+                    | StatementKind::CreateTrigger(_)
+                    | StatementKind::Grant(_)
+            ) {
+                // Nothing else can stand here.
+                return Err(self.syntax_error("syntax error", position));
+            }
+            elements.push(element);
         }
-        Ok(StatementKind::CreateSchema { name, if_not_exists, owner })
+        Ok(StatementKind::CreateSchema { name, if_not_exists, owner, elements })
     }
 
     /// `[CASCADE | RESTRICT]`

@@ -232,6 +232,11 @@ impl<'a> Parser<'a> {
         words.iter().try_for_each(|word| self.expect_word(word))
     }
 
+    /// Whether a statement ends here that may be one of those within CREATE SCHEMA.
+    pub(crate) fn at_element_end(&self) -> bool {
+        self.at_end() || self.at_any(&["create", "grant"])
+    }
+
     /// Demands the end of the window.
     pub(crate) fn expect_end(&self) -> Result<()> {
         if self.at_end() { Ok(()) } else { self.fail() }

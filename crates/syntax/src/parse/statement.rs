@@ -189,15 +189,16 @@ impl Parser<'_> {
             "procedure" => return self.create_routine(or_replace, true),
             "trigger" => return self.create_trigger(or_replace),
             "constraint" if self.at_word_ahead(1, "trigger") => return self.create_trigger(or_replace),
-            "view" => return self.create_view(or_replace, false),
-            "temp" | "temporary" if or_replace && self.at_word_ahead(1, "view") => {
+            "view" | "recursive" => return self.create_view(or_replace, false),
+            "temp" | "temporary"
+                if or_replace && matches!(self.word_at(1).as_str(), "view" | "recursive") =>
+            {
                 self.bump();
                 return self.create_view(true, true);
             }
             // PostgreSQL replaces these too.
             "aggregate" => return self.create_aggregate(or_replace),
-            "rule" | "language" | "transform" | "trusted" | "procedural" | "recursive" | "temp"
-            | "temporary"
+            "rule" | "language" | "transform" | "trusted" | "procedural" | "temp" | "temporary"
                 if or_replace =>
             {
                 word.as_str()
@@ -208,11 +209,10 @@ impl Parser<'_> {
             }
             "table" | "unlogged" | "local" | "global" => return self.create_table(),
             "temp" | "temporary" => match self.word_at(1).as_str() {
-                "view" => {
+                "view" | "recursive" => {
                     self.bump();
                     return self.create_view(false, true);
                 }
-                "recursive" => return self.unsupported("a recursive view", position),
                 "sequence" => {
                     self.bump();
                     return self.create_sequence(true);
@@ -237,7 +237,6 @@ impl Parser<'_> {
             "text" => "text search object",
             "operator" if self.at_word_ahead(1, "class") => "operator class",
             "operator" if self.at_word_ahead(1, "family") => "operator family",
-            "recursive" => "recursive view",
             "user" => "user mapping",
             "collation" | "conversion" | "database" | "language" | "operator" | "publication" | "rule"
             | "server" | "statistics" | "subscription" | "tablespace" | "transform" | "trusted"

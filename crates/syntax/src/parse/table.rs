@@ -197,7 +197,7 @@ impl Parser<'_> {
     }
 
     fn table_options(&mut self, table: &mut CreateTable) -> Result<()> {
-        while !self.at_end() {
+        while !self.at_element_end() {
             let position = self.position();
             let word = self.word();
             match word.as_str() {
@@ -278,12 +278,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The collation of a column: only the order of bytes.
-    pub(crate) fn byte_collation(&mut self) -> Result<()> {
+    /// The collation of a column or key: only the order of bytes. By which name, if it is not that of the database.
+    pub(crate) fn byte_collation(&mut self) -> Result<Option<String>> {
         let name = self.qualified_name()?;
         let last = name.parts.last().expect("a name has a part");
         if BYTE_ORDER.contains(&last.as_str()) {
-            return Ok(());
+            return Ok(Some(last.clone()).filter(|name| name != "default"));
         }
         self.unsupported(&format!("collation \"{last}\""), name.position)
     }
@@ -316,13 +316,13 @@ impl Parser<'_> {
             "primary" => {
                 self.expect_words(&["primary", "key"])?;
                 self.index_options_behind_columns()?;
-                ConstraintKind::PrimaryKey { columns: Vec::new() }
+                ConstraintKind::PrimaryKey { columns: Vec::new(), included: Vec::new() }
             }
             "unique" => {
                 self.bump();
                 let equal_nulls = self.equal_nulls();
                 self.index_options_behind_columns()?;
-                ConstraintKind::Unique { columns: Vec::new(), equal_nulls }
+                ConstraintKind::Unique { columns: Vec::new(), equal_nulls, included: Vec::new() }
             }
             "check" => self.check()?,
             "references" => self.references(Vec::new(), position)?,
@@ -414,9 +414,6 @@ impl Parser<'_> {
 
     /// What may follow PRIMARY KEY and UNIQUE and their columns.
     fn index_options_behind_columns(&mut self) -> Result<()> {
-        if self.at_word("include") {
-            return self.unsupported("INCLUDE", self.position());
-        }
         if self.at_word("with") {
             self.storage_parameters()?;
         }
@@ -578,7 +575,10 @@ impl Parser<'_> {
                 self.expect_words(&["primary", "key"])?;
                 match self.using_index()? {
                     Some(index) => ConstraintKind::UsingIndex { primary: true, index },
-                    None => ConstraintKind::PrimaryKey { columns: self.key_columns()? },
+                    None => {
+                        let (columns, included) = self.key_columns()?;
+                        ConstraintKind::PrimaryKey { columns, included }
+                    }
                 }
             }
             "unique" => {
@@ -586,7 +586,10 @@ impl Parser<'_> {
                 let equal_nulls = self.equal_nulls();
                 match self.using_index()? {
                     Some(index) => ConstraintKind::UsingIndex { primary: false, index },
-                    None => ConstraintKind::Unique { columns: self.key_columns()?, equal_nulls },
+                    None => {
+                        let (columns, included) = self.key_columns()?;
+                        ConstraintKind::Unique { columns, equal_nulls, included }
+                    }
                 }
             }
             "check" => self.check()?,
@@ -615,6 +618,9 @@ impl Parser<'_> {
             false => None,
         };
         let elements = self.paren_list(Self::exclude_element)?;
+        if self.at_word("include") {
+            return self.unsupported("INCLUDE", self.position());
+        }
         self.index_options_behind_columns()?;
         let predicate = match self.eat_word("where") {
             true => {
@@ -663,13 +669,14 @@ impl Parser<'_> {
         if self.eat_words(&["using", "index"]) { Ok(Some(self.name()?)) } else { Ok(None) }
     }
 
-    /// Columns of PRIMARY KEY and UNIQUE.
-    fn key_columns(&mut self) -> Result<Vec<String>> {
+    /// Columns of PRIMARY KEY and UNIQUE, and of their INCLUDE.
+    fn key_columns(&mut self) -> Result<(Vec<String>, Vec<String>)> {
         if self.at_words(&["using", "index"]) {
             return self.unsupported("a constraint made of an existing index", self.position());
         }
         let columns = self.paren_names()?;
+        let included = if self.eat_word("include") { self.paren_names()? } else { Vec::new() };
         self.index_options_behind_columns()?;
-        Ok(columns)
+        Ok((columns, included))
     }
 }

@@ -2,16 +2,18 @@
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{AlterView, ObjectKind, StatementKind, ViewOptions};
+use crate::ast::{AlterView, ObjectKind, Query, StatementKind, ViewOptions};
+use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SqlState};
 use planaria_catalog::CheckOption;
 
 impl Parser<'_> {
-    /// `CREATE [OR REPLACE] VIEW ..`
+    /// `CREATE [OR REPLACE] [RECURSIVE] VIEW ..`
     pub(crate) fn create_view(&mut self, or_replace: bool, temporary: bool) -> Result<StatementKind> {
-        self.bump();
+        let recursive = self.eat_word("recursive");
+        self.expect_word("view")?;
         let name = self.new_relation(temporary)?;
-        let columns = match self.at_kind(Kind::LeftParen) {
+        let columns = match recursive || self.at_kind(Kind::LeftParen) {
             true => self.paren_names()?,
             false => Vec::new(),
         };
@@ -21,19 +23,28 @@ impl Parser<'_> {
         };
         self.expect_word("as")?;
         let start = self.position();
-        let query = Box::new(self.query()?);
-        let query_text = self.text_since(start).to_owned();
+        let mut query = Box::new(self.query()?);
+        let mut query_text = self.text_since(start).to_owned();
         let at = self.position();
+        if recursive {
+            (*query, query_text) =
+                read_by_itself(&name.parts[name.parts.len() - 1], &columns, *query, &query_text)?;
+        }
         if self.eat_word("with") {
             let local = self.eat_word("local");
             if !local {
                 self.eat_word("cascaded");
             }
             self.expect_words(&["check", "option"])?;
+            if recursive {
+                let message = "WITH CHECK OPTION not supported on recursive views";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
+            }
             if options.check.is_some() {
                 let message = "parameter \"check_option\" specified more than once";
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(at));
             }
+            options.order.push("check_option");
             options.check = Some(Some(if local { CheckOption::Local } else { CheckOption::Cascaded }));
         }
         Ok(StatementKind::CreateView { name, or_replace, columns, options, query, query_text })
@@ -106,6 +117,7 @@ impl Parser<'_> {
             match name.as_str() {
                 "check_option" => {
                     twice(options.check.is_some())?;
+                    options.order.push("check_option");
                     let value = value.unwrap_or_else(|| "true".to_owned());
                     options.check = Some(match value.to_ascii_lowercase().as_str() {
                         _ if !set => None,
@@ -124,6 +136,10 @@ impl Parser<'_> {
                         _ => &mut options.security_barrier,
                     };
                     twice(option.is_some())?;
+                    options.order.push(match name.as_str() {
+                        "security_invoker" => "security_invoker",
+                        _ => "security_barrier",
+                    });
                     let value = value.unwrap_or_else(|| "true".to_owned());
                     let truth = match set {
                         true => planaria_base::text_io::parse_bool(&value),
@@ -177,4 +193,18 @@ impl Parser<'_> {
         };
         Ok(StatementKind::AlterView { name, if_exists, action })
     }
+}
+
+/// What a recursive view is short for, and its text: `WITH RECURSIVE name (columns) AS (query) SELECT columns FROM name`.
+fn read_by_itself(name: &str, columns: &[String], query: Query, text: &str) -> Result<(Query, String)> {
+    let name = quote_ident(name);
+    let columns = columns.iter().map(|c| quote_ident(c)).collect::<Vec<_>>().join(", ");
+    let around =
+        |text: &str| format!("WITH RECURSIVE {name} ({columns}) AS ({text}) SELECT {columns} FROM {name}");
+    // Places in the query are those of the statement.
+    let mut whole = super::query(&around("SELECT 1"))?;
+    if let [table] = &mut whole.with[..] {
+        table.statement.kind = StatementKind::Query(Box::new(query));
+    }
+    Ok((whole, around(text)))
 }

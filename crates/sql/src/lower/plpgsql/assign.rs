@@ -52,7 +52,7 @@ impl Body<'_, '_> {
             return self.assign_row(target, &variable, value);
         }
         if let ExprKind::Subscripts(base, all) = &target.kind
-            && let Some(call) = self.put_into_json(base, all, value)
+            && let Some(call) = self.with_part_of_json(base, all, value)
         {
             return self.assign(base, &call);
         }
@@ -74,7 +74,7 @@ impl Body<'_, '_> {
     }
 
     /// What a `jsonb` variable or field becomes where a part of it is assigned; `None` of what is no such one.
-    fn put_into_json(&self, base: &Expr, all: &[Subscript], value: &Expr) -> Option<Expr> {
+    fn with_part_of_json(&self, base: &Expr, all: &[Subscript], value: &Expr) -> Option<Expr> {
         let found = match &base.kind {
             ExprKind::Column(name) => self.scope.lookup(&name.parts)?,
             ExprKind::Parameter(n) => Found::Variable(self.scope.parameter(*n)?),

@@ -86,6 +86,7 @@ fn lower_once(
     };
     let mut l = Lowerer::new(catalog, procedure.name.clone(), kind);
     l.reads_after = !procedure.reads_before;
+    l.form = procedure.form;
     l.rows.former = l.reads_after;
     l.rows.checked = checking;
     needs.give_rows(&mut l.rows);

@@ -1,4 +1,5 @@
-//! Row variables: routines of former versions have no flags for them, and deep nesting costs no more than its text.
+//! Row variables: routines of former versions have no flags for them, and deep nesting costs no more than its text. Aggregates
+//! without an order of their own: those of former versions get the rows sorted where another one beside them wants that.
 
 use super::suites::define;
 use planaria_catalog::Catalog;
@@ -17,6 +18,26 @@ fn flags(body: &str, former: bool) -> usize {
     let program = lower_procedure(&catalog, &procedure).expect(body);
     planaria_ir::verify(&program, &CatalogEnv(&catalog)).unwrap_or_else(|e| panic!("{program}\n{e}"));
     program.regs.iter().filter(|r| r.name.as_ref().is_some_and(|n| n.starts_with("(row "))).count()
+}
+
+#[test]
+fn aggregates_without_an_order_walk_apart_since_forms() {
+    let walks = |form: u8| {
+        let mut catalog = Catalog::default();
+        let body = "INSERT INTO log SELECT 1, array_agg(n)::text || array_agg(n ORDER BY n)::text FROM src;";
+        define(
+            &mut catalog,
+            &format!("{SCHEMA} CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN {body} END $$;"),
+        );
+        let mut procedure = catalog.procedures.iter().find(|p| p.name == "p").expect("p").clone();
+        assert_eq!(procedure.form, planaria_catalog::PROGRAM_FORM);
+        procedure.form = form;
+        let program = lower_procedure(&catalog, &procedure).expect(body);
+        program.to_string().matches("array.append").count()
+            + 10 * program.to_string().matches("foreach").count()
+    };
+    let (before, now) = (walks(0), walks(1));
+    assert_eq!(now - before, 10, "{before} {now}");
 }
 
 #[test]

@@ -1,0 +1,46 @@
+-- Aggregates with an order beside ones without, dates behind the last timestamp, what NULL makes of what fails, dates in words.
+SELECT array_agg(a), array_agg(a ORDER BY a DESC), string_agg(a::text, ','), sum(a) FROM (VALUES (1), (3), (2)) v(a);
+SELECT k, array_agg(a), array_agg(a ORDER BY a), string_agg(a::text, '' ORDER BY a DESC), json_agg(a) FROM (VALUES (1, 3), (2, 1), (1, 1), (1, 2), (2, 0)) v(k, a) GROUP BY k ORDER BY k;
+SELECT array_agg(a ORDER BY a), count(*), max(a) FROM (VALUES (1), (3), (2)) v(a);
+CREATE TABLE gathered (all_of int[], sorted int[], texts text);
+CREATE FUNCTION gather() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO gathered SELECT array_agg(a), array_agg(a ORDER BY a), string_agg(a::text, '' ORDER BY -a) FROM (VALUES (2), (3), (1)) v(a);
+END $$;
+SELECT gather();
+SELECT * FROM gathered;
+CREATE TABLE moments (d date, t timestamp, z timestamptz);
+INSERT INTO moments VALUES ('5874897-12-31', '294276-12-31', '294276-12-31'), ('2024-01-01', '2024-01-01', '2024-01-01'), ('infinity', 'infinity', 'infinity'), ('5874897-12-31', 'infinity', '-infinity');
+SELECT d = t, d < t, d > t, d <> z, d >= z, t <= d, z < d FROM moments;
+CREATE INDEX ON moments (t);
+SELECT count(*) FROM moments m JOIN moments n ON n.t = m.d;
+SELECT d FROM moments WHERE d BETWEEN '2024-01-01'::timestamp AND '294000-01-01'::timestamp;
+SELECT d::timestamp FROM moments WHERE d > '294276-12-31'::timestamp;
+SELECT extract(timezone_hour FROM d) FROM moments WHERE d = 'infinity';
+SELECT extract(hour FROM d) FROM moments WHERE d = 'infinity';
+SELECT extract(day FROM d), extract(year FROM d), extract(epoch FROM d) FROM moments WHERE d = 'infinity';
+SELECT (m * 3) - NULL::money, NULL::int + (1 / (x - 1)), abs(NULL::int / (x - 1)) FROM (VALUES (1, '92233720368547758.07'::money), (1, '1')) v(x, m);
+SELECT ('92233720368547758.07'::money * 3) - NULL::money;
+SELECT NULL::int + 1 / (x - x) FROM (VALUES (1), (2)) v(x);
+SELECT NULL::int + 1 / 0 FROM (VALUES (1), (2)) v(x);
+SELECT count(*) FROM (VALUES (1), (1)) v(x) WHERE x = NULL::int + 1 / (x - 1);
+SELECT '{"a":1'::jsonb FROM moments WHERE false;
+SELECT no_such('2024-01-01'::date, '{"a":1'::jsonb);
+SELECT '\x1'::bytea FROM moments WHERE false;
+SELECT 'J2451187 04:05'::timestamp, 'J2451187'::date, '04:05 J2451187'::timestamp, 'T040506'::time, 'T0405'::time, '2024-01-02 T040506'::timestamp;
+SELECT 'tomorrow allballs'::timestamp = current_date + 1, 'today 10:30'::timestamp = current_date + '10:30'::time, 'now()'::timestamptz = now(), 'yesterday 1:02:03.5 pm'::timestamptz = current_date - 1 + '13:02:03.5'::time;
+SELECT '2024-01-02 allballs'::timestamp, '2024-01-02 allballs'::timestamptz, 'allballs'::time;
+SELECT 'J2451187 J2451187'::date;
+SELECT 'allballs allballs'::time;
+SELECT 'today tomorrow'::date;
+SELECT jsonb_build_object(VARIADIC ARRAY['a', 'b', 'c', 'd']), json_build_object(VARIADIC ARRAY['a', 'b']), jsonb_build_object(VARIADIC ARRAY[1, 2]);
+SELECT jsonb_build_object(VARIADIC NULL::text[]), jsonb_build_object(VARIADIC '{}'::text[]), json_build_object(VARIADIC ARRAY['a', NULL]);
+SELECT jsonb_build_object(VARIADIC ARRAY[NULL, 'a']);
+SELECT json_build_object(VARIADIC ARRAY['b', 'c', NULL, 'a']);
+SELECT jsonb_build_object(VARIADIC ARRAY['a', 'b', 'c']);
+SELECT json_build_object(VARIADIC ARRAY[['a', 'b'], ['c', 'd']]);
+SELECT json_build_array(VARIADIC ARRAY['a', 'b', 'c']), jsonb_build_array(VARIADIC ARRAY[1, NULL, 3]), json_build_array(VARIADIC ARRAY[[1, 2], [3, 4]]), json_build_array(VARIADIC NULL::int[]), json_build_array(VARIADIC '{}'::int[]);
+SELECT jsonb_build_object(VARIADIC 'a');
+SELECT concat(VARIADIC ARRAY['a', NULL, 'b']), concat_ws(', ', VARIADIC ARRAY[1, NULL, 2]), concat(VARIADIC NULL::text[]);
+SELECT make_interval(years => 1, 2);
+SELECT jsonb_set(target => '{}', '{a}', '1');
