@@ -29,6 +29,8 @@ pub enum Determinism {
     Session,
     /// On what other transactions are about to do, and on what they have locked.
     Others,
+    /// On what waits in the session, which it hands to triggers: it says when constraints are looked at.
+    Constraints,
     /// On a text made at run time: on anything.
     Text,
     /// On the transactions that come between its own: it is several.
@@ -37,13 +39,14 @@ pub enum Determinism {
 
 impl Determinism {
     /// All levels, the lowest first.
-    pub const ALL: [Determinism; 8] = [
+    pub const ALL: [Determinism; 9] = [
         Determinism::Deterministic,
         Determinism::Draws,
         Determinism::Machine,
         Determinism::Catalog,
         Determinism::Session,
         Determinism::Others,
+        Determinism::Constraints,
         Determinism::Text,
         Determinism::Transactions,
     ];
@@ -77,6 +80,9 @@ impl Determinism {
                 "It asks for rights, what is set in the session, or for cursors that are the session's, which a log of calls does not say."
             }
             Determinism::Others => "It depends on what others have locked.",
+            Determinism::Constraints => {
+                "It says when constraints are looked at (SET CONSTRAINTS), and rows may wait for that which other statements have changed."
+            }
             Determinism::Text => {
                 "It executes SQL text made at run time, which cannot be analysed beforehand."
             }
@@ -322,7 +328,7 @@ impl OpKind {
     }
 
     fn determinism(&self) -> Own {
-        use Determinism::{Catalog, Deterministic, Draws, Others, Session, Text, Transactions};
+        use Determinism::{Catalog, Constraints, Deterministic, Draws, Others, Session, Text, Transactions};
         Own::Level(match self {
             OpKind::EndTransaction { .. } => Transactions,
             OpKind::Apply { func, .. } => func.determinism(),
@@ -334,6 +340,7 @@ impl OpKind {
             OpKind::Execute {
                 run: Run::Open { columns: Some(_), .. } | Run::Fetch(_) | Run::Close, ..
             } => Session,
+            OpKind::Execute { run: Run::Constraints, .. } => Constraints,
             OpKind::Execute { .. } => Text,
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 return Own::Callee(*procedure);
