@@ -2,13 +2,14 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 8 if the statement has a name of the database, as its client calls it; 7 else |
+//! | 1 | the version of this form: 14 if the statement has a name of the database, as its client calls it; 11 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 6 and 5 are these two of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
+//! Versions 8 and 7 are these two of before a row's partition was found in front of its BEFORE triggers, and a row that moves to another partition
+//! was deleted and inserted to triggers: those that they make go on as they did, and so do routines. Versions 6 and 5 are of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
 //! it was before the statement, and a row that a trigger's event does not have was NULL, not one of NULLs: routines and triggers
 //! that they make go on so. Then, too, indexes without a name were called by less of their expressions.
 //! Before version 6, a database that is not called `planaria` is another: what is said of it did nothing. Version 4 is of before
@@ -16,16 +17,18 @@
 //! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
 //! version 2, are those of before tables kept intervals whole.
 //!
-//! A later version is refused; none will be 9, 10, 12 or 13, with which a text can begin. What begins with a character that a text can begin with is the statement
+//! A later version is refused; none is 9, 10, 12 or 13, with which a text can begin. What begins with a character that a text can begin with is the statement
 //! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
 
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 8;
+const VERSION: u8 = 14;
 /// The database has its own name.
-const OWN_NAME: u8 = 7;
+const OWN_NAME: u8 = 11;
+/// The partition of a row was found behind its BEFORE triggers. So it was in a 7, where the database has its own name.
+const ROUTED_LATE: u8 = 8;
 /// What RETURNING asked of the table saw what the statement had changed so far, and a row that a trigger's event does not have
 /// was one of NULLs. So it was in a 5, where the database has its own name.
 const READ_AFTER: u8 = 6;
@@ -46,6 +49,7 @@ pub(crate) struct SchemaChange<'t> {
     any_database: bool,
     indexes_by_text: bool,
     in_former_ways: bool,
+    routes_late: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -55,7 +59,7 @@ impl<'t> SchemaChange<'t> {
     pub(crate) fn decode(bytes: &'t [u8]) -> Result<SchemaChange<'t>> {
         let no_text = |_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text");
         let (bytes, version) = match bytes.split_first() {
-            Some((&version @ (BEFORE_INTERVALS..=VERSION), rest)) => (rest, version),
+            Some((&version @ (BEFORE_INTERVALS..=ROUTED_LATE | OWN_NAME | VERSION), rest)) => (rest, version),
             Some((&version, _)) if version.is_ascii_control() && !version.is_ascii_whitespace() => {
                 return Err(Error::unsupported(
                     format!(
@@ -73,6 +77,7 @@ impl<'t> SchemaChange<'t> {
                     any_database: false,
                     indexes_by_text: true,
                     in_former_ways: true,
+                    routes_late: true,
                     path: None,
                     text,
                 });
@@ -80,8 +85,9 @@ impl<'t> SchemaChange<'t> {
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
         let forgets_indexes = version <= FORGETFUL;
-        let any_database = matches!(version, VERSION | READ_AFTER);
+        let any_database = matches!(version, VERSION | ROUTED_LATE | READ_AFTER);
         let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
+        let routes_late = version <= ROUTED_LATE;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         let (users, path, text) = match (version, &parts[..]) {
             (FORGETFUL..=VERSION, [user, session_user, path, text]) => {
@@ -103,6 +109,7 @@ impl<'t> SchemaChange<'t> {
             any_database,
             indexes_by_text,
             in_former_ways,
+            routes_late,
             path,
             text,
         })
@@ -141,6 +148,7 @@ impl<'t> SchemaChange<'t> {
                 rows_of_nulls: true,
                 former_labels: true,
                 reads_after: true,
+                routes_late: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -167,6 +175,7 @@ impl<'t> SchemaChange<'t> {
             rows_of_nulls: self.in_former_ways,
             former_labels: self.in_former_ways,
             reads_after: self.in_former_ways,
+            routes_late: self.routes_late,
             internal,
         })
     }
@@ -235,21 +244,32 @@ mod tests {
 
     #[test]
     fn routines_and_triggers_of_earlier_forms_go_on_as_they_did() {
-        for (version, any_database) in [(READ_AFTER, true), (READ_AFTER - 1, false), (BY_TEXT, false)] {
+        for (version, any_database) in [
+            (ROUTED_LATE, true),
+            (ROUTED_LATE - 1, false),
+            (READ_AFTER, true),
+            (READ_AFTER - 1, false),
+            (BY_TEXT, false),
+        ] {
             let mut bytes = vec![version];
             bytes.extend(b"postgres\0postgres\x002\0CREATE PROCEDURE");
             let change = SchemaChange::decode(&bytes).expect("decodes");
             let actor = change.actor(&Catalog::default()).expect("known");
-            assert_eq!((actor.reads_after, actor.rows_of_nulls, actor.former_labels), (true, true, true));
+            let former = version <= READ_AFTER;
+            assert_eq!(
+                (actor.reads_after, actor.rows_of_nulls, actor.former_labels),
+                (former, former, former)
+            );
+            assert!(actor.routes_late);
             assert_eq!((actor.any_database, actor.indexes_by_text), (any_database, version == BY_TEXT));
         }
     }
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        let error = SchemaChange::decode(b"\x0bpostgres\0DROP TABLE t").err().expect("refused");
+        let error = SchemaChange::decode(b"\x0fpostgres\0DROP TABLE t").err().expect("refused");
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(error.message().contains("form 11"), "{error}");
+        assert!(error.message().contains("form 15"), "{error}");
     }
 
     #[test]

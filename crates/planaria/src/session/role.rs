@@ -29,6 +29,7 @@ impl SessionCore {
             rows_of_nulls: false,
             former_labels: false,
             reads_after: false,
+            routes_late: false,
             internal: self.internal,
         }
     }

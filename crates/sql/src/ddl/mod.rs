@@ -271,6 +271,9 @@ pub struct Actor {
     /// The change is from a log of the time when what RETURNING and ON CONFLICT ask of the table for each row saw what the
     /// statement had changed so far: routines that it makes do so.
     pub reads_after: bool,
+    /// The change is from a log of the time when the partition of a row was found behind its BEFORE triggers: triggers
+    /// that it makes go on so, and routines as they did then.
+    pub routes_late: bool,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -292,6 +295,7 @@ impl Default for Actor {
             rows_of_nulls: false,
             former_labels: false,
             reads_after: false,
+            routes_late: false,
             internal: false,
         }
     }
