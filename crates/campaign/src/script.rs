@@ -1,5 +1,6 @@
 //! What a scripted run does: steps of one session, drawn by seed, each at most one commit.
 
+mod latest;
 mod more;
 mod objects;
 
@@ -69,7 +70,7 @@ impl Script {
         let mut script = Script { steps: Vec::new() };
         let mut objects = Objects::default();
         let mut schema: Vec<Vec<String>> = SCHEMA.iter().map(|s| vec![(*s).to_owned()]).collect();
-        let more = objects::OBJECTS.iter().chain(more::MORE);
+        let more = objects::OBJECTS.iter().chain(more::MORE).chain(latest::LATEST);
         let more: Vec<String> = more.map(|s| (*s).to_owned()).collect();
         if dice.chance(60) {
             schema.push([vec!["BEGIN".to_owned()], more, vec!["COMMIT".to_owned()]].concat());
@@ -107,7 +108,8 @@ impl Objects {
     fn step(&mut self, dice: &mut Dice) -> Vec<String> {
         match dice.below(10) {
             0..3 => return vec![objects::change(dice)],
-            3 => return more::change(dice),
+            3 if dice.chance(50) => return more::change(dice),
+            3 => return latest::change(dice),
             4 => return self.later.define(dice),
             _ => {}
         }

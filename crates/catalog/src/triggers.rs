@@ -147,6 +147,12 @@ pub struct Trigger {
     /// NULLs, for logs that have calls of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub knows_absent_rows: bool,
+    /// Of a partitioned table: the partition of a row is found before the trigger fires, which cannot move the row to
+    /// another one, and a row that an UPDATE moves is deleted and inserted. TG_ARGV is an array that begins at 0. Triggers of former
+    /// versions were asked first, such a row was updated, and their arguments began at 1 where they were taken as a whole: logs have
+    /// calls that fire them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub routes_first: bool,
 }
 
 impl Trigger {

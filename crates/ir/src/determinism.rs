@@ -29,6 +29,8 @@ pub enum Determinism {
     Session,
     /// On what other transactions are about to do, and on what they have locked.
     Others,
+    /// On what waits in the session, which it hands to triggers: it says when constraints are looked at.
+    Constraints,
     /// On a text made at run time: on anything.
     Text,
     /// On the transactions that come between its own: it is several.
@@ -37,13 +39,14 @@ pub enum Determinism {
 
 impl Determinism {
     /// All levels, the lowest first.
-    pub const ALL: [Determinism; 8] = [
+    pub const ALL: [Determinism; 9] = [
         Determinism::Deterministic,
         Determinism::Draws,
         Determinism::Machine,
         Determinism::Catalog,
         Determinism::Session,
         Determinism::Others,
+        Determinism::Constraints,
         Determinism::Text,
         Determinism::Transactions,
     ];
@@ -77,6 +80,9 @@ impl Determinism {
                 "It depends on privileges, cursors or other state of the session, which is not logged with the call."
             }
             Determinism::Others => "It depends on locks that others hold.",
+            Determinism::Constraints => {
+                "It sets when constraints are checked (SET CONSTRAINTS), and rows changed by other statements may be waiting for that check."
+            }
             Determinism::Text => {
                 "It executes SQL text built at run time, which cannot be analysed in advance."
             }
@@ -335,7 +341,7 @@ impl OpKind {
     }
 
     fn determinism(&self) -> Own {
-        use Determinism::{Catalog, Deterministic, Draws, Others, Session, Text, Transactions};
+        use Determinism::{Catalog, Constraints, Deterministic, Draws, Others, Session, Text, Transactions};
         Own::Level(match self {
             OpKind::EndTransaction { .. } => Transactions,
             OpKind::Apply { func, .. } => func.determinism(),
@@ -347,6 +353,7 @@ impl OpKind {
             OpKind::Execute {
                 run: Run::Open { columns: Some(_), .. } | Run::Fetch(_) | Run::Close, ..
             } => Session,
+            OpKind::Execute { run: Run::Constraints, .. } => Constraints,
             OpKind::Execute { .. } => Text,
             OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                 return Own::Callee(*procedure);

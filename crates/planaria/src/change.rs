@@ -8,8 +8,9 @@
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 8 and 7 are these two of before programs of routines had forms: routines that they make go on as they did, and a key
-//! that CREATE TABLE says twice, by two names, is two.
+//! Versions 8 and 7 are these two of before programs of routines had forms, a row's partition was found before its BEFORE triggers
+//! fire, and a row that moves to another partition was deleted and inserted for triggers: routines and triggers that they make go on
+//! as they did, and a key that CREATE TABLE says twice, by two names, is two.
 //! Versions 6 and 5 are 8 and 7 of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
 //! it was before the statement, and a row that a trigger's event does not have was NULL, not one of NULLs: routines and triggers
 //! that they make go on so. Then, too, indexes without a name were called by less of their expressions.
@@ -18,7 +19,7 @@
 //! version 3 without the schemas, for names that were looked for in `public` alone. Of version 1, which is otherwise like
 //! version 2, are those of before tables kept intervals whole.
 //!
-//! A later version is refused; none will be 9, 10, 12 or 13, with which a text can begin. What begins with a character that a text can begin with is the statement
+//! A later version is refused; none is 9, 10, 12 or 13, with which a text can begin. What begins with a character that a text can begin with is the statement
 //! alone: logs from before there were roles. It was the first superuser's, and its OWNER TO named nobody.
 
 use planaria_base::{Error, Result, SchemaId, SqlState};
@@ -28,7 +29,8 @@ use planaria_sql::ddl::Actor;
 const VERSION: u8 = 14;
 /// The database has its own name.
 const OWN_NAME: u8 = 11;
-/// Routines had no forms: so it was in a 7, where the database has its own name.
+/// Routines had no forms, and the partition of a row was found behind its BEFORE triggers: so it was in a 7, where the database has
+/// its own name.
 const BEFORE_FORMS: u8 = 8;
 /// What RETURNING asked of the table saw what the statement had changed so far, and a row that a trigger's event does not have
 /// was one of NULLs. So it was in a 5, where the database has its own name.
@@ -51,6 +53,7 @@ pub(crate) struct SchemaChange<'t> {
     indexes_by_text: bool,
     in_former_ways: bool,
     form: u8,
+    routes_late: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -81,6 +84,7 @@ impl<'t> SchemaChange<'t> {
                     indexes_by_text: true,
                     in_former_ways: true,
                     form: 0,
+                    routes_late: true,
                     path: None,
                     text,
                 });
@@ -90,6 +94,7 @@ impl<'t> SchemaChange<'t> {
         let forgets_indexes = version <= FORGETFUL;
         let any_database = matches!(version, VERSION | BEFORE_FORMS | READ_AFTER);
         let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
+        let routes_late = version <= BEFORE_FORMS;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
         let (users, path, text) = match (version, &parts[..]) {
             (FORGETFUL..=VERSION, [user, session_user, path, text]) => {
@@ -112,6 +117,7 @@ impl<'t> SchemaChange<'t> {
             indexes_by_text,
             in_former_ways,
             form: u8::from(version > BEFORE_FORMS),
+            routes_late,
             path,
             text,
         })
@@ -151,6 +157,7 @@ impl<'t> SchemaChange<'t> {
                 former_labels: true,
                 reads_after: true,
                 form: 0,
+                routes_late: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -178,6 +185,7 @@ impl<'t> SchemaChange<'t> {
             former_labels: self.in_former_ways,
             reads_after: self.in_former_ways,
             form: self.form,
+            routes_late: self.routes_late,
             internal,
         })
     }
@@ -246,12 +254,23 @@ mod tests {
 
     #[test]
     fn routines_and_triggers_of_earlier_forms_go_on_as_they_did() {
-        for (version, any_database) in [(READ_AFTER, true), (READ_AFTER - 1, false), (BY_TEXT, false)] {
+        for (version, any_database) in [
+            (BEFORE_FORMS, true),
+            (BEFORE_FORMS - 1, false),
+            (READ_AFTER, true),
+            (READ_AFTER - 1, false),
+            (BY_TEXT, false),
+        ] {
             let mut bytes = vec![version];
             bytes.extend(b"postgres\0postgres\x002\0CREATE PROCEDURE");
             let change = SchemaChange::decode(&bytes).expect("decodes");
             let actor = change.actor(&Catalog::default()).expect("known");
-            assert_eq!((actor.reads_after, actor.rows_of_nulls, actor.former_labels), (true, true, true));
+            let former = version <= READ_AFTER;
+            assert_eq!(
+                (actor.reads_after, actor.rows_of_nulls, actor.former_labels),
+                (former, former, former)
+            );
+            assert!(actor.routes_late);
             assert_eq!(actor.form, 0);
             assert_eq!((actor.any_database, actor.indexes_by_text), (any_database, version == BY_TEXT));
         }

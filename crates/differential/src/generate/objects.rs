@@ -2,8 +2,7 @@
 //!
 //! Rows are looked at in no order that counts: a trigger writes what it sees into `journal`, whose rows are compared sorted.
 //! Keys are changed of one row at a time, or all to the same, so that no engine passes through a state that another does
-//! not. Where a row that moves to another partition would fire a trigger of rows, it does not move: `docs/sql.md` says
-//! what is different then.
+//! not.
 
 use super::sorts::{KEYS, SORTS, Sort};
 use super::{Statement, plain};
@@ -35,7 +34,6 @@ struct Relation {
     key: Option<&'static Sort>,
     parts: Vec<Part>,
     primary: bool,
-    row_triggers: bool,
     view: Option<String>,
 }
 
@@ -172,8 +170,7 @@ impl Script {
         if primary {
             defs.push(text(format!("PRIMARY KEY (id{})", if key.is_some() { ", k" } else { "" })));
         }
-        let mut table =
-            Relation { name, columns, key, parts: Vec::new(), primary, row_triggers: false, view: None };
+        let mut table = Relation { name, columns, key, parts: Vec::new(), primary, view: None };
         let mut create = vec![text(format!("CREATE TABLE {} (", table.name)), list(defs, 2), text(")")];
         let mut all = Vec::new();
         if let Some(key) = key {
@@ -279,7 +276,6 @@ impl Script {
 
     fn row_trigger(&mut self, at: usize) -> Vec<Node> {
         let (table, name) = (self.tables[at].name.clone(), self.name("g"));
-        self.tables[at].row_triggers = true;
         let c = self.column(at);
         let before = self.rng.chance(55);
         let events =
@@ -294,6 +290,10 @@ impl Script {
         {
             let value = c.sort.expression(&mut self.rng, &format!("NEW.{}", c.name));
             body += &format!(" IF TG_OP <> 'DELETE' THEN NEW.{} := {value}; END IF;", c.name);
+        }
+        if let Some(key) = self.tables[at].key.filter(|_| before && self.rng.chance(12)) {
+            let value = self.rng.pick(key.literals);
+            body += &format!(" IF TG_OP <> 'DELETE' AND NEW.id % 3 = 1 THEN NEW.k := {value}; END IF;");
         }
         if before && self.rng.chance(25) {
             body += " IF TG_OP = 'INSERT' AND NEW.id % 5 = 4 THEN RETURN NULL; END IF;";
@@ -356,7 +356,6 @@ impl Script {
 
     fn deferred_trigger(&mut self, at: usize) -> Vec<Node> {
         let (table, name) = (self.tables[at].name.clone(), self.name("g"));
-        self.tables[at].row_triggers = true;
         let initially = *self.rng.pick(&["DEFERRED", "IMMEDIATE"]);
         let body = match self.rng.below(2) {
             0 => format!("INSERT INTO journal SELECT '{name}', NEW.id::text, count(*)::text FROM {table};"),
@@ -578,7 +577,7 @@ impl Script {
         if let Some(c) = self.free_column(at) {
             items.push(text(format!("{} = {}", c.name, c.sort.expression(&mut self.rng, &c.name))));
         }
-        if let Some(key) = table.key.filter(|_| !table.row_triggers && self.rng.chance(30)) {
+        if let Some(key) = table.key.filter(|_| self.rng.chance(30)) {
             items.push(text(format!("k = {}", self.rng.pick(key.literals))));
         }
         if items.is_empty() {

@@ -22,8 +22,15 @@ static PROGRAMS: LazyLock<Grammar> =
     LazyLock::new(|| Grammar::read(&[include_str!("grammars/programs.txt")]));
 
 /// What tables have at the end of a script of programs.
-const AFTER: [&str; 5] =
-    ["COMMIT", "SELECT * FROM acc", "SELECT * FROM item", "SELECT * FROM part", "SELECT what, v FROM log"];
+const AFTER: [&str; 7] = [
+    "COMMIT",
+    "SELECT * FROM acc",
+    "SELECT * FROM item",
+    "SELECT * FROM part",
+    "SELECT what, v FROM log",
+    "SELECT * FROM kept",
+    "SELECT * FROM leak",
+];
 
 /// A query that says an order says it for all rows that it gives.
 fn statement(node: Node) -> Statement {

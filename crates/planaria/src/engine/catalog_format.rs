@@ -44,7 +44,7 @@ fn value(catalog: &Catalog) -> Value {
 fn as_before(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            for since in ["reads_before", "form", "knows_absent_rows", "computed_anew"] {
+            for since in ["reads_before", "form", "knows_absent_rows", "routes_first", "computed_anew"] {
                 fields.remove(since);
             }
             fields.values_mut().for_each(as_before);

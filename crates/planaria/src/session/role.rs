@@ -30,6 +30,7 @@ impl SessionCore {
             former_labels: false,
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
+            routes_late: false,
             internal: self.internal,
         }
     }

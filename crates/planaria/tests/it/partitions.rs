@@ -132,3 +132,44 @@ fn changes_of_partitions_are_recovered() {
         }
     }
 }
+
+/// Calls whose rows move, are kept where they are, or have no partition before their triggers fire.
+#[test]
+fn rows_that_move_before_triggers_come_back() {
+    let script = "
+        CREATE TABLE heard (n serial PRIMARY KEY, what text);
+        CREATE TABLE p (id int, k int, v int, w int GENERATED ALWAYS AS (k + v) STORED, PRIMARY KEY (id, k)) PARTITION BY LIST (k);
+        CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
+        CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2, 3);
+        CREATE FUNCTION hear() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO heard (what) VALUES (concat_ws(' ', TG_WHEN, TG_OP, TG_TABLE_NAME, coalesce(NEW.id, OLD.id)));
+            IF TG_WHEN = 'BEFORE' AND TG_OP = 'DELETE' AND OLD.v = 5 THEN RETURN NULL; END IF;
+            IF TG_WHEN = 'BEFORE' AND TG_OP = 'INSERT' AND NEW.id = 4 AND NEW.v = 4 THEN RETURN NULL; END IF;
+            IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+            IF TG_WHEN = 'BEFORE' THEN NEW.v := NEW.v + 1; END IF;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER a BEFORE INSERT OR UPDATE OR DELETE ON p FOR EACH ROW EXECUTE FUNCTION hear();
+        CREATE TRIGGER b AFTER INSERT OR UPDATE OR DELETE ON p FOR EACH ROW EXECUTE FUNCTION hear();
+        CREATE PROCEDURE put(i int, to_k int, n int) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO p VALUES (i, to_k, n); END $$;
+        CREATE PROCEDURE move(i int, to_k int) LANGUAGE plpgsql AS $$ BEGIN UPDATE p SET k = to_k WHERE id = i; END $$;";
+    let run = |db: &Database| {
+        for (id, k, v) in [(1, 1, 10), (2, 2, 4), (3, 3, 3), (4, 2, 0)] {
+            db.call("put", (id, k, v)).expect("inserts");
+        }
+        db.call("put", (4, 9, 4)).expect_err("no partition");
+        // It moves; it stays; it is kept; it is within its partition; it is lost on the way.
+        for (id, k) in [(1, 2), (1, 3), (2, 1), (3, 2), (4, 3), (4, 3), (4, 1)] {
+            db.call("move", (id, k)).expect("moves");
+        }
+        db.call("move", (1, 9)).expect_err("no partition");
+    };
+    replayed_by_all(script, &run, &|db| {
+        let rows =
+            "SELECT string_agg(concat_ws(' ', id, k, v, w, tableoid::regclass), ', ' ORDER BY id) FROM p";
+        assert_eq!(text(db, rows), "1 3 14 17 p2, 2 2 5 7 p2, 3 2 5 7 p2");
+        let count = text(db, "SELECT count(*)::text FROM heard WHERE what LIKE '% 4'");
+        assert_eq!(count, "10", "{}", text(db, "SELECT string_agg(what, ', ' ORDER BY n) FROM heard"));
+    });
+}

@@ -274,6 +274,9 @@ pub struct Actor {
     /// In which form routines are made that it makes ([`planaria_catalog::PROGRAM_FORM`]). Of a log of before there were forms,
     /// it makes each key of CREATE TABLE that has a name of its own, also where it is said twice.
     pub form: u8,
+    /// The change is from a log of the time when the partition of a row was found behind its BEFORE triggers: triggers
+    /// that it makes go on so, and routines as they did then.
+    pub routes_late: bool,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -296,6 +299,7 @@ impl Default for Actor {
             former_labels: false,
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
+            routes_late: false,
             internal: false,
         }
     }

@@ -108,6 +108,7 @@ impl Change {
             enabled: TriggerEnabled::default(),
             comment: old.and_then(|old| old.comment.clone()),
             knows_absent_rows: !self.actor.rows_of_nulls,
+            routes_first: !self.actor.routes_late,
         };
         if let TriggersOf::View(view) = &on
             && let Some(view) = self.catalog.views.get_mut(view)

@@ -22,7 +22,6 @@ use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
 use planaria_catalog::{Catalog, CheckTime, ForeignKey, Table, Trigger, TriggerEvent};
 use planaria_ir::{Func, OpKind, Param, ParamMode, Program, ProgramKind, Question, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::Name;
-use std::collections::BTreeMap;
 
 /// The program for one key of `child`. It takes the values of the key's columns, none of them NULL: of the
 /// child's columns, or of the parent's where `referenced`, and raises 23503 as the change of that side does.
@@ -90,28 +89,59 @@ pub fn deferred_trigger(
     l.finish()
 }
 
-/// The program that calls triggers for rows that have waited, one after the other.
+/// The program that calls triggers for rows that have waited, one after the other: a loop over a list that says of each which
+/// routine is called, and has the row that it takes in the place of that routine.
 pub fn waiting_triggers<'a>(
     catalog: &Catalog,
     events: impl Iterator<Item = (TableId, &'a Trigger, TriggerEvent, &'a [Datum])>,
 ) -> Result<Program> {
     let mut l = Lowerer::new(catalog, "waiting triggers".to_owned(), ProgramKind::Statement);
-    // Where the values of a trigger's rows lie.
-    let mut places: BTreeMap<ProcedureId, Vec<Reg>> = BTreeMap::new();
+    let mut routines: Vec<(ProcedureId, Vec<Type>)> = Vec::new();
+    let mut waiting: Vec<(usize, &[Datum])> = Vec::new();
     for (table, trigger, event, values) in events {
-        let table = catalog.table_by_id(table);
         let procedure =
             trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
-        let args = places.entry(procedure).or_insert_with(|| {
-            let types = super::trigger::shape(table, trigger, event).0;
-            types.into_iter().map(|ty| l.temp(ty)).collect()
+        let at = routines.iter().position(|(id, _)| *id == procedure).unwrap_or_else(|| {
+            let types = super::trigger::shape(catalog.table_by_id(table), trigger, event).0;
+            routines.push((procedure, types));
+            routines.len() - 1
         });
-        let args = args.clone();
-        for (dst, value) in args.iter().zip(values) {
-            l.emit(OpKind::Const { dst: *dst, value: value.clone() });
-        }
-        l.emit(OpKind::Call { procedure, args, outs: Vec::new() });
+        waiting.push((at, values));
     }
+    let row_of = |types: &[Type]| {
+        let field = |(at, ty): (usize, &Type)| (format!("f{}", at + 1), ty.clone());
+        Type::Record(types.iter().enumerate().map(field).collect::<Vec<_>>().into())
+    };
+    let mut fields = vec![Type::Int4];
+    fields.extend(routines.iter().map(|(_, types)| row_of(types)));
+    let element = row_of(&fields);
+    let rows = waiting.into_iter().map(|(at, values)| {
+        let mut row = vec![Datum::Null; fields.len()];
+        row[0] = Datum::Int(at as i64);
+        row[at + 1] = Datum::Array(values.to_vec());
+        Datum::Array(row)
+    });
+    let rows = Datum::Array(rows.collect());
+    let rows = l.constant(rows, Type::Array(Box::new(element.clone())));
+    l.for_elements(rows, &element, &mut |l, row, _| {
+        let one = l.int4(1);
+        let which = l.apply(Func::ArrayGet, vec![row, one], Type::Int4);
+        for (at, (procedure, types)) in routines.iter().enumerate() {
+            let (number, place) = (l.int4(at as i64), l.int4(at as i64 + 2));
+            let meant = l.apply(Func::IntEq, vec![which, number], Type::Bool);
+            l.when(meant, |l| {
+                let values = l.apply(Func::ArrayGet, vec![row, place], row_of(types));
+                let mut args = Vec::with_capacity(types.len());
+                for (at, ty) in types.iter().enumerate() {
+                    let at = l.int4(at as i64 + 1);
+                    args.push(l.apply(Func::ArrayGet, vec![values, at], ty.clone()));
+                }
+                l.emit(OpKind::Call { procedure: *procedure, args, outs: Vec::new() });
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })?;
     l.finish()
 }
 

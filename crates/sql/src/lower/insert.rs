@@ -66,6 +66,7 @@ impl Lowerer<'_> {
         let alias = insert.alias.as_deref().unwrap_or(target.name());
         let mut level = Names::of(scope);
         self.bind_with(&mut level, &insert.with, insert.recursive)?;
+        self.given_columns(&target, insert)?;
         let (names, _) = self.returned_names(&level, &target, alias, None)?;
         Ok(self.bind_returning(&names, &insert.returning)?.outputs)
     }
@@ -564,6 +565,10 @@ impl Lowerer<'_> {
                 done
             });
         }
+        if self.routes_before_triggers(table) {
+            self.check_partition_named(row, &proposed)?;
+            self.check_proposed(table, &proposed)?;
+        }
         self.before_row(table, &inserted, &mut |l, new, assigned| {
             let (mut regs, mut nullable) = (regs.clone(), nullable.clone());
             for column in assigned {
@@ -607,7 +612,9 @@ impl Lowerer<'_> {
         self.rel_mut(shadow).regs = values.clone();
         self.available.push(shadow);
         self.check_stored(shadow, &values)?;
-        self.check_routes(table, shadow, None, &mut |_| values.clone())?;
+        if !self.routes_before_triggers(table) {
+            self.check_routes(table, shadow, None, &mut |_| values.clone())?;
+        }
         self.check_not_null(table, &nullable, &mut |_| values.clone())?;
         self.check_row(table, shadow, None, &mut |_, _| {}, &mut |_| values.clone())?;
         let insert = |l: &mut Lowerer<'_>, waiting: &mut Waiting| -> Result<()> {

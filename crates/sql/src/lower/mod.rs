@@ -66,6 +66,7 @@ pub(crate) mod known;
 mod late;
 mod locking;
 mod merge;
+mod moved;
 mod names;
 mod operators;
 mod own_aggregate;

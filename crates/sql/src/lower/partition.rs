@@ -113,7 +113,7 @@ impl<'c> Lowerer<'c> {
     }
 
     /// An expression that is kept as text, over the row of a relation.
-    fn bind_over_row(&mut self, table: &Table, rel: RelId, text: &str) -> Result<Bound> {
+    pub(super) fn bind_over_row(&mut self, table: &Table, rel: RelId, text: &str) -> Result<Bound> {
         let scope = super::Scope::new();
         let mut names = Names::of(&scope);
         names.sources.push(self.shadow_source(table, rel, &table.name));

@@ -53,11 +53,12 @@ fn mentions(body: &str, name: &str) -> bool {
 }
 
 impl Lowerer<'_> {
-    /// A row was changed: it goes into the transition tables that triggers want of it.
+    /// A row was changed: it goes into the transition tables that triggers want of it, or into that one alone.
     pub(super) fn keep_transition(
         &mut self,
         table: &Table,
         row: &ChangedRow<'_>,
+        only: Option<Transition>,
         made: &mut Vec<Made>,
     ) -> Result<()> {
         let wanted: Vec<Transition> = table.transitions(row.event).collect();
@@ -76,7 +77,7 @@ impl Lowerer<'_> {
                 rows
             }
         };
-        for (which, rows) in rows {
+        for (which, rows) in rows.into_iter().filter(|(which, _)| only.is_none_or(|only| only == *which)) {
             let values = if which == Transition::New { row.new } else { row.old };
             let mut fields = Vec::new();
             for (id, column) in table.visible() {

@@ -19,6 +19,7 @@
 use super::bound::{Bound, BoundKind, RelId};
 use super::constraint::Values;
 use super::deferred::{is_deferrable, rows_of};
+use super::moved::Routed;
 use super::names::Names;
 use super::plpgsql::{Assigned, assigned, may_write};
 use super::referential::Waiting;
@@ -80,6 +81,7 @@ struct Site {
 }
 
 /// A row that is changed, with what it was.
+#[derive(Clone, Copy)]
 pub(super) struct ChangedRow<'v> {
     pub event: TriggerEvent,
     /// The columns that an UPDATE names.
@@ -141,13 +143,17 @@ impl Lowerer<'_> {
             let more = self.assigned_by(table, &trigger);
             all.extend(more.into_iter().filter(|c| !named.contains(c)));
         }
+        if self.may_move(table, named) {
+            let more = self.assigned_by_inserts(table);
+            all.extend(more.into_iter().filter(|c| !named.contains(c)));
+        }
         all[named.len()..].sort_unstable();
         all.dedup();
         all
     }
 
     /// The columns of NEW that a trigger's function may set; those that are computed are not its to set.
-    fn assigned_by(&self, table: &Table, trigger: &Trigger) -> Vec<usize> {
+    pub(super) fn assigned_by(&self, table: &Table, trigger: &Trigger) -> Vec<usize> {
         let assigned = assigned(self.catalog.procedure(trigger.function));
         let may = |name: &str| match &assigned {
             Assigned::Any => true,
@@ -240,6 +246,21 @@ impl Lowerer<'_> {
         row: &ChangedRow<'_>,
         then: &mut dyn FnMut(&mut Lowerer<'_>, &Values, &[usize]) -> Result<()>,
     ) -> Result<()> {
+        let mut new = row.new.clone();
+        // Not computed yet.
+        for (id, _) in table.visible().filter(|(_, c)| c.generated().is_some()) {
+            new[id.index()] = None;
+        }
+        self.before_row_known(table, &ChangedRow { new: &new, ..*row }, then)
+    }
+
+    /// The same of a row with all its columns.
+    pub(super) fn before_row_known(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        then: &mut dyn FnMut(&mut Lowerer<'_>, &Values, &[usize]) -> Result<()>,
+    ) -> Result<()> {
         let triggers = self.fired(table, row.event, row.named, table.asks(), true);
         let mut new = row.new.clone();
         let mut set: Vec<usize> = Vec::new();
@@ -258,11 +279,8 @@ impl Lowerer<'_> {
             self.copy(reg, src);
             new[*column] = Some(reg);
         }
-        // Not computed yet.
-        for (id, _) in table.visible().filter(|(_, c)| c.generated().is_some()) {
-            new[id.index()] = None;
-        }
-        self.before_row_from(table, row, &triggers, &new, &set, then)
+        let routed = self.routed(table, row)?;
+        self.before_row_from(table, row, &triggers, &new, (&set, routed.as_ref()), then)
     }
 
     fn before_row_from(
@@ -271,10 +289,11 @@ impl Lowerer<'_> {
         row: &ChangedRow<'_>,
         triggers: &[Trigger],
         new: &Values,
-        set: &[usize],
+        (set, routed): (&[usize], Option<&Routed>),
         then: &mut dyn FnMut(&mut Lowerer<'_>, &Values, &[usize]) -> Result<()>,
     ) -> Result<()> {
         let Some((trigger, rest)) = triggers.split_first() else { return then(self, new, set) };
+        let was = self.before_trigger(table, routed, trigger, new);
         let condition = self.trigger_condition(table, trigger, row.event, row.old, new)?;
         let goes_on = self.temp(Type::Bool);
         let call = |l: &mut Self| {
@@ -303,7 +322,12 @@ impl Lowerer<'_> {
                 self.when(condition, call)?;
             }
         }
-        self.when(goes_on, |l| l.before_row_from(table, row, rest, new, set, then))
+        self.when(goes_on, |l| {
+            if let Some(routed) = routed {
+                l.check_stays(table, routed, trigger, new, was.as_ref())?;
+            }
+            l.before_row_from(table, row, rest, new, (set, routed), then)
+        })
     }
 
     /// 27000 where a row is not any more as it was found: a trigger that fired meanwhile has changed it.
@@ -353,9 +377,30 @@ impl Lowerer<'_> {
         row: &ChangedRow<'_>,
         waiting: &mut Waiting,
     ) -> Result<()> {
-        if !waiting.copied || waiting.by_key {
-            self.keep_transition(table, row, &mut waiting.made)?;
+        self.keep_row(table, row, waiting)?;
+        self.after_event(table, row, waiting)
+    }
+
+    /// A changed row, for transition tables.
+    pub(super) fn keep_row(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        waiting: &mut Waiting,
+    ) -> Result<()> {
+        match waiting.copied && !waiting.by_key {
+            true => Ok(()),
+            false => self.keep_transition(table, row, None, &mut waiting.made),
         }
+    }
+
+    /// An event of a row: its AFTER ROW triggers fire when the statement ends.
+    pub(super) fn after_event(
+        &mut self,
+        table: &Table,
+        row: &ChangedRow<'_>,
+        waiting: &mut Waiting,
+    ) -> Result<()> {
         let triggers = self.fired(table, row.event, row.named, TriggerTime::After, true);
         if triggers.is_empty() || waiting.copied && !waiting.by_key {
             return Ok(());

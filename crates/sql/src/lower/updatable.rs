@@ -15,6 +15,7 @@
 use super::bound::{Body, Bound, Item, RelId, RelKind};
 use super::constraint::Values;
 use super::names::{Names, Source, SourceColumn};
+use super::proposed::Proposed;
 use super::rights::AccessId;
 use super::types::CastContext;
 use super::{Lowerer, Scope};
@@ -540,6 +541,19 @@ impl<'c> Lowerer<'c> {
             })?;
         }
         Ok(())
+    }
+
+    /// A proposed row of a partition that is partitioned itself is within its bounds before anything fires at it; else 23514.
+    pub(super) fn check_partition_named(&mut self, row: &Proposed<'_>, values: &Values) -> Result<()> {
+        let named = row.target.partition().map(|id| self.catalog.table_by_id(id));
+        if !named.is_some_and(Table::is_partitioned) || row.checks.iter().any(|check| !check.partition) {
+            return Ok(());
+        }
+        self.rel_mut(row.shadow).regs = values.clone();
+        self.available.push(row.shadow);
+        let done = self.check_views(row.target.table, row.checks, &mut |_| values.clone());
+        self.available.pop();
+        done
     }
 
     /// What a column of a target becomes when no value is given.

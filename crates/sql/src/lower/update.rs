@@ -127,7 +127,10 @@ impl Lowerer<'_> {
         if distinct || self.stored_keys(table.id).is_some() {
             self.use_key(table, target);
         }
-        let changed_with = self.changed_with(table, &[TriggerEvent::Update], &columns);
+        let moves = self.may_move(table, &named);
+        let events = [TriggerEvent::Update, TriggerEvent::Delete, TriggerEvent::Insert];
+        let events = if moves { &events[..] } else { &events[..1] };
+        let changed_with = self.changed_with(table, events, &columns);
         self.before_all(&mut returning.values, &changed_with)?;
         let mut calling: Vec<&mut Bound> = filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).collect();
         calling.retain(|e| self.calls_volatile(e));
@@ -135,7 +138,7 @@ impl Lowerer<'_> {
         let values: Vec<Bound> = set.iter().map(|(_, e)| e.clone()).collect();
         let reads = self.statement_reads(table, &items, target, &filter, &values, &multiple);
         let called = self.calls_of(&mut filter, table.id);
-        let fires = self.fires_before(table, TriggerEvent::Update, &named);
+        let fires = moves || self.fires_before(table, TriggerEvent::Update, &named);
         let by_row = fires || !called.is_empty() || self.new_values_call(&values, &multiple);
         let plan = self.plan_group(&items, &filter, &[])?;
         let generates = table.columns.iter().any(|c| c.generated().is_some());
@@ -206,7 +209,7 @@ impl Lowerer<'_> {
     /// Columns that changing these columns needs besides: of keys that others refer to, of checks and
     /// foreign keys that a changed column takes part in.
     pub(super) fn update_needs(&mut self, table: &Table, changed: &[usize]) -> Result<Vec<usize>> {
-        let fires = self.fires_at_rows(table, TriggerEvent::Update, changed);
+        let fires = self.may_move(table, changed) || self.fires_at_rows(table, TriggerEvent::Update, changed);
         let changed = &self.with_assigned(table, changed)[..];
         let assigned = changed;
         let changed = &self.with_generated(table, changed)?[..];
@@ -318,6 +321,26 @@ impl Lowerer<'_> {
         let table = target.table;
         let mut set: Vec<(usize, Bound)> = Vec::new();
         let mut multiple = Vec::new();
+        // As in PostgreSQL, what is wrong with the values is told of before columns that are not there.
+        let mut named = assignments.iter().flat_map(|a| &a.columns);
+        if let Some(error) = named.find_map(|(name, position)| target.found(name, *position).err()) {
+            for value in assignments.iter().filter_map(|a| a.value.as_ref()) {
+                match &value.kind {
+                    ExprKind::Row(fields) => {
+                        for e in fields {
+                            self.outside("UPDATE", |l| l.bind(names, e))?;
+                        }
+                    }
+                    ExprKind::Subquery(query) => {
+                        self.outside("UPDATE", |l| l.bind_query(names, query))?;
+                    }
+                    _ => {
+                        self.outside("UPDATE", |l| l.bind(names, value))?;
+                    }
+                }
+            }
+            return Err(error);
+        }
         for assignment in assignments {
             let mut columns = Vec::with_capacity(assignment.columns.len());
             for (name, position) in &assignment.columns {
@@ -456,7 +479,8 @@ impl Lowerer<'_> {
         then: &mut dyn FnMut(&mut Lowerer<'_>, &Values) -> Result<()>,
     ) -> Result<()> {
         let named: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
-        if !self.fires_at_rows(table, TriggerEvent::Update, &named) {
+        let moves = self.may_move(table, &named);
+        if !moves && !self.fires_at_rows(table, TriggerEvent::Update, &named) {
             let (new, _) = self.store_change(table, target, &named, set, waiting)?;
             return then(self, &new);
         }
@@ -474,6 +498,9 @@ impl Lowerer<'_> {
                 let reg = row[*column].ok_or_else(|| Error::internal("a trigger's column was not loaded"))?;
                 set.push((*column, reg, false));
             }
+            if moves {
+                return l.store_moving(table, target, &named, (&old, row), &set, waiting, then);
+            }
             let (new, merged) = l.store_change(table, target, &named, &set, waiting)?;
             then(l, &new)?;
             let changed = ChangedRow { event: TriggerEvent::Update, named: &named, old: &old, new: &merged };
@@ -483,7 +510,7 @@ impl Lowerer<'_> {
 
     /// Changes the present row of `target`, with everything its constraints ask for. Answers with the new values by
     /// column, and with those of the row where they are known. `statement`: the columns that the statement sets.
-    fn store_change(
+    pub(super) fn store_change(
         &mut self,
         table: &Table,
         target: RelId,

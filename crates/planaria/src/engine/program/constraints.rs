@@ -17,14 +17,51 @@ use std::sync::Arc;
 
 /// What a text says of constraints, if it is a SET CONSTRAINTS: those named, and whether they are deferred.
 pub(crate) fn said(text: &str) -> Option<(Option<Vec<Name>>, bool)> {
-    let mut words = text.split_ascii_whitespace();
+    let mut words = behind_comments(text).split_ascii_whitespace();
     let begins = |word: Option<&str>, with: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(with));
     if !begins(words.next(), "set") || !begins(words.next(), "constraints") {
         return None;
     }
-    match parse::statements(text).ok()?.pop()?.kind {
-        StatementKind::SetConstraints { names, deferred } => Some((names, deferred)),
+    let mut statements = parse::statements(text).ok()?;
+    match (statements.pop()?.kind, statements.is_empty()) {
+        (StatementKind::SetConstraints { names, deferred }, true) => Some((names, deferred)),
         _ => None,
+    }
+}
+
+/// A text without the blanks and comments that it begins with.
+fn behind_comments(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let behind = if rest.starts_with("--") {
+            rest.find('\n').map(|end| &rest[end..])
+        } else if rest.starts_with("/*") {
+            end_of_comment(rest).map(|end| &rest[end..])
+        } else {
+            return rest;
+        };
+        let Some(behind) = behind else { return "" };
+        rest = behind.trim_start();
+    }
+}
+
+/// Where a comment ends that may have others within it.
+fn end_of_comment(text: &str) -> Option<usize> {
+    let (mut depth, mut at) = (0, 0);
+    loop {
+        let rest = &text.as_bytes()[at..];
+        if rest.starts_with(b"/*") {
+            (depth, at) = (depth + 1, at + 2);
+        } else if rest.starts_with(b"*/") {
+            (depth, at) = (depth - 1, at + 2);
+        } else if rest.is_empty() {
+            return None;
+        } else {
+            at += 1;
+        }
+        if depth == 0 {
+            return Some(at);
+        }
     }
 }
 
@@ -130,4 +167,31 @@ fn named_constraints<'c>(catalog: &'c Catalog, name: &Name) -> Result<Vec<Constr
             found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_may_stand_before_it() {
+        for text in [
+            "SET CONSTRAINTS ALL DEFERRED",
+            "-- one\n  -- two\nset constraints all deferred",
+            "/* a /* b */ c */ /**/ Set\tConstraints a, b.c IMMEDIATE;",
+        ] {
+            assert!(said(text).is_some(), "{text}");
+        }
+        for text in [
+            "",
+            "-- SET CONSTRAINTS ALL DEFERRED",
+            "/* SET CONSTRAINTS ALL DEFERRED",
+            "SET CONSTRAINTS",
+            "SET x = 1",
+            "SET CONSTRAINTS ALL DEFERRED; SET CONSTRAINTS a IMMEDIATE",
+            "/*\u{e4}*/ SELECT 1",
+        ] {
+            assert!(said(text).is_none(), "{text}");
+        }
+    }
 }

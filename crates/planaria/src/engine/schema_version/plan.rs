@@ -216,7 +216,10 @@ impl SchemaVersion {
                     OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } => {
                         self.draws(*procedure, seen)
                     }
-                    kind => matches!(kind.level(), Determinism::Draws | Determinism::Text),
+                    kind => matches!(
+                        kind.level(),
+                        Determinism::Draws | Determinism::Constraints | Determinism::Text
+                    ),
                 };
         });
         draws

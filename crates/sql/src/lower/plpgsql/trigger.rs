@@ -13,6 +13,7 @@ use super::Body;
 use crate::lower::CastContext;
 use crate::lower::held::{Held, NEW, OLD};
 use crate::lower::{Found, Lowerer, Scope, Typed, Variable};
+use planaria_base::shape::{Dimension, Shape};
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime, View};
@@ -221,9 +222,14 @@ pub(super) fn declare(
         false => l.catalog.table_oid(table.id),
     };
     let relation = i64::from(relation);
+    let arguments = || trigger.arguments.iter().map(|a| Datum::Text(a.clone())).collect();
     let arguments = match count {
         0 => Datum::Null,
-        _ => Datum::Array(trigger.arguments.iter().map(|a| Datum::Text(a.clone())).collect()),
+        _ if trigger.routes_first => {
+            let from_zero = Dimension { len: count as u32, lower: 0 };
+            Datum::array(Shape::new(&[from_zero])?, arguments())
+        }
+        _ => Datum::Array(arguments()),
     };
     let level = if trigger.each_row { "ROW" } else { "STATEMENT" };
     let words = [("tg_when", trigger.time.word()), ("tg_level", level), ("tg_op", event.word())];
@@ -246,7 +252,7 @@ pub(super) fn declare(
     for (name, (value, ty)) in known {
         let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
         l.emit(OpKind::Const { dst: reg, value });
-        if name == "tg_argv" {
+        if name == "tg_argv" && !trigger.routes_first {
             l.counted_from_zero = Some(reg);
         }
         scope.declare(name, Variable::Scalar(Typed { reg, ty }));

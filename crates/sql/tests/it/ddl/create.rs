@@ -356,12 +356,18 @@ fn changes_of_former_logs_make_what_they_made() {
         CREATE INDEX ON t (a, a, (CASE WHEN a > 1 THEN a END))";
     for former in [false, true] {
         let mut catalog = Catalog::default();
-        let actor = ddl::Actor { rows_of_nulls: former, former_labels: former, ..ddl::Actor::default() };
+        let actor = ddl::Actor {
+            rows_of_nulls: former,
+            former_labels: former,
+            routes_late: former,
+            ..ddl::Actor::default()
+        };
         for statement in parse::statements(script).expect("parses") {
             ddl::apply_as(&mut catalog, &statement, actor).expect("applies");
         }
         let table = catalog.tables.iter().flatten().find(|t| t.name == "t").expect("there");
         assert_eq!(table.triggers[0].knows_absent_rows, !former);
+        assert_eq!(table.triggers[0].routes_first, !former);
         let name = if former { "t_a_a_expr_idx" } else { "t_a_a1_case_idx" };
         assert!(table.all_indexes().any(|i| i.name == name), "{name}");
     }
