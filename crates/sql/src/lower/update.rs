@@ -21,7 +21,7 @@ use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{ColumnDefault, PolicyCommand, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
-use planaria_syntax::ast::{Assignment, ExprKind, Update};
+use planaria_syntax::ast::{Assignment, ExprKind, Name, PUT, PUT_FIELD, PUT_SLICE, Update};
 
 /// A subquery that gives several columns of SET; its values are in these registers.
 pub(super) struct Multiple {
@@ -326,6 +326,8 @@ impl Lowerer<'_> {
         if let Some(error) = named.find_map(|(name, position)| target.found(name, *position).err()) {
             for value in assignments.iter().filter_map(|a| a.value.as_ref()) {
                 match &value.kind {
+                    // What becomes of a column whose part is set, which is not there.
+                    ExprKind::Call(call) if is_put(&call.name) => {}
                     ExprKind::Row(fields) => {
                         for e in fields {
                             self.outside("UPDATE", |l| l.bind(names, e))?;
@@ -763,6 +765,11 @@ impl Lowerer<'_> {
             then(l)
         })
     }
+}
+
+/// Whether a function makes of a column what it becomes where a part of it is set.
+fn is_put(name: &Name) -> bool {
+    matches!(&name.parts[..], [name] if [PUT, PUT_FIELD, PUT_SLICE].contains(&name.as_str()))
 }
 
 /// Whether each row of the target comes at most once: it is reached first and joins single rows only.
