@@ -328,9 +328,10 @@ fn settings_and_policies_stay_and_their_calls_are_logged_as_calls() {
     session.execute_script(&format!("{make} {run} SET ROLE app; {run}")).expect("runs");
     drop(session);
     db.close().expect("closes");
-    // Those that ask more than a hundred times are logged by rows.
+    // Those that ask more than a hundred times are logged by rows: `many`, and of those whom policies bind the last, which looks
+    // at more than a hundred notes.
     let once = ["buy", "buy", "buy", "change", "change", "change"];
-    assert_eq!(calls(&disk), [once, once].concat());
+    assert_eq!(calls(&disk), [&once[..], &once[..5]].concat());
 }
 
 #[test]

@@ -38,9 +38,9 @@ const SCHEMA: &str = "
     END $$;";
 
 #[test]
-fn calls_that_ask_whom_policies_bind_are_logged_by_rows() {
+fn calls_that_ask_whom_policies_bind_are_logged_as_calls() {
     let all = logged(&format!("{SCHEMA} SET ROLE alice; CALL put(1, 10); CALL more(5); RESET ROLE;"));
-    assert!(all.iter().all(|record| !record.ends_with("call")), "{all:?}");
+    assert!(all.len() > 2 && all[..2].iter().all(|record| record.ends_with("call")), "{all:?}");
     let all = logged(&format!("{SCHEMA} CALL plain(1);"));
     assert!(all.contains(&"call"), "a table without row security costs nothing: {all:?}");
 }
