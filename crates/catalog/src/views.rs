@@ -88,9 +88,9 @@ impl View {
     }
     /// Its options as `pg_class` has them.
     pub fn options(&self) -> Vec<String> {
-        let invoker = self.security_invoker.then(|| ("security_invoker", "true"));
+        let invoker = self.security_invoker.then_some(("security_invoker", "true"));
         let check = self.check_option.map(|check| ("check_option", check.name()));
-        let barrier = self.security_barrier.then(|| ("security_barrier", "true"));
+        let barrier = self.security_barrier.then_some(("security_barrier", "true"));
         let mut all: Vec<_> = check.into_iter().chain(invoker).chain(barrier).collect();
         // Of a view from before their order was kept, none has a place.
         all.sort_by_key(|(name, _)| self.option_order.iter().position(|known| known == name));

@@ -5,7 +5,7 @@
 //! replayed in the same order; its plan is then the one it ran with.
 
 use crate::engine::Engine;
-use crate::engine::program::host::{Inputs, Recorded};
+use crate::engine::program::inputs::{Inputs, Recorded};
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::store::Replayed;
 use crate::engine::teller::Teller;

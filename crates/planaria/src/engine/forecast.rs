@@ -75,7 +75,7 @@ impl Forecast {
         };
         let here = at.saturating_sub(self.since);
         match counted {
-            RecoveryStage::Load => Some(self.rest(at, done)? + log()?),
+            RecoveryStage::Load => self.rest(at, done)?.checked_add(log()?),
             RecoveryStage::Check if self.log_bytes > 0 => Some(log()?.saturating_sub(here)),
             RecoveryStage::Check => None,
             RecoveryStage::Replay | RecoveryStage::Index => {

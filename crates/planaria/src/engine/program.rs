@@ -1,4 +1,4 @@
-//! What a running program may ask: inputs, sequences, messages, rows of dynamic SQL ([`host`], [`dynamic`], [`handed`]), settings,
+//! What a running program may ask: inputs, sequences, messages, rows of dynamic SQL ([`host`], [`inputs`], [`dynamic`], [`handed`]), settings,
 //! cursors, advisory locks ([`keys`]), what is deferred ([`deferred`]); and what ends it before its time ([`cancel`], [`refusal`],
 //! [`under_locks`]).
 
@@ -10,6 +10,7 @@ pub(crate) mod deferred;
 pub(crate) mod dynamic;
 pub(crate) mod handed;
 pub(crate) mod host;
+pub(crate) mod inputs;
 pub(crate) mod keys;
 pub(crate) mod kind;
 mod random;

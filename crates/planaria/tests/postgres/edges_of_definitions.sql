@@ -101,3 +101,16 @@ SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'by_function'
 SELECT pg_get_viewdef('of_function');
 CREATE TABLE retyped (a int, b int);
 ALTER TABLE retyped ALTER a TYPE bigint, ALTER b TYPE text, ALTER a TYPE text;
+CREATE TABLE parent (a int PRIMARY KEY, b int, c int, UNIQUE (b) INCLUDE (c));
+CREATE TABLE child (id int PRIMARY KEY, b int REFERENCES parent (b));
+INSERT INTO parent VALUES (1, 10, 5);
+INSERT INTO child VALUES (1, 10);
+ALTER TABLE parent DROP COLUMN c;
+ALTER TABLE parent DROP COLUMN c CASCADE;
+INSERT INTO child VALUES (2, 77);
+CREATE TABLE above (a int PRIMARY KEY, b int, c int, up int, UNIQUE (b) INCLUDE (c));
+ALTER TABLE above ADD FOREIGN KEY (up) REFERENCES above (b);
+ALTER TABLE above DROP COLUMN c;
+ALTER TABLE above DROP COLUMN c CASCADE;
+INSERT INTO above VALUES (1, 1, 9);
+SELECT conname FROM pg_constraint WHERE conrelid IN ('parent'::regclass, 'child'::regclass, 'above'::regclass) ORDER BY 1;

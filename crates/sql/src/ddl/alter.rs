@@ -7,6 +7,7 @@
 
 use super::constraint::{Key, Pending};
 use super::depend::{Object as Dependent, References};
+use super::drop::{index_includes, stands_on};
 use super::index::mentions;
 use super::lowering::{self, Promise, RowExpr, node};
 use super::materialized::{refuse_action, refuse_actions_of_view};
@@ -16,7 +17,7 @@ use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::CastContext;
 use crate::lower::qualified_expression;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{CheckTime, ColumnDefault, IndexKey, Object, Table};
+use planaria_catalog::{CheckTime, ColumnDefault, ForeignKey, IndexKey, Object, Table};
 use planaria_syntax::ast::{
     AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name,
 };
@@ -314,6 +315,10 @@ impl Change {
             }
             Err(missing) => return Err(missing),
         };
+        if self.actor.internal {
+            // Former versions left such keys behind, which nothing could be done with.
+            self.forget_references_by_included(id, column);
+        }
         self.refuse_own_references(id, column, cascade)?;
         let computed = self.drop_dependents(&[Dependent::Column(id, column)], cascade)?;
         let names = |c: &(TableId, ColumnId)| self.catalog.table_by_id(c.0).columns[c.1.index()].name.clone();
@@ -335,11 +340,12 @@ impl Change {
                 indexes.push(index.name.clone());
             }
         }
+        let goes =
+            |k: &&ForeignKey| k.columns.contains(&column) || k.parent == id && stands_on(table, k, column);
+        let keys: Vec<String> = table.foreign_keys.iter().filter(goes).map(|k| k.name.clone()).collect();
         let table = self.table_mut(id);
         table.checks.retain(|c| !checks.contains(&c.name));
-        table.foreign_keys.retain(|k| {
-            !(k.columns.contains(&column) || k.parent == id && k.parent_columns.contains(&column))
-        });
+        table.foreign_keys.retain(|k| !keys.contains(&k.name));
         for index in indexes {
             self.drop_key_index(id, &index, rewrite)?;
         }
@@ -351,6 +357,21 @@ impl Change {
         let column = self.find_column(id, name)?;
         self.remove_column(id, column, rewrite);
         Ok(())
+    }
+
+    /// Takes foreign keys away whose index in this table goes with a column that it has by INCLUDE.
+    fn forget_references_by_included(&mut self, id: TableId, column: ColumnId) {
+        let table = self.catalog.table_by_id(id);
+        let goes = |k: &ForeignKey| index_includes(table, k, column) && !k.parent_columns.contains(&column);
+        let lost: Vec<(TableId, String)> = self
+            .catalog
+            .references_to(id)
+            .filter(|(_, key)| goes(key))
+            .map(|(child, key)| (child.id, key.name.clone()))
+            .collect();
+        for (child, name) in lost {
+            self.table_mut(child).foreign_keys.retain(|k| k.name != name);
+        }
     }
 
     /// Takes a column that nothing stands on out of the table.

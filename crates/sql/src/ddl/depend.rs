@@ -1,6 +1,7 @@
 //! What depends on what. Dependencies are found by reading the definitions' text again; nothing is
 //! stored, so nothing can be stale. A routine's body is no dependency where it is a string, as in PostgreSQL.
 
+use super::drop::index_includes;
 use super::schema::mention;
 use super::trigger::TriggersOf;
 use super::{Change, reparse};
@@ -356,8 +357,12 @@ impl Object {
                 let table = catalog.table_by_id(*id);
                 on_owned_sequences(catalog, *id, |c| c == *column, &mut all)?;
                 for (child, key) in catalog.references_to(*id) {
+                    let constraint = || Object::Constraint(child.id, key.name.clone());
                     if child.id != *id && key.parent_columns.contains(column) {
-                        all.push((Object::Constraint(child.id, key.name.clone()), own.clone()));
+                        all.push((constraint(), own.clone()));
+                    } else if child.id != *id && index_includes(table, key, *column) {
+                        let index = &table.index_at(key.parent_index.index()).name;
+                        all.push((constraint(), format!("index {index}")));
                     }
                 }
                 let name = &table.columns[column.index()].name;

@@ -5,7 +5,7 @@ use super::depend::Object;
 use super::routine::{self, signature};
 use super::{Change, Work, names};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
-use planaria_catalog::{ColumnDefault, ForeignKey, Procedure, Wanted};
+use planaria_catalog::{ColumnDefault, ForeignKey, Procedure, Table, Wanted};
 use planaria_syntax::ast::{Expr, ExprKind, Name, ObjectKind, TypeName, visit};
 
 fn word(object: ObjectKind) -> &'static str {
@@ -43,27 +43,29 @@ impl Change {
             return Ok(());
         }
         let table = self.catalog.table_by_id(id);
-        let refers = |k: &&ForeignKey| {
-            k.parent == id && k.parent_columns.contains(&column) && !k.columns.contains(&column)
-        };
+        let refers =
+            |k: &&ForeignKey| k.parent == id && stands_on(table, k, column) && !k.columns.contains(&column);
         let (name, relation) =
             (&table.columns[column.index()].name, self.catalog.shown_relation(table.schema, &table.name));
-        let keys: Vec<String> = table
+        let on = |k: &ForeignKey| match k.parent_columns.contains(&column) {
+            true => format!("column {name} of table {relation}"),
+            false => format!("index {}", table.index_at(k.parent_index.index()).name),
+        };
+        let keys: Vec<(String, String)> = table
             .foreign_keys
             .iter()
             .filter(refers)
-            .map(|k| format!("constraint {} on table {relation}", k.name))
+            .map(|k| (format!("constraint {} on table {relation}", k.name), on(k)))
             .collect();
         if !cascade && !keys.is_empty() {
             let message =
                 format!("cannot drop column {name} of table {relation} because other objects depend on it");
-            let detail: Vec<String> =
-                keys.iter().map(|k| format!("{k} depends on column {name} of table {relation}")).collect();
+            let detail: Vec<String> = keys.iter().map(|(key, on)| format!("{key} depends on {on}")).collect();
             return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
                 .with_detail(detail.join("\n"))
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
-        for key in keys {
+        for (key, _) in keys {
             self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("drop cascades to {key}"));
         }
         Ok(())
@@ -428,4 +430,15 @@ impl Change {
         }
         Ok(found)
     }
+}
+
+/// Whether the index that a foreign key refers to goes with a column of the parent that it has by INCLUDE.
+pub(super) fn index_includes(parent: &Table, key: &ForeignKey, column: ColumnId) -> bool {
+    let definition = &parent.index_at(key.parent_index.index()).definition;
+    definition.as_ref().is_some_and(|d| d.included.contains(&column))
+}
+
+/// Whether a foreign key goes with a column of the table that it refers to.
+pub(super) fn stands_on(parent: &Table, key: &ForeignKey, column: ColumnId) -> bool {
+    key.parent_columns.contains(&column) || index_includes(parent, key, column)
 }

@@ -1,7 +1,4 @@
-//! The engine as a running program sees it: inputs, sequences, messages, dynamic SQL, rows.
-//!
-//! Inputs are drawn once and recorded for the log; replay hands the recorded ones out again, in the
-//! same order, to the same program.
+//! The engine as a running program sees it: inputs ([`super::inputs`]), sequences, messages, dynamic SQL, rows.
 
 use crate::engine::channels::{Channels, Ears, Said, Saying};
 use crate::engine::exported::Exporter;
@@ -12,11 +9,9 @@ use crate::engine::program::constraints;
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::deferred::Deferred;
 use crate::engine::program::dynamic::{compile_dynamic, compile_query};
-use crate::engine::program::handed::Handed;
+use crate::engine::program::inputs::Inputs;
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::read_only;
-use crate::engine::program::same::same;
-use crate::engine::program::under_locks::UnderLocks;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
 use crate::row::{Column, Columns, Row};
@@ -25,8 +20,8 @@ use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::{
-    ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState,
-    SystemId, TableId, Type, WallClock, types::SystemType,
+    ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, SystemId, TableId,
+    Type, types::SystemType,
 };
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
@@ -35,260 +30,6 @@ use planaria_ir::{Draw, Question, Step};
 use planaria_syntax::ast::cursor::Direction;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Names and settings that a call has among its inputs at most.
-const TEXTS_MAX: usize = 100;
-
-/// The inputs of a call that is replayed.
-pub(crate) struct Recorded {
-    /// What was called, for errors.
-    pub(crate) procedure: ProcedureId,
-    /// In the order in which they came.
-    pub(crate) values: Vec<Datum>,
-}
-
-/// Inputs of the transaction under way.
-#[derive(Default)]
-pub(crate) struct Inputs {
-    /// Drawn and kept so far, in order. Texts and arrays lie in the session's heap of kept values.
-    pub(crate) drawn: Vec<Slot>,
-    /// Given by the log, to be handed out again. `None` in normal operation.
-    pub(crate) recorded: Option<Recorded>,
-    given: usize,
-    /// The program has asked for something that no record of a call holds.
-    pub(crate) unlogged: bool,
-    now: Option<i64>,
-    /// The time of the transaction, drawn before recording began anew.
-    kept_now: Option<i64>,
-    /// In a transaction block, when it began, and when its statement did.
-    block: Option<i64>,
-    statement: i64,
-    /// What `txid_current()` says, once it has been asked.
-    transaction: Option<i64>,
-    pub(super) random: u64,
-    /// Names and settings among them.
-    texts: usize,
-    /// What was given in this transaction, for a run that heals it, and what such a run may do.
-    pub(crate) handed: Handed,
-    pub(crate) under_locks: UnderLocks,
-    pub(crate) wall_clock: WallClock,
-}
-
-impl Inputs {
-    /// None so far, of this clock.
-    pub(crate) fn of(wall_clock: WallClock) -> Inputs {
-        Inputs { wall_clock, ..Inputs::default() }
-    }
-
-    pub(crate) fn begin(&mut self) {
-        self.record_anew();
-        self.handed.clear();
-        self.under_locks.end();
-        self.now = None;
-        self.kept_now = None;
-        if self.block.is_none() {
-            self.transaction = None;
-        }
-    }
-
-    /// What `now()` says, if it has not been asked yet.
-    fn transaction_time(&self) -> i64 {
-        self.kept_now.or(self.block).unwrap_or_else(|| self.wall_clock.micros())
-    }
-
-    /// The present moment: microseconds since 2000-01-01 UTC.
-    pub(crate) fn moment(&self) -> i64 {
-        self.wall_clock.micros()
-    }
-
-    /// Fixes what `now()` says, before time goes by that somebody could see.
-    fn settle_time(&mut self) {
-        if self.now.is_none() {
-            self.kept_now = Some(self.transaction_time());
-        }
-    }
-
-    /// A transaction block begins.
-    pub(crate) fn begin_block(&mut self) {
-        self.statement = self.wall_clock.micros();
-        self.block = Some(self.statement);
-        self.transaction = None;
-    }
-
-    /// A statement of a block begins.
-    pub(crate) fn begin_statement(&mut self) {
-        self.statement = self.wall_clock.micros();
-    }
-
-    /// When the statement began.
-    pub(crate) fn statement(&self) -> i64 {
-        self.statement
-    }
-
-    /// The block has ended.
-    pub(crate) fn end_block(&mut self) {
-        self.block = None;
-        self.transaction = None;
-    }
-
-    /// Forgets what was drawn, but for the time of the transaction: the same if drawn again.
-    pub(crate) fn record_anew(&mut self) {
-        self.drawn.clear();
-        self.texts = 0;
-        self.given = 0;
-        self.unlogged = false;
-        self.kept_now = self.now.take();
-    }
-
-    /// The transaction runs again: its time stays, and what it has drawn is handed out again.
-    pub(crate) fn begin_again(&mut self, sequences: &mut SessionSequences) {
-        let now = self.now.or(self.kept_now);
-        self.record_anew();
-        self.kept_now = now;
-        self.handed.again(&mut |sequence, current| sequences.put_back(sequence, current));
-    }
-
-    /// Something is asked that no record of a call says: the call must not be logged as one, and none that was gets there.
-    fn beyond_a_call(&mut self) -> Result<()> {
-        if self.recorded.is_some() {
-            return Err(missing_input());
-        }
-        self.under_locks.refuse()?;
-        self.unlogged = true;
-        Ok(())
-    }
-
-    /// On replay, the next recorded input, if there is one more.
-    fn next_recorded(&mut self) -> Option<Option<&Datum>> {
-        let recorded = self.recorded.as_ref()?;
-        self.given += 1;
-        Some(recorded.values.get(self.given - 1))
-    }
-
-    /// The next recorded input, on replay: of this draw.
-    fn replayed(&mut self, input: Draw) -> Option<Result<Slot>> {
-        Some(match (input, self.next_recorded()?) {
-            (
-                Draw::TransactionTimestamp | Draw::StatementTimestamp | Draw::ClockTimestamp,
-                Some(Datum::Int(n)),
-            ) => Ok(Slot::Int(*n)),
-            (Draw::Random, Some(Datum::Float(x))) => Ok(Slot::Float(*x)),
-            (Draw::Uuid, Some(Datum::Uuid(u))) => Ok(Slot::Uuid(*u)),
-            (Draw::TransactionId | Draw::LastValue, Some(Datum::Int(n))) => Ok(Slot::Int(*n)),
-            (Draw::RowSecurity(_) | Draw::ActsAs(_) | Draw::RowSecurityOff, Some(Datum::Bool(answer))) => {
-                Ok(Slot::Bool(*answer))
-            }
-            _ => Err(missing_input()),
-        })
-    }
-
-    /// A name.
-    fn replayed_name(&mut self) -> Option<Result<String>> {
-        Some(match self.next_recorded()? {
-            Some(Datum::Text(name)) => Ok(name.clone()),
-            _ => Err(missing_input()),
-        })
-    }
-
-    /// What a setting was; NULL where there was none.
-    fn replayed_setting(&mut self, heap: &mut Heap) -> Option<Result<Slot>> {
-        Some(match self.next_recorded()? {
-            Some(Datum::Text(value)) => heap.text(value),
-            Some(Datum::Null) => Ok(Slot::Null),
-            _ => Err(missing_input()),
-        })
-    }
-
-    /// A text is an input of the call. Where there are too many the call is logged by the rows that it changes: it may have
-    /// asked anew for each of a million rows.
-    fn count_text(&mut self) -> Result<()> {
-        self.texts += 1;
-        if self.texts > TEXTS_MAX && self.recorded.is_none() { self.beyond_a_call() } else { Ok(()) }
-    }
-
-    /// The same for the value of a sequence, with its place.
-    fn replayed_value(&mut self) -> Option<Result<SequencePlace>> {
-        let datum = self.next_recorded()?;
-        Some(datum.and_then(SequencePlace::of_input).ok_or_else(missing_input))
-    }
-
-    /// Takes values that the program keeps: into `kept_heap` for the log, or, on replay, compares them
-    /// with the recorded ones.
-    fn keep(
-        &mut self,
-        values: &[Slot],
-        heap: &Heap,
-        kept_heap: &mut Heap,
-        name: impl Fn(ProcedureId) -> String,
-    ) -> Result<()> {
-        let Some(recorded) = &self.recorded else {
-            for slot in values {
-                self.drawn.push(Heap::relocate(*slot, heap, kept_heap)?);
-            }
-            return Ok(());
-        };
-        for slot in values {
-            let logged = recorded.values.get(self.given).ok_or_else(missing_input)?;
-            self.given += 1;
-            let computed = heap.to_datum(*slot);
-            if !same(&computed, logged) {
-                return Err(Error::new(
-                    SqlState::DATA_CORRUPTED,
-                    format!(
-                        "replay of procedure {} computes {computed:?} where the log has {logged:?}",
-                        name(recorded.procedure)
-                    ),
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether replay has handed out every recorded input.
-    pub(crate) fn all_given(&self) -> bool {
-        self.recorded.as_ref().is_none_or(|r| r.values.len() == self.given)
-    }
-
-    /// Draws an input.
-    fn draw(&mut self, input: Draw) -> Result<Slot> {
-        Ok(match input {
-            Draw::TransactionTimestamp => Slot::Int(self.transaction_time()),
-            Draw::ClockTimestamp => {
-                self.settle_time();
-                Slot::Int(self.wall_clock.micros())
-            }
-            // 53 bits: every float8 of the grid in [0, 1) once.
-            Draw::Random => Slot::Float((self.next_random() >> 11) as f64 / (1u64 << 53) as f64),
-            Draw::Uuid => {
-                let mut bytes = [0; 16];
-                bytes[..8].copy_from_slice(&self.next_random().to_le_bytes());
-                bytes[8..].copy_from_slice(&self.next_random().to_le_bytes());
-                bytes[6] = bytes[6] & 0x0F | 0x40;
-                bytes[8] = bytes[8] & 0x3F | 0x80;
-                Slot::Uuid(bytes)
-            }
-            Draw::Kept
-            | Draw::Setting
-            | Draw::TransactionId
-            | Draw::LastValue
-            | Draw::StatementTimestamp
-            | Draw::CurrentUser
-            | Draw::SessionUser
-            | Draw::CurrentDatabase
-            | Draw::Permitted(_)
-            | Draw::RowSecurity(_)
-            | Draw::ActsAs(_)
-            | Draw::RowSecurityOff => {
-                return Err(Error::internal("the engine and the session know this"));
-            }
-        })
-    }
-}
-
-#[cold]
-fn missing_input() -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, "replay asks for an input that the log does not have")
-}
 
 /// See the module's head.
 pub(crate) struct SessionHost<'a> {
@@ -842,6 +583,7 @@ impl Host for SessionHost<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::program::inputs::Recorded;
     use planaria_base::clock::CommitClock;
     use planaria_base::{Epoch, Numeric};
     use planaria_exec::values::write_slot;

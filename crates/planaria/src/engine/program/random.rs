@@ -1,6 +1,6 @@
 //! What `random()` and its like are drawn from.
 
-use super::host::Inputs;
+use super::inputs::Inputs;
 
 impl Inputs {
     /// splitmix64, seeded by the system's randomness once a session: `random()` promises no more.
