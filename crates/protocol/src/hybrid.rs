@@ -174,7 +174,7 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Txn<HybridRules<S
                 }
             }
         }
-        if simulation::current().is_none() {
+        if simulation::orders_by_address() {
             order.sort_unstable();
         }
     }

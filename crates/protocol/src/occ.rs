@@ -65,7 +65,7 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: b
     fn lock(txn: &mut Txn<Self>, locked: &mut usize) -> Result<(), Conflict> {
         txn.put_reads_in_order();
         // Where a run is to be repeated, addresses are no order.
-        let merges = simulation::current().is_none();
+        let merges = simulation::orders_by_address();
         if !merges {
             txn.lock_writes(None, locked)?;
         }
@@ -112,7 +112,7 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: b
                 self.locks.order.push((access.record.to_word(), at));
             }
         }
-        if simulation::current().is_none() {
+        if simulation::orders_by_address() {
             self.locks.order.sort_unstable();
         }
     }
@@ -126,7 +126,7 @@ impl<const READS: bool, const NODES: bool, const HOLDS: bool, const VALIDATES: b
         // In order of addresses, what was read twice follows itself.
         let locked = &self.locks.locked;
         let twice = locked.last().is_some_and(is_locked)
-            || simulation::current().is_some() && locked.iter().any(is_locked);
+            || !simulation::orders_by_address() && locked.iter().any(is_locked);
         if !twice {
             let word = self.foot.word(access.record);
             let (mut version, mut spins) = (access.version, 0);

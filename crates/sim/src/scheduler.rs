@@ -612,6 +612,11 @@ impl Simulation for Scheduler {
     fn running(&self) -> ThreadNumber {
         self.state().me()
     }
+
+    fn is_repeatable(&self) -> bool {
+        // What is measured in virtual time is the real thing, and locks in its order.
+        !matches!(self.state().policy, Policy::Earliest(_))
+    }
 }
 
 #[cfg(test)]
