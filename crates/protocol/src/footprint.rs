@@ -48,7 +48,7 @@
 
 pub(crate) mod cursors;
 mod edits;
-mod mine;
+pub(crate) mod mine;
 pub(crate) mod record;
 pub(crate) mod sets;
 pub(crate) mod word;
@@ -456,7 +456,7 @@ impl<H: Versioned> Footprint<H> {
         order.clear();
         let written = writes.iter().zip(0u32..).filter(|(write, _)| write.state != State::Unwritten);
         order.extend(written.map(|(write, i)| (write.record.to_word(), i)));
-        if order.len() > 1 && planaria_base::sync::simulation::current().is_none() {
+        if order.len() > 1 && planaria_base::sync::simulation::orders_by_address() {
             order.sort_unstable();
         }
     }

@@ -33,6 +33,7 @@ mod claims;
 mod commit;
 mod dated;
 mod heal;
+mod heat;
 mod hosted;
 mod overlook;
 mod ranges;
@@ -173,16 +174,13 @@ impl<R: Rules> Txn<R> {
             held: Vec::new(),
             blocked: None,
             locks,
-            heal: Cache::new(),
+            heal: Cache::default(),
             reading: Reading::default(),
         }
     }
 
     /// Forgets the transaction, lets go of its claims and leaves the epoch.
     fn end(&mut self) {
-        if R::HEALS && self.installed {
-            self.heal.has_committed();
-        }
         self.clear();
         if self.claiming || !self.held.is_empty() || self.blocked.is_some() {
             cold_path();

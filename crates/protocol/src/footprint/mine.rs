@@ -1,5 +1,11 @@
 //! Records that a transaction has locked although it still runs: it is being healed (`crate::versioned`, `heal`).
 
+use super::SPINS_MAX;
+use planaria_base::sync::simulation;
+
+/// Looks at a locked record out of lock order.
+pub(crate) const IMPATIENCE: u32 = 32;
+
 /// Addresses and versions, by address. Of all but schemes that heal it is empty.
 #[derive(Default)]
 pub(crate) struct Mine {
@@ -32,6 +38,17 @@ impl Mine {
         self.locked.last().map_or(0, |(address, _)| *address)
     }
 
+    /// How often to look at a record that somebody else has locked. Who holds locks waits in their order alone: beyond the
+    /// highest. Out of it two could wait for each other, and all others for them.
+    #[inline]
+    pub(crate) fn patience(&self, address: u64) -> u32 {
+        if self.locked.is_empty() || address > self.highest() && simulation::orders_by_address() {
+            SPINS_MAX
+        } else {
+            IMPATIENCE
+        }
+    }
+
     pub(crate) fn insert(&mut self, address: u64, version: u64) {
         // In lock order it comes to the end.
         let at = self.locked.partition_point(|(other, _)| *other < address);
@@ -60,6 +77,7 @@ mod tests {
         }
         assert_eq!(mine.iter().map(|(address, _)| address).collect::<Vec<_>>(), [8, 16, 24, 40]);
         assert_eq!((mine.version_of(24), mine.version_of(32), mine.highest()), (Some(25), None, 40));
+        assert_eq!((mine.patience(32), mine.patience(48)), (IMPATIENCE, SPINS_MAX));
         mine.clear();
         assert!(mine.is_empty());
     }

@@ -1,7 +1,7 @@
 //! Looking at records with a version word.
 
 use super::word::{ABSENT, CLAIMED, DEAD, LOCKED, VersionWord};
-use super::{Footprint, Mine, SPINS_MAX, Versioned};
+use super::{Footprint, Mine, Versioned};
 use crate::Conflict;
 use crate::door::{Met, look};
 use planaria_base::sync::spin_hint;
@@ -49,7 +49,7 @@ pub(crate) fn read_record<H: Versioned>(
         }
         cold_path();
         spins += 1;
-        if spins > SPINS_MAX {
+        if spins > mine.patience(record.to_word()) {
             return Err(Conflict::Locked);
         }
         spin_hint();

@@ -369,7 +369,7 @@ impl<R: Rules> Txn<R> {
             self.clear();
         }
         if R::HEALS {
-            self.heal.has_failed();
+            self.heal.heat.has_failed();
         }
         self.repeated = true;
     }

@@ -220,8 +220,7 @@ impl<R: Rules> Txn<R> {
             if !self.foot.writes.is_empty() {
                 self.foot.take_back(tables);
             }
-            self.installed = true;
-            R::let_go(self);
+            self.has_installed(ts);
             env.committed(ts, self);
             self.end();
             return Ok(ts);
@@ -241,11 +240,20 @@ impl<R: Rules> Txn<R> {
             self.keep_old_versions(tables, &older, ts);
         }
         self.install(tables, ts);
-        self.installed = true;
-        R::let_go(self);
+        self.has_installed(ts);
         env.committed(ts, self);
         self.end();
         Ok(ts)
+    }
+
+    /// What the transaction has done is there for all.
+    #[inline]
+    fn has_installed(&mut self, ts: CommitTs) {
+        self.installed = true;
+        R::let_go(self);
+        if R::HEALS {
+            self.heal.heat.has_committed(ts);
+        }
     }
 
     /// Commit has not come to pass, and what it has locked is free again.
@@ -369,7 +377,7 @@ impl<R: Rules> Txn<R> {
         {
             return if version == write.version { Ok(()) } else { Err(Conflict::Validation) };
         }
-        for _ in 0..SPINS_MAX {
+        for _ in 0..self.foot.mine.patience(write.record.to_word()) {
             match word.try_lock(write.version) {
                 Locking::Done => return Ok(()),
                 Locking::Busy => spin_hint(),

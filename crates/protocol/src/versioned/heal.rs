@@ -12,9 +12,11 @@
 
 use super::*;
 use crate::ColumnsRead;
+use crate::footprint::mine::IMPATIENCE;
 use crate::footprint::record::{Seen, read_record};
 use crate::healing::{Heal, Healed, ROUNDS_MAX, is_healed};
 use crate::versioned::dated::is_same;
+use crate::versioned::heat::Heat;
 use planaria_base::sync::{point, simulation};
 
 /// Lookups that are remembered, and the longest row of which more than the address is.
@@ -29,15 +31,6 @@ const AHEAD: usize = 16;
 const MEMBERS_MAX: usize = 1 << 14;
 /// Looks at a locked record while nothing above it is locked: who heals holds it for some microseconds.
 const PATIENCE: u32 = 4 * SPINS_MAX;
-/// Looks at one that is below.
-const IMPATIENCE: u32 = 32;
-
-/// All attempts were in vain: see [`Cache::heat`]. Each attempt counts for 2^-6.
-const ALWAYS: u32 = 1 << 16;
-const HEAT_SHIFT: u32 = 6;
-/// Below it calls are repeated, as under Silo, and remember nothing: an attempt in vain costs less than what all others would
-/// pay to spare it. As measured, one in three or four commits makes it worth while (`docs/design/healing.md`).
-const HOT: u32 = ALWAYS / 4;
 
 /// A lookup that found a row.
 #[derive(Clone, Copy)]
@@ -87,8 +80,7 @@ pub(super) struct Cache {
     last: Lookups,
     /// The next of the last run.
     next: usize,
-    /// How many of this worker's attempts were in vain, a moving mean; of [`ALWAYS`].
-    heat: u32,
+    pub(super) heat: Heat,
     order: Vec<u64>,
     unread: Vec<(u32, u64)>,
     images: Arena,
@@ -96,27 +88,10 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Of a worker that knows nothing yet: it heals until it has seen that it need not.
-    pub(super) fn new() -> Cache {
-        Cache { heat: ALWAYS, ..Cache::default() }
-    }
-
     /// A run begins, or commits, that its caller may run again.
     #[inline]
     pub(super) fn begin(&mut self, may: bool) {
-        self.may = may && (self.rounds > 0 || self.heat >= HOT);
-    }
-
-    /// An attempt was in vain, or has to be healed.
-    #[inline]
-    pub(super) fn has_failed(&mut self) {
-        self.heat += (ALWAYS - self.heat) >> HEAT_SHIFT;
-    }
-
-    /// A transaction has committed.
-    #[inline]
-    pub(super) fn has_committed(&mut self) {
-        self.heat -= self.heat >> HEAT_SHIFT;
+        self.may = may && (self.rounds > 0 || self.heat.heals());
     }
 
     /// The transaction is over. What healing has taken stays, to be asked for.
@@ -256,7 +231,7 @@ impl<R: Rules> Txn<R> {
         }
         let ran = std::mem::take(&mut self.heal.ran);
         if self.heal.rounds == 0 {
-            self.heal.has_failed();
+            self.heal.heat.has_failed();
         }
         self.heal.rounds += 1;
         if cause == Conflict::Key {
@@ -310,9 +285,9 @@ impl<R: Rules> Txn<R> {
         if highest == 0 {
             return self.lock_collected(PATIENCE);
         }
-        // What comes behind what is locked may be waited for. (In a simulation addresses are no order.)
+        // What comes behind what is locked may be waited for. (In a simulation addresses may be no order.)
         let in_order =
-            simulation::current().is_none() && self.heal.order.first().is_none_or(|first| *first > highest);
+            simulation::orders_by_address() && self.heal.order.first().is_none_or(|first| *first > highest);
         if !busy && self.lock_collected(if in_order { PATIENCE } else { IMPATIENCE }) {
             return true;
         }
@@ -336,7 +311,7 @@ impl<R: Rules> Txn<R> {
         if !foot.mine.is_empty() {
             order.retain(|address| !foot.mine.has(*address));
         }
-        if simulation::current().is_none() {
+        if simulation::orders_by_address() {
             order.sort_unstable();
             order.dedup();
         }
@@ -473,29 +448,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_heals_while_enough_of_its_attempts_are_in_vain() {
-        let mut cache = Cache::new();
-        let mut heals_after = |vain: u32, committed: u32| {
-            for _ in 0..300 {
-                (0..vain).for_each(|_| cache.has_failed());
-                (0..committed).for_each(|_| cache.has_committed());
-            }
-            cache.begin(true);
-            cache.may
-        };
-        assert!(!heals_after(0, 1), "nobody is in its way");
-        assert!(!heals_after(1, 8));
-        assert!(heals_after(1, 1), "each is healed once");
-        assert!(heals_after(20, 1));
-        assert!(!heals_after(1, 8), "it is over");
-    }
-
-    #[test]
     fn a_new_worker_heals_and_a_run_that_is_healed_goes_on_to_be() {
-        let mut cache = Cache::new();
+        let mut cache = Cache::default();
         cache.begin(true);
         assert!(cache.may);
-        (0..1000).for_each(|_| cache.has_committed());
+        (1..1000).for_each(|at| cache.heat.has_committed(CommitTs(at)));
+        cache.begin(true);
+        assert!(!cache.may);
         cache.rounds = 1;
         cache.begin(true);
         assert!(cache.may);
