@@ -14,8 +14,8 @@ const OBJECT: u8 = 0x06;
 /// `[0]` of a constructed type: the hash among the parameters of RSASSA-PSS.
 const FIRST: u8 = 0xa0;
 
-/// The hash of a certificate in DER form, if its signature names one.
-pub(crate) fn of_certificate(der: &[u8]) -> Option<Vec<u8>> {
+/// The hash of a certificate in DER form (`tls-server-end-point`, RFC 5929), if its signature names one.
+pub fn of_certificate(der: &[u8]) -> Option<Vec<u8>> {
     let (certificate, _) = element(der, SEQUENCE)?;
     let (_, rest) = element(certificate, SEQUENCE)?;
     let (algorithm, _) = element(rest, SEQUENCE)?;

@@ -77,6 +77,7 @@ mod stream;
 mod throttle;
 mod tls;
 
+pub use binding::of_certificate as tls_server_end_point;
 pub use config::{Authentication, Config};
 pub use doors::Doors;
 pub use monitor::Monitor;

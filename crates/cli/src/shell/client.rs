@@ -172,7 +172,7 @@ fn encrypt(mut socket: TcpStream, host: &str, address: &Address, mode: SslMode) 
             let cipher = stream.conn.negotiated_cipher_suite().map(|s| format!("{:?}", s.suite()));
             let cipher = cipher.unwrap_or_default().replacen("TLS13", "TLS", 1);
             let shown = stream.conn.peer_certificates().and_then(|chain| chain.first());
-            let end_point = shown.and_then(|certificate| tls::end_point(certificate));
+            let end_point = shown.and_then(|certificate| planaria_server::tls_server_end_point(certificate));
             let encrypted = format!("protocol: {version}, cipher: {cipher}, compression: off");
             Ok((Box::new(stream), Some(encrypted), peer, end_point))
         }

@@ -24,7 +24,6 @@ use rustls::server::ParsedCertificate;
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme, StreamOwned,
 };
-use sha2::{Digest, Sha256, Sha384, Sha512};
 use std::io;
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
@@ -77,45 +76,6 @@ impl Binding {
             _ => return None,
         })
     }
-}
-
-/// The tag of an element of DER, what is in it, and what stands behind it.
-fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&tag, rest) = der.split_first()?;
-    let (&first, mut rest) = rest.split_first()?;
-    let mut length = usize::from(first);
-    if first >= 0x80 {
-        let (digits, behind) =
-            rest.split_at_checked(usize::from(first & 0x7f)).filter(|(d, _)| d.len() <= 4)?;
-        length = digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit));
-        rest = behind;
-    }
-    let (content, behind) = rest.split_at_checked(length)?;
-    Some((tag, content, behind))
-}
-
-/// What a certificate stands for in SCRAM: its hash, by the function that its signature is made with, or SHA-256 for those that are
-/// no good any more. `None`: its signature has no such function.
-pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
-    const SEQUENCE: u8 = 0x30;
-    const OBJECT_IDENTIFIER: u8 = 0x06;
-    let (SEQUENCE, whole, _) = element(certificate)? else { return None };
-    let (SEQUENCE, _, rest) = element(whole)? else { return None };
-    let (SEQUENCE, algorithm, _) = element(rest)? else { return None };
-    let (OBJECT_IDENTIFIER, name, _) = element(algorithm)? else { return None };
-    Some(match name {
-        // RSA (PKCS #1) with MD5, SHA-1, SHA-256; ECDSA with SHA-1, SHA-256.
-        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 4 | 5 | 11]
-        | [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 1]
-        | [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2] => Sha256::digest(certificate).to_vec(),
-        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 12] | [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 3] => {
-            Sha384::digest(certificate).to_vec()
-        }
-        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 13] | [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 4] => {
-            Sha512::digest(certificate).to_vec()
-        }
-        _ => return None,
-    })
 }
 
 /// Files of a connection, all in PEM form; where one is not named it is the usual one, which need not be there.
@@ -374,19 +334,6 @@ mod tests {
             roots: Some(dir.join("cert.pem")),
             certificate: Some(dir.join("cert.pem")),
             key: key.map(Path::to_owned),
-        }
-    }
-
-    #[test]
-    fn what_is_cut_off_is_no_certificate() {
-        let files = own(None);
-        let file = files.certificate.as_deref().expect("a file");
-        let all: Vec<CertificateDer<'static>> =
-            CertificateDer::pem_file_iter(file).and_then(Iterator::collect).expect("certificates");
-        let certificate = all.first().expect("one");
-        assert!(matches!(end_point(certificate).map(|hash| hash.len()), Some(32 | 48 | 64)));
-        for length in 0..certificate.len() {
-            assert_eq!(end_point(&certificate[..length]), None);
         }
     }
 
