@@ -4,7 +4,7 @@
 //!  load     [=============>]  98% 9,800,000 of 10,000,000 rows, 0s to go
 //!  check    1,204,113 records, 96.0 MiB
 //!  plan     [=========>    ]  68% 818,800 of 1,204,113 transactions, 1s to go
-//!  execute  [=======>      ]  55% 52.80 MiB of 96.00 MiB of log, 2s to go
+//!  execute  [=======>      ]  55% 52.80 MiB of 96.00 MiB of log, 2.1 s to go
 //!  index    [===>          ]  20% 240,000 of 1,200,000 entries, 0s to go
 //! ```
 //!
@@ -61,8 +61,10 @@ impl Bars {
         }
         let execute = self.execute.get_or_insert_with(|| bar(&self.all, "execute", p.bytes_total, ""));
         execute.set_position(p.bytes_done);
-        execute
-            .set_message(p.left.map_or(String::new(), |left| format!(", {:#} to go", HumanDuration(left))));
+        execute.set_message(p.left.map_or(String::new(), |left| match left.as_secs_f64() {
+            few if few < 9.95 => format!(", {few:.1} s to go"),
+            _ => format!(", {:#} to go", HumanDuration(left)),
+        }));
         if p.stage == RecoveryStage::Index {
             let index = self.index.get_or_insert_with(|| bar(&self.all, "index", 0, " entries"));
             if p.index_entries_total == 0 || p.index_entries < index.position() {

@@ -89,7 +89,10 @@ fn mib(bytes: u64) -> String {
 /// What is left of the time foretold so long ago, in seconds.
 fn left(p: &RecoveryProgress, ago: Duration) -> String {
     match p.left {
-        Some(left) => format!(", about {} s to go", left.saturating_sub(ago).as_secs_f64().ceil() as u64),
+        Some(left) => match left.saturating_sub(ago).as_secs_f64() {
+            few if few < 9.95 => format!(", about {few:.1} s to go"),
+            many => format!(", about {many:.0} s to go"),
+        },
         None => String::new(),
     }
 }
@@ -106,16 +109,16 @@ mod tests {
         p.left = Some(Duration::from_millis(2100));
         assert_eq!(
             describe(&p, Duration::ZERO),
-            "25 % of the checkpoint loaded, 25 of 100 rows, about 3 s to go"
+            "25 % of the checkpoint loaded, 25 of 100 rows, about 2.1 s to go"
         );
         let second = Duration::from_secs(1);
         p.stage = RecoveryStage::Replay;
         (p.bytes_done, p.bytes_total, p.transactions, p.records) = (1 << 20, 2 << 20, 7, 9);
         assert_eq!(
             describe(&p, second),
-            "50 % of the log replayed, 1.0 MiB of 2.0 MiB, 7 of 9 transactions, about 2 s to go"
+            "50 % of the log replayed, 1.0 MiB of 2.0 MiB, 7 of 9 transactions, about 1.1 s to go"
         );
-        assert!(describe(&p, second * 9).ends_with("about 0 s to go"));
+        assert!(describe(&p, second * 9).ends_with("about 0.0 s to go"));
     }
 
     #[test]

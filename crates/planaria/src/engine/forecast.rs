@@ -9,7 +9,7 @@
 //!
 //! A row of a checkpoint costs about as much as its bytes do, so half of the work of loading is counted by rows and half by bytes. In replay the pace changes: it starts
 //! slowly while a scheme plans ahead, and one call may stand for a whole table. So only the last part of the time
-//! tells what comes. Where no former opening was measured, nothing is foretold of a log that is not yet replayed.
+//! tells what comes, and nothing of its first hundredths. Where no former opening was measured, nothing is foretold of a log that is not yet replayed.
 
 use crate::options::{RecoveryProgress, RecoveryStage};
 use std::collections::VecDeque;
@@ -23,6 +23,8 @@ const WINDOW_MIN: Duration = Duration::from_secs(2);
 const WINDOW_PART: u32 = 3;
 /// The share of a stage before which nothing is foretold of it.
 const FORETOLD_FROM: f64 = 0.01;
+/// The share of a replay that says nothing of the rest: a scheme plans ahead, and caches are cold.
+const WARM_UP: f64 = 0.02;
 
 /// See the module's head.
 #[derive(Default)]
@@ -80,7 +82,8 @@ impl Forecast {
             RecoveryStage::Check => None,
             RecoveryStage::Replay | RecoveryStage::Index => {
                 let window = WINDOW_MIN.max(here / WINDOW_PART);
-                while self.shares.len() > 2 && self.shares[1].0 + window <= at {
+                let is_told = |next: &(Duration, f64)| next.0 + window <= at || next.1 <= WARM_UP;
+                while self.shares.len() > 2 && is_told(&self.shares[1]) {
                     self.shares.pop_front();
                 }
                 self.rest(at, done)
