@@ -4,7 +4,7 @@ use super::address::{self, Address, Place};
 use super::client::{Client, Failure};
 use super::lines::{self, Lines};
 use super::variables::quoted;
-use super::{Next, Shell, notice, passfile};
+use super::{Next, Shell, notice, passfile, place};
 use planaria::{Error, Result, SqlState};
 
 fn env(name: &str) -> Option<String> {
@@ -32,7 +32,7 @@ impl Shell {
                 Next::Line
             }
             Err(error) => {
-                eprint!("\\connect: {}", crate::print::error(&error, None));
+                place::tell(format_args!("\\connect: {}", crate::print::error(&error, None)));
                 if self.interactive {
                     eprintln!("Previous connection kept");
                     return Next::Failed;

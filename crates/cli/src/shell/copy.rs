@@ -1,7 +1,7 @@
 //! `\copy`: the server copies from this process or to it, which has the file.
 
 use super::client::{Answer, Failure};
-use super::{Next, Shell};
+use super::{Next, Shell, place};
 use crate::print;
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Read, Write};
@@ -10,15 +10,14 @@ impl Shell {
     /// `\copy`
     pub(super) fn copy(&mut self, argument: &str) -> Next {
         let Some(copy) = Copy::parse(argument) else {
-            eprintln!(
-                "\\copy: expected \\copy TABLE [(COLUMNS)] | (QUERY) from | to 'FILE' | stdin | stdout [OPTIONS]"
+            return self.refuse(
+                "\\copy: expected \\copy TABLE [(COLUMNS)] | (QUERY) from | to 'FILE' | stdin | stdout [OPTIONS]",
             );
-            return Next::Failed;
         };
         let way = if copy.from { "FROM STDIN" } else { "TO STDOUT" };
         let statement = format!("COPY {} {way} {}", copy.what, copy.options);
         let named = |error: io::Error| {
-            eprintln!("{}: {error}", copy.file);
+            place::tell(format_args!("{}: {error}", copy.file));
             Next::Failed
         };
         let (mut input, mut output): (Box<dyn Read>, Box<dyn Write>) =
@@ -55,7 +54,7 @@ impl Shell {
             // The statement is not what was typed: no place in it is shown.
             Err(Failure::Told(mut told)) => {
                 told.position = None;
-                eprint!("{}", print::told(&told, None));
+                place::tell(print::told(&told, None));
                 Next::Failed
             }
             outcome => self.after(outcome, None),

@@ -17,6 +17,16 @@ impl Listing {
     }
 }
 
+/// What is asked for: a pattern, and what letters behind the command add.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub pattern: &'a str,
+    /// `S`: what is the system's, too.
+    pub system: bool,
+    /// `+`: more about each.
+    pub more: bool,
+}
+
 /// A condition that a name, and that of its schema, match a pattern: `*` is anything, `?` a character, capitals count between
 /// double quotes.
 fn matches(pattern: &str, schema: &str, name: &str) -> String {
@@ -57,13 +67,14 @@ pub fn quote(text: &str) -> String {
 
 const NOT_SYSTEM: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'";
 
-/// `\dt`, `\di`, `\dv`, `\ds`, or several kinds at once.
-pub fn relations(client: &mut Client, kinds: &str, pattern: &str) -> Result<Option<Listing>, Failure> {
+/// `\dt`, `\di`, `\dv`, `\dm`, `\ds`, or several kinds at once.
+pub fn relations(client: &mut Client, kinds: &str, asked: Asked) -> Result<Option<Listing>, Failure> {
     let letters: Vec<String> = kinds
         .chars()
         .flat_map(|kind| match kind {
             't' => "rp".chars(),
             'v' => "v".chars(),
+            'm' => "m".chars(),
             'i' => "i".chars(),
             _ => "S".chars(),
         })
@@ -77,21 +88,19 @@ pub fn relations(client: &mut Client, kinds: &str, pattern: &str) -> Result<Opti
         ),
         _ => ("", ""),
     };
-    let which = match pattern {
-        "" => format!("{NOT_SYSTEM} AND pg_catalog.pg_table_is_visible(c.oid)"),
-        pattern if pattern.contains('.') => matches(pattern, "n.nspname", "c.relname"),
-        pattern => {
-            format!(
-                "{} AND pg_catalog.pg_table_is_visible(c.oid)",
-                matches(pattern, "n.nspname", "c.relname")
-            )
+    let which = found_by(asked, "c.relname", "pg_catalog.pg_table_is_visible(c.oid)");
+    let more = match asked.more {
+        true => {
+            ", pg_catalog.pg_size_pretty(pg_catalog.pg_table_size(c.oid)) AS \"Size\",
+            pg_catalog.obj_description(c.oid, 'pg_class') AS \"Description\""
         }
+        false => "",
     };
     let table = client.query(&format!(
         "SELECT n.nspname AS \"Schema\", c.relname AS \"Name\",
             CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view'
                 WHEN 'i' THEN 'index' WHEN 'S' THEN 'sequence' END AS \"Type\",
-            pg_catalog.pg_get_userbyid(c.relowner) AS \"Owner\"{of_index}
+            pg_catalog.pg_get_userbyid(c.relowner) AS \"Owner\"{of_index}{more}
          FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace {joins}
          WHERE c.relkind IN ({}) AND {which} ORDER BY 1, 2",
         letters.join(", ").replace("'S'", if kinds.contains('s') { "'S'" } else { "''" })
@@ -103,20 +112,135 @@ pub fn relations(client: &mut Client, kinds: &str, pattern: &str) -> Result<Opti
 }
 
 /// `\df`
-pub fn functions(client: &mut Client, pattern: &str) -> Result<Listing, Failure> {
-    let which = match pattern {
-        "" => format!("{NOT_SYSTEM} AND pg_catalog.pg_function_is_visible(p.oid)"),
-        pattern => matches(pattern, "n.nspname", "p.proname"),
+pub fn functions(client: &mut Client, asked: Asked) -> Result<Listing, Failure> {
+    let which = found_by(asked, "p.proname", "pg_catalog.pg_function_is_visible(p.oid)");
+    let more = match asked.more {
+        true => {
+            ", CASE p.provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END AS \"Volatility\",
+            pg_catalog.pg_get_userbyid(p.proowner) AS \"Owner\",
+            CASE WHEN p.prosecdef THEN 'definer' ELSE 'invoker' END AS \"Security\",
+            l.lanname AS \"Language\", p.prosrc AS \"Source code\",
+            pg_catalog.obj_description(p.oid, 'pg_proc') AS \"Description\""
+        }
+        false => "",
     };
     let table = client.query(&format!(
         "SELECT n.nspname AS \"Schema\", p.proname AS \"Name\",
             pg_catalog.pg_get_function_result(p.oid) AS \"Result data type\",
             pg_catalog.pg_get_function_arguments(p.oid) AS \"Argument data types\",
-            CASE p.prokind WHEN 'a' THEN 'agg' WHEN 'w' THEN 'window' WHEN 'p' THEN 'proc' ELSE 'func' END AS \"Type\"
+            CASE p.prokind WHEN 'a' THEN 'agg' WHEN 'w' THEN 'window' WHEN 'p' THEN 'proc' ELSE 'func' END AS \"Type\"{more}
          FROM pg_catalog.pg_proc p LEFT JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+         LEFT JOIN pg_catalog.pg_language l ON l.oid = p.prolang
          WHERE {which} ORDER BY 1, 2, 4"
     ))?;
     Ok(Listing { title: "List of functions".to_owned(), table, footers: None })
+}
+
+/// What is found of objects in schemas: without a pattern, what needs no schema to be named and is not the system's.
+fn found_by(asked: Asked, name: &str, visible: &str) -> String {
+    match asked.pattern {
+        "" if asked.system => visible.to_owned(),
+        "" => format!("{NOT_SYSTEM} AND {visible}"),
+        pattern if pattern.contains('.') => matches(pattern, "n.nspname", name),
+        pattern => format!("{} AND {visible}", matches(pattern, "n.nspname", name)),
+    }
+}
+
+/// `\dT`
+pub fn types(client: &mut Client, asked: Asked) -> Result<Listing, Failure> {
+    let which = found_by(asked, "t.typname", "pg_catalog.pg_type_is_visible(t.oid)");
+    let table = client.query(&format!(
+        "SELECT n.nspname AS \"Schema\", pg_catalog.format_type(t.oid, NULL) AS \"Name\",
+            pg_catalog.obj_description(t.oid, 'pg_type') AS \"Description\"
+         FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+         LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
+         WHERE coalesce(c.relkind = 'c', true) AND t.typcategory <> 'A' AND {which} ORDER BY 1, 2"
+    ))?;
+    Ok(Listing { title: "List of data types".to_owned(), table, footers: None })
+}
+
+/// `\dD`
+pub fn domains(client: &mut Client, asked: Asked) -> Result<Listing, Failure> {
+    let which = found_by(asked, "t.typname", "pg_catalog.pg_type_is_visible(t.oid)");
+    let table = client.query(&format!(
+        "SELECT n.nspname AS \"Schema\", t.typname AS \"Name\",
+            pg_catalog.format_type(t.typbasetype, t.typtypmod) AS \"Type\", CAST(NULL AS text) AS \"Collation\",
+            CASE WHEN t.typnotnull THEN 'not null' END AS \"Nullable\", t.typdefault AS \"Default\",
+            (SELECT string_agg(pg_catalog.pg_get_constraintdef(k.oid, true), ' ' ORDER BY k.conname)
+             FROM pg_catalog.pg_constraint k WHERE k.contypid = t.oid) AS \"Check\"
+         FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+         WHERE t.typtype = 'd' AND {which} ORDER BY 1, 2"
+    ))?;
+    Ok(Listing { title: "List of domains".to_owned(), table, footers: None })
+}
+
+/// `\dx`
+pub fn extensions(client: &mut Client, asked: Asked) -> Result<Listing, Failure> {
+    let which = match asked.pattern {
+        "" => "true".to_owned(),
+        pattern => matches(pattern, "n.nspname", "e.extname"),
+    };
+    let table = client.query(&format!(
+        "SELECT e.extname AS \"Name\", e.extversion AS \"Version\", n.nspname AS \"Schema\",
+            coalesce(d.description, a.comment) AS \"Description\"
+         FROM pg_catalog.pg_extension e LEFT JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+         LEFT JOIN pg_catalog.pg_available_extensions a ON a.name = e.extname
+         LEFT JOIN pg_catalog.pg_description d
+            ON d.objoid = e.oid AND d.classoid = 'pg_catalog.pg_extension'::regclass
+         WHERE {which} ORDER BY 1"
+    ))?;
+    Ok(Listing { title: "List of installed extensions".to_owned(), table, footers: None })
+}
+
+/// `\dp`, `\z`
+pub fn privileges(client: &mut Client, asked: Asked) -> Result<Listing, Failure> {
+    let which = found_by(asked, "c.relname", "pg_catalog.pg_table_is_visible(c.oid)");
+    let table = client.query(&format!(
+        "SELECT n.nspname AS \"Schema\", c.relname AS \"Name\",
+            CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table' WHEN 'v' THEN 'view'
+                WHEN 'm' THEN 'materialized view' WHEN 'S' THEN 'sequence' END AS \"Type\",
+            pg_catalog.array_to_string(c.relacl, E'\\n') AS \"Access privileges\",
+            (SELECT string_agg(a.attname || E':\\n  ' || pg_catalog.array_to_string(a.attacl, E'\\n  '), E'\\n'
+                               ORDER BY a.attnum)
+             FROM pg_catalog.pg_attribute a
+             WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attacl IS NOT NULL) AS \"Column privileges\",
+            (SELECT string_agg(p.polname || CASE WHEN p.polpermissive THEN '' ELSE ' (RESTRICTIVE)' END
+                               || CASE p.polcmd WHEN '*' THEN ':' ELSE ' (' || p.polcmd || '):' END
+                               || coalesce(E'\\n  (u): ' || pg_catalog.pg_get_expr(p.polqual, p.polrelid), '')
+                               || coalesce(E'\\n  (c): ' || pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid), '')
+                               || coalesce(E'\\n  to: ' || (SELECT string_agg(r.rolname, ', ' ORDER BY r.rolname)
+                                   FROM pg_catalog.pg_roles r WHERE r.oid = ANY (p.polroles)), ''),
+                               E'\\n' ORDER BY p.polname)
+             FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid) AS \"Policies\"
+         FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S') AND {which} ORDER BY 1, 2"
+    ))?;
+    Ok(Listing { title: "Access privileges".to_owned(), table, footers: None })
+}
+
+/// `\sf NAME`, `\sv NAME`: the statement that makes a function, or a view; or why there is none.
+pub fn source(client: &mut Client, command: &str, name: &str) -> Result<Result<String, String>, Failure> {
+    let name = name.trim().trim_end_matches(';');
+    let found = match command {
+        "sf" => {
+            let kind = if name.contains('(') { "regprocedure" } else { "regproc" };
+            client.query(&format!("SELECT pg_catalog.pg_get_functiondef({}::{kind}::oid), ''", quote(name)))?
+        }
+        _ => client.query(&format!(
+            "SELECT CASE c.relkind WHEN 'v' THEN 'CREATE OR REPLACE VIEW ' || pg_catalog.quote_ident(n.nspname) || '.'
+                || pg_catalog.quote_ident(c.relname) || E' AS\\n' || rtrim(pg_catalog.pg_get_viewdef(c.oid, true), ';') END,
+                n.nspname || '.' || c.relname
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.oid = {}::regclass",
+            quote(name)
+        ))?,
+    };
+    let mut cells = found.rows.into_iter().next().unwrap_or_default().into_iter().flatten();
+    Ok(match (cells.next(), cells.next()) {
+        (Some(text), Some(_)) if text.ends_with('\n') => Ok(text),
+        (Some(text), Some(_)) => Ok(text + "\n"),
+        (name, _) => Err(format!("\"{}\" is not a view", name.unwrap_or_default())),
+    })
 }
 
 /// `\dn`
@@ -187,7 +311,7 @@ pub fn roles(client: &mut Client, pattern: &str) -> Result<Listing, Failure> {
 }
 
 /// `\d NAME`: each relation that matches.
-pub fn relation(client: &mut Client, pattern: &str) -> Result<Vec<Listing>, Failure> {
+pub fn relation(client: &mut Client, Asked { pattern, more, .. }: Asked) -> Result<Vec<Listing>, Failure> {
     let visible = if pattern.contains('.') { "" } else { "AND pg_catalog.pg_table_is_visible(c.oid)" };
     let found = client.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind FROM pg_catalog.pg_class c
@@ -202,9 +326,7 @@ pub fn relation(client: &mut Client, pattern: &str) -> Result<Vec<Listing>, Fail
         listings.push(match kind.as_str() {
             "S" => sequence(client, oid, &named)?,
             "i" => index(client, oid, &named)?,
-            "v" => columns(client, oid, format!("View {named}"), false)?,
-            "m" => columns(client, oid, format!("Materialized view {named}"), true)?,
-            _ => columns(client, oid, format!("Table {named}"), true)?,
+            kind => columns(client, oid, &named, kind, more)?,
         });
     }
     Ok(listings)
@@ -285,7 +407,22 @@ fn policies(client: &mut Client, oid: &str) -> Result<Vec<String>, Failure> {
     Ok(all)
 }
 
-fn columns(client: &mut Client, oid: &str, title: String, is_table: bool) -> Result<Listing, Failure> {
+fn columns(client: &mut Client, oid: &str, named: &str, kind: &str, more: bool) -> Result<Listing, Failure> {
+    let (what, is_table) = match kind {
+        "v" => ("View", false),
+        "m" => ("Materialized view", true),
+        "c" => ("Composite type", false),
+        "p" => ("Partitioned table", true),
+        _ => ("Table", true),
+    };
+    let described = match more {
+        true => {
+            ", CASE a.attstorage WHEN 'p' THEN 'plain' WHEN 'm' THEN 'main' WHEN 'x' THEN 'extended'
+                ELSE 'external' END AS \"Storage\",
+            pg_catalog.col_description(a.attrelid, a.attnum) AS \"Description\""
+        }
+        false => "",
+    };
     let table = client.query(&format!(
         "SELECT a.attname AS \"Column\", pg_catalog.format_type(a.atttypid, a.atttypmod) AS \"Type\",
             CAST(NULL AS text) AS \"Collation\", CASE WHEN a.attnotnull THEN 'not null' ELSE '' END AS \"Nullable\",
@@ -293,13 +430,32 @@ fn columns(client: &mut Client, oid: &str, title: String, is_table: bool) -> Res
                 WHEN a.attidentity = 'd' THEN 'generated by default as identity'
                 WHEN a.attgenerated = 's' THEN
                     'generated always as (' || pg_catalog.pg_get_expr(d.adbin, d.adrelid) || ') stored'
-                ELSE pg_catalog.pg_get_expr(d.adbin, d.adrelid) END AS \"Default\"
+                ELSE pg_catalog.pg_get_expr(d.adbin, d.adrelid) END AS \"Default\"{described}
          FROM pg_catalog.pg_attribute a
          LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
          WHERE a.attrelid = {oid} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
     ))?;
     let mut footers = Vec::new();
+    if more {
+        let definition = texts(client.query(&format!(
+            "SELECT pg_catalog.pg_get_viewdef(c.oid, true) FROM pg_catalog.pg_class c
+             WHERE c.oid = {oid} AND c.relkind IN ('v', 'm')"
+        ))?);
+        if !definition.is_empty() {
+            footers.push("View definition:".to_owned());
+            footers.extend(definition.iter().flat_map(|text| text.lines()).map(str::to_owned));
+        }
+    }
     if is_table {
+        // What it is a part of, and by what it is divided.
+        footers.extend(texts(client.query(&format!(
+            "SELECT 'Partition of: ' || i.inhparent::regclass || ' ' || pg_catalog.pg_get_expr(c.relpartbound, c.oid)
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_inherits i ON i.inhrelid = c.oid
+             WHERE c.oid = {oid} AND c.relispartition
+             UNION ALL
+             SELECT 'Partition key: ' || pg_catalog.pg_get_partkeydef(c.oid)
+             FROM pg_catalog.pg_class c WHERE c.oid = {oid} AND c.relkind = 'p'"
+        ))?));
         let sections = [
             (
                 "Indexes:",
@@ -361,8 +517,22 @@ fn columns(client: &mut Client, oid: &str, title: String, is_table: bool) -> Res
             };
             footers.extend(lines.iter().map(|line| format!("    {}", short(line))));
         }
+        let partitions = texts(client.query(&format!(
+            "SELECT c.oid::regclass || ' ' || pg_catalog.pg_get_expr(c.relpartbound, c.oid)
+                || CASE WHEN c.relkind = 'p' THEN ', PARTITIONED' ELSE '' END
+             FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+             WHERE i.inhparent = {oid} AND c.relispartition
+             ORDER BY pg_catalog.pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT', c.oid::regclass::text"
+        ))?);
+        if more && !partitions.is_empty() {
+            // Aligned with the first.
+            footers.push(format!("Partitions: {}", partitions.join(",\n            ")));
+        } else if kind == "p" {
+            let hint = if partitions.is_empty() { "" } else { " (Use \\d+ to list them.)" };
+            footers.push(format!("Number of partitions: {}{hint}", partitions.len()));
+        }
     }
-    Ok(Listing { title, table, footers: Some(footers) })
+    Ok(Listing { title: format!("{what} {named}"), table, footers: Some(footers) })
 }
 
 #[cfg(test)]

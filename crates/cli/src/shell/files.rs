@@ -2,7 +2,7 @@
 
 use super::lines::{Lines, Script};
 use super::output::Output;
-use super::{Next, Shell};
+use super::{Next, Shell, place};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,9 @@ impl Shell {
         };
         let scanner = std::mem::take(&mut self.scanner);
         let before = std::mem::replace(&mut self.directory, path.parent().map(Path::to_owned));
+        let inside = place::enter(path.display().to_string());
         let next = self.read(&mut Script::new(BufReader::new(file)));
+        drop(inside);
         (self.scanner, self.directory) = (scanner, before);
         match next {
             Next::Leaves => Next::Line,

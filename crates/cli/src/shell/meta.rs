@@ -1,9 +1,9 @@
 //! Commands that begin with a backslash, but for those that ask the catalogs.
 
 use super::client::{Answer, Failure};
-use super::describe::{self, Listing};
+use super::describe::{self, Asked, Listing};
 use super::lines::Lines;
-use super::{Next, Shell, scan};
+use super::{Next, Shell, place, scan};
 use crate::table::Table;
 use std::io::{self, Write};
 use std::process::Command;
@@ -53,8 +53,12 @@ Connection
 Catalogs (in a PATTERN, * stands for anything, ? for one character)
   \\d                     list tables, views and sequences
   \\d PATTERN             show columns, indexes and constraints
-  \\dt, \\di, \\dv, \\ds     list tables, indexes, views, sequences
-  \\df, \\dn, \\du, \\l      list functions, schemas, roles, databases
+                         + behind a command shows more, S the system's too
+  \\dt, \\di, \\dv, \\dm    list tables, indexes, views, materialized views
+  \\ds, \\df, \\dT, \\dD    list sequences, functions, types, domains
+  \\dn, \\du, \\dx, \\l     list schemas, roles, extensions, databases
+  \\dp                    list privileges
+  \\sf NAME, \\sv NAME    show the statement that makes a function, a view
 Ctrl-C cancels the running statement. EXPLAIN, EXPLAIN PROCEDURE name and
 EXPLAIN RECOVERY show how things are done.
 ";
@@ -79,14 +83,14 @@ fn arity(command: &str) -> usize {
 /// Says which arguments a command that was run has not looked at.
 fn ignore(command: &str, arguments: &[String], next: Next) {
     for extra in arguments.iter().skip(arity(command)).filter(|_| next == Next::Line) {
-        eprintln!("\\{command}: extra argument \"{extra}\" ignored");
+        place::tell(format_args!("\\{command}: extra argument \"{extra}\" ignored"));
     }
 }
 
 impl Shell {
     /// Says why a command cannot be.
     pub(super) fn refuse(&self, why: &str) -> Next {
-        eprintln!("{why}");
+        place::tell(why);
         Next::Failed
     }
 
@@ -332,20 +336,38 @@ impl Shell {
     fn catalogs(&mut self, command: &str, argument: &str) -> Next {
         let client = &mut self.client;
         let one = |listing: Listing| Some(vec![listing]);
-        let found: Result<Option<Vec<Listing>>, Failure> = match (command, argument) {
-            ("d", "") => describe::relations(client, "tvs", "").map(|found| found.map(|l| vec![l])),
-            ("d", pattern) => {
-                describe::relation(client, pattern).map(|found| Some(found).filter(|f| !f.is_empty()))
+        let base = command.trim_end_matches(['S', '+']);
+        let added = &command[base.len()..];
+        let asked = Asked { pattern: argument, system: added.contains('S'), more: added.contains('+') };
+        let found: Result<Option<Vec<Listing>>, Failure> = match base {
+            "sf" | "sv" if argument.is_empty() => {
+                return self.refuse(&format!("\\{base}: missing required argument"));
             }
-            ("dt" | "di" | "dv" | "ds", pattern) => {
-                describe::relations(client, &command[1..], pattern).map(|found| found.map(|l| vec![l]))
+            "sf" | "sv" => match describe::source(client, base, argument) {
+                Ok(Ok(text)) => {
+                    self.show(&text);
+                    return Next::Line;
+                }
+                Ok(Err(why)) => return self.refuse(&why),
+                Err(failure) => Err(failure),
+            },
+            "d" if argument.is_empty() => {
+                describe::relations(client, "tvms", asked).map(|found| found.map(|l| vec![l]))
             }
-            ("df", pattern) => describe::functions(client, pattern).map(one),
-            ("dn", pattern) => describe::schemas(client, pattern).map(one),
-            ("du" | "dg", pattern) => describe::roles(client, pattern).map(one),
-            ("l", _) => describe::databases(client).map(one),
+            "d" => describe::relation(client, asked).map(|found| Some(found).filter(|f| !f.is_empty())),
+            "dt" | "di" | "dv" | "dm" | "ds" => {
+                describe::relations(client, &base[1..], asked).map(|found| found.map(|l| vec![l]))
+            }
+            "df" => describe::functions(client, asked).map(one),
+            "dn" => describe::schemas(client, argument).map(one),
+            "dT" => describe::types(client, asked).map(one),
+            "dD" => describe::domains(client, asked).map(one),
+            "dx" => describe::extensions(client, asked).map(one),
+            "dp" | "z" => describe::privileges(client, asked).map(one),
+            "du" | "dg" => describe::roles(client, argument).map(one),
+            "l" => describe::databases(client).map(one),
             _ => {
-                eprintln!("invalid command \\{command}");
+                place::tell(format_args!("invalid command \\{command}"));
                 if self.interactive {
                     eprintln!("Try \\? for help.");
                 }
@@ -359,11 +381,11 @@ impl Shell {
                 Next::Line
             }
             Ok(None) if argument.is_empty() => {
-                eprintln!("Did not find any relations.");
+                place::tell("Did not find any relations.");
                 Next::Line
             }
             Ok(None) => {
-                eprintln!("Did not find any relation named \"{argument}\".");
+                place::tell(format_args!("Did not find any relation named \"{argument}\"."));
                 Next::Failed
             }
             Err(failure) => self.after::<()>(Err(failure), None),
@@ -401,14 +423,13 @@ impl Shell {
                 Some(_) => false,
             };
             if !parsed || !(0.0..=86_400.0).contains(&seconds) || times == 0 {
-                eprintln!("\\watch: \"{word}\" is neither a number of seconds nor c=COUNT");
-                return Next::Failed;
+                let why = "is neither a number of seconds nor c=COUNT";
+                return self.refuse(&format!("\\watch: \"{word}\" {why}"));
             }
         }
         let text = self.meant(pending);
         if text.trim().is_empty() {
-            eprintln!("\\watch cannot be used with an empty query");
-            return Next::Failed;
+            return self.refuse("\\watch cannot be used with an empty query");
         }
         for turn in 0..times {
             if turn > 0 {

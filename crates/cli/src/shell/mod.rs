@@ -31,6 +31,7 @@ mod lines;
 mod meta;
 mod output;
 mod passfile;
+mod place;
 mod pset;
 mod scan;
 mod tls;
@@ -204,7 +205,7 @@ fn url_without_password(address: &Address) -> String {
 }
 
 fn notice(told: &Told) {
-    eprint!("{}", print::told(told, None));
+    place::tell(print::told(told, None));
 }
 
 /// What follows a line.
@@ -332,7 +333,7 @@ impl Shell {
         let outer = std::mem::replace(&mut self.conditions_of_file, conditions);
         let mut next = self.read_lines(lines);
         if self.conditions.depth() > conditions && next == Next::Leaves {
-            eprintln!("reached EOF without finding closing \\endif(s)");
+            place::tell("reached EOF without finding closing \\endif(s)");
             if self.stops() {
                 next = Next::Failed;
             }
@@ -350,7 +351,11 @@ impl Shell {
                 lines.know(Names::of(&mut self.client));
             }
             let prompt = self.prompt(pending.is_empty());
-            let next = match lines.next(&prompt) {
+            let next = lines.next(&prompt);
+            if matches!(next, Ok(Some(_))) {
+                place::next_line();
+            }
+            let next = match next {
                 Ok(Some(line)) => self.line(&mut pending, &line, lines),
                 Ok(None) if pending.trim().is_empty() => return Next::Leaves,
                 // What stands at the end without a semicolon.
@@ -365,7 +370,7 @@ impl Shell {
                     Next::Line
                 }
                 Err(error) => {
-                    eprintln!("{error}");
+                    place::tell(error);
                     return Next::Failed;
                 }
             };
@@ -520,11 +525,11 @@ impl Shell {
         match outcome {
             Ok(_) => Next::Line,
             Err(Failure::Told(told)) => {
-                eprint!("{}", print::told(&told, statement));
+                place::tell(print::told(&told, statement));
                 if told.severity == "FATAL" { Next::Lost } else { Next::Failed }
             }
             Err(Failure::Lost(error)) => {
-                eprintln!("connection to server was lost: {error}");
+                place::tell(format_args!("connection to server was lost: {error}"));
                 Next::Lost
             }
         }

@@ -1,6 +1,7 @@
 //! Lines as psql reads them: SQL up to a backslash that stands in no quotes and no comment, with variables put in place; then a
 //! command and its arguments.
 
+use super::place;
 use super::variables::Variables;
 
 /// Where a statement stands at the end of a line.
@@ -193,7 +194,7 @@ fn single<'l>(text: &'l str, out: &mut String) -> &'l str {
             c => out.push(c),
         }
     }
-    eprintln!("unterminated quoted string");
+    place::tell("unterminated quoted string");
     ""
 }
 
@@ -205,7 +206,7 @@ fn run_by_shell(command: &str) -> String {
             text.strip_suffix('\n').map_or(text.clone(), str::to_owned)
         }
         Err(error) => {
-            eprintln!("{command}: {error}");
+            place::tell(format_args!("{command}: {error}"));
             String::new()
         }
     }

@@ -104,6 +104,45 @@ SELECT 1/0 \gset
 \c bank postgres 127.0.0.1
 \conninfo
 \d nope
+CREATE TYPE mood AS ENUM ('sad', 'glad');
+CREATE TYPE pair AS (x int, y text);
+CREATE DOMAIN even AS int DEFAULT 2 NOT NULL CHECK (VALUE % 2 = 0);
+CREATE TABLE m (id int, at date NOT NULL, e even, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+CREATE TABLE m1 PARTITION OF m FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+CREATE MATERIALIZED VIEW mv AS SELECT id, count(*) AS n FROM m GROUP BY id;
+CREATE VIEW v AS SELECT id, at FROM m WHERE id > 0;
+CREATE FUNCTION f(a int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN a + 1;
+END $$;
+COMMENT ON TABLE m IS 'measurements';
+COMMENT ON COLUMN m.at IS 'when';
+COMMENT ON TYPE mood IS 'how it feels';
+CREATE ROLE reader;
+GRANT SELECT ON m TO reader;
+GRANT UPDATE (e) ON m TO reader;
+\dm
+\dT
+\dD
+\d pair
+\d m
+\d m1
+\d+ v
+\dp m
+\z v
+\sf f
+\sf f(int)
+\sv v
+\sv m
+\d
+\dx
+DROP MATERIALIZED VIEW mv;
+DROP VIEW v;
+DROP TABLE m;
+DROP DOMAIN even;
+DROP TYPE mood, pair;
+DROP FUNCTION f(int);
+DROP ROLE reader;
 \pset null
 \pset format
 \pset border

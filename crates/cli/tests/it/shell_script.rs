@@ -155,7 +155,22 @@ fn files_and_looks_are_options() {
     assert_eq!((status, out.as_str()), (Some(0), "7\n2|\n"));
     let (status, out, err) = shell(&["-v", "ON_ERROR_STOP=1", "-f", &file], "");
     assert_eq!((status, out.as_str()), (Some(3), ":x\n"));
-    assert!(err.contains("22012"), "{err}");
+    assert_eq!(err, format!("{file}:2: ERROR:  22012: division by zero\n"));
+    // A file that another one names; what is typed, or piped, is no file.
+    let outer = dir.path().join("outer.sql").display().to_string();
+    std::fs::write(&outer, "SELECT\n nothing;\n\\ir f.sql\n\\what\nDO 'BEGIN RAISE NOTICE ''hi''; END';\n")
+        .expect("writes");
+    let (status, _, err) = shell(&["-q", "-f", &outer], "");
+    assert_eq!(status, Some(0));
+    let lines: Vec<&str> = err.lines().filter(|line| line.contains(".sql")).collect();
+    let expected = [
+        format!("{outer}:2: ERROR:  42703: column \"nothing\" does not exist"),
+        format!("{file}:2: ERROR:  22012: division by zero"),
+        format!("{outer}:4: invalid command \\what"),
+        format!("{outer}:5: NOTICE:  hi"),
+    ];
+    assert_eq!(lines, expected);
+    assert!(shell(&["-q"], "SELECT 1/0;\n").2.starts_with("ERROR:  22012"));
     assert_eq!(shell(&["-v", "ON_ERROR_STOP=what"], "").0, Some(2));
 }
 
@@ -169,7 +184,7 @@ fn a_start_file_is_run_first() {
     let (status, out, err) = shell_with(&ask, "", &with);
     // An error in it keeps nobody from going on.
     assert_eq!((status, out.as_str()), (Some(0), "-\n"), "{err}");
-    assert!(err.starts_with("ERROR:  22012: "), "{err}");
+    assert!(err.starts_with(&format!("{file}:2: ERROR:  22012: ")), "{err}");
     let (status, out, _) = shell_with(&["-qAt"], "SELECT NULL, :seven;\n", &with);
     assert_eq!((status, out.as_str()), (Some(0), "-|7\n"));
     let without = shell_with(&[&ask[..], &["-X"]].concat(), "", &with);
