@@ -3,7 +3,7 @@
 //! ```text
 //!  load     the rest of the checkpoint at its pace since the load began; then the log, at the rate of former openings
 //!  check    the log, at that rate, less the time the check has taken
-//!  replay   the rest of the log's bytes at the pace of the last third of the time
+//!  replay   the rest of the log's bytes at the pace of the last half of the time
 //!  index    the rest of the entries, likewise
 //! ```
 //!
@@ -20,9 +20,10 @@ const TELLING: Duration = Duration::from_millis(400);
 /// The pace of replay is that of at least this long.
 const WINDOW_MIN: Duration = Duration::from_secs(2);
 /// The same as a part of the time since the stage began.
-const WINDOW_PART: u32 = 3;
-/// The share of a stage before which nothing is foretold of it.
+const WINDOW_PART: u32 = 2;
+/// The share of a stage before which nothing is foretold of it, and that of a replay.
 const FORETOLD_FROM: f64 = 0.01;
+const REPLAY_FORETOLD_FROM: f64 = 0.05;
 /// The share of a replay that says nothing of the rest: a scheme plans ahead, and caches are cold.
 const WARM_UP: f64 = 0.02;
 
@@ -86,7 +87,7 @@ impl Forecast {
                 while self.shares.len() > 2 && is_told(&self.shares[1]) {
                     self.shares.pop_front();
                 }
-                self.rest(at, done)
+                self.rest(at, done).filter(|_| done >= REPLAY_FORETOLD_FROM)
             }
         }
     }
