@@ -738,7 +738,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         panels: &[
             panel("k1", TWO, 2, 1000, Metric::Throughput),
             panel("k3", SHORT, 46, 1000, Metric::Throughput),
-            panel("k4", Contention::Virtual { micros: 1000 }, 46, 1000, Metric::Throughput),
+            panel("k4", Contention::Virtual { micros: 20_000 }, 46, 1000, Metric::Throughput),
         ],
         expectations: &[Expectation {
             says: "HEALING has 4.5 times what SILO has, at least",

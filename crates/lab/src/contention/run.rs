@@ -327,7 +327,7 @@ impl Experiment {
             },
             pauses: Pauses { timed: true, ..panel.contention.pauses() },
             unhealed: if vary == Vary::Unhealed { x } else { 0.0 },
-            warmup: time.map_or(settings.warmup, |time| time / 5),
+            warmup: time.map_or(settings.warmup, |time| time / 2),
             time: time.unwrap_or(settings.time),
             seed: settings.seed.wrapping_mul(31).wrapping_add(turn as u64),
         }

@@ -252,7 +252,7 @@ impl<R: Rules> Txn<R> {
         self.installed = true;
         R::let_go(self);
         if R::HEALS {
-            self.heal.heat.has_committed(ts);
+            self.heal.heat.has_committed(ts, Instant::now);
         }
     }
 

@@ -446,13 +446,15 @@ impl<R: Rules> Txn<R> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use planaria_base::sync::Instant;
 
     #[test]
     fn a_new_worker_heals_and_a_run_that_is_healed_goes_on_to_be() {
         let mut cache = Cache::default();
         cache.begin(true);
         assert!(cache.may);
-        (1..1000).for_each(|at| cache.heat.has_committed(CommitTs(at)));
+        let now = Instant::now();
+        (1..1000).for_each(|at| cache.heat.has_committed(CommitTs(at), || now));
         cache.begin(true);
         assert!(!cache.may);
         cache.rounds = 1;
