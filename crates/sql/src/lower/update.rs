@@ -111,6 +111,7 @@ impl Lowerer<'_> {
         self.require_reads(changed, target);
         filter.extend(self.changeable_rows(changed, target, PolicyCommand::Update)?);
         self.read_as_before(&items, Some(target), &mut filter)?;
+        filter.extend(self.not_changed_before(table, target));
         let checks = self.target_checks(changed, target)?;
         // Uses of columns.
         filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
