@@ -36,3 +36,36 @@ fn every_scheme_moves_the_same_rows() {
         },
     );
 }
+
+#[test]
+fn every_scheme_changes_rows_of_one_table_in_several_parts() {
+    let schema = "
+        CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL, note text);
+        CREATE FUNCTION those(lowest int) RETURNS SETOF record LANGUAGE sql AS $$
+            SELECT id, balance FROM account WHERE balance >= lowest $$;
+        CREATE PROCEDURE transfer(a int, b int, amount int) LANGUAGE plpgsql AS $$
+        BEGIN
+            WITH taken AS (UPDATE account SET balance = balance - amount WHERE id = a RETURNING id),
+                 told AS (INSERT INTO account VALUES (a + 100, amount, 'told') ON CONFLICT DO NOTHING RETURNING id)
+            UPDATE account SET balance = balance + amount, note = 'given' WHERE id IN (b, a);
+            UPDATE account SET note = 'rich' FROM those(40) AS r(id int, n int) WHERE r.id = account.id AND r.n < 100;
+        END $$;
+        INSERT INTO account SELECT i, i * 10, NULL FROM generate_series(1, 8) AS i;";
+    let calls = format!("{schema} CALL transfer(3, 5, 7);");
+    assert!(logged(&calls).iter().any(|record| record.ends_with("call")));
+    replayed_by_all(
+        schema,
+        &|db| {
+            for (a, b, amount) in [(1, 2, 5), (2, 1, 3), (8, 3, 30), (4, 4, 1)] {
+                db.call("transfer", (a, b, amount)).expect("transfers");
+            }
+        },
+        &|db| {
+            let text = "SELECT string_agg(concat_ws(' ', id, balance, note), ', ' ORDER BY id) FROM account";
+            let all = db.query(text, ()).expect("rows")[0].get::<String>(0).expect("a text");
+            let expected = "1 8 given, 2 22 given, 3 60 rich, 4 39 rich, 5 50 rich, 6 60 rich, 7 70 rich, 8 50 rich, \
+                            101 5 told, 102 3 told, 104 1 told, 108 30 told";
+            assert_eq!(all, expected);
+        },
+    );
+}
