@@ -235,7 +235,7 @@ impl Lowerer<'_> {
             let e = self.bind_text_in(&names, &check.expression, self.position)?;
             let used: Vec<usize> =
                 self.columns_of(&e).into_iter().filter(|(r, _)| *r == shadow).map(|(_, c)| c).collect();
-            if used.iter().any(|c| changed.contains(c)) || self.is_volatile(&e) {
+            if used.iter().any(|c| changed.contains(c)) || self.asks_always(check) || self.is_volatile(&e) {
                 needs.extend(used.into_iter().filter(|c| !changed.contains(c)));
             }
         }
