@@ -40,17 +40,18 @@ fn every_scheme_moves_the_same_rows() {
 #[test]
 fn every_scheme_changes_rows_of_one_table_in_several_parts() {
     let schema = "
-        CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL, note text);
+        CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL, note text);
+        CREATE SEQUENCE s;
         CREATE FUNCTION those(lowest int) RETURNS SETOF record LANGUAGE sql AS $$
-            SELECT id, balance FROM account WHERE balance >= lowest $$;
+            SELECT id, v FROM t WHERE v >= lowest $$;
         CREATE PROCEDURE transfer(a int, b int, amount int) LANGUAGE plpgsql AS $$
         BEGIN
-            WITH taken AS (UPDATE account SET balance = balance - amount WHERE id = a RETURNING id),
-                 told AS (INSERT INTO account VALUES (a + 100, amount, 'told') ON CONFLICT DO NOTHING RETURNING id)
-            UPDATE account SET balance = balance + amount, note = 'given' WHERE id IN (b, a);
-            UPDATE account SET note = 'rich' FROM those(40) AS r(id int, n int) WHERE r.id = account.id AND r.n < 100;
+            WITH taken AS (UPDATE t SET v = v - amount WHERE id = a RETURNING id),
+                 told AS (INSERT INTO t VALUES (a + 100, amount, 'told') ON CONFLICT DO NOTHING RETURNING id)
+            UPDATE t SET v = v + amount, note = 'given' WHERE id IN (b, a);
+            UPDATE t SET note = 'rich' FROM those(40) AS r(id int, n int) WHERE r.id = t.id AND r.n < 100;
         END $$;
-        INSERT INTO account SELECT i, i * 10, NULL FROM generate_series(1, 8) AS i;";
+        INSERT INTO t SELECT i, i * 10, NULL FROM generate_series(1, 8) AS i;";
     let calls = format!("{schema} CALL transfer(3, 5, 7);");
     assert!(logged(&calls).iter().any(|record| record.ends_with("call")));
     replayed_by_all(
@@ -61,7 +62,7 @@ fn every_scheme_changes_rows_of_one_table_in_several_parts() {
             }
         },
         &|db| {
-            let text = "SELECT string_agg(concat_ws(' ', id, balance, note), ', ' ORDER BY id) FROM account";
+            let text = "SELECT string_agg(concat_ws(' ', id, v, note), ', ' ORDER BY id) FROM t";
             let all = db.query(text, ()).expect("rows")[0].get::<String>(0).expect("a text");
             let expected = "1 8 given, 2 22 given, 3 60 rich, 4 39 rich, 5 50 rich, 6 60 rich, 7 70 rich, 8 50 rich, \
                             101 5 told, 102 3 told, 104 1 told, 108 30 told";

@@ -15,8 +15,9 @@ WITH changed AS (UPDATE account SET note = 'by owner' WHERE owner = 'o1' RETURNI
   UPDATE account SET note = 'the rest' WHERE owner <> 'o1';
 SELECT * FROM account ORDER BY id;
 -- What one part has stored is no row of the others.
-WITH new AS (INSERT INTO account VALUES (7, 'o1', 700, NULL), (8, 'o2', 800, NULL) RETURNING id)
-  UPDATE account SET balance = balance + 1 WHERE owner IN ('o1', 'o2') RETURNING id, balance;
+WITH new AS (INSERT INTO account VALUES (7, 'o1', 700, NULL), (8, 'o2', 800, NULL) RETURNING id),
+     more AS (UPDATE account SET balance = balance + 1 WHERE owner IN ('o1', 'o2') RETURNING id, balance)
+  SELECT * FROM more ORDER BY id;
 WITH new AS (INSERT INTO account VALUES (9, 'o1', 0, 'zero') RETURNING id)
   UPDATE account SET balance = 1000 / balance WHERE id > 6 AND 1000 / balance > 0;
 WITH new AS (INSERT INTO account VALUES (10, 'o9', 1, NULL) RETURNING id) DELETE FROM account WHERE id >= 9 RETURNING id;
