@@ -464,6 +464,14 @@ pub enum Returns {
     SetOfOutRow,
     /// `RETURNS trigger`: called by triggers alone.
     Trigger,
+    /// `RETURNS record`, or `SETOF record`, without OUT parameters: each call says what columns it answers with.
+    Record {
+        /// It is a set.
+        set: bool,
+        /// Those of a call ([`Catalog::instance`]); of what is declared, none.
+        #[serde(skip)]
+        columns: Vec<(String, Type)>,
+    },
 }
 
 /// Mode of a parameter.
@@ -842,7 +850,11 @@ impl Procedure {
     pub fn returns_set(&self) -> bool {
         matches!(
             self.returns,
-            Returns::SetOf(_) | Returns::SetOfTable(_) | Returns::Table | Returns::SetOfOutRow
+            Returns::SetOf(_)
+                | Returns::SetOfTable(_)
+                | Returns::Table
+                | Returns::SetOfOutRow
+                | Returns::Record { set: true, .. }
         )
     }
     /// What it sets a setting to, by its name in lower case.
@@ -852,6 +864,10 @@ impl Procedure {
     /// Whether calls say what types it takes.
     pub fn is_polymorphic(&self) -> bool {
         self.parameters.iter().any(|p| p.ty.is_polymorphic())
+    }
+    /// Whether calls say what columns it answers with.
+    pub fn needs_columns(&self) -> bool {
+        matches!(&self.returns, Returns::Record { columns, .. } if columns.is_empty())
     }
     /// Whether it was made by CREATE PROCEDURE.
     pub fn is_procedure(&self) -> bool {

@@ -121,6 +121,8 @@ pub(crate) fn procedures(catalog: &Catalog) -> String {
             },
             Returns::Table | Returns::SetOfOutRow => " -> rows".to_owned(),
             Returns::OutRow => " -> row".to_owned(),
+            Returns::Record { set: true, .. } => " -> rows".to_owned(),
+            Returns::Record { set: false, .. } => " -> row".to_owned(),
             Returns::Trigger => " -> trigger".to_owned(),
         };
         let _ = writeln!(out, " {}({}){answer}", p.name, parameters.join(", "));

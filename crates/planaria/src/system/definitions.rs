@@ -292,6 +292,8 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Option<String> {
         }
         Returns::OutRow => one(),
         Returns::Trigger => "trigger".to_owned(),
+        Returns::Record { set: false, .. } => "record".to_owned(),
+        Returns::Record { set: true, .. } => "SETOF record".to_owned(),
         Returns::SetOfOutRow => format!("SETOF {}", one()),
     })
 }

@@ -96,6 +96,7 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Oid {
             catalog.oids.of(&Object::RowType(planaria_catalog::key(table.schema, &table.name)))
         }
         Returns::Trigger => TRIGGER,
+        Returns::Record { .. } => oid::of(&Type::Record(RowType::default())),
         Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => record(),
     }
 }

@@ -451,11 +451,7 @@ impl Change {
             || matches!(&ty.kind, TypeNameKind::Pseudo(p) if p == "record")
         {
             return match &outs[..] {
-                [] => {
-                    let hint = "Declare OUT parameters or RETURNS TABLE.";
-                    let what = "a function that returns record without OUT parameters is not supported";
-                    Err(Error::unsupported(what, hint).at(ty.position))
-                }
+                [] => Ok(Returns::Record { set: setof, columns: Vec::new() }),
                 [one] => {
                     let message =
                         format!("function result type must be {} because of OUT parameters", one.ty);

@@ -38,6 +38,11 @@ impl Changed {
         self.tables.insert(table);
     }
 
+    pub(super) fn join(&mut self, other: &Changed) {
+        self.any |= other.any;
+        self.tables.extend(&other.tables);
+    }
+
     /// One of these tables that a function leads to, by its text.
     pub(super) fn met_by(&self, catalog: &Catalog, function: ProcedureId) -> Option<TableId> {
         let mut reached = Reached::new(catalog);

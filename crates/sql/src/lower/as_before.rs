@@ -10,8 +10,9 @@
 //! those that foreign keys and triggers change with its rows: they see them as they were before its first row. Where one row at most is changed, that is asked before it is; else they read a list, made
 //! where the statement begins.
 //!
-//! A list has no rows that could be changed or locked: a part that changes rows of a table which one before it changes, or locks them,
-//! is refused ([`Lowerer::apart`](super::with_changes)).
+//! A list has no rows that could be changed or locked. A part that changes rows of a table which one before it changes looks for
+//! them in the table, and leaves those alone whose keys are among what the statement has stored or changed: the others are as they were. One that locks
+//! them, or cannot tell, is refused ([`Lowerer::apart`](super::with_changes)).
 
 use super::Lowerer;
 use super::apart::Changed;
@@ -33,8 +34,13 @@ pub(super) struct Before {
     known: usize,
     /// What the parts have changed that are done.
     pub changed: Changed,
-    /// Tables whose rows a part may change by ON CONFLICT, with the keys of those that the statement has stored or changed.
+    /// Tables whose rows a part may change by ON CONFLICT, or that a part changes behind another, with the keys of those that
+    /// the statement has stored or changed.
     stored: Vec<(TableId, Coll)>,
+    /// What of `changed` is not told by these keys: it was changed by foreign keys, triggers or functions.
+    pub besides: Changed,
+    /// Handles of the rows that parts look for in such tables, and change if no part before them has.
+    left_alone: Vec<Reg>,
 }
 
 impl Lowerer<'_> {
@@ -42,18 +48,37 @@ impl Lowerer<'_> {
     pub(super) fn before_parts(&self) -> Before {
         let block = self.blocks.len() - 1;
         let frame = Frame { block, index: self.blocks[block].len(), available: self.available.len() };
-        Before { frame, known: self.program.regs.len(), changed: Changed::default(), stored: Vec::new() }
+        Before {
+            frame,
+            known: self.program.regs.len(),
+            changed: Changed::default(),
+            stored: Vec::new(),
+            besides: Changed::default(),
+            left_alone: Vec::new(),
+        }
     }
 
-    /// Of a statement with changes in WITH: no row of these tables that a part has stored may be changed by ON CONFLICT.
-    pub(super) fn keeps_stored<'n>(&mut self, targets: impl Iterator<Item = &'n Name>) {
+    /// Of a statement with changes in WITH: no row that a part has stored may be changed by ON CONFLICT, in these tables, or by a part
+    /// that changes rows of a table behind another. `targets`: the tables of the parts in turn, and whether rows are changed there.
+    pub(super) fn keeps_stored<'n>(
+        &mut self,
+        upserts: impl Iterator<Item = &'n Name>,
+        targets: impl Iterator<Item = (&'n Name, bool)>,
+    ) {
         if self.reads_after {
             return;
         }
         let mut tables = BTreeSet::new();
-        for name in targets {
+        for name in upserts {
             let Ok(wanted) = self.meant(name) else { continue };
             tables.extend(self.catalog.table(self.catalog.located(wanted)).map(|table| table.id));
+        }
+        let mut met = BTreeSet::new();
+        for (name, changes) in targets {
+            let Some(table) = self.stored_in(name) else { continue };
+            if !met.insert(table) && changes {
+                tables.insert(table);
+            }
         }
         for id in tables {
             let table = self.catalog.table_by_id(id);
@@ -65,6 +90,48 @@ impl Lowerer<'_> {
                 before.stored.push((id, coll));
             }
         }
+    }
+
+    /// The table that the rows of a table or partition are stored in.
+    pub(super) fn stored_in(&mut self, name: &Name) -> Option<TableId> {
+        let table = self.catalog.table(self.catalog.located(self.meant(name).ok()?))?;
+        Some(if table.slice().is_some() { self.catalog.partition_root(table.id).id } else { table.id })
+    }
+
+    /// Whether foreign keys change rows of a table along with others of it.
+    pub(super) fn acts_on_itself(&self, table: TableId) -> bool {
+        let own = |event| self.acted_on(table, event, None).iter().any(|(child, _)| *child == table);
+        own(TriggerEvent::Delete) || own(TriggerEvent::Update)
+    }
+
+    /// Of a part that changes rows of a table: that none before it has stored or changed the row, if any may have and it can be told.
+    pub(super) fn not_changed_before(&mut self, table: &Table, target: RelId) -> Option<Bound> {
+        let before = self.before.as_ref()?;
+        if !before.changed.has(table.id) || before.besides.has(table.id) {
+            return None;
+        }
+        let stored = self.stored_keys(table.id)?;
+        let row = self.row_reg(target);
+        self.before.as_mut()?.left_alone.push(row);
+        let keys = table.indexes[0].columns.iter().map(|c| c.index());
+        let keys =
+            keys.map(|c| Bound::column(target, c, table.columns[c].ty.clone(), self.position)).collect();
+        let known = Bound::new(BoundKind::NotAmong(stored, keys), Type::Bool, self.position);
+        // In front of all others, which may fail over values that the statement has stored.
+        Some(Bound::new(BoundKind::Secured(Box::new(known)), Type::Bool, self.position))
+    }
+
+    /// The row of such a table that is about to be changed is looked up once more, by this handle: no part before has changed it.
+    pub(super) fn looks_again(&mut self, table: TableId, row: Reg) {
+        let kept = self.stored_keys(table).is_some();
+        if let Some(before) = self.before.as_mut().filter(|before| kept && !before.besides.has(table)) {
+            before.left_alone.push(row);
+        }
+    }
+
+    /// Whether this is the handle of a row that is changed only if no part before has changed it.
+    pub(super) fn is_left_alone(&self, row: Reg) -> bool {
+        self.before.as_ref().is_some_and(|before| before.left_alone.contains(&row))
     }
 
     /// Where the keys of the rows of a table are kept that the statement has stored or changed.

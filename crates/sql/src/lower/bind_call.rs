@@ -405,6 +405,12 @@ impl Lowerer<'_> {
 
     /// A set-returning function in the select list is a lateral FROM item.
     fn set_in_select(&mut self, rel: RelId, position: u32) -> Result<Bound> {
+        if let RelKind::CallSet { procedure, .. } = self.rel(rel).kind
+            && let routine = self.catalog.procedure(procedure)
+            && routine.needs_columns()
+        {
+            return Err(without_columns(&routine.name).at(position));
+        }
         let refused = |message: String| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position);
         match self.clause() {
             Clause::Select | Clause::OrderBy | Clause::GroupBy => {}
@@ -692,6 +698,7 @@ impl Lowerer<'_> {
             | Returns::SetOfOutRow
             | Returns::Trigger => outputs(),
             Returns::Scalar(ty) | Returns::SetOf(ty) => vec![(p.name.clone(), ty.clone())],
+            Returns::Record { columns, .. } => columns.clone(),
             Returns::SetOfTable(table) | Returns::RowOf(table) => self
                 .catalog
                 .table_by_id(*table)
@@ -775,6 +782,9 @@ impl Lowerer<'_> {
     ) -> Result<Bound> {
         let args = self.routine_args(id, given, args, position)?;
         let procedure = self.catalog.procedure(id);
+        if procedure.needs_columns() {
+            return Err(without_columns(&procedure.name).at(position));
+        }
         let ty = match &procedure.returns {
             Returns::Scalar(ty) => ty.clone(),
             Returns::Trigger => {
@@ -844,6 +854,13 @@ pub(super) fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
         Mode::Out => procedure,
         Mode::Table => false,
     })
+}
+
+/// 0A000 for a call that does not say what columns it wants, in an expression.
+fn without_columns(name: &str) -> Error {
+    let message =
+        format!("a call of function \"{name}\", which returns record, outside of FROM is not supported");
+    Error::unsupported(message, "Call it in FROM, with a column definition list.")
 }
 
 fn output_name(p: &Parameter, i: usize) -> String {

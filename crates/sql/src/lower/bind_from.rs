@@ -17,7 +17,7 @@ use planaria_base::{Error, Result, SqlState, Type, limits, stack};
 use planaria_catalog::{Object, Returns};
 use planaria_syntax::ast::{
     Argument, BinaryOp, Expr, ExprKind, FunctionCall, JoinCondition, JoinKind, Name, Query, QueryBody,
-    Select, SelectItem, TableAlias, TableRef, Window,
+    Select, SelectItem, TableAlias, TableRef, TypeName, Window,
 };
 
 /// The columns of `*`.
@@ -116,7 +116,7 @@ impl Lowerer<'_> {
                     let derived = TableRef::Derived { query, alias, lateral: true };
                     return self.bind_table(level, &derived, nullable);
                 }
-                self.bind_function(level, call, alias.as_ref(), *ordinality, *position)
+                self.bind_function(level, call, alias.as_ref(), definitions, *ordinality, *position)
             }
             TableRef::RowsFrom { calls, alias, ordinality, position } => {
                 self.bind_rows_from(level, calls, alias.as_ref(), *ordinality, nullable, *position)
@@ -515,6 +515,7 @@ impl Lowerer<'_> {
         level: &mut Names<'_>,
         call: &FunctionCall,
         alias: Option<&TableAlias>,
+        definitions: &[(String, TypeName)],
         ordinality: bool,
         position: u32,
     ) -> Result<FromClause> {
@@ -546,7 +547,10 @@ impl Lowerer<'_> {
                 }
                 // A function of the user's may answer with one row of several columns.
                 let rows = |p: &planaria_catalog::Procedure| {
-                    matches!(p.returns, Returns::RowOf(_) | Returns::OutRow)
+                    matches!(
+                        p.returns,
+                        Returns::RowOf(_) | Returns::OutRow | Returns::Record { set: false, .. }
+                    )
                 };
                 if l.catalog.procedures_named(wanted).any(rows) {
                     let args: Vec<Bound> =
@@ -564,6 +568,10 @@ impl Lowerer<'_> {
                 let value = l.settle(value)?;
                 let columns = vec![(name.clone(), value.ty.clone())];
                 Ok(l.new_rel(&name, columns, RelKind::Row(vec![value])))
+            })
+            .and_then(|rel| {
+                self.columns_of_call(rel, definitions, ordinality)?;
+                Ok(rel)
             })
             .map_err(|e| e.at(position))?;
         // The alias of a function with one column names the column as well.

@@ -6,7 +6,7 @@
 //! query is an ordinary column: when the inner query is emitted, its register holds the value.
 
 use planaria_base::{Datum, ProcedureId, SequenceId, Strength, SystemId, TableId, Type, TypeId};
-use planaria_ir::{Draw, Func, IfClaimed, Output, Question, ReadMode, Reg};
+use planaria_ir::{Coll, Draw, Func, IfClaimed, Output, Question, ReadMode, Reg};
 use planaria_syntax::ast::{FrameExclusion, FrameUnits};
 
 /// A relation of a FROM clause, or a pseudo relation.
@@ -86,6 +86,8 @@ pub(super) enum BoundKind {
     QuantifiedQuery(Box<Bound>, Box<BoundQuery>, Func, bool),
     /// `ARRAY(SELECT ..)`
     ArrayQuery(Box<BoundQuery>),
+    /// A map of the program does not have this key.
+    NotAmong(Coll, Vec<Bound>),
 }
 
 /// A query.
@@ -490,6 +492,7 @@ impl Bound {
             | BoundKind::Coalesce(args)
             | BoundKind::Ask(_, args)
             | BoundKind::Call(_, args)
+            | BoundKind::NotAmong(_, args)
             | BoundKind::Row(args) => args.iter().for_each(f),
             BoundKind::Cast(e, _)
             | BoundKind::Relabel(e)

@@ -78,6 +78,7 @@ impl Lowerer<'_> {
         self.require_reads(changed, target);
         filter.extend(self.changeable_rows(changed, target, PolicyCommand::Delete)?);
         self.read_as_before(&items, Some(target), &mut filter)?;
+        filter.extend(self.not_changed_before(table, target));
         filter.iter_mut().for_each(|e| self.count(e));
         self.count_items(&items);
         self.count_returning(&mut returning);

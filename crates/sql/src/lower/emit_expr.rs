@@ -207,6 +207,13 @@ impl Lowerer<'_> {
                 Ok(dst)
             }
             BoundKind::Call(procedure, args) => self.eval_call(*procedure, args, &e.ty, dst),
+            BoundKind::NotAmong(coll, keys) => {
+                let keys = keys.iter().map(|key| self.value(key)).collect::<Result<Vec<_>>>()?;
+                let found = self.temp(Type::Bool);
+                self.emit(OpKind::MapGet { coll: *coll, keys, found, values: Vec::new() });
+                let free = self.apply(planaria_ir::Func::Not, vec![found], Type::Bool);
+                Ok(self.deliver(free, dst))
+            }
             BoundKind::Row(_) => {
                 Err(Error::unsupported("a row cannot be used as a value here", "name its fields one by one")
                     .at(e.position))

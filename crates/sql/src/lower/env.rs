@@ -34,6 +34,7 @@ impl VerifyEnv for CatalogEnv<'_> {
                 self.table(*table)?.visible().map(|(_, c)| c.ty.clone()).collect()
             }
             Returns::Trigger => Vec::new(),
+            Returns::Record { columns, .. } => columns.iter().map(|(_, ty)| ty.clone()).collect(),
             Returns::Procedure | Returns::Table | Returns::OutRow | Returns::SetOfOutRow => {
                 procedure.outputs().map(|p| p.ty.clone()).collect()
             }

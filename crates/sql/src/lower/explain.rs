@@ -586,6 +586,7 @@ impl Lowerer<'_> {
             }
             BoundKind::Let(_, body) => self.show_some(body, left),
             BoundKind::Exists(_) => "EXISTS(SubPlan)".to_owned(),
+            BoundKind::NotAmong(_, keys) => format!("({}) NOT CHANGED BEFORE", self.show_list(keys, left)),
             BoundKind::InQuery(left_side, _) => {
                 format!("{} IN (SubPlan)", self.show_list(left_side, left))
             }

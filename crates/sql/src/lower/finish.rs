@@ -651,6 +651,7 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         | BoundKind::Coalesce(args)
         | BoundKind::Ask(_, args)
         | BoundKind::Call(_, args)
+        | BoundKind::NotAmong(_, args)
         | BoundKind::Row(args) => children.extend(args),
         BoundKind::Cast(e, _)
         | BoundKind::Relabel(e)

@@ -764,7 +764,8 @@ impl Lowerer<'_> {
         let key: Vec<Reg> = table.indexes[arbiter.index()].columns.iter().map(|c| regs[c.index()]).collect();
         // What the update reads besides what was asked for: referenced and checked columns.
         let set_columns: Vec<usize> = update.set.iter().map(|(c, _)| *c).collect();
-        let extra = self.update_needs(table, &set_columns)?;
+        let mut extra = self.update_needs(table, &set_columns)?;
+        extra.extend(self.told_by(table, &set_columns));
         for column in extra {
             self.rel_mut(existing).uses[column] += 1;
         }
@@ -833,6 +834,7 @@ impl Lowerer<'_> {
                 l.filtered(&update.filter, &mut |l| {
                     l.check_policies(&update.met)?;
                     let set = l.new_values(&update.set, &update.multiple)?;
+                    l.check_upsert_stays(table, existing, &set)?;
                     l.change_row(table, existing, &set, waiting, &mut |l, new| {
                         mark(l);
                         l.note_stored(table, &mut |l, c| new[c].unwrap_or_else(|| l.column_reg(existing, c)));

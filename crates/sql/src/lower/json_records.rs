@@ -32,10 +32,10 @@ pub(super) fn query(
     position: u32,
 ) -> Result<Option<Query>> {
     let wanted = named(catalog, &call.name)?;
-    if is_own(wanted) && definitions.is_empty() {
+    if is_own(wanted) {
         return Ok(None);
     }
-    let name = if is_own(wanted) { "" } else { wanted.local };
+    let name = wanted.local;
     let what = |what: &str| {
         let message = format!("a column definition list is {what} for functions returning \"record\"");
         Error::new(SqlState::SYNTAX_ERROR, message).at(position)
@@ -53,8 +53,8 @@ pub(super) fn query(
         (_, [given, value]) if populates(name) && known && definitions.is_empty() => {
             (value, columns_of(catalog, name, &given.value, base)?)
         }
-        _ if definitions.is_empty() => return Ok(None),
-        _ => return Err(what("only allowed")),
+        _ if populates(name) && !definitions.is_empty() => return Err(what("only allowed")),
+        _ => return Ok(None),
     };
     let row = if base.is_some() { ", '' AS $b" } else { "" };
     let text = match name.ends_with("set") {

@@ -83,6 +83,7 @@ mod proposed;
 mod qualify;
 mod questions;
 mod ranges;
+mod record_calls;
 mod recursion;
 mod referential;
 mod resolve;

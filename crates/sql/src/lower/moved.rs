@@ -20,7 +20,7 @@ use planaria_base::text_io::quote_literal;
 use planaria_base::{Datum, Result, SqlState, Type};
 use planaria_catalog::{Table, Transition, Trigger, TriggerEvent, TriggerTime};
 use planaria_ir::verify::comparable;
-use planaria_ir::{ErrorFields, Func, OpKind, Reg};
+use planaria_ir::{ErrorFields, Func, OpKind, ProgramKind, Reg};
 
 /// The partition that a row was to be in before its triggers fired.
 pub(super) struct Routed {
@@ -83,6 +83,45 @@ impl Lowerer<'_> {
             changed.extend(self.assigned_by(table, &trigger));
         }
         self.routing_columns(table).iter().any(|c| changed.contains(c))
+    }
+
+    /// The columns that tell whether ON CONFLICT DO UPDATE, which sets these, moves its row to another partition; none where it cannot,
+    /// or where nobody asks: routines may move rows so, as logs have calls that did.
+    pub(super) fn told_by(&self, table: &Table, set: &[usize]) -> Vec<usize> {
+        let statement = self.program.kind == ProgramKind::Statement;
+        if !statement || !table.is_partitioned() {
+            return Vec::new();
+        }
+        let columns = self.routing_columns(table);
+        if columns.iter().any(|c| set.contains(c)) { columns } else { Vec::new() }
+    }
+
+    /// 0A000 where ON CONFLICT DO UPDATE is about to move a row to another partition, or to where there is none.
+    pub(super) fn check_upsert_stays(
+        &mut self,
+        table: &Table,
+        existing: RelId,
+        set: &[(usize, Reg, bool)],
+    ) -> Result<()> {
+        let named: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
+        let columns = self.told_by(table, &named);
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let old = self.row_values(existing, &columns);
+        let mut new = old.clone();
+        for (column, reg, _) in set {
+            new[*column] = Some(self.exactly(*reg, &table.columns[*column].ty));
+        }
+        let (was, is) = (self.partition_of(table, &old)?, self.partition_of(table, &new)?);
+        let moved = self.apply(Func::Distinct, vec![was, is], Type::Bool);
+        self.raising(moved, |l| {
+            let detail = "The result tuple would appear in a different partition than the original tuple.";
+            let detail = l.constant(Datum::Text(detail.to_owned()), Type::Text);
+            let fields = ErrorFields { detail: Some(detail), ..ErrorFields::default() };
+            l.raise(SqlState::FEATURE_NOT_SUPPORTED, "invalid ON UPDATE specification".to_owned(), fields);
+            Ok(())
+        })
     }
 
     /// The columns that BEFORE INSERT triggers may set.

@@ -45,6 +45,10 @@ enum Answer {
     Void,
     /// `RETURN row` into these registers.
     Row(Vec<Typed>),
+    /// The same, of the types that the call says.
+    Record(Vec<Typed>),
+    /// A row, or rows (`true`), of columns that a call will say: the body is only checked.
+    Unknown(bool),
     /// A trigger's row, if it fires before one.
     Trigger,
     /// Rows, of these columns; `true`: taken from the OUT variables by RETURN NEXT.

@@ -68,7 +68,7 @@ impl Lowerer<'_> {
                 None => TableRef::Function {
                     call: Box::new(self.as_set(level, call, position)?),
                     alias,
-                    definitions: Vec::new(),
+                    definitions: definitions.to_vec(),
                     lateral: true,
                     ordinality: true,
                     position,
@@ -134,7 +134,10 @@ impl Lowerer<'_> {
             return Ok(call);
         }
         let rows = |p: &planaria_catalog::Procedure| matches!(p.returns, Returns::RowOf(_) | Returns::OutRow);
-        if own && self.catalog.procedures_named(wanted).any(rows) {
+        let record =
+            |p: &planaria_catalog::Procedure| matches!(p.returns, Returns::Record { set: false, .. });
+        let mut called = self.catalog.procedures_named(wanted);
+        if called.any(|p| own && rows(p) || record(p)) {
             let what =
                 "a function that answers with one row of several columns in ROWS FROM is not supported";
             let hint = "Let it answer with a set of rows.";

@@ -344,6 +344,7 @@ impl Lowerer<'_> {
         }
         let key = table.indexes[0].columns.iter().map(|c| self.column_reg(target, c.index())).collect();
         let there = self.program.reg(RegKind::Row(table.id), None);
+        self.looks_again(table.id, there);
         let visible: Vec<(ColumnId, Type)> = table
             .visible()
             .map(|(id, c)| (id, value_type(&c.ty)))

@@ -111,6 +111,7 @@ impl Lowerer<'_> {
         self.require_reads(changed, target);
         filter.extend(self.changeable_rows(changed, target, PolicyCommand::Update)?);
         self.read_as_before(&items, Some(target), &mut filter)?;
+        filter.extend(self.not_changed_before(table, target));
         let checks = self.target_checks(changed, target)?;
         // Uses of columns.
         filter.iter_mut().chain(set.iter_mut().map(|(_, e)| e)).for_each(|e| self.count(e));
@@ -234,7 +235,7 @@ impl Lowerer<'_> {
             let e = self.bind_text_in(&names, &check.expression, self.position)?;
             let used: Vec<usize> =
                 self.columns_of(&e).into_iter().filter(|(r, _)| *r == shadow).map(|(_, c)| c).collect();
-            if used.iter().any(|c| changed.contains(c)) || self.is_volatile(&e) {
+            if used.iter().any(|c| changed.contains(c)) || self.asks_always(check) || self.is_volatile(&e) {
                 needs.extend(used.into_iter().filter(|c| !changed.contains(c)));
             }
         }

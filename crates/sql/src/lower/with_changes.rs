@@ -5,8 +5,9 @@
 //! its rows to a list, and so does a query, which is computed whether or not somebody asks for it. Then the
 //! statement itself runs, and reads the lists.
 //!
-//! What parts read of a table that one before them has changed is read in front of all ([`super::as_before`]). Where
-//! that cannot be, since they change such a table themselves or lock rows of it, the statement is refused
+//! What parts read of a table that one before them has changed is read in front of all ([`super::as_before`]). A part that
+//! changes rows of such a table itself leaves those alone that one before it has stored or changed: the others are as they
+//! were. Where neither can be, since rows are locked, or were changed by foreign keys, triggers or functions, the statement is refused
 //! ([`Lowerer::apart`]). Keys of the changed rows are looked at when a part ends, where PostgreSQL looks when the statement
 //! does.
 
@@ -22,6 +23,16 @@ use planaria_syntax::ast::{self, Cte, Statement, StatementKind};
 /// Whether a WITH clause has changes in it.
 pub(super) fn changes(with: &[Cte]) -> bool {
     with.iter().any(|cte| !matches!(cte.statement.kind, StatementKind::Query(_)))
+}
+
+/// [`HasWith::target`] of a part.
+fn target_of(part: &Cte) -> Option<(&ast::Name, bool)> {
+    match &part.statement.kind {
+        StatementKind::Insert(insert) => insert.target(),
+        StatementKind::Update(update) => update.target(),
+        StatementKind::Delete(delete) => delete.target(),
+        _ => None,
+    }
 }
 
 /// Whether a query changes something in its WITH clause.
@@ -40,6 +51,10 @@ pub(super) trait HasWith: Clone {
     fn upserts(&self) -> Option<&ast::Name> {
         None
     }
+    /// The table that it stores rows in, and whether it changes or deletes such as are there.
+    fn target(&self) -> Option<(&ast::Name, bool)> {
+        None
+    }
 }
 
 impl HasWith for ast::Insert {
@@ -54,6 +69,9 @@ impl HasWith for ast::Insert {
     }
     fn upserts(&self) -> Option<&ast::Name> {
         self.on_conflict.as_ref().filter(|on| on.update.is_some()).map(|_| &self.table)
+    }
+    fn target(&self) -> Option<(&ast::Name, bool)> {
+        Some((&self.table, false))
     }
 }
 
@@ -70,7 +88,7 @@ impl HasWith for ast::Query {
 }
 
 macro_rules! has_with {
-    ($($ty:ty: $recursive:expr;)*) => { $(impl HasWith for $ty {
+    ($($ty:ty: $recursive:expr, $target:expr;)*) => { $(impl HasWith for $ty {
         fn with(&self) -> &[Cte] {
             &self.with
         }
@@ -81,14 +99,18 @@ macro_rules! has_with {
             let of: fn(&$ty) -> bool = $recursive;
             of(self)
         }
+        fn target(&self) -> Option<(&ast::Name, bool)> {
+            let of: fn(&$ty) -> Option<&ast::Name> = $target;
+            of(self).map(|name| (name, true))
+        }
     })* };
 }
 
 has_with! {
-    ast::Update: |s| s.recursive;
-    ast::Delete: |s| s.recursive;
+    ast::Update: |s| s.recursive, |s| Some(&s.table);
+    ast::Delete: |s| s.recursive, |s| Some(&s.table);
     // 42601 for RECURSIVE.
-    ast::Merge: |_| false;
+    ast::Merge: |_| false, |_| None;
 }
 
 impl BoundCte {
@@ -168,7 +190,8 @@ impl Lowerer<'_> {
             };
             let upserts: Vec<ast::Name> =
                 with.iter().filter_map(part).chain(rest.upserts().cloned()).collect();
-            self.keeps_stored(upserts.iter());
+            let targets = with.iter().map(target_of).chain([rest.target()]).flatten();
+            self.keeps_stored(upserts.iter(), targets);
         }
         let parts = self.with_parts(scope, &with, statement.is_recursive(), emit);
         let done = parts.and_then(|changed| f(self, &rest, &changed));
@@ -233,6 +256,7 @@ impl Lowerer<'_> {
                     }
                 });
                 self.changed_in(&block, &mut changed);
+                self.changed_besides(&block, cte);
                 self.append(block);
                 self.done_before(&changed);
             }
@@ -240,6 +264,22 @@ impl Lowerer<'_> {
             self.given.push((cte.name.clone(), self.ctes.len() - 1));
         }
         Ok(changed)
+    }
+
+    /// Puts down what a part changes that is not the table which it names, or not row by row.
+    fn changed_besides(&mut self, block: &Block, part: &Cte) {
+        let own = target_of(part).and_then(|(name, _)| self.stored_in(name));
+        let own = own.filter(|table| !self.acts_on_itself(*table));
+        let mut besides = Changed::default();
+        block.visit(&mut |op| {
+            if let Some(table) = op.kind.table().filter(|table| op.kind.is_write() && Some(*table) != own) {
+                besides.add(table);
+            }
+        });
+        self.changed_in(block, &mut besides);
+        if let Some(before) = &mut self.before {
+            before.besides.join(&besides);
+        }
     }
 
     fn done_before(&mut self, changed: &Changed) {
@@ -293,10 +333,11 @@ impl Lowerer<'_> {
             if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind {
                 called.insert(*procedure);
             }
-            let (OpKind::Get { table, mode, .. } | OpKind::Scan { table, mode, .. }) = &op.kind else {
+            let (OpKind::Get { table, mode, row, .. } | OpKind::Scan { table, mode, row, .. }) = &op.kind
+            else {
                 return;
             };
-            if changed.has(*table) && !mode.is_for_constraint() {
+            if changed.has(*table) && !mode.is_for_constraint() && !self.is_left_alone(*row) {
                 met.get_or_insert(*table);
             }
         });

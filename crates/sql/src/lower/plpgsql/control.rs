@@ -1,7 +1,7 @@
 //! Control flow: IF, CASE, loops, EXIT and CONTINUE, RETURN.
 
 use super::assign::Target;
-use super::routine::{emit_as, emit_exactly};
+use super::routine::{emit_as, emit_exactly, same_columns};
 use super::statement::settled;
 use super::{Answer, Body, Region};
 use crate::lower::held::{RowId, unassigned};
@@ -520,11 +520,7 @@ impl Body<'_, '_> {
     pub(super) fn return_(&mut self, value: Option<&Expr>) -> Result<()> {
         let wrong = |message: &str| Err(Error::new(SqlState::DATATYPE_MISMATCH, message.to_owned()));
         match (&self.answer, value) {
-            (Answer::Outs | Answer::Void, None) | (Answer::Set(..), None) => {}
-            (Answer::Set(..), Some(_)) => {
-                return wrong("RETURN cannot have a parameter in function returning set")
-                    .map_err(|e| e.with_hint("Use RETURN NEXT or RETURN QUERY."));
-            }
+            (Answer::Outs | Answer::Void | Answer::Set(..) | Answer::Unknown(true), None) => {}
             (Answer::Outs, Some(_)) if self.l.program.kind == ProgramKind::Procedure => {
                 let message = "RETURN cannot have a parameter in a procedure";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message));
@@ -535,7 +531,19 @@ impl Body<'_, '_> {
             (Answer::Void, Some(_)) => {
                 return wrong("RETURN cannot have a parameter in function returning void");
             }
-            (Answer::Value(_) | Answer::Row(_) | Answer::Trigger, None) => {
+            (Answer::Set(..) | Answer::Unknown(true), Some(_)) => {
+                return wrong("RETURN cannot have a parameter in function returning set")
+                    .map_err(|e| e.with_hint("Use RETURN NEXT or RETURN QUERY."));
+            }
+            (Answer::Unknown(false), Some(_)) => {}
+            (
+                Answer::Value(_)
+                | Answer::Row(_)
+                | Answer::Record(_)
+                | Answer::Trigger
+                | Answer::Unknown(false),
+                None,
+            ) => {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\""));
             }
             (Answer::Trigger, Some(e)) => self.return_to_trigger(e)?,
@@ -544,20 +552,28 @@ impl Body<'_, '_> {
                 self.l.expr_into(&self.scope, e, reg, CastContext::Variable)?;
                 self.l.check_assigned(reg)?;
             }
-            (Answer::Row(row), Some(Expr { kind: ExprKind::Null, .. })) => {
+            (Answer::Row(row) | Answer::Record(row), Some(Expr { kind: ExprKind::Null, .. })) => {
                 let row = row.clone();
                 row.iter().for_each(|to| self.null(to.reg));
             }
-            (Answer::Row(row), Some(Expr { kind: ExprKind::Column(name), .. }))
+            (Answer::Row(row) | Answer::Record(row), Some(Expr { kind: ExprKind::Column(name), .. }))
                 if let Some(id) = self.unassigned(name) =>
             {
                 let row = row.clone();
                 self.l.unassigned_value(id, &name.parts.join("."), name.position)?;
                 row.iter().for_each(|to| self.null(to.reg));
             }
-            (Answer::Row(row), Some(e)) => {
+            (Answer::Row(row) | Answer::Record(row), Some(e)) => {
                 let row = row.clone();
                 let values = self.row_values(e)?;
+                if matches!(self.answer, Answer::Record(_)) {
+                    let wanted: Vec<&Type> = row.iter().map(|t| &t.ty).collect();
+                    same_columns(
+                        "returned record type does not match expected record type",
+                        &wanted,
+                        &values,
+                    )?;
+                }
                 if values.len() != row.len() {
                     return wrong("returned record type does not match expected record type");
                 }
@@ -596,7 +612,13 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn return_next(&mut self, value: Option<&Expr>) -> Result<()> {
+        if let (Answer::Unknown(true), Some(_)) = (&self.answer, value) {
+            return Ok(());
+        }
         let Answer::Set(outputs, outs) = &self.answer else {
+            if let Answer::Unknown(true) = self.answer {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "missing expression at or near \";\""));
+            }
             return Err(Error::new(
                 SqlState::DATATYPE_MISMATCH,
                 "cannot use RETURN NEXT in a non-SETOF function",
@@ -631,7 +653,11 @@ impl Body<'_, '_> {
                 values = fields.unwrap_or(values);
                 let name = self.name.clone();
                 if row {
-                    emit_exactly(self.l, &outputs, &values)
+                    let message = match &e.kind {
+                        ExprKind::Column(_) => "wrong record type supplied in RETURN NEXT",
+                        _ => "returned record type does not match expected record type",
+                    };
+                    emit_exactly(self.l, &outputs, &values, message)
                 } else {
                     emit_as(self.l, &name, &outputs, &values, CastContext::Variable)
                 }
@@ -644,8 +670,11 @@ impl Body<'_, '_> {
         let count = self.l.temp(Type::Int8);
         self.l.emit(OpKind::Const { dst: count, value: Datum::Int(0) });
         let (one, zero) = (self.int8(1), self.int8(0));
+        let unknown = matches!(self.answer, Answer::Unknown(_));
         let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| {
-            emit_exactly(l, &outputs, values)?;
+            if !unknown {
+                emit_exactly(l, &outputs, values, "structure of query does not match function result type")?;
+            }
             l.emit(OpKind::Apply { dst: count, func: Func::Int8Add, args: vec![count, one] });
             Ok(())
         };
@@ -685,6 +714,7 @@ impl Body<'_, '_> {
     fn set_outputs(&self) -> Result<Vec<Output>> {
         match &self.answer {
             Answer::Set(outputs, _) => Ok(outputs.clone()),
+            Answer::Unknown(true) => Ok(Vec::new()),
             _ => Err(Error::new(
                 SqlState::DATATYPE_MISMATCH,
                 "cannot use RETURN QUERY in a non-SETOF function",

@@ -68,9 +68,12 @@ fn lower_once(
         let message = format!("\"{}\" is an aggregate function", procedure.name);
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint("Use it in a query."));
     }
-    if procedure.is_polymorphic() {
+    if procedure.is_polymorphic() || procedure.needs_columns() && !checking {
         let what = format!("a call of \"{}\" by its name alone", procedure.name);
-        let hint = "Use a CALL or SELECT statement: its arguments say the polymorphic types.";
+        let hint = match procedure.is_polymorphic() {
+            true => "Use a CALL or SELECT statement: its arguments say the polymorphic types.",
+            false => "Use a SELECT statement, with a column definition list.",
+        };
         return Err(Error::unsupported(format!("{what} is not supported"), hint));
     }
     let fired = catalog.trigger_of(procedure);
@@ -296,6 +299,22 @@ fn answer(
             l.program.outputs = columns(*table);
             Answer::Set(columns(*table), l.row_outs.pop().map(|(_, fields)| fields))
         }
+        Returns::Record { set, columns } if columns.is_empty() => Answer::Unknown(*set),
+        Returns::Record { set, columns } => {
+            let outputs: Vec<Output> =
+                columns.iter().map(|(name, ty)| Output { name: name.clone(), ty: ty.clone() }).collect();
+            l.program.outputs = outputs.clone();
+            if *set {
+                l.emitted_domains = vec![None; outputs.len()];
+                return Ok(Answer::Set(outputs, None));
+            }
+            let row: Vec<Typed> = columns
+                .iter()
+                .map(|(_, ty)| Typed { reg: l.program.value(ty.clone()), ty: ty.clone() })
+                .collect();
+            l.program.outs = row.iter().map(|t| t.reg).collect();
+            Answer::Record(row)
+        }
         Returns::Table | Returns::SetOfOutRow => {
             l.emitted_domains = regs.iter().map(|reg| l.domain_of(*reg)).collect();
             l.program.outputs = outputs.clone();
@@ -380,7 +399,9 @@ fn lower_body(
             None,
         );
     }
-    if let (Answer::Value(_) | Answer::Row(_), false) = (&body.answer, ends_in_return(&block.body)) {
+    if let (Answer::Value(_) | Answer::Row(_) | Answer::Record(_), false) =
+        (&body.answer, ends_in_return(&block.body))
+    {
         body.fail(
             SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
             "control reached end of function without RETURN",
@@ -440,7 +461,9 @@ impl Body<'_, '_> {
         }
         let declared = self.declared.as_ref();
         match &self.answer {
-            Answer::Value(_) | Answer::Row(_) | Answer::Set(..) if statements.is_empty() => {
+            Answer::Value(_) | Answer::Row(_) | Answer::Record(_) | Answer::Set(..) | Answer::Unknown(_)
+                if statements.is_empty() =>
+            {
                 Err(no_answer(declared, &self.name))
             }
             Answer::Outs if statements.is_empty() && !self.l.program.outs.is_empty() => {
@@ -473,12 +496,17 @@ impl Body<'_, '_> {
                 let ty = self.l.program.type_of(*reg).cloned().unwrap_or(Type::Unknown);
                 vec![Typed { reg: *reg, ty }]
             }
-            Answer::Row(row) => row.clone(),
+            Answer::Row(row) | Answer::Record(row) => row.clone(),
             Answer::Outs => {
                 let outs = self.l.program.outs.iter().zip(&self.l.program.outputs);
                 outs.map(|(reg, o)| Typed { reg: *reg, ty: o.ty.clone() }).collect()
             }
             Answer::Set(..) => Vec::new(),
+            // What columns it has, the call says.
+            Answer::Unknown(_) => match &statement.kind {
+                StatementKind::Query(_) => return self.discard(statement),
+                _ => Vec::new(),
+            },
             Answer::Void | Answer::Trigger => return self.discard(statement),
         };
         let StatementKind::Query(query) = &statement.kind else {
@@ -538,7 +566,11 @@ impl Body<'_, '_> {
         if returning.is_empty() && declared.is_some() {
             return Err(no_answer(declared.as_ref(), &name));
         }
+        let unknown = matches!(self.answer, Answer::Unknown(_));
         let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| {
+            if unknown {
+                return Ok(());
+            }
             SqlAnswer::check(declared.as_ref(), l, values)?;
             match &outputs {
                 Some(outputs) => emit_as(l, &name, outputs, values, CastContext::Assignment),
@@ -643,30 +675,41 @@ fn structure(name: &str, wanted: usize, got: usize) -> Error {
     )
 }
 
-/// Emits a query's row as the answer's columns, which it must be of: PL/pgSQL converts nothing here.
-pub(super) fn emit_exactly(l: &mut Lowerer<'_>, outputs: &[Output], values: &[Typed]) -> Result<()> {
-    let wrong = |detail: String| {
-        Err(Error::new(SqlState::DATATYPE_MISMATCH, "structure of query does not match function result type")
-            .with_detail(detail))
-    };
-    let (got, wanted) = (values.len(), outputs.len());
-    if got != wanted {
+/// 42804 where values are not of the types of the answer's columns.
+pub(super) fn same_columns(message: &str, wanted: &[&Type], values: &[Typed]) -> Result<()> {
+    let wrong = |detail: String| Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail));
+    let got = values.len();
+    if got != wanted.len() {
+        let wanted = wanted.len();
         return wrong(format!(
             "Number of returned columns ({got}) does not match expected column count ({wanted})."
         ));
     }
-    let mut row = Vec::new();
-    for (i, (output, value)) in outputs.iter().zip(values).enumerate() {
+    for (i, (wanted, value)) in wanted.iter().zip(values).enumerate() {
         let is = if value.ty == Type::Unknown { Type::Text } else { value.ty.clone() };
         // A parameter declared char(n) is kept as text.
-        let same = is.base() == output.ty.base() || matches!((&is, &output.ty), (Type::Char(_), Type::Text));
+        let same = is.base() == wanted.base() || matches!((&is, wanted), (Type::Char(_), Type::Text));
         if !same {
-            let (is, ty) = (is.to_string(), &output.ty);
             return wrong(format!(
-                "Returned type {is} does not match expected type {ty} in column {}.",
+                "Returned type {is} does not match expected type {wanted} in column {}.",
                 i + 1
             ));
         }
+    }
+    Ok(())
+}
+
+/// Emits a query's row as the answer's columns, which it must be of: PL/pgSQL converts nothing here.
+pub(super) fn emit_exactly(
+    l: &mut Lowerer<'_>,
+    outputs: &[Output],
+    values: &[Typed],
+    message: &str,
+) -> Result<()> {
+    let wanted: Vec<&Type> = outputs.iter().map(|o| &o.ty).collect();
+    same_columns(message, &wanted, values)?;
+    let mut row = Vec::new();
+    for (output, value) in outputs.iter().zip(values) {
         row.push(l.cast(value.clone(), &output.ty, CastContext::Variable)?);
     }
     l.emit_row(row)

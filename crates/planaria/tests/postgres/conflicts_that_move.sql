@@ -1,0 +1,20 @@
+-- ON CONFLICT DO UPDATE does not move a row to another partition.
+CREATE TABLE p (id int, k int, v text, PRIMARY KEY (id, k)) PARTITION BY RANGE (k);
+CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10);
+CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (10) TO (20);
+INSERT INTO p VALUES (1, 1, 'a'), (2, 12, 'b');
+INSERT INTO p VALUES (1, 1, 'c') ON CONFLICT (id, k) DO UPDATE SET k = 15;
+INSERT INTO p VALUES (1, 1, 'c') ON CONFLICT (id, k) DO UPDATE SET k = p.k + 2, v = excluded.v;
+INSERT INTO p VALUES (1, 3, 'd'), (2, 12, 'e') ON CONFLICT (id, k) DO UPDATE SET k = 5, v = excluded.v;
+INSERT INTO p VALUES (2, 12, 'f') ON CONFLICT (id, k) DO UPDATE SET v = excluded.v;
+INSERT INTO p VALUES (2, 12, 'f') ON CONFLICT (id, k) DO UPDATE SET k = 99;
+INSERT INTO p VALUES (2, 12, 'g') ON CONFLICT (id, k) DO UPDATE SET k = 1 WHERE p.v = 'none';
+SELECT tableoid::regclass, * FROM p ORDER BY id;
+CREATE TABLE q (id int PRIMARY KEY, v text) PARTITION BY LIST (id);
+CREATE TABLE q1 PARTITION OF q FOR VALUES IN (1, 2);
+CREATE TABLE q2 PARTITION OF q DEFAULT;
+INSERT INTO q VALUES (1, 'a') ON CONFLICT (id) DO UPDATE SET id = 5;
+INSERT INTO q VALUES (1, 'a') ON CONFLICT (id) DO UPDATE SET id = 5;
+INSERT INTO q VALUES (1, 'b') ON CONFLICT (id) DO UPDATE SET id = 2, v = excluded.v RETURNING *;
+INSERT INTO q1 VALUES (2, 'b') ON CONFLICT (id) DO UPDATE SET id = 7;
+SELECT tableoid::regclass, * FROM q ORDER BY id;

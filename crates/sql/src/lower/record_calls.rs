@@ -1,0 +1,75 @@
+//! Calls in FROM of routines that return `record` without OUT parameters: a column definition list says what columns they answer with.
+//!
+//! A routine with such columns is an instance of it ([`planaria_catalog::Catalog::instance`]), as one with the types of a call is of a
+//! polymorphic one: its body is lowered, and held against the columns, for each list that calls have.
+
+use super::Lowerer;
+use super::bound::{RelId, RelKind};
+use planaria_base::{Error, Result, SqlState, Type};
+use planaria_catalog::{Procedure, Returns};
+use planaria_syntax::ast::TypeName;
+
+impl Lowerer<'_> {
+    /// A routine that returns `record` answers with the columns that its call defines: it is an instance of it that is called.
+    pub(super) fn columns_of_call(
+        &mut self,
+        rel: RelId,
+        definitions: &[(String, TypeName)],
+        ordinality: bool,
+    ) -> Result<()> {
+        let wrong = |message: &str| Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        let routine = match &self.rel(rel).kind {
+            RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } => {
+                Some(self.catalog.procedure(*procedure))
+            }
+            _ => None,
+        };
+        let Some((routine, set)) = routine.and_then(|routine| match routine.returns {
+            Returns::Record { set, .. } => Some((routine, set)),
+            _ => None,
+        }) else {
+            return match routine.map(|routine| &routine.returns) {
+                _ if definitions.is_empty() => Ok(()),
+                Some(Returns::OutRow | Returns::SetOfOutRow | Returns::Table) => {
+                    wrong("a column definition list is redundant for a function with OUT parameters")
+                }
+                Some(Returns::RowOf(_) | Returns::SetOfTable(_)) => wrong(
+                    "a column definition list is redundant for a function returning a named composite type",
+                ),
+                _ => wrong("a column definition list is only allowed for functions returning \"record\""),
+            };
+        };
+        if definitions.is_empty() {
+            return wrong("a column definition list is required for functions returning \"record\"");
+        }
+        let mut columns: Vec<(String, Type)> = Vec::with_capacity(definitions.len());
+        for (name, ty) in definitions {
+            if columns.iter().any(|(other, _)| other == name) {
+                let message = format!("column name \"{name}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            }
+            let declared = self.declared(ty)?;
+            if declared.domain.is_some() {
+                let hint = "Use the type that the domain is over, and cast the column.";
+                let what = "a domain in a column definition list is not supported";
+                return Err(Error::unsupported(what, hint).at(ty.position));
+            }
+            columns.push((name.clone(), declared.ty));
+        }
+        let made = Procedure {
+            returns: Returns::Record { set, columns: columns.clone() },
+            instance_of: Some(routine.instance_of.unwrap_or(routine.id)),
+            ..routine.clone()
+        };
+        let instance = self.catalog.instance(made)?;
+        let of = self.rel_mut(rel);
+        if let RelKind::CallSet { procedure, .. } | RelKind::CallRow { procedure, .. } = &mut of.kind {
+            *procedure = instance;
+        }
+        let behind = of.columns.split_off(of.columns.len() - ordinality as usize);
+        of.columns = columns.into_iter().chain(behind).collect();
+        of.uses = vec![0; of.columns.len()];
+        of.regs = vec![None; of.columns.len()];
+        Ok(())
+    }
+}
