@@ -102,6 +102,10 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("relpartbound", planaria_sql::ddl::partition_bound_text(catalog, table));
             }
             owned(r, catalog, &table.rights);
+            if table.composite {
+                // What is granted is granted on its type.
+                r.set("relacl", planaria_base::Datum::Null);
+            }
             in_schema(r, catalog, table.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
                 .set("relam", if table.composite || table.is_partitioned() { 0 } else { HEAP })

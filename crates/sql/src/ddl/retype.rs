@@ -72,6 +72,7 @@ impl Change {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
         }
         let ty = self.kept(ty);
+        self.require_types(&ty, domain)?;
         self.check_not_in_itself(id, &ty)?;
         self.refuse_generated(id, name, "cannot alter type of a column used by a generated column")?;
         let column = &self.catalog.table_by_id(id).columns[place.index()];
