@@ -416,6 +416,7 @@ fn shown_keys(table: &Table, index: &Index) -> Vec<i16> {
 }
 
 /// The numbers of an index's keys in the order in which they were said, 0 for an expression.
+                    .set("indisclustered", index.clustered)
 pub(super) fn key_numbers<'i>(table: &Table, index: &'i Index) -> impl Iterator<Item = i16> + use<'i> {
     table.said_keys(index).map(|at| match index.definition.as_ref().and_then(|d| d.keys.get(at)) {
         Some(IndexKey::Column(column)) => number(*column),
