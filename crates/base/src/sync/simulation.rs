@@ -85,6 +85,8 @@ pub trait Simulation: Send + Sync {
     fn has_ended(&self, thread: ThreadNumber) -> bool;
     /// The thread that runs.
     fn running(&self) -> ThreadNumber;
+    /// Whether the run is to be the same when it is repeated, so that nothing may follow from addresses.
+    fn is_repeatable(&self) -> bool;
 }
 
 /// Alone on its cache line, as it is read everywhere.
@@ -108,6 +110,12 @@ pub fn current() -> Option<Arc<dyn Simulation>> {
 #[inline(never)]
 fn look() -> Option<Arc<dyn Simulation>> {
     CURRENT.try_with(|current| current.try_borrow().ok()?.clone()).ok().flatten()
+}
+
+/// Whether addresses are an order: not in a run that is to be the same when it is repeated.
+#[inline(always)]
+pub fn orders_by_address() -> bool {
+    current().is_none_or(|simulation| !simulation.is_repeatable())
 }
 
 /// Something happened that must happen again if the run is repeated.
