@@ -164,6 +164,33 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
+/// `information_schema.view_column_usage`: columns of relations whose owner whoever asks may be.
+pub(super) fn columns_of_views(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for view in catalog.plain_views() {
+        for (schema, relation, column) in planaria_sql::deparse::columns_used(catalog, view) {
+            let wanted = (schema, relation.as_str());
+            let rights = match (catalog.table(wanted), catalog.view(wanted)) {
+                (Some(table), _) if table.materialized.is_none() => &table.rights,
+                (None, Some(view)) => &view.rights,
+                _ => continue,
+            };
+            if !catalog.has_privileges_of(facts.role, rights.owner) {
+                continue;
+            }
+            rows.add(|r| {
+                r.set("view_catalog", facts.settings.database())
+                    .set("view_schema", catalog.schema_name(view.schema))
+                    .set("view_name", &view.name)
+                    .set("table_catalog", facts.settings.database())
+                    .set("table_schema", catalog.schema_name(schema))
+                    .set("table_name", relation)
+                    .set("column_name", column);
+            });
+        }
+    }
+}
+
 fn in_schema(row: &mut Row<'_>, catalog: &Catalog, schema: SchemaId) {
     let persistence = if catalog.is_temporary(schema) { 't' } else { 'p' };
     row.set("relnamespace", catalog.schema_oid(schema)).set("relpersistence", persistence);
@@ -389,6 +416,7 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indnullsnotdistinct", index.equal_nulls)
                     .set("indisexclusion", index.excludes())
                     .set("indisprimary", is_primary(table, index))
+                    .set("indisclustered", index.clustered)
                     .set("indkey", shown_keys(table, index))
                     .set("indexprs", expressions(catalog, table, index))
                     .set("indpred", predicate(catalog, table, index))
@@ -416,7 +444,6 @@ fn shown_keys(table: &Table, index: &Index) -> Vec<i16> {
 }
 
 /// The numbers of an index's keys in the order in which they were said, 0 for an expression.
-                    .set("indisclustered", index.clustered)
 pub(super) fn key_numbers<'i>(table: &Table, index: &'i Index) -> impl Iterator<Item = i16> + use<'i> {
     table.said_keys(index).map(|at| match index.definition.as_ref().and_then(|d| d.keys.get(at)) {
         Some(IndexKey::Column(column)) => number(*column),
