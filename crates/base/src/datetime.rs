@@ -31,7 +31,7 @@ pub use interval::{Interval, make_interval, parse_interval, write_interval};
 pub use parse::{
     parse_date, parse_time, parse_timestamp, parse_timestamptz, parse_timetz, parse_whole_timestamptz,
 };
-pub use style::{DateForm, DateOrder, Forms, IntervalForm, Styles};
+pub use style::{BytesForm, DateForm, DateOrder, Forms, IntervalForm, Styles};
 pub use time::{make_time, time_add, time_from_micros, time_of_interval, time_of_timestamp, time_sub};
 pub use to_char::{to_char, to_char_in_zone, to_char_of_interval};
 pub use zone::{Zone, write_offset};

@@ -183,7 +183,7 @@ impl Datum {
             }
             (Datum::Bytea(b), Type::Range(_)) => range::write(b, forms, out),
             (Datum::Bytea(b), Type::Packed(of)) => of.write(b, out),
-            (Datum::Bytea(b), _) => text_io::write_bytea(out, b),
+            (Datum::Bytea(b), _) => text_io::write_bytea(out, b, forms.styles.bytes),
             (Datum::Uuid(u), _) => text_io::write_uuid(out, u),
             (Datum::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),
             (Datum::Array(items), Type::System(system)) => {

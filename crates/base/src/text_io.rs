@@ -15,6 +15,7 @@ pub use float::{parse_float, parse_real, to_real, write_float, write_real};
 pub use ident::{quote_ident, quote_literal, write_doubled, write_ident, write_literal};
 pub use record::parse_record;
 
+use crate::datetime::BytesForm;
 use crate::error::{Error, Result, SqlState};
 use crate::types::{SystemType, Type};
 use crate::watch::{self, Pace};
@@ -239,10 +240,23 @@ fn invalid_digit(text: &[u8]) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid hexadecimal digit: \"{c}\""))
 }
 
-/// Appends a bytea: `\x` and hexadecimal digits.
-pub fn write_bytea(out: &mut Vec<u8>, bytes: &[u8]) {
+/// Appends a bytea: `\x` and hexadecimal digits, or its bytes with `\\` and `\ooo` escapes.
+pub fn write_bytea(out: &mut Vec<u8>, bytes: &[u8], form: BytesForm) {
+    if form == BytesForm::Escape {
+        return write_escaped_bytes(out, bytes);
+    }
     out.extend_from_slice(b"\\x");
     write_hex(out, bytes);
+}
+
+fn write_escaped_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0x20..=0x7e => out.push(*byte),
+            _ => out.extend([b'\\', b'0' + (byte >> 6), b'0' + (byte >> 3 & 7), b'0' + (byte & 7)]),
+        }
+    }
 }
 
 /// Reads a bytea in either format: `\x..`, or bytes with `\\` and `\ooo` escapes.

@@ -425,6 +425,16 @@ impl Type {
         }
     }
 
+    /// Whether its text form depends on `bytea_output`.
+    pub fn has_bytes(&self) -> bool {
+        match self {
+            Type::Bytea => true,
+            Type::Array(of) => of.has_bytes(),
+            Type::Record(fields) => fields.iter().any(|(_, ty)| ty.has_bytes()),
+            _ => false,
+        }
+    }
+
     /// Whose row type it is, or is an array of.
     pub fn row_of(&self) -> Option<&RowOf> {
         match self {

@@ -40,6 +40,9 @@ pub struct Index {
     /// made. It has no [`Index::columns`], its keys are those of its definition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmade_types: Vec<Type>,
+    /// ALTER TABLE .. CLUSTER ON: shown, and of no other consequence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clustered: bool,
     /// COMMENT ON INDEX
     #[serde(default)]
     pub comment: Option<String>,
@@ -186,6 +189,7 @@ impl Index {
             hidden: false,
             method: None,
             unmade_types: Vec::new(),
+            clustered: false,
             comment,
             constraint_comment,
         }

@@ -9,7 +9,9 @@
 //! answers for a role, [`Catalog::require`] with PostgreSQL's error (42501).
 
 use crate::{Catalog, Columns, Definitions, Role, Shared};
-use planaria_base::{Error, ProcedureId, Result, RoleId, SchemaId, SequenceId, SqlState, TableId, TypeId};
+use planaria_base::{
+    Error, ProcedureId, Result, RoleId, SchemaId, SequenceId, SqlState, TableId, Type, TypeId,
+};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -466,6 +468,7 @@ impl Catalog {
     /// Kind of an object.
     pub fn object_kind(&self, object: &Object) -> ObjectKind {
         match object {
+            Object::Table(id) if self.is_composite(*id) => ObjectKind::Type,
             Object::Table(_) => ObjectKind::Table,
             Object::View(_) => ObjectKind::View,
             Object::Sequence(_) => ObjectKind::Sequence,
@@ -475,6 +478,24 @@ impl Catalog {
             Object::Schema(SchemaId::PUBLIC) => ObjectKind::Public,
             Object::Schema(_) => ObjectKind::Schema,
             Object::Database => ObjectKind::Database,
+        }
+    }
+
+    /// Whether it is a composite type, which has the rights of a type.
+    fn is_composite(&self, id: TableId) -> bool {
+        self.tables.get(id.index()).and_then(|t| t.as_ref()).is_some_and(|t| t.composite)
+    }
+
+    /// What the rights on a type are on; `None` for a built-in one, and for the row type of a relation.
+    pub fn type_with_rights(&self, ty: &Type, domain: Option<TypeId>) -> Option<Object> {
+        match ty {
+            _ if domain.is_some() => domain.map(Object::Type),
+            Type::Enum(of) => self.type_of_oid(of.oid()).map(|ty| Object::Type(ty.id)),
+            Type::Record(row) => {
+                row.of.as_ref().map(|of| of.table).filter(|id| self.is_composite(*id)).map(Object::Table)
+            }
+            Type::Array(element) => self.type_with_rights(element, None),
+            _ => None,
         }
     }
 
@@ -612,14 +633,21 @@ impl Catalog {
 
     /// 42501
     pub fn denied(&self, object: &Object) -> Error {
-        let (kind, name) = (self.kind_word(object), self.object_name(object));
+        let kind = self.kind_word(object);
+        let name = match (object, self.object_kind(object)) {
+            (Object::Type(id), _) => self.shown_user_type(*id),
+            (Object::Table(id), ObjectKind::Type) => {
+                let table = self.table_by_id(*id);
+                self.shown_type(table.schema, &table.name)
+            }
+            _ => self.object_name(object),
+        };
         Error::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {kind} {name}"))
     }
 
     fn kind_word(&self, object: &Object) -> &'static str {
         match object {
             Object::Table(id) if self.table_by_id(*id).materialized.is_some() => "materialized view",
-            Object::Table(id) if self.table_by_id(*id).composite => "type",
             Object::Routine(id) if self.procedure(*id).aggregate.is_some() => "aggregate",
             _ => self.object_kind(object).word(),
         }

@@ -10,7 +10,7 @@
 //! old one. Sharing is not kept by that; a text reached from two registers becomes two.
 
 use crate::slot::{ArrayRef, Slot};
-use planaria_base::datetime::{Forms, Styles, Zone};
+use planaria_base::datetime::{BytesForm, Forms, Styles, Zone};
 use planaria_base::numeric::{Long, Number};
 use planaria_base::shape::{Dimension, Shape, too_many_elements};
 use planaria_base::{Datum, Error, Result, SqlState, Type, limits, watch};
@@ -118,9 +118,8 @@ impl Heap {
         if ty.has_zone() {
             self.forms_used |= self.zone.is_some();
         }
-        if self.styles.writes_otherwise() && ty.has_style() {
-            self.forms_used = true;
-        }
+        self.forms_used |= self.styles.writes_otherwise() && ty.has_style();
+        self.forms_used |= self.styles.bytes != BytesForm::Hex && ty.has_bytes();
     }
 
     /// To be asked before so many bytes are made: 53200 where there is no memory for them, 57014 where the

@@ -84,7 +84,7 @@ const SETTINGS: &[Setting] = &[
     setting("array_nulls", "on", Fixed, "NULL in the text of an array is the null value."),
     setting("backslash_quote", "safe_encoding", BoolOr(&["safe_encoding"]), "Changes nothing."),
     setting("block_size", "8192", Fixed, "What PostgreSQL would answer: there are no blocks."),
-    setting("bytea_output", "hex", Fixed, "Form of bytea as text."),
+    setting("bytea_output", "hex", OneOf(&["escape", "hex"], &[]), "Form of bytea as text."),
     setting("check_function_bodies", "on", Bool, "Bodies of routines are checked when they are created."),
     setting("client_encoding", "UTF8", Fixed, "Encoding of the client."),
     setting(

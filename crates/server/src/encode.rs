@@ -90,7 +90,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &ValueRef<'_>, ty: &Type, forms: Fo
         (ValueRef::Text(s), _) => out.extend_from_slice(s.as_bytes()),
         (ValueRef::Bytes(b), Type::Range(_)) => range::write(b, forms, out),
         (ValueRef::Bytes(b), Type::Packed(of)) => of.write(b, out),
-        (ValueRef::Bytes(b), _) => text_io::write_bytea(out, b),
+        (ValueRef::Bytes(b), _) => text_io::write_bytea(out, b, forms.styles.bytes),
         (ValueRef::Uuid(u), _) => text_io::write_uuid(out, u),
         (ValueRef::Interval(i), _) => datetime::write_interval(out, *i, forms.styles),
         (ValueRef::Reg(_, name), _) => out.extend_from_slice(name.as_bytes()),

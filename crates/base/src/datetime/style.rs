@@ -1,5 +1,5 @@
-//! `DateStyle` and `IntervalStyle`: how dates and intervals are written, and how such are read that can be read in
-//! several ways.
+//! `DateStyle`, `IntervalStyle` and `bytea_output`: how dates, intervals and bytes are written, and how dates and intervals are
+//! read that can be read in several ways.
 
 use super::Zone;
 use crate::text_io;
@@ -49,7 +49,17 @@ pub enum IntervalForm {
     Iso8601,
 }
 
-/// Both settings of a session.
+/// How bytes are written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum BytesForm {
+    /// `\x610062`
+    #[default]
+    Hex,
+    /// `a\000b`
+    Escape,
+}
+
+/// The settings of a session that values are shown by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Styles {
     /// How dates are written.
@@ -58,6 +68,8 @@ pub struct Styles {
     pub order: DateOrder,
     /// How intervals are written, and their signs read.
     pub intervals: IntervalForm,
+    /// How bytes are written.
+    pub bytes: BytesForm,
 }
 
 /// What texts of dates, times and intervals depend on.
@@ -71,8 +83,12 @@ pub struct Forms<'z> {
 
 impl Styles {
     /// What is so where nobody says anything.
-    pub const DEFAULT: Styles =
-        Styles { dates: DateForm::Iso, order: DateOrder::Mdy, intervals: IntervalForm::Postgres };
+    pub const DEFAULT: Styles = Styles {
+        dates: DateForm::Iso,
+        order: DateOrder::Mdy,
+        intervals: IntervalForm::Postgres,
+        bytes: BytesForm::Hex,
+    };
 
     /// Whether everything is as where nobody says anything.
     #[inline]
@@ -86,7 +102,7 @@ impl Styles {
         self.order != DateOrder::Mdy || self.intervals == IntervalForm::SqlStandard
     }
 
-    /// Whether a value may be written otherwise than by default.
+    /// Whether a date or an interval may be written otherwise than by default.
     #[inline]
     pub fn writes_otherwise(self) -> bool {
         self.dates != DateForm::Iso || self.intervals != IntervalForm::Postgres
@@ -192,6 +208,16 @@ impl Styles {
             _ => return None,
         };
         Some(Styles { intervals, ..self })
+    }
+
+    /// With a `bytea_output`; `None` where it is none.
+    pub fn with_bytes(self, text: &str) -> Option<Styles> {
+        let bytes = match &*text.to_ascii_lowercase() {
+            "hex" => BytesForm::Hex,
+            "escape" => BytesForm::Escape,
+            _ => return None,
+        };
+        Some(Styles { bytes, ..self })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What came last: keys and triggers that wait within routines, views that keep rows to themselves, aggregates with states of
 //! several fields, rows that are spread or come out of JSON, cursors by number, recursion before changes, rows that move between
-//! partitions.
+//! partitions, settings as inputs of calls.
 
 use planaria_sim::dice::Dice;
 
@@ -81,11 +81,25 @@ pub(super) const LATEST: &[&str] = &[
          UPDATE moved SET k = p_to, n = n + 1 WHERE k = p_from;
          INSERT INTO told VALUES (first_act('c'), 'moved');
      END $$",
+    "CREATE TABLE owned (id int PRIMARY KEY, tenant text DEFAULT current_setting('app.tenant', true), n int DEFAULT 0)",
+    "CREATE PROCEDURE own(p_id int) LANGUAGE plpgsql AS $$
+     BEGIN
+         INSERT INTO owned (id, n) VALUES (p_id, 1)
+             ON CONFLICT (id) DO UPDATE SET n = owned.n + length(current_setting('app.tenant', true));
+         IF current_setting('app.tenant', true) = 'two' THEN
+             UPDATE owned SET tenant = concat(tenant, '/', current_setting('app.step', true)) WHERE id < p_id;
+         END IF;
+         PERFORM set_config('app.step', p_id::text, true);
+     END $$",
 ];
 
 /// A call or a statement over them, at most one commit.
 pub(super) fn change(dice: &mut Dice) -> Vec<String> {
     let (id, k, to) = (dice.below(12), dice.below(4), dice.below(5));
+    if dice.chance(15) {
+        let tenant = ["one", "two", "three"][dice.below(3) as usize];
+        return vec![format!("SET app.tenant = '{tenant}'"), format!("CALL own({id})")];
+    }
     vec![match dice.below(12) {
         0..4 => format!("CALL put_act({id}, {k}, {})", dice.below(9)),
         4 => format!("CALL spread_acts({id})"),

@@ -51,6 +51,14 @@ pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Key
     for row in source.rows(query)?.iter().filter(|row| relations.contains_key(&row.oid(0))) {
         keys.indexes.push(format!("ALTER INDEX {} ATTACH PARTITION {};", row.text(1), row.text(2)));
     }
+    let query = "SELECT i.indrelid, quote_ident(c.relname), (SELECT r.relkind FROM pg_class r WHERE r.oid = i.indrelid)
+                 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE i.indisclustered ORDER BY n.nspname, c.relname";
+    for row in source.rows(query)? {
+        let Some(table) = relations.get(&row.oid(0)) else { continue };
+        let list = if row.text(2) == "m" { &mut keys.of_views } else { &mut keys.indexes };
+        list.push(format!("ALTER TABLE {table} CLUSTER ON {};", row.text(1)));
+    }
     Ok(keys)
 }
 

@@ -131,7 +131,10 @@ fn fold_constants(program: &mut Program) {
                 match (&known[src.index()], program.type_of(*src), program.type_of(*dst)) {
                     (_, Some(from), Some(to))
                         if from.base() != to.base()
-                            && (from.has_zone() || to.has_zone() || from.has_style() != to.has_style()) =>
+                            && (from.has_zone()
+                                || to.has_zone()
+                                || from.has_style() != to.has_style()
+                                || from.has_bytes() != to.has_bytes()) =>
                     {
                         None
                     }

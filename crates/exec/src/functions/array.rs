@@ -163,11 +163,16 @@ pub fn position(heap: &Heap, array: Slot, value: Slot) -> Result<Slot> {
 pub fn position_from(heap: &Heap, array: Slot, value: Slot, from: Slot) -> Result<Slot> {
     let Slot::Array(array) = array else { return Ok(Slot::Null) };
     let first = first_number(heap, array, SEARCHING)?;
+    let elements = heap.elements(array);
+    // What is surely not found is not looked for from anywhere.
+    if elements.is_empty() || value.is_null() && !elements.iter().any(|e| e.is_null()) {
+        return Ok(Slot::Null);
+    }
     let Slot::Int(from) = from else {
         return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));
     };
     let before = usize::try_from(from.saturating_sub(first)).unwrap_or(0);
-    let found = heap.elements(array).iter().skip(before).position(|e| eq(*e, value, heap));
+    let found = elements.iter().skip(before).position(|e| eq(*e, value, heap));
     Ok(found.map_or(Slot::Null, |at| Slot::Int(first + (before + at) as i64)))
 }
 

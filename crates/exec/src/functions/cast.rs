@@ -435,7 +435,7 @@ pub fn write(heap: &Heap, slot: Slot, ty: &Type, out: &mut Vec<u8>) {
         }
         (Slot::Bytea(at), Type::Range(_)) => range::write(heap.bytes(at), heap.forms(), out),
         (Slot::Bytea(at), Type::Packed(of)) => of.write(heap.bytes(at), out),
-        (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at)),
+        (Slot::Bytea(at), _) => text_io::write_bytea(out, heap.bytes(at), heap.styles().bytes),
         (Slot::Uuid(u), _) => text_io::write_uuid(out, &u),
         (Slot::Array(array), Type::System(system)) => {
             let element_type = system.element().unwrap_or(Type::Unknown);

@@ -264,7 +264,10 @@ impl SchemaVersion {
         });
         // The zone and the styles that replay computes in are none that a routine sets.
         let routine = self.catalog.behind(id);
-        match ["timezone", "datestyle", "intervalstyle"].iter().any(|name| routine.setting(name).is_some()) {
+        match ["timezone", "datestyle", "intervalstyle", "bytea_output"]
+            .iter()
+            .any(|name| routine.setting(name).is_some())
+        {
             true => logging.in_settings_of_its_own(),
             false => logging,
         }

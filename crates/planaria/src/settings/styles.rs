@@ -1,4 +1,4 @@
-//! `DateStyle` and `IntervalStyle`. What a text does not say of `DateStyle` stays as it is, so what it is set to depends on
+//! `DateStyle`, `IntervalStyle` and `bytea_output`. What a text does not say of `DateStyle` stays as it is, so what it is set to depends on
 //! what it was.
 
 use super::{Settings, invalid};
@@ -17,6 +17,9 @@ fn of_values(values: &BTreeMap<String, String>) -> Styles {
     }
     if let Some(intervals) = values.get("intervalstyle") {
         styles = styles.with_intervals(intervals).unwrap_or(styles);
+    }
+    if let Some(bytes) = values.get("bytea_output") {
+        styles = styles.with_bytes(bytes).unwrap_or(styles);
     }
     styles
 }

@@ -7,7 +7,7 @@ use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::oids::Object as Identified;
-use planaria_catalog::{Catalog, Object, Privileges, Role, reg, shown_grants, system};
+use planaria_catalog::{Catalog, Object, ObjectKind, Privileges, Role, reg, shown_grants, system};
 
 /// `pg_default_acl`
 pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
@@ -89,8 +89,36 @@ fn target(facts: &Facts<'_>, kind: &str, name: &str) -> Result<Option<Target>> {
             }
             Some(Target::Object(Object::Database))
         }
+        "type" => {
+            let oid = found(SystemType::RegType)?;
+            let row_type = |key: &str| catalog.of_rows(planaria_catalog::of_key(key)).filter(|t| t.composite);
+            match catalog.oids.object(oid) {
+                Some(Identified::Type(id) | Identified::TypeArray(id)) => {
+                    Some(Target::Object(Object::Type(*id)))
+                }
+                Some(Identified::RowType(key) | Identified::RowTypeArray(key)) => {
+                    Some(row_type(key).map_or(Target::Free, |t| Target::Object(Object::Table(t.id))))
+                }
+                _ => reg::type_name(catalog, oid).map(|_| Target::Free),
+            }
+        }
         _ => Some(Target::Free),
     })
+}
+
+/// The privileges that may be asked for on a kind of object.
+fn askable(kind: &str) -> Privileges {
+    match kind {
+        "table" => ObjectKind::Table.all(),
+        "column" | "any_column" => planaria_catalog::ALL_OF_COLUMNS,
+        "sequence" => ObjectKind::Sequence.all(),
+        "schema" => ObjectKind::Schema.all(),
+        "function" => ObjectKind::Function.all(),
+        "database" => ObjectKind::Database.all(),
+        "tablespace" => Privileges::CREATE,
+        // Types, languages, servers, foreign data wrappers.
+        _ => Privileges::USAGE,
+    }
 }
 
 /// Whether a role has any of the privileges in a list (`SELECT, INSERT WITH GRANT OPTION`).
@@ -117,22 +145,24 @@ pub(super) fn has_privilege(
         _ => Vec::new(),
     };
     let mut any = false;
-    for word in wanted.split(',').map(|w| w.trim().to_uppercase()) {
+    for said in wanted.split(',').map(str::trim) {
+        let word = said.to_uppercase();
         let (plain, option) = match word.strip_suffix(" WITH GRANT OPTION") {
             Some(plain) => (plain, true),
             None => (word.as_str(), false),
         };
-        let privilege = Privileges::of_word(plain).ok_or_else(|| {
-            let message = format!("unrecognized privilege type: \"{}\"", word.to_lowercase());
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-        })?;
+        let privilege =
+            Privileges::of_word(plain).filter(|p| askable(kind).contains(*p)).ok_or_else(|| {
+                let message = format!("unrecognized privilege type: \"{said}\"");
+                Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+            })?;
         any |= columns.iter().any(|column| {
             let Target::Object(object) = &target else { return false };
             let (all, options) = catalog.granted_on_column(role, object, column);
             if option { options.contains(privilege) } else { all.contains(privilege) }
         });
         any |= match (&target, role) {
-            (Target::Free, _) => !option,
+            (Target::Free, role) => !option || role.is_some_and(|r| catalog.is_superuser(r)),
             (Target::System { secret }, role) => {
                 let reads = matches!(plain, "SELECT" | "USAGE") && !secret && !option;
                 reads || role.is_some_and(|r| catalog.is_superuser(r))

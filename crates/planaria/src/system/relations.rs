@@ -102,6 +102,10 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("relpartbound", planaria_sql::ddl::partition_bound_text(catalog, table));
             }
             owned(r, catalog, &table.rights);
+            if table.composite {
+                // What is granted is granted on its type.
+                r.set("relacl", planaria_base::Datum::Null);
+            }
             in_schema(r, catalog, table.schema);
             r.set("reltype", catalog.oids.of(&Object::RowType(key(table.schema, &table.name))))
                 .set("relam", if table.composite || table.is_partitioned() { 0 } else { HEAP })
@@ -157,6 +161,33 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("reloptions", options);
             }
         });
+    }
+}
+
+/// `information_schema.view_column_usage`: columns of relations whose owner whoever asks may be.
+pub(super) fn columns_of_views(facts: &Facts<'_>, rows: &mut Rows) {
+    let catalog = facts.catalog;
+    for view in catalog.plain_views() {
+        for (schema, relation, column) in planaria_sql::deparse::columns_used(catalog, view) {
+            let wanted = (schema, relation.as_str());
+            let rights = match (catalog.table(wanted), catalog.view(wanted)) {
+                (Some(table), _) if table.materialized.is_none() => &table.rights,
+                (None, Some(view)) => &view.rights,
+                _ => continue,
+            };
+            if !catalog.has_privileges_of(facts.role, rights.owner) {
+                continue;
+            }
+            rows.add(|r| {
+                r.set("view_catalog", facts.settings.database())
+                    .set("view_schema", catalog.schema_name(view.schema))
+                    .set("view_name", &view.name)
+                    .set("table_catalog", facts.settings.database())
+                    .set("table_schema", catalog.schema_name(schema))
+                    .set("table_name", relation)
+                    .set("column_name", column);
+            });
+        }
     }
 }
 
@@ -385,6 +416,7 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indnullsnotdistinct", index.equal_nulls)
                     .set("indisexclusion", index.excludes())
                     .set("indisprimary", is_primary(table, index))
+                    .set("indisclustered", index.clustered)
                     .set("indkey", shown_keys(table, index))
                     .set("indexprs", expressions(catalog, table, index))
                     .set("indpred", predicate(catalog, table, index))

@@ -189,6 +189,7 @@ fn make(relation: &'static SystemRelation, columns: &[ColumnId], facts: &Facts<'
         (system::INFORMATION_SCHEMA, "role_table_grants") => grants::of_tables(facts, Shown::OfRoles, out),
         (system::INFORMATION_SCHEMA, "column_privileges") => grants::of_columns(facts, Shown::All, out),
         (system::INFORMATION_SCHEMA, "role_column_grants") => grants::of_columns(facts, Shown::OfRoles, out),
+        (system::INFORMATION_SCHEMA, "view_column_usage") => relations::columns_of_views(facts, out),
         _ => {}
     }
     rows

@@ -42,9 +42,9 @@ const ARRAY_IO: [Oid; 4] = [750, 751, 2400, 2401];
 pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
     let catalog = facts.catalog;
     let tables = catalog.tables.iter().flatten();
-    let tables = tables.map(|t| (t.schema, &t.name, catalog.table_oid(t.id), t.rights.owner));
-    let views = catalog.plain_views().map(|v| (v.schema, &v.name, catalog.view_oid(v), v.rights.owner));
-    for (schema, name, relation, owner) in tables.chain(views) {
+    let tables = tables.map(|t| (t.schema, &t.name, catalog.table_oid(t.id), &t.rights, t.composite));
+    let views = catalog.plain_views().map(|v| (v.schema, &v.name, catalog.view_oid(v), &v.rights, false));
+    for (schema, name, relation, rights, composite) in tables.chain(views) {
         let row_type = catalog.oids.of(&Object::RowType(key(schema, name)));
         let array = catalog.oids.of(&Object::RowTypeArray(key(schema, name)));
         for (is_array, oid, io) in [(false, row_type, RECORD_IO), (true, array, ARRAY_IO)] {
@@ -52,7 +52,7 @@ pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("oid", oid)
                     .set("typname", if is_array { format!("_{name}") } else { name.clone() })
                     .set("typnamespace", catalog.schema_oid(schema))
-                    .set("typowner", catalog.role_oid(owner))
+                    .set("typowner", catalog.role_oid(rights.owner))
                     .set("typlen", -1)
                     .set("typbyval", false)
                     .set("typcategory", if is_array { 'A' } else { 'C' })
@@ -66,6 +66,9 @@ pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("typsend", io[3])
                     .set("typalign", 'd')
                     .set("typstorage", 'x');
+                if composite && !is_array {
+                    r.set("typacl", rights.display(catalog));
+                }
             });
         }
     }

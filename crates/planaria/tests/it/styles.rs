@@ -1,4 +1,4 @@
-//! `DateStyle` and `IntervalStyle` belong to a session: what others compute with the same programs does not depend on them,
+//! `DateStyle`, `IntervalStyle` and `bytea_output` belong to a session: what others compute with the same programs does not depend on them,
 //! and what a call computes with them comes back from the log.
 
 use crate::logged::records;
@@ -20,6 +20,8 @@ const SCHEMA: &str = "
     CREATE FUNCTION shown(x date) RETURNS text LANGUAGE sql AS $$ SELECT x::text $$;
     CREATE PROCEDURE german(x date) LANGUAGE plpgsql SET datestyle = 'German' AS $$ BEGIN
         INSERT INTO t (s) VALUES (x); END $$;
+    CREATE PROCEDURE bytes(x bytea) LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO t (s) VALUES (x); END $$;
     CREATE PROCEDURE calls(x date) LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO t (s) VALUES (shown(x)); END $$;
 ";
@@ -28,6 +30,9 @@ fn in_style(db: &Database, dates: &str, intervals: &str) -> Session {
     let mut session = db.session().expect("a session");
     session.execute(&format!("SET datestyle = '{dates}'"), ()).expect("a style");
     session.execute(&format!("SET intervalstyle = '{intervals}'"), ()).expect("a style");
+    if dates == "German" {
+        session.execute("SET bytea_output = escape", ()).expect("a style");
+    }
     session
 }
 
@@ -55,6 +60,7 @@ fn sessions_of_different_styles_call_the_same_routines() {
             "shows('2024-02-01', '1 day')",
             "calls('2024-02-01')",
             "german('2024-02-01')",
+            r"bytes('\x4100')",
         ];
         let mut sessions = [
             in_style(&db, "ISO, MDY", "postgres"),
@@ -80,6 +86,7 @@ fn sessions_of_different_styles_call_the_same_routines() {
             [call, rows_of, call, rows_of],
             [call, rows_of, call, rows_of],
             [rows_of, rows_of, rows_of, rows_of],
+            [call, rows_of, call, call],
         ];
         assert_eq!(all[before..], wanted.concat(), "{scheme}");
         before = all.len();
@@ -106,8 +113,9 @@ fn sessions_of_different_styles_call_the_same_routines() {
             ["2024-02-01 1 day", "01.02.2024 1 0:00:00", "2024-02-01 1 day", "02/01/2024 P1D"],
             ["2024-02-01", "01.02.2024", "2024-02-01", "02/01/2024"],
             ["01.02.2024"; 4],
+            [r"\x4100", r"A\000", r"\x4100", r"\x4100"],
         ];
-        assert_eq!(all[..28], wanted.concat(), "{scheme}");
+        assert_eq!(all[..32], wanted.concat(), "{scheme}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::depend::Object as Target;
 use super::{Change, names, routine};
-use crate::lower;
+use crate::lower::{self, Declared};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{
@@ -138,7 +138,8 @@ impl Change {
     }
 
     fn state_type(&self, state: &TypeName, inputs: &[Type]) -> Result<Type> {
-        let ty = routine::value_type(&self.catalog, state)?.ty;
+        let Declared { ty, domain } = routine::value_type(&self.catalog, state)?;
+        self.require_types(&ty, domain)?;
         let ty = if ty.is_polymorphic() { ty } else { ty.base() };
         match &ty {
             Type::Void => return Err(invalid("aggregate transition data type cannot be void")),

@@ -117,10 +117,6 @@ impl Change {
         let id = table.id;
         self.catalog.require_owner(self.actor.user, &Object::Table(id))?;
         actions.iter().try_for_each(|action| refuse_action(table, action))?;
-        if let Some(column) = retyped_twice(actions).filter(|_| self.actor.form > 0) {
-            let message = format!("cannot alter type of column \"{column}\" twice");
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-        }
         let mut rewrite = Rewrite::of(table);
         for action in actions {
             self.check_partition_action(id, action)?;
@@ -209,6 +205,7 @@ impl Change {
                 let owner = self.role_of(owner)?;
                 self.change_owner(&Object::Table(id), owner)
             }
+            AlterTable::ClusterOn(index) => self.cluster_on(id, index.as_deref()),
             AlterTable::Ignored(_) => Ok(()),
             AlterTable::Attach { partition, bound } => self.attach(id, partition, bound),
             AlterTable::Detach(partition) => self.detach(id, partition),
@@ -807,18 +804,4 @@ pub(super) fn not_automatic(error: Error, column: &str, whole: &planaria_base::T
         )
     };
     Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint)
-}
-
-/// A column whose type is changed by two actions of one statement.
-fn retyped_twice(actions: &[AlterTable]) -> Option<&str> {
-    let mut retyped = actions.iter().filter_map(|action| match action {
-        AlterTable::SetType { column, .. } => Some(column.as_str()),
-        _ => None,
-    });
-    let mut met = Vec::new();
-    retyped.find(|column| {
-        let again = met.contains(column);
-        met.push(*column);
-        again
-    })
 }

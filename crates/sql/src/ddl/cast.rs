@@ -3,7 +3,7 @@
 use super::{Change, reparse};
 use crate::lower::{Declared, Lowerer};
 use planaria_base::oid::{FIRST_NORMAL, Oid};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::{Error, Result, SqlState, Type, TypeId};
 use planaria_catalog::oids::Object as Named;
 use planaria_catalog::{Catalog, Commented, Object, UserCast, UserCastContext, reg, system};
 use planaria_ir::ProgramKind;
@@ -13,6 +13,7 @@ use planaria_syntax::ast::{CastChange, CastMethod, CastTypes, TypeName, TypeName
 struct End {
     oid: Oid,
     ty: Type,
+    domain: Option<TypeId>,
 }
 
 /// `cast from character varying to state`
@@ -50,7 +51,7 @@ impl Change {
             error.fields_mut().position = None;
             error
         })?;
-        Ok(End { oid: self.catalog.declared_oid(&ty, domain), ty })
+        Ok(End { oid: self.catalog.declared_oid(&ty, domain), ty, domain })
     }
 
     fn ends(&self, types: &CastTypes) -> Result<(End, End)> {
@@ -90,6 +91,7 @@ impl Change {
     ) -> Result<&'static str> {
         let (source, target) = self.ends(types)?;
         self.require_end(source.oid, target.oid)?;
+        [&source, &target].into_iter().try_for_each(|end| self.require_types(&end.ty, end.domain))?;
         for (end, what) in [(&source, "source"), (&target, "target")] {
             if self.catalog.is_domain_oid(end.oid) {
                 let message = format!("cast will be ignored because the {what} data type is a domain");

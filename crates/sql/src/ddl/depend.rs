@@ -288,26 +288,6 @@ impl Object {
         }
     }
 
-    /// The schema that it is in, or its table.
-    fn schema(&self, catalog: &Catalog) -> Option<SchemaId> {
-        match self {
-            Object::View(key) | Object::ViewTrigger(key, _) => Some(of_key(key).0),
-            Object::Sequence(id) => catalog.sequences[id.index()].as_ref().map(|s| s.schema),
-            Object::Routine(id) => Some(catalog.procedure(*id).schema),
-            Object::Type(id) => Some(catalog.type_by_id(*id).schema),
-            Object::Table(id)
-            | Object::Column(id, _)
-            | Object::Index(id, _)
-            | Object::Constraint(id, _)
-            | Object::Trigger(id, _)
-            | Object::Policy(id, _)
-            | Object::Default(id, _) => catalog.tables[id.index()].as_ref().map(|t| t.schema),
-            Object::Schema(id) => Some(*id),
-            Object::Cast(..) => None,
-            Object::Extension(name) => catalog.extension(name).map(|e| e.schema),
-        }
-    }
-
     /// The table it is a part of.
     fn part_of(&self) -> Option<TableId> {
         match self {
@@ -317,6 +297,13 @@ impl Object {
             | Object::Default(t, _)
             | Object::Policy(t, _)
             | Object::Trigger(t, _) => Some(*t),
+            _ => None,
+        }
+    }
+
+    fn as_table(&self) -> Option<TableId> {
+        match self {
+            Object::Table(id) => Some(*id),
             _ => None,
         }
     }
@@ -652,7 +639,13 @@ fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, Stri
 fn age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
     match object {
         Object::Column(table, column) => (catalog.table_oid(*table), u32::MAX - column.0),
-        Object::Default(table, _) | Object::Constraint(table, _) => (catalog.table_oid(*table), u32::MAX),
+        Object::Default(table, column) => {
+            let name = catalog.table_by_id(*table).columns[column.index()].name.clone();
+            (catalog.oids.of(&oids::Object::Default(*table, name)), 0)
+        }
+        Object::Constraint(table, name) => {
+            (catalog.oids.of(&oids::Object::Constraint(*table, name.clone())), 0)
+        }
         Object::Routine(id) => (catalog.routine_oid(catalog.procedure(*id)), 0),
         Object::View(name) => (catalog.views.get(name).map_or(0, |v| catalog.view_oid(v)), 0),
         Object::Table(id) => (catalog.table_oid(*id), 0),
@@ -690,15 +683,11 @@ fn in_schema(catalog: &Catalog, id: SchemaId, own: &str) -> Vec<(Object, String)
 
 /// The same of what keeps a text.
 fn text_age(catalog: &Catalog, object: &Object) -> (Oid, u32) {
-    let of = match object {
-        Object::Column(table, column) | Object::Default(table, column) => {
-            let name = catalog.table_by_id(*table).columns[column.index()].name.clone();
-            catalog.oids.of(&oids::Object::Default(*table, name))
-        }
-        Object::Constraint(table, name) => catalog.oids.of(&oids::Object::Constraint(*table, name.clone())),
-        other => return age(catalog, other),
-    };
-    (of, 0)
+    match object {
+        // It is the expression of the column.
+        Object::Column(table, column) => age(catalog, &Object::Default(*table, *column)),
+        other => age(catalog, other),
+    }
 }
 
 /// A view as something that depends; a materialized one is its table.
@@ -769,34 +758,33 @@ impl Change {
         targets: &[Object],
         cascade: bool,
     ) -> Result<Vec<(TableId, ColumnId)>> {
-        // In PostgreSQL's order: what depends on a dependent stands right behind it, the last target's first.
+        // In PostgreSQL's order: the youngest dependent is gone into first, with all that depends on it; told is the
+        // other way round.
         let mut all = targets.to_vec();
-        let mut groups: Vec<Vec<(Object, String)>> = Vec::new();
+        let mut found: Vec<(Object, String)> = Vec::new();
         for target in targets {
-            let mut found = Vec::new();
-            let mut next: Vec<(Object, Option<String>)> = vec![(target.clone(), None)];
-            while let Some((object, on)) = next.pop() {
-                if let Some(on) = on {
-                    if all.contains(&object) {
-                        continue;
-                    }
-                    all.push(object.clone());
-                    found.push((object.clone(), on));
+            // What is gone into, and what of it is still to be.
+            let mut path = vec![(None, target.dependents(&self.catalog)?)];
+            while let Some((_, left)) = path.last_mut() {
+                let Some((dependent, on)) = left.pop() else {
+                    found.extend(path.pop().and_then(|(done, _)| done));
+                    continue;
+                };
+                // What is there twice depends on what it was found by first.
+                let again = left.iter().any(|(other, _)| *other == dependent);
+                let with_table = dependent.part_of().is_some_and(|t| all.contains(&Object::Table(t)));
+                if again || with_table || all.contains(&dependent) {
+                    continue;
                 }
-                for (dependent, on) in object.dependents(&self.catalog)?.into_iter().rev() {
-                    let with_table = dependent.part_of().is_some_and(|t| all.contains(&Object::Table(t)));
-                    // What is in a schema that goes is there on its own account.
-                    let inside = |schema| targets.contains(&Object::Schema(schema));
-                    let with_schema = !matches!(object, Object::Schema(_))
-                        && dependent.schema(&self.catalog).is_some_and(inside);
-                    if !with_table && !with_schema {
-                        next.push((dependent, Some(on)));
-                    }
-                }
+                all.push(dependent.clone());
+                let left = dependent.dependents(&self.catalog)?;
+                path.push((Some((dependent, on)), left));
             }
-            groups.push(found);
         }
-        let found: Vec<(Object, String)> = groups.into_iter().rev().flatten().collect();
+        found.reverse();
+        // What was come to before its table goes with that.
+        let tables: Vec<TableId> = found.iter().filter_map(|(o, _)| o.as_table()).collect();
+        found.retain(|(o, _)| o.part_of().is_none_or(|table| !tables.contains(&table)));
         if found.is_empty() {
             return Ok(Vec::new());
         }

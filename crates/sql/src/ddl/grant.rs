@@ -1,7 +1,7 @@
 //! GRANT and REVOKE of privileges on objects.
 
 use super::{Change, names, routine};
-use planaria_base::{Error, Result, RoleId, SchemaId, SqlState};
+use planaria_base::{Error, Result, RoleId, SchemaId, SqlState, TableId};
 use planaria_catalog::{
     ALL_OF_COLUMNS, DefaultKind, Dependents, Grant, Object, ObjectKind, Privileges, Rights, no_schema,
 };
@@ -215,6 +215,10 @@ impl Change {
             GrantTarget::Types(names, domains) => {
                 let mut all = Vec::new();
                 for name in names {
+                    if let Some(id) = self.composite_to_grant(name, *domains)? {
+                        all.push(Object::Table(id));
+                        continue;
+                    }
                     let ty = self.user_type(name)?;
                     if *domains && ty.domain().is_none() {
                         let message = format!("\"{}\" is not a domain", ty.name);
@@ -249,6 +253,16 @@ impl Change {
         }
     }
 
+    /// The composite type of that name, if there is one. 42809 where a domain is wanted.
+    fn composite_to_grant(&self, name: &Name, domain: bool) -> Result<Option<TableId>> {
+        let wanted = names::wanted(&self.catalog, name)?;
+        if domain && (self.catalog.of_rows(wanted).is_some() || self.catalog.view(wanted).is_some()) {
+            let message = format!("\"{}\" is not a domain", wanted.local);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        Ok(self.catalog.composite(wanted).map(|found| found.id))
+    }
+
     fn is_within(&self, object: &Object, schemas: &[Object]) -> bool {
         self.catalog.schema_of(object).is_some_and(|schema| schemas.contains(&Object::Schema(schema)))
     }
@@ -280,6 +294,9 @@ impl Change {
         }
         if catalog.index(local).is_some() {
             return not("an index");
+        }
+        if catalog.composite(local).is_some() {
+            return not("a composite type");
         }
         let mut missing = names::no_relation(name);
         missing.fields_mut().position = None;

@@ -1,6 +1,6 @@
 //! What LOCK TABLE, VACUUM, ANALYZE, REINDEX and CLUSTER name: it has to be there.
 
-use super::names;
+use super::{Change, names};
 use planaria_base::{Error, Result, RoleId, SqlState, TableId};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{Catalog, Object, Privileges, Table, Wanted, no_schema};
@@ -127,5 +127,50 @@ fn index(catalog: &Catalog, role: RoleId, name: &Name, of: Option<&Name>) -> Res
             Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
         }
         _ => Ok(()),
+    }
+}
+
+impl Change {
+    /// ALTER TABLE .. CLUSTER ON index, SET WITHOUT CLUSTER: a mark that is shown and dumped.
+    pub(super) fn cluster_on(&mut self, id: TableId, index: Option<&str>) -> Result<()> {
+        // Logs may have statements of the time when nobody looked.
+        let marked = match (self.check_cluster(id, index), self.actor.internal) {
+            (Err(_), true) => return Ok(()),
+            (checked, _) => checked.map(|()| index)?,
+        };
+        let table = self.table_mut(id);
+        for one in table.indexes.iter_mut().chain(&mut table.unmade) {
+            one.clustered = marked == Some(one.name.as_str());
+        }
+        Ok(())
+    }
+
+    fn check_cluster(&self, id: TableId, index: Option<&str>) -> Result<()> {
+        let refused = |message: String| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        let table = self.catalog.table_by_id(id);
+        if table.is_partitioned() {
+            return refused("cannot mark index clustered in partitioned table".to_owned());
+        }
+        let Some(name) = index else { return Ok(()) };
+        let Some(found) = table.shown_indexes().find(|i| i.name == name) else {
+            return Err(match self.catalog.index((table.schema, name)) {
+                Some(_) => {
+                    let message = format!("\"{name}\" is not an index for table \"{}\"", table.name);
+                    Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                }
+                None => {
+                    let message = format!("index \"{name}\" for table \"{}\" does not exist", table.name);
+                    Error::new(SqlState::UNDEFINED_OBJECT, message)
+                }
+            });
+        };
+        if !matches!(found.shown_method(), "btree" | "gist") {
+            let why = "because access method does not support clustering";
+            return refused(format!("cannot cluster on index \"{name}\" {why}"));
+        }
+        if found.definition.as_ref().is_some_and(|d| d.predicate.is_some()) {
+            return refused(format!("cannot cluster on partial index \"{name}\""));
+        }
+        Ok(())
     }
 }

@@ -258,6 +258,14 @@ pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr, ma
     Ok(ty)
 }
 
+/// The type of a partition key's expression that was accepted before: what its functions are by now is not asked again.
+pub(super) fn key_type(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<Type> {
+    Ok(match type_over_row(catalog, table, expr)? {
+        Type::Unknown => Type::Text,
+        ty => ty,
+    })
+}
+
 /// The condition of a partial index.
 pub(super) fn check_predicate(catalog: &Catalog, table: &Table, expr: &Expr, made: Made) -> Result<()> {
     restrict(expr, Place::IndexPredicate)?;

@@ -40,6 +40,7 @@ fn action_of_tables(action: &AlterTable) -> Option<&str> {
         AlterTable::RenameTable(_)
         | AlterTable::RenameColumn { .. }
         | AlterTable::OwnerTo(_)
+        | AlterTable::ClusterOn(_)
         | AlterTable::Ignored(_) => return None,
         AlterTable::AddColumn { .. } => "ADD COLUMN",
         AlterTable::DropColumn { .. } => "DROP COLUMN",

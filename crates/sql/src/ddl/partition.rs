@@ -38,7 +38,7 @@ pub(super) fn key_types<'t>(catalog: &Catalog, table: &'t Table) -> Result<Optio
             }
             None => {
                 let home = catalog.at_home();
-                lowering::index_expression(&home, table, &reparse::expression(&key.text)?, Made::Before)?
+                lowering::key_type(&home, table, &reparse::expression(&key.text)?)?
             }
         });
     }

@@ -14,7 +14,7 @@ use super::{Change, NewColumn, reparse};
 use crate::lower::{CastContext, Declared};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId};
 use planaria_catalog::{ColumnDefault, Index, IndexKey, Table};
-use planaria_syntax::ast::{Expr, ExprKind, Name, TypeName};
+use planaria_syntax::ast::{Expr, ExprKind, Name, TypeName, TypeNameKind};
 
 /// An index that is made again: with the names of its columns, which may move until then.
 pub(super) struct Anew {
@@ -72,10 +72,18 @@ impl Change {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, "type \"serial\" does not exist"));
         }
         let ty = self.kept(ty);
+        self.require_types(&ty, domain)?;
         self.check_not_in_itself(id, &ty)?;
         self.refuse_generated(id, name, "cannot alter type of a column used by a generated column")?;
         let column = &self.catalog.table_by_id(id).columns[place.index()];
         let stays = using.is_none() && column.ty == ty && column.domain == domain;
+        // Logs of former versions have statements that alter a type twice.
+        let before = rewrite.stored.column(name).map(|(_, before)| before).filter(|_| self.actor.form > 0);
+        if before.is_some_and(|before| before.ty != column.ty || before.domain != column.domain) {
+            let message = format!("cannot alter type of column \"{name}\" twice");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let is_new = before.is_none();
         let mut anew = Vec::new();
         let around = self.catalog.table_by_id(id);
         for index in &around.indexes {
@@ -125,7 +133,7 @@ impl Change {
         let column = &table.columns[place.index()];
         let source = match (rewrite.columns[place.index()], using) {
             // Added by this same statement: its value is simply of another type.
-            (NewColumn::Computed(n), None) => {
+            (NewColumn::Computed(n), None) if is_new => {
                 rewrite.computed[n].ty = ty.clone();
                 rewrite.computed[n].domain = domain;
                 NewColumn::Computed(n)
@@ -155,7 +163,13 @@ impl Change {
             self.retype_sequence(*sequence, &ty)?;
         }
         if let ColumnDefault::Expression(text) = &column.default {
-            let default = reparse::expression(text)?;
+            let mut default = reparse::expression(text)?;
+            if !self.actor.internal && matches!(default.kind, ExprKind::Null) {
+                // It is one of the former type. A log may have statements of the time when nobody asked.
+                let kind = TypeNameKind::Known(column.ty.base());
+                let former = TypeName { kind, position: 0 };
+                default = node(ExprKind::Cast(Box::new(default), former));
+            }
             lowering::check_default(&self.catalog.at_home(), name, &ty, &default).map_err(|_| {
                 let ty = crate::lower::type_in_message(&ty);
                 let message =

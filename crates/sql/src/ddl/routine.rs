@@ -166,6 +166,11 @@ impl Change {
         self.require_create(schema)?;
         let parameters = self.parameters(&create.parameters, create.name.position)?;
         let (returns, returns_domain) = self.returns(create, &parameters)?;
+        if let Some(RoutineReturns::Type { ty, .. }) = &create.returns
+            && let Ok(Declared { ty, domain }) = value_type(&self.catalog, ty)
+        {
+            self.require_types(&ty, domain)?;
+        }
         let input = |p: &&Parameter| matches!(p.mode, Mode::In | Mode::InOut | Mode::Variadic);
         let inputs: Vec<Type> = parameters.iter().filter(input).map(|p| p.ty.clone()).collect();
         for parameter in parameters.iter().filter(|p| !input(p)) {
@@ -336,6 +341,7 @@ impl Change {
             if ty == Type::Void {
                 return Err(invalid("SQL function cannot accept type void").at(p.ty.position));
             }
+            self.require_types(&ty, domain)?;
             if let Type::Record(row) = &ty {
                 self.check_row_parameter(row, p)?;
             }

@@ -64,6 +64,7 @@ impl Change {
         for (i, output) in outputs.iter().enumerate() {
             self.free_name(columns.get(i).unwrap_or(&output.name))?;
         }
+        outputs.iter().try_for_each(|output| self.require_types(&output.ty, None))?;
         let id = self.new_table(schema, local);
         for (i, output) in outputs.into_iter().enumerate() {
             let column = columns.get(i).cloned().unwrap_or(output.name);

@@ -32,17 +32,11 @@ fn constraint_exists(constraint: &str, domain: &str) -> Error {
 }
 
 impl Change {
-    /// 42501 where the actor may not use a type for a column. A log has changes of the time when nobody asked.
+    /// 42501 where the actor may not use a type for what it defines. A log has changes of the time when nobody asked.
     pub(super) fn require_types(&self, ty: &Type, domain: Option<TypeId>) -> Result<()> {
-        let id = domain.or_else(|| match ty {
-            Type::Enum(of) => self.catalog.type_of_oid(of.oid()).map(|ty| ty.id),
-            _ => None,
-        });
-        match (id, ty) {
-            _ if self.actor.internal => Ok(()),
-            (Some(id), _) => self.require(&Requirement::new(Object::Type(id), Privileges::USAGE)),
-            (None, Type::Array(of)) => self.require_types(of, None),
-            _ => Ok(()),
+        match self.catalog.type_with_rights(ty, domain).filter(|_| !self.actor.internal) {
+            Some(object) => self.require(&Requirement::new(object, Privileges::USAGE)),
+            None => Ok(()),
         }
     }
 
@@ -203,6 +197,7 @@ impl Change {
         let local = self.new_type_name(name)?;
         let Declared { ty: base, domain: over } =
             Lowerer::new(&self.catalog.ready(), "type", ProgramKind::Statement).declared(ty)?;
+        self.require_types(&base, over)?;
         if base.row_of().is_some() {
             let hint = "Put the condition into a CHECK of the table.";
             return Err(

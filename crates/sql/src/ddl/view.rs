@@ -81,6 +81,7 @@ impl Change {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(name.position));
             }
         }
+        outputs.iter().try_for_each(|output| self.require_types(&output.ty, None))?;
         let pseudo =
             |output: &&Output| matches!(&output.ty, planaria_base::Type::Record(row) if row.of.is_none());
         let of_pseudo = outputs.iter().zip(&all).find(|(output, _)| pseudo(output));

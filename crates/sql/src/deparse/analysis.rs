@@ -2,13 +2,13 @@
 
 use super::coerce::{BOOL, Context, INT4, INT8, JSONB, NUMERIC, RECORD, TEXT, UNKNOWN};
 use super::node::{
-    CastKind, Form, Logic, Node, NodeKind, QueryNode, Relation, Sublink, SublinkKind, SubscriptNode, Ty,
-    Worded,
+    CastKind, Form, Logic, Node, NodeKind, QueryNode, Relation, RelationKind, Sublink, SublinkKind,
+    SubscriptNode, Ty, Worded,
 };
 use super::{builtin, symbols};
 use crate::lower::resolve_type;
 use planaria_base::types::RowType;
-use planaria_base::{Datum, Type, TypeId, limits, oid, stack};
+use planaria_base::{Datum, SchemaId, Type, TypeId, limits, oid, stack};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Table};
 use planaria_syntax::ast::{
@@ -88,6 +88,11 @@ pub(super) fn declared(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> 
 /// The columns of a table with their types.
 pub(super) fn columns_of(catalog: &Catalog, table: &Table) -> Vec<(String, Ty)> {
     table.visible().map(|(_, c)| (c.name.clone(), declared(catalog, &c.ty, c.domain))).collect()
+}
+
+/// The type of a relation's rows.
+pub(super) fn row_of(catalog: &Catalog, schema: SchemaId, name: &str) -> Ty {
+    Ty::plain(catalog.oids.of(&Object::RowType(planaria_catalog::key(schema, name))))
 }
 
 fn node(oid: oid::Oid, kind: NodeKind) -> Node {
@@ -231,6 +236,8 @@ impl Analysis<'_> {
             ExprKind::ArrayQuery(query) => self.sublink(SublinkKind::Array, Vec::new(), query)?,
             ExprKind::Subquery(query) => self.sublink(SublinkKind::Scalar, Vec::new(), query)?,
             ExprKind::Exists(query) => self.sublink(SublinkKind::Exists, Vec::new(), query)?,
+            // There it is its columns.
+            ExprKind::Row(items) if items.iter().any(|e| matches!(e.kind, ExprKind::Star(_))) => return None,
             ExprKind::Row(items) => {
                 let items = self.exprs(items)?;
                 let items = items.into_iter().map(|n| self.known(n)).collect::<Option<_>>()?;
@@ -252,7 +259,8 @@ impl Analysis<'_> {
                 let name = planaria_base::text_io::quote_ident(name.parts.last()?);
                 Node { ty: inner.ty, kind: NodeKind::Collate(Box::new(inner), name) }
             }
-            ExprKind::Star(_) | ExprKind::Fields(_) | ExprKind::Parameter(_) => return None,
+            ExprKind::Star(Some(relation)) => self.whole(relation.parts.last()?)?,
+            ExprKind::Star(None) | ExprKind::Fields(_) | ExprKind::Parameter(_) => return None,
         })
     }
 
@@ -272,7 +280,7 @@ impl Analysis<'_> {
                 }
                 match self.value {
                     Some(ty) if one == "value" => Some(Node { ty, kind: NodeKind::Value }),
-                    _ => None,
+                    _ => self.whole(one),
                 }
             }
             [.., relation, column] if name.parts.len() <= 3 => {
@@ -290,6 +298,21 @@ impl Analysis<'_> {
         }
     }
 
+    /// A row of the relation of that name.
+    pub(super) fn whole(&self, name: &str) -> Option<Node> {
+        let (_, number, columns) =
+            self.levels.iter().rev().flat_map(|l| &l.relations).find(|(n, ..)| n == name)?;
+        let relation = &self.relations[*number];
+        if let (RelationKind::Function { .. }, [(column, ty)]) = (&relation.kind, &columns[..])
+            && relation.row.oid != RECORD
+            && !self.is_row(relation.row.oid)
+        {
+            // What a function answers is no row.
+            return Some(Node { ty: *ty, kind: NodeKind::Column(Some(*number), column.clone()) });
+        }
+        Some(Node { ty: relation.row, kind: NodeKind::Whole(*number) })
+    }
+
     /// A field of a row of some table's type.
     fn field(&mut self, value: Node, field: &str) -> Option<Node> {
         let Some(Object::RowType(key)) = self.catalog.oids.object(self.base(value.ty).oid) else {
@@ -298,6 +321,9 @@ impl Analysis<'_> {
         let table = self.catalog.of_rows(planaria_catalog::of_key(key))?;
         let (_, column) = table.column(field)?;
         let ty = declared(self.catalog, &column.ty, column.domain);
+        if let NodeKind::Whole(relation) = value.kind {
+            return Some(Node { ty, kind: NodeKind::Column(Some(relation), field.to_owned()) });
+        }
         Some(Node { ty, kind: NodeKind::Field(Box::new(value), field.to_owned()) })
     }
 

@@ -67,9 +67,6 @@ impl Analysis<'_> {
     pub(super) fn call(&mut self, call: &FunctionCall) -> Option<Node> {
         let mut args = Vec::new();
         for Argument { name, value } in &call.args {
-            if matches!(value.kind, ExprKind::Star(_) | ExprKind::Fields(_)) {
-                return None;
-            }
             args.push((name.clone(), self.expr(value)?));
         }
         let name = call.name.parts.last()?.as_str();

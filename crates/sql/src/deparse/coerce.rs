@@ -85,6 +85,11 @@ impl Analysis<'_> {
         }
     }
 
+    /// Whether it is the type of a relation's rows, or a composite type.
+    pub(super) fn is_row(&self, oid: Oid) -> bool {
+        matches!(self.catalog.oids.object(oid), Some(Object::RowType(_)))
+    }
+
     fn is_domain(&self, oid: Oid) -> bool {
         self.base(Ty::plain(oid)).oid != oid
     }
@@ -151,7 +156,7 @@ impl Analysis<'_> {
 
     fn path(&self, from: Oid, to: Oid, context: Context) -> Option<Path> {
         let (from, to) = (self.base(Ty::plain(from)).oid, self.base(Ty::plain(to)).oid);
-        if from == to {
+        if from == to || to == RECORD && self.is_row(from) {
             return Some(Path::Other);
         }
         if let Some(CastLine { context: needs, method }) = builtin::cast(from, to) {
@@ -429,7 +434,8 @@ impl Analysis<'_> {
 
     fn coerce_type(&mut self, node: Node, to: Oid, context: Context, form: Form) -> Option<Node> {
         let from = node.ty.oid;
-        if from == to || to == ANY {
+        // A row of a table is a record as it is.
+        if from == to || to == ANY || to == RECORD && self.is_row(from) {
             return Some(node);
         }
         if from == UNKNOWN {

@@ -24,13 +24,15 @@ mod print;
 mod print_query;
 mod query;
 mod symbols;
+mod uses;
 
-use analysis::{Analysis, Level, columns_of, declared};
+use analysis::{Analysis, Level, columns_of, declared, row_of};
 use coerce::{BOOL, Context};
 use node::{Node, NodeKind, Relation, RelationKind, Ty};
 use planaria_base::{Type, TypeId};
 use planaria_catalog::{Catalog, Mode, Procedure, Table, View};
 use print::Printer;
+pub use uses::columns_used;
 
 /// What an expression is over.
 #[derive(Clone, Copy)]
@@ -79,6 +81,7 @@ impl Analysis<'_> {
             columns: Vec::new(),
             shows_columns: false,
             lateral: false,
+            row: row_of(self.catalog, table.schema, &table.name),
             kind: RelationKind::Cte(name.to_owned()),
         });
         if self.levels.is_empty() {

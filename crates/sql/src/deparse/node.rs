@@ -80,6 +80,8 @@ pub(super) struct Node {
 pub(super) enum NodeKind {
     /// A column of a relation by its number, or of none: a merged one, which stands alone.
     Column(Option<usize>, String),
+    /// A whole row of a relation by its number.
+    Whole(usize),
     /// VALUE of a domain's condition.
     Value,
     /// The operand of CASE, within its conditions.
@@ -248,6 +250,8 @@ pub(super) struct Relation {
     /// Whether they are written behind the alias.
     pub(super) shows_columns: bool,
     pub(super) lateral: bool,
+    /// The type of its rows.
+    pub(super) row: Ty,
     pub(super) kind: RelationKind,
 }
 

@@ -181,6 +181,17 @@ impl<'p> Printer<'p> {
         self.put(&quote_ident(name));
     }
 
+    /// A row of a relation.
+    fn whole(&mut self, relation: usize) {
+        match self.names.get(&relation) {
+            Some(of) => {
+                let of = quote_ident(of);
+                self.put(&format!("{of}.*"));
+            }
+            None => self.failed = true,
+        }
+    }
+
     pub(super) fn expr(&mut self, node: &Node, implicit: bool) {
         if stack::check().is_err() {
             self.failed = true;
@@ -188,6 +199,7 @@ impl<'p> Printer<'p> {
         }
         match &node.kind {
             NodeKind::Column(relation, name) => self.column(*relation, name),
+            NodeKind::Whole(relation) => self.whole(*relation),
             NodeKind::Value => self.put("VALUE"),
             NodeKind::CaseOperand => self.failed = true,
             NodeKind::Const(value) => self.constant(value.as_deref(), node.ty, 0),
@@ -307,7 +319,7 @@ impl<'p> Printer<'p> {
             NodeKind::SqlValue(text) => self.put(text),
             NodeKind::Null(arg, negated) => {
                 // A row is NULL if all its fields are; whether it is one itself is said otherwise.
-                if arg.ty.oid == RECORD && !matches!(arg.kind, NodeKind::Row(_)) {
+                if arg.ty.oid == RECORD && !matches!(arg.kind, NodeKind::Row(_) | NodeKind::Whole(_)) {
                     self.failed = true;
                 }
                 self.open();
@@ -497,7 +509,7 @@ impl<'p> Printer<'p> {
     pub(super) fn sorted(&mut self, node: &Node) {
         match &node.kind {
             NodeKind::Const(value) => self.constant(value.as_deref(), node.ty, 1),
-            NodeKind::Column(..) => self.expr(node, true),
+            NodeKind::Column(..) | NodeKind::Whole(_) => self.expr(node, true),
             kind => {
                 let call = matches!(
                     kind,
@@ -627,7 +639,7 @@ fn is_simple(node: &Node, parent: &Node) -> bool {
     use NodeKind::{
         Array, Call, Case, CaseOperand, Cast, Coalesce, Collate, Column, Const, Distinct, Domain, Field,
         Logic, MinMax, Null, NullIf, Operator, Quantified, Row, RowCompare, SqlValue, Sublink, Subscripts,
-        Truth, Value, Worded,
+        Truth, Value, Whole, Worded,
     };
     // What has separators of its own around each part.
     let separated = matches!(
@@ -635,7 +647,7 @@ fn is_simple(node: &Node, parent: &Node) -> bool {
         Call(_) | Subscripts(..) | Array(_) | Row(_) | Coalesce(_) | MinMax(..) | NullIf(..) | Case(..)
     );
     match &node.kind {
-        Column(..) | Const(_) | Value | CaseOperand => true,
+        Column(..) | Whole(_) | Const(_) | Value | CaseOperand => true,
         Subscripts(..)
         | Array(_)
         | Row(_)

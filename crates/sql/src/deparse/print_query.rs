@@ -186,6 +186,11 @@ impl Printer<'_> {
 
     fn expr_of_item(&mut self, node: &Node, name: &str, visible: bool) {
         self.expr(node, true);
+        if let NodeKind::Whole(_) = node.kind {
+            // Else it would be all the columns.
+            let ty = self.ty(node.ty);
+            self.put(&format!("::{ty}"));
+        }
         let own = match &node.kind {
             NodeKind::Column(_, own) => Some(own.as_str()),
             _ if visible => None,

@@ -1,6 +1,6 @@
 //! Queries: FROM, what its columns are called, and the rest of a SELECT.
 
-use super::analysis::{Analysis, Level, columns_of, declared};
+use super::analysis::{Analysis, Level, columns_of, declared, row_of};
 use super::coerce::{INT8, UNKNOWN};
 use super::node::{
     BodyNode, CteNode, FromNode, Node, NodeKind, QueryNode, Relation, RelationKind, SelectNode, SortNode, Ty,
@@ -17,6 +17,9 @@ use planaria_syntax::ast::{
 const VIEWS_MAX: usize = 32;
 
 type Columns = Vec<(String, Node)>;
+
+/// A row that no relation has a type for.
+const ROW: Ty = Ty::plain(super::coerce::RECORD);
 
 impl Analysis<'_> {
     pub(super) fn query(&mut self, query: &Query) -> Option<QueryNode> {
@@ -165,6 +168,9 @@ impl Analysis<'_> {
     }
 
     fn values(&mut self, rows: &[Vec<Expr>]) -> Option<QueryNode> {
+        if rows.iter().flatten().any(|e| matches!(e.kind, ExprKind::Star(_))) {
+            return None;
+        }
         let mut all: Vec<Vec<Node>> = rows.iter().map(|row| self.exprs(row)).collect::<Option<_>>()?;
         let width = all.first()?.len();
         if all.iter().any(|row| row.len() != width) {
@@ -341,8 +347,8 @@ impl Analysis<'_> {
     fn table(&mut self, table: &TableRef, relations: &mut Vec<usize>) -> Option<(FromNode, Columns)> {
         match table {
             TableRef::Relation { name, only, alias } => {
-                let (local, kind, columns) = self.stored(name, *only)?;
-                Some(self.add(&local, alias.as_ref(), kind, columns, false, relations))
+                let (local, kind, row, columns) = self.stored(name, *only)?;
+                Some(self.add(&local, alias.as_ref(), (kind, row), columns, false, relations))
             }
             TableRef::Derived { query, alias, lateral } => {
                 let alias = alias.as_ref()?;
@@ -352,7 +358,7 @@ impl Analysis<'_> {
                 let query = query?;
                 let columns = query.columns.clone();
                 let kind = RelationKind::Query(Box::new(query));
-                Some(self.add(&alias.name, Some(alias), kind, columns, *lateral, relations))
+                Some(self.add(&alias.name, Some(alias), (kind, ROW), columns, *lateral, relations))
             }
             TableRef::Function { call, alias, definitions, lateral, ordinality, .. } => {
                 if !definitions.is_empty() {
@@ -365,8 +371,9 @@ impl Analysis<'_> {
                     columns.push(("ordinality".to_owned(), Ty::plain(INT8)));
                 }
                 let lateral = *lateral || has_columns(call);
+                let row = if *ordinality { ROW } else { node.ty };
                 let kind = RelationKind::Function { call: Box::new(node), ordinality: *ordinality };
-                Some(self.add(&name, alias.as_ref(), kind, columns, lateral, relations))
+                Some(self.add(&name, alias.as_ref(), (kind, row), columns, lateral, relations))
             }
             TableRef::Sample { .. } | TableRef::RowsFrom { .. } => None,
             TableRef::Join { kind, left, right, condition, .. } => {
@@ -376,7 +383,7 @@ impl Analysis<'_> {
     }
 
     /// A table, view, relation of the system or CTE: what it is called, and its columns.
-    fn stored(&mut self, name: &Name, only: bool) -> Option<(String, RelationKind, Vec<(String, Ty)>)> {
+    fn stored(&mut self, name: &Name, only: bool) -> Option<(String, RelationKind, Ty, Vec<(String, Ty)>)> {
         let (schema, local) = match &name.parts[..] {
             [local] => (None, local.clone()),
             [schema, local] => (Some(schema.as_str()), local.clone()),
@@ -385,7 +392,7 @@ impl Analysis<'_> {
         if schema.is_none()
             && let Some((_, columns)) = self.ctes.iter().rev().find(|(n, _)| *n == local)
         {
-            return Some((local.clone(), RelationKind::Cte(local), columns.clone()));
+            return Some((local.clone(), RelationKind::Cte(local), ROW, columns.clone()));
         }
         let of_system = match schema {
             None => system::unqualified(&local),
@@ -400,12 +407,14 @@ impl Analysis<'_> {
         };
         if let Some(view) = self.catalog.view(wanted) {
             let shown = self.shown_stored(view.schema, &view.name);
+            let row = row_of(self.catalog, view.schema, &view.name);
             let columns = self.view_columns(view)?;
-            return Some((local.clone(), RelationKind::Stored { shown, only }, columns));
+            return Some((local.clone(), RelationKind::Stored { shown, only }, row, columns));
         }
         let table = self.catalog.table(wanted)?;
         let shown = self.shown_stored(table.schema, &table.name);
-        Some((local.clone(), RelationKind::Stored { shown, only }, columns_of(self.catalog, table)))
+        let row = row_of(self.catalog, table.schema, &table.name);
+        Some((local.clone(), RelationKind::Stored { shown, only }, row, columns_of(self.catalog, table)))
     }
 
     /// A relation as FROM names it: with its schema where a name of WITH would be meant otherwise.
@@ -453,7 +462,7 @@ impl Analysis<'_> {
         &mut self,
         name: &str,
         alias: Option<&TableAlias>,
-        kind: RelationKind,
+        (kind, row): (RelationKind, Ty),
         columns: Vec<(String, Ty)>,
         lateral: bool,
         relations: &mut Vec<usize>,
@@ -484,6 +493,7 @@ impl Analysis<'_> {
             columns: columns.iter().map(|(n, _)| n.clone()).collect(),
             shows_columns,
             lateral,
+            row,
             kind,
         });
         relations.push(number);

@@ -259,10 +259,22 @@ impl Lowerer<'_> {
                 let to = self.operand(to.clone(), &of)?;
                 apply(Func::ArrayReplace, vec![a.clone(), from, to], a.ty.clone())
             }
-            ("array_append", [a, e]) if a.ty == Type::Unknown && e.ty != Type::Unknown => {
-                let whole = Type::Array(Box::new(unmodified(&e.ty)));
-                let a = self.coerce(a.clone(), &whole, CastContext::Implicit)?;
-                apply(Func::ArrayAppend, vec![a, e.clone()], whole)
+            (
+                "array_append" | "array_remove" | "array_replace" | "array_position" | "array_positions",
+                [a, elements @ ..],
+            ) if a.ty == Type::Unknown && elements.iter().any(|e| e.ty != Type::Unknown) => {
+                // The third argument of `array_position` is a number.
+                let counted = if name == "array_position" { 1 } else { elements.len() };
+                let known = elements.iter().take(counted).find(|e| e.ty != Type::Unknown);
+                let Some(of) = known.map(|e| unmodified(&e.ty)) else { return Ok(None) };
+                if matches!(of, Type::Array(_)) {
+                    let message = format!("could not find array type for data type {of}");
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                }
+                let whole = Type::Array(Box::new(of));
+                let mut all = vec![self.coerce(a.clone(), &whole, CastContext::Implicit)?];
+                all.extend_from_slice(elements);
+                self.bind_array_function(name, &all, position)
             }
             ("array_prepend", [e, a]) if element(a).is_some() => {
                 let of = unmodified(&element(a).expect("just seen"));

@@ -49,6 +49,8 @@ pub enum AlterTable {
     ForceRowSecurity(bool),
     /// OWNER TO
     OwnerTo(RoleSpec),
+    /// CLUSTER ON index (`None`: SET WITHOUT CLUSTER)
+    ClusterOn(Option<String>),
     /// Storage parameters and the like: accepted, nothing to do
     Ignored(String),
     /// ATTACH PARTITION

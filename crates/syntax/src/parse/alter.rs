@@ -102,10 +102,11 @@ impl Parser<'_> {
             "set" if self.at_word_ahead(1, "without") => {
                 self.bump();
                 self.bump();
-                if !self.eat_word("oids") {
-                    self.expect_word("cluster")?;
+                if self.eat_word("oids") {
+                    return Ok(AlterTable::Ignored("SET WITHOUT OIDS".to_owned()));
                 }
-                Ok(AlterTable::Ignored("SET WITHOUT".to_owned()))
+                self.expect_word("cluster")?;
+                Ok(AlterTable::ClusterOn(None))
             }
             "set" if self.at_word_ahead(1, "tablespace") => {
                 self.bump();
@@ -115,8 +116,7 @@ impl Parser<'_> {
             }
             "cluster" => {
                 self.expect_words(&["cluster", "on"])?;
-                self.name()?;
-                Ok(AlterTable::Ignored("CLUSTER ON".to_owned()))
+                Ok(AlterTable::ClusterOn(Some(self.name()?)))
             }
             "set" | "reset" if self.peek_at(1).kind == super::lex::Kind::LeftParen => {
                 self.bump();

@@ -241,6 +241,8 @@ impl Parser<'_> {
                 let message = "CREATE SCHEMA IF NOT EXISTS cannot include schema elements";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
             }
+            self.check_schema_element()?;
+            let begin = self.index();
             let element = self.statement()?;
             if !matches!(
                 element.kind,
@@ -251,12 +253,41 @@ impl Parser<'_> {
                     | StatementKind::CreateTrigger(_)
                     | StatementKind::Grant(_)
             ) {
-                // Nothing else can stand here.
-                return Err(self.syntax_error("syntax error", position));
+                // CREATE TABLE AS, GRANT of a role.
+                self.seek(begin);
+                while !self.at_any(&["as", "to"]) && self.bump().kind != Kind::End {}
+                return self.fail();
             }
             elements.push(element);
         }
         Ok(StatementKind::CreateSchema { name, if_not_exists, owner, elements })
+    }
+
+    /// 42601 at the word for a kind of object that CREATE SCHEMA cannot contain.
+    fn check_schema_element(&mut self) -> Result<()> {
+        let begin = self.index();
+        if self.eat_word("create") {
+            self.eat_words(&["or", "replace"]);
+            if !self.at_any(&[
+                "constraint",
+                "global",
+                "index",
+                "local",
+                "recursive",
+                "sequence",
+                "table",
+                "temp",
+                "temporary",
+                "trigger",
+                "unique",
+                "unlogged",
+                "view",
+            ]) {
+                return self.fail();
+            }
+        }
+        self.seek(begin);
+        Ok(())
     }
 
     /// `[CASCADE | RESTRICT]`

@@ -1,0 +1,15 @@
+CREATE TABLE t (a int, b text, c date, d int);
+CREATE TABLE u (a int, e int[], f jsonb);
+CREATE VIEW v1 AS SELECT a, upper(b) AS x FROM t WHERE c > '2024-01-01';
+CREATE VIEW v2 AS SELECT * FROM t JOIN u USING (a);
+CREATE VIEW v3 AS SELECT t FROM t;
+CREATE VIEW v4 AS SELECT count(*) AS n FROM t GROUP BY d ORDER BY max(a);
+CREATE VIEW v5 AS WITH w AS (SELECT e[1] AS x, f FROM u) SELECT w.x, (SELECT max(d) FROM t WHERE t.a = w.x) AS m FROM w;
+CREATE VIEW v6 AS SELECT z.p FROM t AS z (p, q) WHERE z.q IS NULL;
+CREATE VIEW v7 AS SELECT v1.x, sum(u.a) OVER (PARTITION BY v1.a ORDER BY u.a) AS s FROM v1, LATERAL (SELECT u.a FROM u WHERE u.a = v1.a) u;
+CREATE VIEW v8 AS SELECT a FROM t UNION SELECT a FROM u WHERE f ? 'k';
+CREATE VIEW v9 AS SELECT x FROM u, unnest(u.e) x;
+CREATE MATERIALIZED VIEW m1 AS SELECT a FROM t;
+CREATE VIEW v10 AS SELECT a FROM m1;
+CREATE VIEW v11 AS SELECT CASE WHEN a > 1 THEN b END AS k, coalesce(d, 2) AS l, EXISTS (SELECT 1 FROM u WHERE u.a = t.a) AS e FROM t;
+SELECT view_name, table_schema, table_name, column_name FROM information_schema.view_column_usage WHERE view_schema = 'public' ORDER BY 1, 3, 4;
