@@ -37,8 +37,8 @@ const TWO: Contention = Contention::Real;
 const YIELDING: Contention = Contention::Oversubscribed { yield_every: 8 };
 const LONG: Contention = Contention::Waiting { micros: 2000 };
 const SHORT: Contention = Contention::Waiting { micros: 1000 };
-/// A transaction of TPC-C takes 20 us or so: some 200 of each session.
-const VIRTUAL: Contention = Contention::Virtual { micros: 4000 };
+/// A transaction of TPC-C takes 20 us or so: some 800 of each session, and some 200 in a quick run.
+const VIRTUAL: Contention = Contention::Virtual { micros: 16_000 };
 
 const fn panel(
     name: &'static str,
@@ -397,7 +397,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
             panel("k3", SHORT, 24, 1000, Metric::Throughput),
             panel("k1", TWO, 2, 1000, Metric::Throughput),
             panel("k2", Contention::Oversubscribed { yield_every: 2 }, 24, 1000, Metric::Operations),
-            panel("k4", Contention::Virtual { micros: 1000 }, 24, 1000, Metric::Throughput),
+            panel("k4", Contention::Virtual { micros: 4000 }, 24, 1000, Metric::Throughput),
         ],
         expectations: &[
             Expectation {
@@ -738,7 +738,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
         panels: &[
             panel("k1", TWO, 2, 1000, Metric::Throughput),
             panel("k3", SHORT, 46, 1000, Metric::Throughput),
-            panel("k4", Contention::Virtual { micros: 20_000 }, 46, 1000, Metric::Throughput),
+            panel("k4", Contention::Virtual { micros: 10_000 }, 46, 1000, Metric::Throughput),
         ],
         expectations: &[Expectation {
             says: "HEALING has 4.5 times what SILO has, at least",

@@ -314,7 +314,7 @@ impl Experiment {
 
     fn job(&self, suite: &'static Suite, panel: &Panel, x: f64, settings: &Settings, turn: usize) -> Job {
         let vary = self.axis.vary;
-        let time = panel.contention.virtual_time();
+        let time = panel.contention.virtual_time().map(|time| if settings.quick { time / 4 } else { time });
         Job {
             suite,
             size: self.units(panel, x),

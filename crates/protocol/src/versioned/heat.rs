@@ -5,7 +5,7 @@
 //! healed.
 //!
 //! While they are, the mean no longer tells what repeating would cost: that others wait for locks is of healing's own making,
-//! and would go on for ever. So now and then the workers that heal *look*: for two turns all of them repeat, and in the second each
+//! and would go on for ever. So now and then the workers that heal *look*: for some turns all of them repeat, and after the first each
 //! compares how many it commits in a time. Where repeating is faster it goes on with that, for longer each time. The places that commits
 //! draw tell the turns, so that all do the same at the same time, without a word to each other.
 
@@ -18,17 +18,19 @@ const MEAN_SHIFT: u32 = 8;
 /// As measured, one in three or four commits in vain makes healing worth while (`docs/design/healing.md`).
 const HOT: u32 = ALWAYS / 4;
 /// Commits of all workers that are one turn, unless an epoch ends before.
-const TURN_SHIFT: u32 = 10;
+const TURN_SHIFT: u32 = 8;
 /// One turn in so many is the first of a look.
 const LOOKS_EVERY: u64 = 16;
-/// Who has not healed for so many commits goes on: what is over soon is not worth a look.
-const HEALS_MIN: u32 = 256;
-/// Commits of a look that tell something.
-const TELLING: u32 = 16;
+/// Commits of a look that tell something: it goes on until it has so many.
+const TELLING: u32 = 32;
+/// Commits of a worker that heals before it looks: the first time, and at most. What a look has confirmed is not asked again soon.
+const HEALS: u32 = 32;
+const HEALS_MAX: u32 = 8192;
 /// Turns in which calls are repeated, whatever the mean, after a look has said so: at first, and at most.
-const RESTS: u64 = 64;
-const RESTS_MAX: u64 = 1024;
-const RESTS_GROW: u64 = 4;
+const RESTS: u64 = 256;
+const RESTS_MAX: u64 = 4096;
+/// Both grow so many times.
+const GROWS: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
@@ -36,7 +38,7 @@ enum Mode {
     Heals,
     /// The first turn of a look: it repeats, as others may not do yet.
     Settles,
-    /// The second: it repeats, and counts.
+    /// The next: it repeats, and counts.
     Looks,
 }
 
@@ -55,6 +57,8 @@ pub(super) struct Heat {
     /// No healing before this turn; how many turns that is the next time.
     rests_until: u64,
     rests: u64,
+    /// No look before so many commits.
+    heals_min: u32,
 }
 
 /// Of a worker that knows nothing yet: it heals until it has seen that it need not.
@@ -69,6 +73,7 @@ impl Default for Heat {
             healing: 0.0,
             rests_until: 0,
             rests: RESTS,
+            heals_min: HEALS,
         }
     }
 }
@@ -108,7 +113,9 @@ impl Heat {
             Mode::Repeats if turn >= self.rests_until => Mode::Heals,
             // Nobody is in its way.
             Mode::Heals if self.mean < HOT => Mode::Repeats,
-            Mode::Heals if begins && turn % LOOKS_EVERY == LOOKS_EVERY - 2 && self.commits >= HEALS_MIN => {
+            Mode::Heals
+                if begins && turn % LOOKS_EVERY == LOOKS_EVERY - 2 && self.commits >= self.heals_min =>
+            {
                 self.healing = self.speed(now());
                 Mode::Settles
             }
@@ -116,10 +123,12 @@ impl Heat {
             Mode::Looks if begins && self.commits >= TELLING => {
                 if self.speed(now()) > self.healing {
                     self.rests_until = turn + self.rests;
-                    self.rests = (self.rests * RESTS_GROW).min(RESTS_MAX);
+                    self.rests = (self.rests * u64::from(GROWS)).min(RESTS_MAX);
+                    self.heals_min = HEALS;
                     Mode::Repeats
                 } else {
                     self.rests = RESTS;
+                    self.heals_min = (self.heals_min * GROWS).min(HEALS_MAX);
                     Mode::Heals
                 }
             }
@@ -200,9 +209,13 @@ mod tests {
         let turn = 1 << TURN_SHIFT;
         // It is slower.
         let mut worker = Worker::new(1, 9);
-        assert_eq!(worker.until(Mode::Settles), 14 * turn);
-        assert_eq!((worker.until(Mode::Looks), worker.until(Mode::Heals)), (turn, turn));
-        assert_eq!(worker.until(Mode::Settles), 14 * turn);
+        for _ in 0..3 {
+            assert_eq!(worker.until(Mode::Settles), 14 * turn);
+            assert_eq!((worker.until(Mode::Looks), worker.until(Mode::Heals)), (turn, turn));
+        }
+        // It has been asked often enough.
+        assert_eq!(worker.heat.heals_min, HEALS * GROWS.pow(3));
+        assert!(worker.until(Mode::Settles) <= worker.heat.heals_min + 16 * turn);
         // It is faster, though as many attempts are in vain: healing rests, for longer each time.
         let mut worker = Worker::new(9, 1);
         worker.until(Mode::Looks);
@@ -210,7 +223,7 @@ mod tests {
         assert_eq!(worker.until(Mode::Heals), RESTS as u32 * turn);
         worker.until(Mode::Looks);
         worker.until(Mode::Repeats);
-        assert_eq!(worker.until(Mode::Heals), (RESTS * RESTS_GROW) as u32 * turn);
+        assert_eq!(worker.until(Mode::Heals), RESTS as u32 * GROWS * turn);
     }
 
     #[test]
