@@ -751,6 +751,20 @@ fn policies_with(
 }
 
 impl Change {
+    /// Says what else goes.
+    pub(super) fn tell_cascade(&mut self, dropped: &[String]) {
+        let lines: Vec<String> = dropped.iter().map(|what| format!("drop cascades to {what}")).collect();
+        let lines = lines.join("\n");
+        let mut fields = match dropped.len() {
+            0 => return,
+            1 => Error::new(SqlState::SUCCESSFUL_COMPLETION, lines),
+            n => Error::new(SqlState::SUCCESSFUL_COMPLETION, format!("drop cascades to {n} other objects"))
+                .with_detail(lines),
+        };
+        fields.fields_mut().position = None;
+        self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });
+    }
+
     /// Drops what depends on the targets (not these themselves), or refuses (2BP01).
     /// Columns among them are answered: they are the caller's to drop.
     pub(super) fn drop_dependents(
@@ -814,19 +828,8 @@ impl Change {
                 .with_detail(detail)
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
-        let dropped = lines(&|(o, _)| format!("drop cascades to {}", o.describe(&self.catalog)));
-        let mut fields = match &told[..] {
-            [_] => Error::new(SqlState::SUCCESSFUL_COMPLETION, dropped),
-            _ => Error::new(
-                SqlState::SUCCESSFUL_COMPLETION,
-                format!("drop cascades to {} other objects", told.len()),
-            )
-            .with_detail(dropped),
-        };
-        fields.fields_mut().position = None;
-        if !told.is_empty() {
-            self.out.notices.push(super::Notice { level: planaria_base::Level::Notice, fields });
-        }
+        let dropped: Vec<String> = told.iter().map(|(o, _)| o.describe(&self.catalog)).collect();
+        self.tell_cascade(&dropped);
         let mut columns = Vec::new();
         // Their places move as others go.
         let mut indexes = Vec::new();

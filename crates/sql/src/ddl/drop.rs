@@ -2,6 +2,7 @@
 
 use super::alter::Rewrite;
 use super::depend::Object;
+use super::index::mentions_text;
 use super::routine::{self, signature};
 use super::{Change, Work, names};
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
@@ -31,8 +32,8 @@ pub(super) fn missing(object: ObjectKind, name: &str, position: u32) -> Error {
 }
 
 impl Change {
-    /// Foreign keys of a table to itself do not go with a column that they refer to unless that is said. Logs of former
-    /// versions have it otherwise.
+    /// Foreign keys of a table to itself do not go with a column that they refer to unless that is said, nor do exclusion
+    /// constraints with one that they have in an expression or a condition alone. Logs of former versions have it otherwise.
     pub(super) fn refuse_own_references(
         &mut self,
         id: TableId,
@@ -51,12 +52,19 @@ impl Change {
             true => format!("column {name} of table {relation}"),
             false => format!("index {}", table.index_at(k.parent_index.index()).name),
         };
-        let keys: Vec<(String, String)> = table
+        let mut keys: Vec<(String, String)> = table
             .foreign_keys
             .iter()
             .filter(refers)
             .map(|k| (format!("constraint {} on table {relation}", k.name), on(k)))
             .collect();
+        for index in table.all_indexes() {
+            let excludes = index.definition.as_ref().is_some_and(|d| d.excludes());
+            if excludes && !index.columns.contains(&column) && mentions_text(index, name)? {
+                let on = format!("column {name} of table {relation}");
+                keys.push((format!("constraint {} on table {relation}", index.name), on));
+            }
+        }
         if !cascade && !keys.is_empty() {
             let message =
                 format!("cannot drop column {name} of table {relation} because other objects depend on it");
@@ -65,9 +73,8 @@ impl Change {
                 .with_detail(detail.join("\n"))
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
-        for (key, _) in keys {
-            self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("drop cascades to {key}"));
-        }
+        let dropped: Vec<String> = keys.into_iter().map(|(key, _)| key).collect();
+        self.tell_cascade(&dropped);
         Ok(())
     }
 
