@@ -59,7 +59,7 @@ impl Change {
             .map(|k| (format!("constraint {} on table {relation}", k.name), on(k)))
             .collect();
         for index in table.all_indexes() {
-            let excludes = index.definition.as_ref().is_some_and(|d| d.excludes());
+            let excludes = index.excludes();
             if excludes && !index.columns.contains(&column) && mentions_text(index, name)? {
                 let on = format!("column {name} of table {relation}");
                 keys.push((format!("constraint {} on table {relation}", index.name), on));

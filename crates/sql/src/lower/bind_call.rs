@@ -11,7 +11,7 @@ use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode, Parameter, Procedure, Returns, Wanted, no_schema};
 use planaria_ir::{Func, ReadMode};
-use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Name, Window};
+use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, Window};
 use std::borrow::Cow;
 
 /// Which clause of a SELECT is being bound: some forbid aggregates and the like.
@@ -201,6 +201,20 @@ impl Lowerer<'_> {
         result
     }
 
+    /// 42883 where there is no function that takes these arguments, whatever else is asked of it.
+    pub(super) fn needs_function(
+        &mut self,
+        names: &Names<'_>,
+        call: &FunctionCall,
+        position: u32,
+    ) -> Result<()> {
+        let mut args = call.args.clone();
+        if call.within_group {
+            args.extend(call.order_by.iter().map(|item| Argument { name: None, value: item.expr.clone() }));
+        }
+        self.bind_call(names, &FunctionCall::plain(call.name.clone(), args), position).map(drop)
+    }
+
     /// A call in an expression.
     pub(super) fn bind_call(
         &mut self,
@@ -276,6 +290,7 @@ impl Lowerer<'_> {
             } else {
                 "ORDER BY"
             };
+            self.needs_function(names, call, position)?;
             let message = format!("{what} specified, but {name} is not an aggregate function");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }

@@ -164,6 +164,7 @@ impl Lowerer<'_> {
             ("nth_value", 2) => WindowKind::NthValue,
             _ if is_window(name) => return Err(no_function(name, &types, position)),
             _ => {
+                self.needs_function(names, call, position)?;
                 let message =
                     format!("OVER specified, but {name} is not a window function nor an aggregate function");
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
