@@ -29,3 +29,7 @@ ALTER TABLE d ALTER n TYPE int USING 1;
 ALTER TABLE d ALTER n TYPE text;
 ALTER TABLE d ALTER m TYPE date USING NULL;
 INSERT INTO d (m) VALUES (NULL) RETURNING x, y, z, w, v, u, s, p, o, m;
+CREATE TABLE again (id int PRIMARY KEY, a int, b text);
+INSERT INTO again VALUES (1, 5, 'x');
+ALTER TABLE again ALTER a TYPE int USING a + 10, ALTER a TYPE bigint USING a * 2;
+SELECT * FROM again;

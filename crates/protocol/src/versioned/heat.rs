@@ -7,7 +7,8 @@
 //! While they are, the mean no longer tells what repeating would cost: that others wait for locks is of healing's own making,
 //! and would go on for ever. So now and then the workers that heal *look*: for some turns all of them repeat, and after the first each
 //! compares how many it commits in a time. Where repeating is faster it goes on with that, for longer each time. The places that commits
-//! draw tell the turns, so that all do the same at the same time, without a word to each other.
+//! draw tell the turns, so that those who commit often do so at the same time, without a word to each other. Who commits a few times a second may
+//! look while others heal, and takes longer to see it.
 
 use planaria_base::CommitTs;
 use planaria_base::sync::Instant;

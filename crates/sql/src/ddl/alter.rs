@@ -37,6 +37,8 @@ pub(super) struct Rewrite {
     pub(super) promises: Vec<Promise>,
     /// Indexes that are computed from columns of another type now, to be made again behind the last action.
     pub(super) anew: Vec<Anew>,
+    /// Columns that had SET TYPE, and whether they are of another type since; but for those that went after that.
+    pub(super) altered: Vec<(String, bool)>,
 }
 
 impl Rewrite {
@@ -50,6 +52,7 @@ impl Rewrite {
             indexes: Vec::new(),
             promises: Vec::new(),
             anew: Vec::new(),
+            altered: Vec::new(),
         }
     }
     /// Work on an index, to be done if the rows need not be written anew.

@@ -253,9 +253,18 @@ impl Change {
         }
     }
 
-    /// The composite type of that name, if there is one. 42809 where a domain is wanted.
+    /// The composite type of that name, if there is one, and none of another kind is nearer on the path. 42809 where a domain is
+    /// wanted.
     fn composite_to_grant(&self, name: &Name, domain: bool) -> Result<Option<TableId>> {
         let wanted = names::wanted(&self.catalog, name)?;
+        if let Some(ty) = self.catalog.user_type(wanted) {
+            let rank = |schema| self.catalog.path().rank(schema);
+            let relation = self.catalog.of_rows(wanted);
+            // Logs of former versions mean the other kinds alone.
+            if self.actor.internal || relation.is_none_or(|t| rank(t.schema) >= rank(ty.schema)) {
+                return Ok(None);
+            }
+        }
         if domain && (self.catalog.of_rows(wanted).is_some() || self.catalog.view(wanted).is_some()) {
             let message = format!("\"{}\" is not a domain", wanted.local);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));

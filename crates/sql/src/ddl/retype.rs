@@ -45,6 +45,7 @@ impl Anew {
 impl Rewrite {
     /// The column goes, and with it what was to be made again over it.
     pub(super) fn forget_anew(&mut self, column: &str) -> Result<()> {
+        self.altered.retain(|(altered, _)| altered != column);
         let mut kept = Vec::new();
         for again in std::mem::take(&mut self.anew) {
             if !again.mentions(column)? {
@@ -78,12 +79,12 @@ impl Change {
         let column = &self.catalog.table_by_id(id).columns[place.index()];
         let stays = using.is_none() && column.ty == ty && column.domain == domain;
         // Logs of former versions have statements that alter a type twice.
-        let before = rewrite.stored.column(name).map(|(_, before)| before).filter(|_| self.actor.form > 0);
-        if before.is_some_and(|before| before.ty != column.ty || before.domain != column.domain) {
+        let before = rewrite.altered.iter().filter(|(column, _)| column == name && self.actor.form > 0);
+        let again = before.clone().next().is_some();
+        if before.clone().any(|(_, retyped)| *retyped) {
             let message = format!("cannot alter type of column \"{name}\" twice");
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        let is_new = before.is_none();
         let mut anew = Vec::new();
         let around = self.catalog.table_by_id(id);
         for index in &around.indexes {
@@ -99,6 +100,8 @@ impl Change {
             anew.push(Anew::of(around, index));
         }
         if !stays {
+            let retyped = column.ty != ty || column.domain != domain;
+            rewrite.altered.push((name.to_owned(), retyped));
             self.retype_unmade(id, place, &ty)?;
         }
         let table = self.catalog.table_by_id(id).clone();
@@ -133,7 +136,7 @@ impl Change {
         let column = &table.columns[place.index()];
         let source = match (rewrite.columns[place.index()], using) {
             // Added by this same statement: its value is simply of another type.
-            (NewColumn::Computed(n), None) if is_new => {
+            (NewColumn::Computed(n), None) if !again => {
                 rewrite.computed[n].ty = ty.clone();
                 rewrite.computed[n].domain = domain;
                 NewColumn::Computed(n)

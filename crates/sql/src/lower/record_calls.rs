@@ -56,8 +56,10 @@ impl Lowerer<'_> {
             }
             columns.push((name.clone(), declared.ty));
         }
+        // Names are the call's own: calls with the same types are calls of the same instance.
+        let typed = columns.iter().enumerate().map(|(at, (_, ty))| (format!("column{}", at + 1), ty.clone()));
         let made = Procedure {
-            returns: Returns::Record { set, columns: columns.clone() },
+            returns: Returns::Record { set, columns: typed.collect() },
             instance_of: Some(routine.instance_of.unwrap_or(routine.id)),
             ..routine.clone()
         };
