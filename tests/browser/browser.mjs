@@ -92,6 +92,7 @@ export class Browser {
   async close() {
     this.child.kill("SIGKILL");
     await new Promise(done => this.child.once("exit", done));
-    rmSync(this.profile, { recursive: true, force: true });
+    // Its children may still write there.
+    rmSync(this.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }

@@ -104,6 +104,8 @@ const tests = {
   async "fits a phone"(browser) {
     await browser.size(360, 740, true);
     assert.ok((await browser.eval(`document.scrollingElement.scrollWidth`)) <= 360, "nothing is wider than the screen");
+    const hidden = `[...document.querySelectorAll(".scroll")].filter(part => part.scrollWidth > part.clientWidth + 1).map(part => part.getAttribute("aria-labelledby")).join(" ")`;
+    assert.equal(await browser.eval(hidden), "", "nothing has to be scrolled aside");
     await browser.picture("phone");
     await browser.size(1280, 900);
   },
