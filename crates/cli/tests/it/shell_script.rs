@@ -70,7 +70,8 @@ fn answers_go_where_they_are_sent() {
         at("sub/inner.sql"),
     );
     let (status, out, err) = shell(&[], &script);
-    assert_eq!((status, err.as_str()), (Some(0), "reached EOF without finding closing \\endif(s)\n"));
+    let open = format!("{}:3: reached EOF without finding closing \\endif(s)\n", at("sub/inner.sql"));
+    assert_eq!((status, err), (Some(0), open));
     assert_eq!(read("o"), " a \n---\n 1\n(1 row)\n\nCREATE TABLE\nto it\n5\n");
     assert_eq!((read("g").as_str(), read("w").as_str()), (" b \n---\n 2\n(1 row)\n\n", "SELECT 4\n"));
     assert_eq!(
