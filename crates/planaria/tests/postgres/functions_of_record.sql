@@ -96,3 +96,4 @@ SELECT * FROM changes() AS t(id int, price numeric) ORDER BY id;
 DROP FUNCTION rows_of(numeric);
 DROP VIEW dear;
 DROP FUNCTION rows_of(numeric);
+SELECT * FROM pg_get_keywords() AS t(a text);

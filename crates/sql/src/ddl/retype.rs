@@ -79,9 +79,9 @@ impl Change {
         let column = &self.catalog.table_by_id(id).columns[place.index()];
         let stays = using.is_none() && column.ty == ty && column.domain == domain;
         // Logs of former versions have statements that alter a type twice.
-        let before = rewrite.altered.iter().filter(|(column, _)| column == name && self.actor.form > 0);
-        let again = before.clone().next().is_some();
-        if before.clone().any(|(_, retyped)| *retyped) {
+        let altered = rewrite.altered.iter().filter(|(column, _)| column == name && self.actor.form > 0);
+        let altered = altered.map(|(_, retyped)| *retyped).reduce(|one, other| one | other);
+        if altered == Some(true) {
             let message = format!("cannot alter type of column \"{name}\" twice");
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
@@ -136,7 +136,7 @@ impl Change {
         let column = &table.columns[place.index()];
         let source = match (rewrite.columns[place.index()], using) {
             // Added by this same statement: its value is simply of another type.
-            (NewColumn::Computed(n), None) if !again => {
+            (NewColumn::Computed(n), None) if altered.is_none() => {
                 rewrite.computed[n].ty = ty.clone();
                 rewrite.computed[n].domain = domain;
                 NewColumn::Computed(n)

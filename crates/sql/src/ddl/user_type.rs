@@ -46,7 +46,7 @@ impl Change {
         match self.catalog.user_type(local) {
             Some(ty) => Ok(ty),
             None if self.catalog.table(local).is_some() || self.catalog.view(local).is_some() => {
-                let hint = "ALTER and DROP the relation itself.";
+                let hint = "ALTER, DROP and GRANT name the relation itself.";
                 Err(Error::unsupported(format!("\"{local}\" is the row type of a relation"), hint))
             }
             None => match crate::lower::unknown_type(&name.parts.join("."), 0) {

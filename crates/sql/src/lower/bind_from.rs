@@ -526,6 +526,9 @@ impl Lowerer<'_> {
         if let ([], Some(system)) = (&call.args[..], super::system::answering(&name))
             && !is_own(wanted)
         {
+            if !definitions.is_empty() {
+                return Err(super::record_calls::redundant().at(position));
+            }
             return self.bind_system(level, system, shown, &renamed, false, position);
         }
         let rel = self

@@ -9,6 +9,12 @@ use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Procedure, Returns};
 use planaria_syntax::ast::TypeName;
 
+/// 42601 for columns of a call whose function says its own.
+pub(super) fn redundant() -> Error {
+    let message = "a column definition list is redundant for a function with OUT parameters";
+    Error::new(SqlState::SYNTAX_ERROR, message)
+}
+
 impl Lowerer<'_> {
     /// A routine that returns `record` answers with the columns that its call defines: it is an instance of it that is called.
     pub(super) fn columns_of_call(
@@ -30,9 +36,7 @@ impl Lowerer<'_> {
         }) else {
             return match routine.map(|routine| &routine.returns) {
                 _ if definitions.is_empty() => Ok(()),
-                Some(Returns::OutRow | Returns::SetOfOutRow | Returns::Table) => {
-                    wrong("a column definition list is redundant for a function with OUT parameters")
-                }
+                Some(Returns::OutRow | Returns::SetOfOutRow | Returns::Table) => Err(redundant()),
                 Some(Returns::RowOf(_) | Returns::SetOfTable(_)) => wrong(
                     "a column definition list is redundant for a function returning a named composite type",
                 ),
