@@ -332,6 +332,12 @@ impl<H: Header> Table<H> {
         self.inner.heap.give_back()
     }
 
+    /// A record's image is to be [kept](Table::keep) soon. See [`VersionStorage::prefetch_kept`].
+    #[inline]
+    pub fn prefetch_kept(&self, record: RecordRef<'_, H>, pin: Pinned<'_>) {
+        self.inner.versions.prefetch_kept(record, pin);
+    }
+
     /// Keeps a record's image, which it has had from one commit to another that is about to change it. `worker`: whose
     /// commit that is. The caller holds the record's lock. Of what was kept before, that may go which is not `needed` any
     /// more. See [`VersionStorage::keep`].

@@ -72,6 +72,9 @@ pub trait VersionStorage: Sized + Send + Sync + 'static {
         pin: Pinned<'_>,
     );
 
+    /// A version of a record is to be [kept](VersionStorage::keep) soon: fetches what that takes, if it is far away.
+    fn prefetch_kept<H: Header>(&self, record: RecordRef<'_, H>, pin: Pinned<'_>);
+
     /// Keeps the newest version, which ends by the commit that calls this and holds the record's lock. Older ones that are
     /// not `needed` any more may go. Whoever calls this sees to it that no reader comes meanwhile that needs them.
     fn keep<H: Header>(

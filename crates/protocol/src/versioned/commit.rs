@@ -426,6 +426,13 @@ impl<R: Rules> Txn<R> {
     /// Between steps 3 and 4, while a snapshot is open: keeps the rows that it sees, and that are about to change.
     #[cold]
     fn keep_old_versions(&mut self, tables: &TableSet<R::Header>, older: &Older<'_>, ts: CommitTs) {
+        for (_, at) in &self.foot.order {
+            let write = &self.foot.writes[*at as usize];
+            if write.origin != Origin::Insert && older.may_see(write.table, CommitTs(write.version)) {
+                let pin = self.foot.participant.pinned();
+                tables.get(write.table).prefetch_kept(look(write.record, pin), pin);
+            }
+        }
         for at in 0..self.foot.order.len() {
             let at = self.foot.order[at].1;
             let write = &self.foot.writes[at as usize];

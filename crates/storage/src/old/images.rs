@@ -172,6 +172,20 @@ impl Generation {
         &self.buckets[((record >> 3).wrapping_mul(MULTIPLIER) >> (64 - bits)) as usize]
     }
 
+    /// Fetches what [`Generation::put`] begins with.
+    #[inline]
+    fn prefetch(&self, record: u64) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let bucket = ptr::from_ref(self.bucket(record)).cast::<i8>();
+            // SAFETY: a prefetch is a hint; it may name any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let _ = record;
+    }
+
     /// Adds a version; how many its lane has then.
     fn put(
         &self,
@@ -276,6 +290,16 @@ impl OldImages {
         if self.newest.compare_exchange(newest, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
             // SAFETY: nobody has seen it.
             drop(unsafe { Box::from_raw(new) });
+        }
+    }
+
+    /// A version of a record is to be put soon. Each bucket is a line of its own, and who keeps several versions waits for
+    /// all of them together.
+    #[inline]
+    pub(crate) fn prefetch(&self, _pin: Pinned<'_>, record: u64) {
+        // SAFETY: found under the pin; what is taken out is retired.
+        if let Some(generation) = unsafe { self.newest.load(Ordering::Acquire).as_ref() } {
+            generation.prefetch(record);
         }
     }
 

@@ -413,6 +413,10 @@ impl<const KEEPS: bool, const STOPS: bool> VersionStorage for AppendWith<KEEPS, 
         self.put(record, new, true, pin);
     }
 
+    /// Versions are behind the record, which the commit has read.
+    #[inline]
+    fn prefetch_kept<H: Header>(&self, _record: RecordRef<'_, H>, _pin: Pinned<'_>) {}
+
     #[cold]
     fn keep<H: Header>(
         &self,

@@ -62,6 +62,11 @@ impl VersionStorage for Single {
     }
 
     #[inline]
+    fn prefetch_kept<H: Header>(&self, record: RecordRef<'_, H>, pin: Pinned<'_>) {
+        self.old.prefetch(pin, record.ptr().to_word());
+    }
+
+    #[inline]
     fn keep<H: Header>(
         &self,
         record: RecordRef<'_, H>,
