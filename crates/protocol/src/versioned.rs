@@ -57,6 +57,7 @@ use std::hint::cold_path;
 
 use dated::Dated;
 use heal::Cache;
+use heat::Regime;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
@@ -73,6 +74,7 @@ pub(crate) type Ptr<R> = Met<<R as Rules>::Header>;
 pub struct OverVersions<R: Rules> {
     snapshots: Arc<Snapshots>,
     claims: Arc<Claims>,
+    regime: Arc<Regime>,
     /// See [`Rules::locks`].
     locks: R::Locks,
 }
@@ -157,7 +159,7 @@ enum Blocked<R: Rules> {
 }
 
 impl<R: Rules> Txn<R> {
-    fn new(id: WorkerId, claims: Arc<Claims>, snapshots: Arc<Snapshots>, locks: R::Locks) -> Txn<R> {
+    fn new(over: &OverVersions<R>, id: WorkerId) -> Txn<R> {
         Txn {
             foot: Footprint::new(usize::from(id.0)),
             accesses: Vec::new(),
@@ -165,16 +167,16 @@ impl<R: Rules> Txn<R> {
             ranged: false,
             cursors: Cursors::default(),
             installed: false,
-            claims,
-            dated: Dated::new(snapshots),
+            claims: over.claims.clone(),
+            dated: Dated::new(over.snapshots.clone()),
             claiming: false,
             alone: false,
             repeated: false,
             beside: Cell::new(false),
             held: Vec::new(),
             blocked: None,
-            locks,
-            heal: Cache::default(),
+            locks: R::locks(&over.locks),
+            heal: Cache::new(over.regime.clone()),
             reading: Reading::default(),
         }
     }
@@ -251,7 +253,7 @@ impl<R: Rules> Protocol for OverVersions<R> {
     const GUARANTEE: Guarantee = R::GUARANTEE;
 
     fn worker(&self, id: WorkerId) -> Txn<R> {
-        Txn::new(id, self.claims.clone(), self.snapshots.clone(), R::locks(&self.locks))
+        Txn::new(self, id)
     }
 
     #[inline]

@@ -456,14 +456,14 @@ impl<R: Rules> Txn<R> {
                 table.keep(shown, (begin, ts), &needed, self.foot.worker, pin);
             }
             if write.state == State::Dead || !write.touched.is_empty() {
-                self.keep_old_keys(at, table, older);
+                self.keep_old_keys(at, table, older, ts);
             }
         }
     }
 
     /// Puts the versions of a row among the old ones of the keys that it gives up: all that are needed, not the last one
     /// alone, as those before it may have had the keys, too.
-    fn keep_old_keys(&mut self, at: u32, table: &Table<R::Header>, older: &Older<'_>) {
+    fn keep_old_keys(&mut self, at: u32, table: &Table<R::Header>, older: &Older<'_>, ts: CommitTs) {
         let Footprint { participant, writes, images, key, other_key, scratch, .. } = &mut self.foot;
         let (pin, write) = (participant.pinned(), &writes[at as usize]);
         let dead = write.state == State::Dead;
@@ -475,14 +475,24 @@ impl<R: Rules> Txn<R> {
             return;
         }
         let mut versions: Vec<(CommitTs, CommitTs, Arc<[u64]>, Kept)> = Vec::new();
-        table.for_each_kept(shown, pin, |begin, end, image| {
-            // The record may have been another row.
-            let same = primary.codec().encode_row(image, other_key).is_ok() && key == other_key;
-            if same && older.see_until(write.table, key.words(), begin, end) {
+        let mut keep = |begin, end, image: &[u64]| {
+            if older.see_until(write.table, key.words(), begin, end) {
                 let young = !older.oldest_sees(write.table, key.words(), begin, end);
                 versions.push((begin, end, Arc::from(image), Kept { young, first: true }));
             }
-        });
+        };
+        let begin = CommitTs(write.version);
+        if older.may_see_until(write.table, CommitTs(0), begin) {
+            table.for_each_kept(shown, pin, |begin, end, image| {
+                // The record may have been another row.
+                if primary.codec().encode_row(image, other_key).is_ok() && key == other_key {
+                    keep(begin, end, image);
+                }
+            });
+        } else {
+            // Nobody reads what was before: most rows that are deleted have stayed as they are for long.
+            keep(begin, ts, scratch);
+        }
         let leaving = |id: IndexId| dead || write.touched.contains(id);
         for (id, index) in (0u16..).map(IndexId).zip(table.indexes()) {
             if versions.is_empty() || !leaving(id) {

@@ -16,7 +16,7 @@ use crate::footprint::mine::IMPATIENCE;
 use crate::footprint::record::{Seen, read_record};
 use crate::healing::{Heal, Healed, ROUNDS_MAX, is_healed};
 use crate::versioned::dated::is_same;
-use crate::versioned::heat::Heat;
+use crate::versioned::heat::{Heat, Regime};
 use planaria_base::sync::{point, simulation};
 
 /// Lookups that are remembered, and the longest row of which more than the address is.
@@ -64,7 +64,6 @@ impl Lookups {
 }
 
 /// What a transaction that may be healed remembers.
-#[derive(Default)]
 pub(super) struct Cache {
     /// Its caller runs it again where that is asked for.
     pub(super) may: bool,
@@ -88,6 +87,25 @@ pub(super) struct Cache {
 }
 
 impl Cache {
+    pub(super) fn new(regime: Arc<Regime>) -> Cache {
+        Cache {
+            may: false,
+            torn: false,
+            ran: false,
+            rounds: 0,
+            busy: 0,
+            placeholder: 0,
+            now: Lookups::default(),
+            last: Lookups::default(),
+            next: 0,
+            heat: Heat::new(regime),
+            order: Vec::new(),
+            unread: Vec::new(),
+            images: Arena::default(),
+            healed: Healed::default(),
+        }
+    }
+
     /// A run begins, or commits, that its caller may run again.
     #[inline]
     pub(super) fn begin(&mut self, may: bool) {
@@ -450,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_new_worker_heals_and_a_run_that_is_healed_goes_on_to_be() {
-        let mut cache = Cache::default();
+        let mut cache = Cache::new(Arc::default());
         cache.begin(true);
         assert!(cache.may);
         let now = Instant::now();

@@ -1,89 +1,203 @@
-//! Whether a worker's calls are healed, or repeated: what costs less.
+//! Whether calls are healed, or repeated: what costs less.
 //!
 //! Repeating costs what was done in vain; healing has everybody wait who meets what it locks. So where few attempts are in vain
-//! calls are repeated, as under Silo, and remember nothing: a moving mean of some 256 attempts tells. From a quarter on they are
-//! healed.
+//! calls are repeated, as under Silo, and remember nothing: each worker's moving mean of some 256 attempts tells ([`Heat`]). From
+//! a quarter on they are healed.
 //!
 //! While they are, the mean no longer tells what repeating would cost: that others wait for locks is of healing's own making,
-//! and would go on for ever. So now and then the workers that heal *look*: for some turns all of them repeat, and after the first each
-//! compares how many it commits in a time. Where repeating is faster it goes on with that, for longer each time. The places that commits
-//! draw tell the turns, so that those who commit often do so at the same time, without a word to each other. Who commits a few times a second may
-//! look while others heal, and takes longer to see it.
+//! and would go on for ever. So all workers together try both now and then, and go on with what is faster ([`Regime`]):
+//!
+//! ```text
+//!   Heals --> Weighs --> Settles --> Looks --> Rests
+//!     ^     (counted)              (counted)  |  |
+//!     |<--------------------------------------+  |    healing is faster, or
+//!     |<-----------------------------------------+    has rested long enough
+//! ```
+//!
+//! What an answer has confirmed is not asked again soon. All of this is one word, which is read by all and seldom written; the one whose
+//! commit ends a phase writes it. In counted phases each commit is added to a second one. If nobody has a mean that calls for healing, nothing
+//! begins.
 
+use crossbeam_utils::CachePadded;
 use planaria_base::CommitTs;
 use planaria_base::sync::Instant;
+use planaria_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// All attempts were in vain: see [`Heat::mean`]. Each attempt counts for 2^-8.
 const ALWAYS: u32 = 1 << 16;
 const MEAN_SHIFT: u32 = 8;
 /// As measured, one in three or four commits in vain makes healing worth while (`docs/design/healing.md`).
 const HOT: u32 = ALWAYS / 4;
-/// Commits of all workers that are one turn, unless an epoch ends before.
+/// A worker reads the clock once in so many commits of all.
 const TURN_SHIFT: u32 = 8;
-/// One turn in so many is the first of a look.
-const LOOKS_EVERY: u64 = 16;
-/// Commits of a look that tell something: it goes on until it has so many.
-const TELLING: u32 = 32;
-/// Commits of a worker that heals before it looks: the first time, and at most. What a look has confirmed is not asked again soon.
-const HEALS: u32 = 32;
-const HEALS_MAX: u32 = 8192;
-/// Turns in which calls are repeated, whatever the mean, after a look has said so: at first, and at most.
-const RESTS: u64 = 256;
-const RESTS_MAX: u64 = 4096;
-/// Both grow so many times.
+/// Commits of all workers in a counted phase, and in the one between; or what they do in [`WINDOW_MAX`].
+const TELLING: u64 = 1024;
+const SETTLING: u64 = 256;
+const WINDOW_MAX: Duration = Duration::from_millis(50);
+/// How long calls are healed, or rest from it, before that is asked again: at first and at most, and how it grows.
+const LASTS_MIN: Duration = Duration::from_millis(1);
+const LASTS_MAX: Duration = Duration::from_secs(1);
 const GROWS: u32 = 4;
+/// It takes at most one part in so many.
+const LOOKS_EVERY: u32 = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Mode {
-    Repeats,
+enum Phase {
+    /// Workers whose mean calls for it heal.
     Heals,
-    /// The first turn of a look: it repeats, as others may not do yet.
+    /// They go on, and what all commit is counted.
+    Weighs,
+    /// All repeat, as others may not do yet.
     Settles,
-    /// The next: it repeats, and counts.
+    /// All repeat, and what they commit is counted.
     Looks,
+    /// All repeat, as that is faster.
+    Rests,
 }
 
-/// See the module's head.
-pub(super) struct Heat {
-    mode: Mode,
-    /// How many of this worker's attempts were in vain, a moving mean; of [`ALWAYS`].
-    mean: u32,
-    /// The turn of the newest commit that was looked at.
-    turn: u64,
-    /// Commits in this mode, and since when.
-    commits: u32,
-    since: Option<Instant>,
-    /// Commits a second, before the look, of who heals.
-    healing: f64,
-    /// No healing before this turn; how many turns that is the next time.
-    rests_until: u64,
-    rests: u64,
-    /// No look before so many commits.
-    heals_min: u32,
+const PHASES: [Phase; 5] = [Phase::Heals, Phase::Weighs, Phase::Settles, Phase::Looks, Phase::Rests];
+const PHASE_BITS: u32 = 3;
+
+/// A phase, and when it began: nanoseconds since the regime did. One word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State(u64);
+
+impl State {
+    fn new(phase: Phase, since: Duration) -> State {
+        State((since.as_nanos() as u64) << PHASE_BITS | phase as u64)
+    }
+
+    fn phase(self) -> Phase {
+        PHASES[(self.0 & ((1 << PHASE_BITS) - 1)) as usize % PHASES.len()]
+    }
+
+    fn lets_heal(self) -> bool {
+        matches!(self.phase(), Phase::Heals | Phase::Weighs)
+    }
+
+    /// Everybody's commits are counted.
+    fn is_window(self) -> bool {
+        matches!(self.phase(), Phase::Weighs | Phase::Settles | Phase::Looks)
+    }
+
+    fn lasts(self, now: Duration) -> Duration {
+        now.saturating_sub(Duration::from_nanos(self.0 >> PHASE_BITS))
+    }
+
+    /// Tells windows apart that follow each other.
+    fn number(self) -> u64 {
+        u64::from(self.0 as u32)
+    }
 }
 
-/// Of a worker that knows nothing yet: it heals until it has seen that it need not.
-impl Default for Heat {
-    fn default() -> Heat {
-        Heat {
-            mode: Mode::Heals,
-            mean: ALWAYS,
-            turn: 0,
-            commits: 0,
-            since: None,
-            healing: 0.0,
-            rests_until: 0,
-            rests: RESTS,
-            heals_min: HEALS,
+/// What the workers of a database do about healing, all of them. See the module's head.
+pub(super) struct Regime {
+    origin: Instant,
+    state: CachePadded<AtomicU64>,
+    /// The window's number, and above it how many have committed in it.
+    counted: CachePadded<AtomicU64>,
+    /// Nanoseconds that a commit took while calls were healed, of all workers together.
+    healing: AtomicU64,
+    /// How long the next phase of healing and the next rest are to last, in nanoseconds.
+    heals: AtomicU64,
+    rests: AtomicU64,
+}
+
+impl Default for Regime {
+    fn default() -> Regime {
+        let lasts_min = || AtomicU64::new(LASTS_MIN.as_nanos() as u64);
+        Regime {
+            origin: Instant::now(),
+            state: CachePadded::new(AtomicU64::new(State::new(Phase::Heals, Duration::ZERO).0)),
+            counted: CachePadded::default(),
+            healing: AtomicU64::new(0),
+            heals: lasts_min(),
+            rests: lasts_min(),
         }
     }
 }
 
+impl Regime {
+    #[inline]
+    fn state(&self) -> State {
+        State(self.state.load(Relaxed))
+    }
+
+    /// A transaction has committed, in this state.
+    fn has_committed(&self, state: State, now: Instant) {
+        let now = now.saturating_duration_since(self.origin);
+        let lasts = state.lasts(now);
+        let over = |after: &AtomicU64| lasts.as_nanos() as u64 >= after.load(Relaxed);
+        let counted = if state.is_window() { self.count(state) } else { 0 };
+        let is_over = |enough| counted >= enough || lasts >= WINDOW_MAX;
+        // Nanoseconds for each of those who were counted.
+        let price = lasts.as_nanos() as u64 / counted.max(1);
+        let next = match state.phase() {
+            Phase::Heals if over(&self.heals) => Phase::Weighs,
+            Phase::Rests if over(&self.rests) => Phase::Heals,
+            Phase::Weighs if is_over(TELLING) => Phase::Settles,
+            Phase::Settles if is_over(SETTLING) => Phase::Looks,
+            Phase::Looks if is_over(TELLING) && price < self.healing.load(Relaxed) => Phase::Rests,
+            Phase::Looks if is_over(TELLING) => Phase::Heals,
+            _ => return,
+        };
+        if self.state.compare_exchange(state.0, State::new(next, now).0, Relaxed, Relaxed).is_err() {
+            return;
+        }
+        match (state.phase(), next) {
+            // Long before anybody asks for it.
+            (Phase::Weighs, _) => self.healing.store(price, Relaxed),
+            (Phase::Looks, Phase::Rests) => answered(lasts, &self.rests, &self.heals),
+            (Phase::Looks, _) => answered(lasts, &self.heals, &self.rests),
+            _ => {}
+        }
+    }
+
+    /// One more in a window; how many.
+    fn count(&self, window: State) -> u64 {
+        let number = window.number();
+        let more = |word: u64| {
+            if word & u64::from(u32::MAX) == number { word + (1 << 32) } else { number | 1 << 32 }
+        };
+        let mut word = self.counted.load(Relaxed);
+        loop {
+            match self.counted.compare_exchange_weak(word, more(word), Relaxed, Relaxed) {
+                Ok(_) => return more(word) >> 32,
+                Err(now) => word = now,
+            }
+        }
+    }
+}
+
+/// What was found to be right lasts longer than before; the other begins again from the shortest. A look that took long is not
+/// repeated soon.
+fn answered(look: Duration, right: &AtomicU64, wrong: &AtomicU64) {
+    let longer = Duration::from_nanos(right.load(Relaxed)) * GROWS;
+    right.store(longer.max(look * LOOKS_EVERY).min(LASTS_MAX).as_nanos() as u64, Relaxed);
+    wrong.store(LASTS_MIN.as_nanos() as u64, Relaxed);
+}
+
+/// How a worker's attempts end. See the module's head.
+pub(super) struct Heat {
+    regime: Arc<Regime>,
+    /// How many of this worker's attempts were in vain, a moving mean; of [`ALWAYS`].
+    mean: u32,
+    /// When this worker last read the clock: see [`TURN_SHIFT`].
+    turn: u64,
+}
+
 impl Heat {
+    /// Of a worker that knows nothing yet: it heals until it has seen that it need not.
+    pub(super) fn new(regime: Arc<Regime>) -> Heat {
+        Heat { regime, mean: ALWAYS, turn: u64::MAX }
+    }
+
     /// Whether the next call is to be healed if it has to be.
     #[inline]
     pub(super) fn heals(&self) -> bool {
-        self.mode == Mode::Heals
+        self.mean >= HOT && self.regime.state().lets_heal()
     }
 
     /// An attempt was in vain, or has to be healed.
@@ -96,143 +210,130 @@ impl Heat {
     #[inline]
     pub(super) fn has_committed(&mut self, ts: CommitTs, now: impl Fn() -> Instant) {
         self.mean -= self.mean >> MEAN_SHIFT;
-        if self.mode != Mode::Repeats || self.mean >= HOT {
-            self.goes_on(ts, now);
+        let state = self.regime.state();
+        if self.mean >= HOT || state.is_window() {
+            self.goes_on(state, ts, now);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn goes_on(&mut self, ts: CommitTs, now: impl Fn() -> Instant) {
-        let turn = ts.epoch().0 + u64::from(ts.sequence() >> TURN_SHIFT);
+    fn goes_on(&mut self, state: State, ts: CommitTs, now: impl Fn() -> Instant) {
+        let turn = ts.0 >> TURN_SHIFT;
         let begins = std::mem::replace(&mut self.turn, turn) != turn;
-        if self.since.is_none() {
-            self.since = Some(now());
+        if begins || state.is_window() {
+            self.regime.has_committed(state, now());
         }
-        self.commits = self.commits.saturating_add(1);
-        let next = match self.mode {
-            Mode::Repeats if turn >= self.rests_until => Mode::Heals,
-            // Nobody is in its way.
-            Mode::Heals if self.mean < HOT => Mode::Repeats,
-            Mode::Heals
-                if begins && turn % LOOKS_EVERY == LOOKS_EVERY - 2 && self.commits >= self.heals_min =>
-            {
-                self.healing = self.speed(now());
-                Mode::Settles
-            }
-            Mode::Settles if begins => Mode::Looks,
-            Mode::Looks if begins && self.commits >= TELLING => {
-                if self.speed(now()) > self.healing {
-                    self.rests_until = turn + self.rests;
-                    self.rests = (self.rests * u64::from(GROWS)).min(RESTS_MAX);
-                    self.heals_min = HEALS;
-                    Mode::Repeats
-                } else {
-                    self.rests = RESTS;
-                    self.heals_min = (self.heals_min * GROWS).min(HEALS_MAX);
-                    Mode::Heals
-                }
-            }
-            _ => return,
-        };
-        (self.mode, self.commits, self.since) = (next, 0, Some(now()));
-    }
-
-    /// Commits a second in this mode.
-    fn speed(&self, now: Instant) -> f64 {
-        let took = self.since.map_or(0.0, |since| now.saturating_duration_since(since).as_secs_f64());
-        f64::from(self.commits) / took.max(1e-9)
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use planaria_base::Epoch;
-    use std::time::Duration;
 
-    /// A worker alone, and how many commits there were.
-    struct Worker {
-        heat: Heat,
-        commits: u32,
+    /// Workers that take turns, and how many commits there were.
+    struct Workers {
+        regime: Arc<Regime>,
+        heats: Vec<Heat>,
+        commits: u64,
         now: Instant,
         /// What a commit takes of who heals, and of who repeats.
         prices: (Duration, Duration),
     }
 
-    impl Worker {
-        fn new(heals: u64, repeats: u64) -> Worker {
+    impl Workers {
+        fn new(workers: usize, heals: u64, repeats: u64) -> Workers {
+            let regime = Arc::new(Regime::default());
+            let heats = (0..workers).map(|_| Heat::new(regime.clone())).collect();
             let prices = (Duration::from_micros(heals), Duration::from_micros(repeats));
-            Worker { heat: Heat::default(), commits: 0, now: Instant::now(), prices }
+            Workers { now: regime.origin, regime, heats, commits: 0, prices }
         }
 
-        /// `times` times so many attempts in vain, and so many that commit.
-        fn does(&mut self, times: u32, vain: u32, committed: u32) {
+        /// `times` times so many attempts in vain, and so many that commit, of each.
+        fn do_both(&mut self, times: u32, vain: u32, committed: u32) {
             for _ in 0..times {
-                (0..vain).for_each(|_| self.heat.has_failed());
-                for _ in 0..committed {
-                    self.commits += 1;
-                    self.now += if self.heat.heals() { self.prices.0 } else { self.prices.1 };
-                    let (ts, now) = (CommitTs::new(Epoch(0), self.commits), self.now);
-                    self.heat.has_committed(ts, || now);
+                for heat in &mut self.heats {
+                    (0..vain).for_each(|_| heat.has_failed());
+                    for _ in 0..committed {
+                        self.commits += 1;
+                        self.now += if heat.heals() { self.prices.0 } else { self.prices.1 };
+                        let now = self.now;
+                        heat.has_committed(CommitTs(self.commits), || now);
+                    }
                 }
             }
         }
 
-        fn heals_after(&mut self, vain: u32, committed: u32) -> bool {
-            self.does(500, vain, committed);
-            self.heat.heals()
+        fn heal(&self) -> bool {
+            self.heats.iter().all(Heat::heals)
         }
 
-        /// The commits that it takes until it is in a mode, of attempts that are in vain in every second case.
-        fn until(&mut self, mode: Mode) -> u32 {
-            let before = self.commits;
-            while self.heat.mode != mode {
-                self.does(1, 1, 1);
+        fn heal_after(&mut self, vain: u32, committed: u32) -> bool {
+            self.do_both(500, vain, committed);
+            self.heal()
+        }
+
+        /// Commits and time until they are in a phase, if every second attempt is in vain.
+        fn until(&mut self, phase: Phase) -> (u64, Duration) {
+            let (commits, began) = (self.commits, self.now);
+            while self.regime.state().phase() != phase {
+                self.do_both(1, 1, 1);
             }
-            self.commits - before
+            (self.commits - commits, self.now - began)
         }
     }
 
     #[test]
     fn a_worker_heals_while_enough_of_its_attempts_are_in_vain() {
-        let mut worker = Worker::new(1, 9);
-        assert!(worker.heat.heals(), "it knows nothing yet");
-        assert!(!worker.heals_after(0, 1), "nobody is in its way");
-        assert!(!worker.heals_after(1, 8));
-        assert!(worker.heals_after(1, 1), "each is healed once");
-        assert!(worker.heals_after(5, 1));
-        assert!(!worker.heals_after(1, 8), "it is over");
+        let mut one = Workers::new(1, 0, 9);
+        assert!(one.heal(), "it knows nothing yet");
+        assert!(!one.heal_after(0, 1), "nobody is in its way");
+        assert!(!one.heal_after(1, 8));
+        assert!(one.heal_after(1, 1), "each is healed once");
+        assert!(one.heal_after(5, 1));
+        assert!(!one.heal_after(1, 8), "it is over");
     }
 
     #[test]
-    fn who_heals_looks_now_and_then_how_fast_repeating_is() {
-        let turn = 1 << TURN_SHIFT;
-        // It is slower.
-        let mut worker = Worker::new(1, 9);
-        for _ in 0..3 {
-            assert_eq!(worker.until(Mode::Settles), 14 * turn);
-            assert_eq!((worker.until(Mode::Looks), worker.until(Mode::Heals)), (turn, turn));
+    fn all_try_both_now_and_then_and_go_on_with_what_is_faster() {
+        let window = |phase, took: (u64, Duration)| {
+            let most = if phase == Phase::Settles { SETTLING } else { TELLING };
+            assert!(took.0 <= most + 3, "{phase:?}: {took:?}");
+        };
+        for workers in [1, 3] {
+            // Repeating is slower.
+            let mut all = Workers::new(workers, 1, 9);
+            for round in 0..8 {
+                let (_, healed) = all.until(Phase::Weighs);
+                let least = (LASTS_MIN * GROWS.pow(round)).min(LASTS_MAX);
+                // The clock is read once in 256 commits, and a look took some milliseconds.
+                let most = least.max(LOOKS_EVERY * Duration::from_millis(11)) + Duration::from_millis(1);
+                assert!(healed >= least && healed <= most, "{round}: {healed:?}");
+                assert!(all.heal());
+                window(Phase::Weighs, all.until(Phase::Settles));
+                assert!(!all.heal());
+                window(Phase::Settles, all.until(Phase::Looks));
+                window(Phase::Looks, all.until(Phase::Heals));
+            }
+            // It is faster, though as many attempts are in vain.
+            let mut all = Workers::new(workers, 9, 1);
+            for round in 0..8 {
+                all.until(Phase::Rests);
+                assert!(!all.heal());
+                let (_, rested) = all.until(Phase::Heals);
+                // As above; the first rest is a longer one.
+                let least = (LASTS_MIN * GROWS.pow(round)).min(LASTS_MAX);
+                let most = LASTS_MAX + Duration::from_millis(1);
+                assert!(rested >= least && rested <= most, "{round}: {rested:?}");
+            }
         }
-        // It has been asked often enough.
-        assert_eq!(worker.heat.heals_min, HEALS * GROWS.pow(3));
-        assert!(worker.until(Mode::Settles) <= worker.heat.heals_min + 16 * turn);
-        // It is faster, though as many attempts are in vain: healing rests, for longer each time.
-        let mut worker = Worker::new(9, 1);
-        worker.until(Mode::Looks);
-        worker.until(Mode::Repeats);
-        assert_eq!(worker.until(Mode::Heals), RESTS as u32 * turn);
-        worker.until(Mode::Looks);
-        worker.until(Mode::Repeats);
-        assert_eq!(worker.until(Mode::Heals), RESTS as u32 * GROWS * turn);
     }
 
     #[test]
-    fn turns_for_looking_are_the_same_for_all() {
-        let (mut one, mut other) = (Worker::new(1, 9), Worker::new(1, 9));
-        other.does(777, 1, 1);
-        one.until(Mode::Settles);
-        other.until(Mode::Settles);
-        assert_eq!(one.commits >> TURN_SHIFT, other.commits >> TURN_SHIFT);
+    fn who_has_come_to_a_standstill_does_not_wait_for_many_commits() {
+        // Ten commits a second while they heal.
+        let mut all = Workers::new(4, 100_000, 10);
+        let (commits, took) = all.until(Phase::Rests);
+        assert!(took < Duration::from_secs(60) && commits < 2048, "{commits} {took:?}");
     }
 }

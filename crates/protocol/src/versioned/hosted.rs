@@ -386,6 +386,7 @@ impl<R: Rules> Hosted for OverVersions<R> {
         OverVersions {
             snapshots: Arc::new(Snapshots::new()),
             claims: Arc::new(Claims::new()),
+            regime: Arc::default(),
             locks: R::Locks::default(),
         }
     }
