@@ -188,9 +188,9 @@ pub(super) struct Heat {
 }
 
 impl Heat {
-    /// Of a worker that knows nothing yet: it heals until it has seen that it need not.
+    /// Of a worker that knows nothing yet: it heals until some fifty attempts have shown that it need not.
     pub(super) fn new(regime: Arc<Regime>) -> Heat {
-        Heat { regime, mean: ALWAYS, turn: u64::MAX }
+        Heat { regime, mean: HOT + HOT / 4, turn: u64::MAX }
     }
 
     /// Whether the next call is to be healed if it has to be.
