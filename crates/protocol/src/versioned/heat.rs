@@ -8,10 +8,10 @@
 //! and would go on for ever. So all workers together try both now and then, and go on with what is faster ([`Regime`]):
 //!
 //! ```text
-//!   Heals --> Weighs --> Settles --> Looks --> Rests
-//!     ^     (counted)              (counted)  |  |
-//!     |<--------------------------------------+  |    healing is faster, or
-//!     |<-----------------------------------------+    has rested long enough
+//!   Heals --> Warms --> Weighs --> Settles --> Looks --> Rests
+//!     ^                (counted)              (counted)  |  |
+//!     |<-------------------------------------------------+  |    healing is faster, or
+//!     |<----------------------------------------------------+    has rested long enough
 //! ```
 //!
 //! What an answer has confirmed is not asked again soon. All of this is one word, which is read by all and seldom written; the one whose
@@ -32,7 +32,7 @@ const MEAN_SHIFT: u32 = 8;
 const HOT: u32 = ALWAYS / 4;
 /// A worker reads the clock once in so many commits of all.
 const TURN_SHIFT: u32 = 8;
-/// Commits of all workers in a counted phase, and in the one between; or what they do in [`WINDOW_MAX`].
+/// Commits of all workers in a phase that counts, and in the one before it; or what they do in [`WINDOW_MAX`].
 const TELLING: u64 = 1024;
 const SETTLING: u64 = 256;
 const WINDOW_MAX: Duration = Duration::from_millis(50);
@@ -47,9 +47,11 @@ const LOOKS_MIN: u32 = 2;
 enum Phase {
     /// Workers whose mean calls for it heal.
     Heals,
+    /// The same, for some commits at least: what was repeated before may still be in the way.
+    Warms,
     /// They go on, and what all commit is counted.
     Weighs,
-    /// All repeat, as others may not do yet.
+    /// All repeat, for some commits at least, as above.
     Settles,
     /// All repeat, and what they commit is counted.
     Looks,
@@ -57,7 +59,8 @@ enum Phase {
     Rests,
 }
 
-const PHASES: [Phase; 5] = [Phase::Heals, Phase::Weighs, Phase::Settles, Phase::Looks, Phase::Rests];
+const PHASES: [Phase; 6] =
+    [Phase::Heals, Phase::Warms, Phase::Weighs, Phase::Settles, Phase::Looks, Phase::Rests];
 const PHASE_BITS: u32 = 3;
 
 /// A phase, and when it began: nanoseconds since the regime did. One word.
@@ -74,12 +77,12 @@ impl State {
     }
 
     fn lets_heal(self) -> bool {
-        matches!(self.phase(), Phase::Heals | Phase::Weighs)
+        matches!(self.phase(), Phase::Heals | Phase::Warms | Phase::Weighs)
     }
 
     /// Everybody's commits are counted.
     fn is_window(self) -> bool {
-        matches!(self.phase(), Phase::Weighs | Phase::Settles | Phase::Looks)
+        !matches!(self.phase(), Phase::Heals | Phase::Rests)
     }
 
     fn lasts(self, now: Duration) -> Duration {
@@ -135,7 +138,8 @@ impl Regime {
         // Nanoseconds for each of those who were counted.
         let price = lasts.as_nanos() as u64 / counted.max(1);
         let next = match state.phase() {
-            Phase::Heals if over(&self.heals) => Phase::Weighs,
+            Phase::Heals if over(&self.heals) => Phase::Warms,
+            Phase::Warms if is_over(SETTLING) => Phase::Weighs,
             Phase::Rests if over(&self.rests) => Phase::Heals,
             Phase::Weighs if is_over(TELLING) => Phase::Settles,
             Phase::Settles if is_over(SETTLING) => Phase::Looks,
@@ -296,7 +300,7 @@ mod tests {
     #[test]
     fn all_try_both_now_and_then_and_go_on_with_what_is_faster() {
         let window = |phase, took: (u64, Duration)| {
-            let most = if phase == Phase::Settles { SETTLING } else { TELLING };
+            let most = if matches!(phase, Phase::Warms | Phase::Settles) { SETTLING } else { TELLING };
             assert!(took.0 <= most + 3, "{phase:?}: {took:?}");
         };
         for workers in [1, 3] {
@@ -305,11 +309,12 @@ mod tests {
                 let mut all = Workers::new(workers, heals, repeats);
                 let (mut least, mut looked) = (LASTS_MIN, Duration::ZERO);
                 for round in 0..8 {
-                    let (_, healed) = all.until(Phase::Weighs);
+                    let (_, healed) = all.until(Phase::Warms);
                     let lasts = if right == Phase::Heals { least } else { LASTS_MIN };
                     // The clock is read once in 256 commits, and a phase begins within a turn of all.
                     let about = |took: Duration, lasts| took.abs_diff(lasts) <= Duration::from_millis(3);
                     assert!(about(healed, lasts), "{round}: {healed:?}, {lasts:?}");
+                    window(Phase::Warms, all.until(Phase::Weighs));
                     assert!(all.heal());
                     window(Phase::Weighs, all.until(Phase::Settles));
                     assert!(!all.heal());
