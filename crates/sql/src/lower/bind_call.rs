@@ -228,6 +228,11 @@ impl Lowerer<'_> {
             && self.calls_own_aggregate(wanted, call)
             && (self.reads_after || !self.means_function(names, wanted, call, position)?)
         {
+            if call.within_group
+                && let Some(bound) = self.bind_own_ordered_set(names, wanted, call, position)?
+            {
+                return Ok(bound);
+            }
             return match call.over {
                 Some(_) => self.bind_window(names, wanted, call, position),
                 None => self.bind_aggregate_call(names, wanted, call, position),
@@ -788,7 +793,7 @@ impl Lowerer<'_> {
         Ok(no_function(name, &types?, position))
     }
 
-    fn bind_routine(
+    pub(super) fn bind_routine(
         &mut self,
         id: ProcedureId,
         given: Vec<Given>,

@@ -70,6 +70,7 @@ mod moved;
 mod names;
 mod operators;
 mod own_aggregate;
+mod own_ordered_set;
 mod packed;
 mod partition;
 mod parts;
@@ -203,6 +204,8 @@ pub struct Lowerer<'c> {
     single_row: bool,
     /// Where columns stand in direct arguments of aggregates.
     direct: Vec<u32>,
+    /// The ordered-set aggregate that the call which is bound next is of.
+    own_set: Option<ProcedureId>,
     /// ... and no fewer.
     certain_row: bool,
     /// Within a block that ends in an error: how many of these registers are taken there.
@@ -308,6 +311,7 @@ impl<'c> Lowerer<'c> {
             frames: Vec::new(),
             single_row: false,
             direct: Vec::new(),
+            own_set: None,
             certain_row: false,
             cold: None,
             cold_regs: Vec::new(),
