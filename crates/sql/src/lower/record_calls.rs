@@ -7,7 +7,8 @@ use super::Lowerer;
 use super::bound::{RelId, RelKind};
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Procedure, Returns};
-use planaria_syntax::ast::TypeName;
+use planaria_ir::ProgramKind;
+use planaria_syntax::ast::{TypeName, TypeNameKind};
 
 /// 42601 for columns of a call whose function says its own.
 pub(super) fn redundant() -> Error {
@@ -51,6 +52,13 @@ impl Lowerer<'_> {
             if columns.iter().any(|(other, _)| other == name) {
                 let message = format!("column name \"{name}\" specified more than once");
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            }
+            // Logs have calls of routines that took it for the type behind it.
+            if let TypeNameKind::Serial(of) = &ty.kind
+                && self.program.kind == ProgramKind::Statement
+                && !self.kept_text
+            {
+                return Err(crate::ddl::no_serial(of).at(ty.position));
             }
             let declared = self.declared(ty)?;
             if declared.domain.is_some() {
