@@ -224,6 +224,9 @@ pub struct Lowerer<'c> {
     reads_after: bool,
     /// The form of the program ([`planaria_catalog::PROGRAM_FORM`]).
     form: u8,
+    /// The routines returning `record` whose rows are looked for, the innermost last, and the structures that they have.
+    inferring: Vec<ProcedureId>,
+    answered: Vec<held::Shape>,
     /// A real is the same double precision as its text: in generated columns of before.
     former_reals: bool,
     /// Parameters of row types that the routine gives: the register of the row, and those of its fields.
@@ -299,6 +302,8 @@ impl<'c> Lowerer<'c> {
             before: None,
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
+            inferring: Vec::new(),
+            answered: Vec::new(),
             former_reals: false,
             row_outs: Vec::new(),
             computed_keys: HashMap::new(),

@@ -535,7 +535,7 @@ impl Body<'_, '_> {
                 return wrong("RETURN cannot have a parameter in function returning set")
                     .map_err(|e| e.with_hint("Use RETURN NEXT or RETURN QUERY."));
             }
-            (Answer::Unknown(false), Some(_)) => {}
+            (Answer::Unknown(false), Some(e)) => self.note_answer(e)?,
             (
                 Answer::Value(_)
                 | Answer::Row(_)
@@ -616,6 +616,56 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Puts down what rows the routine answers with, where that is looked for.
+    fn note_answer(&mut self, e: &Expr) -> Result<()> {
+        if self.l.inferring.is_empty() || e.kind == ExprKind::Null {
+            return Ok(());
+        }
+        let shape = match &e.kind {
+            ExprKind::Column(name) if self.unassigned(name).is_some() => return Ok(()),
+            ExprKind::Column(name)
+                if let Some(Found::Variable(Variable::Row { fields, .. })) =
+                    self.scope.lookup(&name.parts) =>
+            {
+                fields.iter().map(|(name, t)| (name.clone(), t.ty.clone())).collect()
+            }
+            ExprKind::Row(items) => {
+                let mut shape = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    shape.push((format!("f{}", at + 1), self.value(item)?.ty));
+                }
+                shape
+            }
+            _ => match self.value(e)?.ty {
+                Type::Record(row) => row.iter().cloned().collect(),
+                _ => return Ok(()),
+            },
+        };
+        self.note_shape(shape);
+        Ok(())
+    }
+
+    /// The same of the columns of a query.
+    pub(super) fn note_columns(&mut self, columns: &[Output]) {
+        if self.l.inferring.is_empty() {
+            return;
+        }
+        let shape = match columns {
+            // A row that is a column is the row itself.
+            [Output { ty: Type::Record(row), .. }] => row.iter().cloned().collect(),
+            _ => columns.iter().map(|o| (o.name.clone(), o.ty.clone())).collect(),
+        };
+        self.note_shape(shape);
+    }
+
+    fn note_shape(&mut self, shape: Vec<(String, Type)>) {
+        let settled = |ty| if ty == Type::Unknown { Type::Text } else { ty };
+        let shape: Vec<_> = shape.into_iter().map(|(name, ty)| (name, settled(ty))).collect();
+        if !self.l.answered.contains(&shape) {
+            self.l.answered.push(shape);
+        }
+    }
+
     /// 42804 unless a value that is no row, where one is answered with, is NULL.
     fn must_be_null(&mut self, value: Reg) -> Result<()> {
         let there = self.apply(Func::IsNotNull, vec![value], Type::Bool);
@@ -627,8 +677,8 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn return_next(&mut self, value: Option<&Expr>) -> Result<()> {
-        if let (Answer::Unknown(true), Some(_)) = (&self.answer, value) {
-            return Ok(());
+        if let (Answer::Unknown(true), Some(e)) = (&self.answer, value) {
+            return self.note_answer(e);
         }
         let Answer::Set(outputs, outs) = &self.answer else {
             if let Answer::Unknown(true) = self.answer {
@@ -716,7 +766,10 @@ impl Body<'_, '_> {
         };
         let tag = match &statement.kind {
             StatementKind::Query(query) => {
-                self.l.query(&self.scope, query, &mut sink)?;
+                let columns = self.l.query(&self.scope, query, &mut sink)?;
+                if unknown {
+                    self.note_columns(&columns);
+                }
                 None
             }
             StatementKind::Insert(s) if s.returning.is_empty() => Some("INSERT"),
