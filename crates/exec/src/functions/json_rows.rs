@@ -24,12 +24,11 @@ pub fn field_rows(heap: &mut Heap, whole: Slot, key: Bytes, made_of: Bytes) -> R
             rows.push(Slot::Null);
             continue;
         };
-        rows.push(match part::kind(heap.str(text)) {
-            Kind::Object => {
-                Slot::Text(heap.build(|heap, out| write_row(heap.str(text), heap.str(made_of), out))?)
-            }
-            // A string is a literal already.
-            _ => element,
+        // A string may be a literal already.
+        let literal = heap.str(text).trim_start().starts_with('(');
+        rows.push(match literal {
+            true => element,
+            false => Slot::Text(heap.build(|heap, out| write_row(heap.str(text), heap.str(made_of), out))?),
         });
     }
     heap.array_like(texts.array(), &rows)
@@ -53,6 +52,9 @@ fn write_row(value: &str, made_of: &str, out: &mut Vec<u8>) -> Result<()> {
     while let Some(attribute) = attributes.next()? {
         if !std::mem::take(&mut first) {
             out.push(b',');
+        }
+        if attribute.quoted_key().len() < 2 || !attribute.quoted_key().starts_with('"') {
+            return Err(Error::internal("a row that is made of nothing"));
         }
         let key = attribute.key()?;
         let Some(field) = part::field(value, &key)? else { continue };
