@@ -199,7 +199,8 @@ impl Objects {
                     {}, format_type(a.aggtranstype, NULL), {}, a.aggfinalextra, a.aggfinalmodify, {},
                     quote_literal(a.agginitval), (SELECT o.oprname FROM pg_operator o WHERE o.oid = a.aggsortop),
                     p.proparallel, a.aggtransspace, p.proacl::text, a.aggkind = 'h',
-                    CASE WHEN a.aggkind <> 'n' THEN oidvectortypes(p.proargtypes) END
+                    CASE WHEN a.aggkind <> 'n' THEN (SELECT string_agg(format_type(u.t, NULL), ', ' ORDER BY u.n)
+                     FROM unnest(p.proargtypes) WITH ORDINALITY u(t, n)) END
              FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid::oid
              JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {USERS}",
             function("a.aggtransfn"),
