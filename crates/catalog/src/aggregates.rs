@@ -37,6 +37,12 @@ pub struct AggregateOf {
     /// PARALLEL, as `pg_proc` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel: Option<char>,
+    /// It is called WITHIN GROUP: so many of its arguments stand before that, and its last function takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct: Option<u16>,
+    /// HYPOTHETICAL, only kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hypothetical: bool,
     /// SSPACE, only kept.
     #[serde(default)]
     pub space: i32,
@@ -90,6 +96,17 @@ impl AggregateOf {
     pub fn types_mut(&mut self) -> impl Iterator<Item = &mut Type> {
         let functions = [Some(&mut self.transition), self.last.as_mut(), self.combine.as_mut()];
         std::iter::once(&mut self.state).chain(functions.into_iter().flatten().flat_map(|f| &mut f.types))
+    }
+}
+
+impl AggregateOf {
+    /// `aggkind`
+    pub fn kind(&self) -> char {
+        match self.direct {
+            None => 'n',
+            Some(_) if self.hypothetical => 'h',
+            Some(_) => 'o',
+        }
     }
 }
 

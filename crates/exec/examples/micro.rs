@@ -31,6 +31,7 @@ fn time<P: Hosted>(
                 tables: &db.tables,
                 link: &db.routines,
                 host: &mut db.host,
+                calls: Default::default(),
             };
             db.machine.call(code, &args[(i % 1024) as usize], &mut ctx).unwrap();
             db.protocol.commit(&mut db.txn, &db.tables, &db.clock).unwrap();

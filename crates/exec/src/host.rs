@@ -247,4 +247,34 @@ pub struct Context<'c, P: RowLocks, H: Host + ?Sized> {
     pub link: &'c dyn Link,
     /// The engine.
     pub host: &'c mut H,
+    /// Who has called the program that runs.
+    pub calls: Calls<'c>,
+}
+
+/// The calls that have led to a program, for those that ask for them; by default, none: the engine runs it.
+#[derive(Clone, Copy, Default)]
+pub struct Calls<'c>(pub(crate) Option<&'c Call<'c>>);
+
+/// A call that waits for its end.
+pub(crate) struct Call<'c> {
+    /// Who calls, and which instruction does.
+    pub code: &'c Code,
+    pub pc: usize,
+    /// Of EXECUTE: which of the caller's registers has the text, and the place of its frame among those that are parked.
+    pub text: Option<(u16, usize)>,
+    pub outer: Calls<'c>,
+}
+
+impl<P: RowLocks, H: Host + ?Sized> Context<'_, P, H> {
+    /// The same for a program that is called there.
+    pub(crate) fn called_by<'c>(&'c mut self, call: &'c Call<'c>) -> Context<'c, P, H> {
+        Context {
+            protocol: self.protocol,
+            txn: &mut *self.txn,
+            tables: self.tables,
+            link: self.link,
+            host: &mut *self.host,
+            calls: Calls(Some(call)),
+        }
+    }
 }

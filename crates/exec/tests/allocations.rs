@@ -75,6 +75,7 @@ fn steady_state<P: Hosted>() {
                 tables: &db.tables,
                 link: &db.routines,
                 host: &mut db.host,
+                calls: Default::default(),
             };
             machine.call(code, args, &mut ctx).unwrap();
             outs += machine.outs().iter().filter(|s| !matches!(s, Slot::Null)).count();

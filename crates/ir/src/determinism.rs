@@ -140,13 +140,15 @@ impl Func {
             | JsonQuote | JsonKey | JsonbIn | JsonbEq | JsonbNe | JsonbLt | JsonbLe | JsonbGt | JsonbGe
             | JsonField | JsonFieldText | JsonElement | JsonElementText | JsonPath | JsonPathText
             | JsonTypeof | JsonLength | JsonElements | JsonElementTexts | JsonRecord | JsonRecords
-            | JsonFieldTexts | JsonKeys | JsonValues | JsonValueTexts | JsonbContains | JsonbHas
-            | JsonbHasAny | JsonbHasAll | JsonbConcat | JsonbWithout | JsonbWithoutAll | JsonbWithoutAt
-            | JsonbWithoutPath | JsonbSet | JsonbInsert | JsonPathExists | JsonPathMatch | JsonPathValues
-            | JsonPathArray | JsonPathFirst | JsonStripNulls | JsonbPretty | JsonLines | JsonObject
-            | JsonObjectOf | JsonbSetLax | SizePretty | SizeBytes | Unistr | ParseIdent | TextBytes
-            | BytesLTrim | BytesRTrim | BytesBTrim | InDetail | QuoteIdent | QuoteLiteral | QuoteNullable
-            | Concat | ConcatWs | Format | CharPad | RaiseFormat => Determinism::Deterministic,
+            | JsonFieldTexts | JsonFieldRows | JsonKeys | JsonValues | JsonValueTexts | JsonbContains
+            | JsonbHas | JsonbHasAny | JsonbHasAll | JsonbConcat | JsonbWithout | JsonbWithoutAll
+            | JsonbWithoutAt | JsonbWithoutPath | JsonbSet | JsonbInsert | JsonPathExists | JsonPathMatch
+            | JsonPathValues | JsonPathArray | JsonPathFirst | JsonStripNulls | JsonbPretty | JsonLines
+            | JsonObject | JsonObjectOf | JsonbSetLax | SizePretty | SizeBytes | Unistr | ParseIdent
+            | TextBytes | BytesLTrim | BytesRTrim | BytesBTrim | InDetail | QuoteIdent | QuoteLiteral
+            | QuoteNullable | Concat | ConcatWs | Format | CharPad | RaiseFormat => {
+                Determinism::Deterministic
+            }
             BytesEq | BytesNe | BytesLt | BytesLe | BytesGt | BytesGe | BytesConcat | BytesLength
             | BytesSubstr | BytesSubstrFor | BytesMd5 | BytesSha | GetByte | Encode | Decode | UuidEq
             | UuidNe | UuidLt | UuidLe | UuidGt | UuidGe => Determinism::Deterministic,
@@ -215,10 +217,10 @@ impl Question {
             | RoutineBody | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault
             | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible
             | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
-            Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeferTrigger | HasPrivilege
-            | HasRole | RelationSize | DatabaseSize | SetSetting | SetSettingOfDefiner | CancelClient
-            | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime | ExportSnapshot | Sleep
-            | SessionId | User | StartTime => Determinism::Session,
+            Notify | ListeningChannels | NotificationUsage | TriggerDepth | CallStack | DeferTrigger
+            | HasPrivilege | HasRole | RelationSize | DatabaseSize | SetSetting | SetSettingOfDefiner
+            | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime
+            | ExportSnapshot | Sleep | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // Logged with the call.

@@ -295,6 +295,8 @@ funcs! {
     JsonRecord "json.record" (K, T) -> K; JsonRecords "json.records" (K, T) -> A;
     /// What stands at a key as texts: an array of JSON, or a text of one of SQL.
     JsonFieldTexts "json.fieldtexts" (K, T) -> A;
+    /// The same, where it is an array of rows: what they are made of.
+    JsonFieldRows "json.fieldrows" (K, T, T) -> A;
     JsonKeys "json.keys" (K, T) -> A; JsonValues "json.values" (K, T) -> A; JsonValueTexts "json.valuetexts" (K, T) -> A;
     /// `@>`, `?`, `?|`, `?&`.
     JsonbContains "jsonb.contains" (J, J) -> B; JsonbHas "jsonb.has" (J, T) -> B;

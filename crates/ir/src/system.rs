@@ -57,6 +57,8 @@ questions! {
     TriggerDef "trigger.def" (I, B) -> T;
     /// How many triggers the statement that runs now is within.
     TriggerDepth "trigger.depth" () -> I;
+    /// The routine that runs and where it is, then whoever has called it, a line each: as CONTEXT of an error has them.
+    CallStack "call_stack" () -> T;
     /// Whether a constraint trigger is deferred now: its table, its routine, and the row that fires it, which then waits
     /// for it (NEW's columns, then OLD's; NULL: none does).
     DeferTrigger "trigger.defer" (I, I, X) -> B nullable;

@@ -1,6 +1,7 @@
 //! What came last: keys and triggers that wait within routines, views that keep rows to themselves, aggregates with states of
 //! several fields, rows that are spread or come out of JSON, cursors by number, recursion before changes, rows that move between
-//! partitions, settings as inputs of calls.
+//! partitions, settings as inputs of calls, several parts of WITH over one table, functions that return record, aggregates of ordered
+//! sets, arrays of rows out of JSON, the stack of calls.
 
 use planaria_sim::dice::Dice;
 
@@ -81,6 +82,30 @@ pub(super) const LATEST: &[&str] = &[
          UPDATE moved SET k = p_to, n = n + 1 WHERE k = p_from;
          INSERT INTO told VALUES (first_act('c'), 'moved');
      END $$",
+    "CREATE FUNCTION keep_step(s int[], x int) RETURNS int[] LANGUAGE sql IMMUTABLE AS $$ SELECT s || x $$",
+    "CREATE FUNCTION nth_end(s int[], n int) RETURNS int LANGUAGE sql IMMUTABLE AS
+     $$ SELECT x FROM unnest(s) x ORDER BY x LIMIT 1 OFFSET n $$",
+    "CREATE AGGREGATE nth(int ORDER BY int) (SFUNC = keep_step, STYPE = int[], FINALFUNC = nth_end)",
+    "CREATE FUNCTION acts_of(p_k int) RETURNS SETOF record LANGUAGE plpgsql AS $$
+     BEGIN
+         RETURN QUERY SELECT id, n FROM act WHERE k = p_k ORDER BY id;
+         RETURN NEXT NULL;
+     END $$",
+    "CREATE PROCEDURE in_parts(p_id int, p_k int) LANGUAGE plpgsql AS $$
+     DECLARE stack text;
+     BEGIN
+         WITH raised AS (UPDATE act SET n = n + 10 WHERE id = p_id RETURNING id),
+              gone AS (DELETE FROM act WHERE id = p_id + 1 RETURNING id, n)
+         UPDATE act SET n = act.n + gone.n FROM gone WHERE act.id <> gone.id AND act.k = p_k;
+         INSERT INTO told SELECT a, concat('act ', b) FROM acts_of(p_k) AS t(a int, b int) WHERE a IS NOT NULL;
+         INSERT INTO told SELECT nth(p_k) WITHIN GROUP (ORDER BY n), 'nth' FROM act;
+         INSERT INTO told SELECT q[1].a, q[2].b FROM jsonb_to_record(jsonb_build_object('q', jsonb_build_array(
+             jsonb_build_object('a', p_id), jsonb_build_object('b', 'k' || p_k)))) AS t(q pair[]);
+         IF p_k = 3 THEN
+             GET DIAGNOSTICS stack = PG_CONTEXT;
+             INSERT INTO told VALUES (length(stack), stack);
+         END IF;
+     END $$",
     "CREATE TABLE owned (id int PRIMARY KEY, tenant text DEFAULT current_setting('app.tenant', true), n int DEFAULT 0)",
     "CREATE PROCEDURE own(p_id int) LANGUAGE plpgsql AS $$
      BEGIN
@@ -100,7 +125,7 @@ pub(super) fn change(dice: &mut Dice) -> Vec<String> {
         let tenant = ["one", "two", "three"][dice.below(3) as usize];
         return vec![format!("SET app.tenant = '{tenant}'"), format!("CALL own({id})")];
     }
-    vec![match dice.below(12) {
+    vec![match dice.below(14) {
         0..4 => format!("CALL put_act({id}, {k}, {})", dice.below(9)),
         4 => format!("CALL spread_acts({id})"),
         5 => format!("CALL count_up({})", 1 + dice.below(6)),
@@ -108,7 +133,8 @@ pub(super) fn change(dice: &mut Dice) -> Vec<String> {
         7 => format!("CALL move_rows({k}, {to})"),
         8 => format!("INSERT INTO moved VALUES ({}, {to}, {id})", dice.below(40)),
         9 => format!("UPDATE acts SET n = n + 1 WHERE tell_it('x' || id) AND id > {id}"),
-        10 => format!("UPDATE moved SET k = (k + 1) % 5 WHERE id = {id}"),
+        10 | 11 => format!("CALL in_parts({id}, {k})"),
+        12 => format!("UPDATE moved SET k = (k + 1) % 5 WHERE id = {id}"),
         _ => format!("DELETE FROM stage WHERE k = {k}"),
     }]
 }

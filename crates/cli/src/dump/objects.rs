@@ -198,7 +198,9 @@ impl Objects {
                     CASE WHEN p.pronargs = 0 THEN '*' ELSE pg_get_function_identity_arguments(p.oid) END,
                     {}, format_type(a.aggtranstype, NULL), {}, a.aggfinalextra, a.aggfinalmodify, {},
                     quote_literal(a.agginitval), (SELECT o.oprname FROM pg_operator o WHERE o.oid = a.aggsortop),
-                    p.proparallel, a.aggtransspace, p.proacl::text
+                    p.proparallel, a.aggtransspace, p.proacl::text, a.aggkind = 'h',
+                    CASE WHEN a.aggkind <> 'n' THEN (SELECT string_agg(format_type(u.t, NULL), ', ' ORDER BY u.n)
+                     FROM unnest(p.proargtypes) WITH ORDINALITY u(t, n)) END
              FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid::oid
              JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {USERS}",
             function("a.aggtransfn"),
@@ -236,10 +238,14 @@ impl Objects {
             if row.text(14) != "0" {
                 let _ = write!(create, ",\n    SSPACE = {}", row.text(14));
             }
+            create.push_str(if row.is(16) { ",\n    HYPOTHETICAL" } else { "" });
             create.push_str("\n);");
             let alter = owner(&label, row.text(3), owners);
             // Privileges name it as a function.
-            let label = format!("FUNCTION {}", name.replace("(*)", "()"));
+            let label = match row.get(17) {
+                Some(types) => format!("FUNCTION {}({types})", row.text(2)),
+                None => format!("FUNCTION {}", name.replace("(*)", "()")),
+            };
             self.add(Kind::Routine, row.oid(0), &name, label, row.text(3), row.get(15), create, alter);
         }
         Ok(())

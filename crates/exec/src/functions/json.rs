@@ -483,7 +483,7 @@ pub fn field_texts(heap: &mut Heap, whole: Slot, key: Bytes) -> Result<Slot> {
 }
 
 /// 22P02 of what is no array where one should be: within the value of a key, at these places.
-fn no_array(key: &str, places: &[usize]) -> Error {
+pub(super) fn no_array(key: &str, places: &[usize]) -> Error {
     let hint = match places {
         [] => format!("See the value of key \"{key}\"."),
         places => {

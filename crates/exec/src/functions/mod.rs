@@ -35,6 +35,7 @@ mod float;
 mod format;
 mod hash;
 mod json;
+mod json_rows;
 mod jsonpath;
 pub mod like;
 mod normalize;
@@ -379,6 +380,7 @@ fn apply(func: Func, a: &[Slot], heap: &mut Heap) -> Result<Slot> {
         JsonRecord => json::record(heap, a[0]),
         JsonRecords => json::records(heap, a[0], a[1].bytes()),
         JsonFieldTexts => json::field_texts(heap, a[0], a[1].bytes()),
+        JsonFieldRows => json_rows::field_rows(heap, a[0], a[1].bytes(), a[2].bytes()),
         JsonKeys => json::list(heap, a[0], a[1].bytes(), Kind::Object, json::List::Keys),
         JsonValues => json::list(heap, a[0], a[1].bytes(), Kind::Object, json::List::Values),
         JsonValueTexts => json::list(heap, a[0], a[1].bytes(), Kind::Object, json::List::Texts),

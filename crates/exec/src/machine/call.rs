@@ -3,7 +3,7 @@
 use super::{Base, Machine, Sink};
 use crate::code::*;
 use crate::functions;
-use crate::host::{Context, Dynamic, Host, Interrupt};
+use crate::host::{Call, Calls, Context, Dynamic, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, Result, SqlState};
 use planaria_ir::{Question, Run};
@@ -13,6 +13,8 @@ impl Machine {
     pub(super) fn call_procedure<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         desc: &CallDesc,
+        caller: &Code,
+        pc: usize,
         frame: &mut Vec<Slot>,
         base: Base,
         ctx: &mut Context<'_, P, H>,
@@ -31,7 +33,8 @@ impl Machine {
             None => Sink::Nowhere,
         };
         self.trigger_depth += u32::from(code.is_trigger);
-        let inner = self.nested(code, &desc.args, frame, sink, ctx);
+        let call = Call { code: caller, pc, text: None, outer: ctx.calls };
+        let inner = self.nested(code, &desc.args, frame, sink, &mut ctx.called_by(&call));
         self.trigger_depth -= u32::from(code.is_trigger);
         let inner = inner?;
         for (to, from) in desc.outs.iter().zip(&code.outs) {
@@ -44,10 +47,12 @@ impl Machine {
     }
 
     #[cold]
+    #[allow(clippy::too_many_arguments, reason = "a call, and what it stands in")]
     pub(super) fn call_dynamic<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         desc: &ExecuteDesc,
         caller: &Code,
+        pc: usize,
         frame: &mut Vec<Slot>,
         base: Base,
         ctx: &mut Context<'_, P, H>,
@@ -58,7 +63,7 @@ impl Machine {
         }
         match &desc.run {
             Run::Statement | Run::Constraints => {}
-            Run::Open { columns: None, .. } => return self.open_query(desc, frame, ctx),
+            Run::Open { columns: None, .. } => return self.open_query(desc, caller, pc, frame, ctx),
             _ => return Ok(self.cursor(desc, caller, frame, base, ctx.host)?),
         }
         let Slot::Text(text) = frame[usize::from(desc.text)] else {
@@ -86,7 +91,9 @@ impl Machine {
                     _ => Sink::Nowhere,
                 };
                 let before = list.map_or(0, |list| self.colls[list].len());
-                let inner = match self.nested(&code, &desc.args, frame, sink, ctx) {
+                let text = (!embedded).then_some((desc.text, self.parked.len()));
+                let call = Call { code: caller, pc, text, outer: ctx.calls };
+                let inner = match self.nested(&code, &desc.args, frame, sink, &mut ctx.called_by(&call)) {
                     Err(Interrupt::Error(e)) if !embedded => {
                         return Err(self.in_text(e, frame[usize::from(desc.text)]).into());
                     }
@@ -110,6 +117,8 @@ impl Machine {
     fn open_query<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         desc: &ExecuteDesc,
+        caller: &Code,
+        pc: usize,
         frame: &mut Vec<Slot>,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
@@ -121,7 +130,9 @@ impl Machine {
                 None => error,
             }
         })?;
-        match self.nested(&code, &desc.args, frame, Sink::Host, ctx) {
+        let text = Some((desc.text, self.parked.len()));
+        let call = Call { code: caller, pc, text, outer: ctx.calls };
+        match self.nested(&code, &desc.args, frame, Sink::Host, &mut ctx.called_by(&call)) {
             Err(Interrupt::Error(e)) => return Err(self.in_text(e, slot).into()),
             other => {
                 let inner = other?;
@@ -209,6 +220,33 @@ impl Machine {
             Slot::Text(text) => error.context(format!("SQL statement \"{}\"", self.heap.str(text))),
             _ => error,
         }
+    }
+
+    /// What CONTEXT of an error would be here: the routine that runs, and whoever has called it.
+    #[cold]
+    pub(super) fn call_stack(
+        &mut self,
+        desc: &AskDesc,
+        code: &Code,
+        pc: usize,
+        frame: &mut [Slot],
+        calls: Calls<'_>,
+    ) -> Result<()> {
+        let mut told = super::error::with_context(code, pc, Error::new(SqlState::SUCCESSFUL_COMPLETION, ""));
+        let mut rest = calls;
+        while let Some(call) = rest.0 {
+            let text = call.text.and_then(|(reg, at)| self.parked.get(at)?.get(usize::from(reg)).copied());
+            if let Some(text) = text {
+                told = self.in_text(told, text);
+            }
+            told = super::error::with_context(call.code, call.pc, told);
+            rest = call.outer;
+        }
+        let stack = self.heap.text(told.fields().context.as_deref().unwrap_or(""))?;
+        if desc.dst != NONE {
+            frame[usize::from(desc.dst)] = stack;
+        }
+        Ok(())
     }
 
     /// Asks the engine something.

@@ -148,7 +148,7 @@ impl Machine {
 }
 
 /// Says where in the program the error arose: a position of statements, lines of context of routines.
-fn with_context(code: &Code, pc: usize, error: Error) -> Error {
+pub(super) fn with_context(code: &Code, pc: usize, error: Error) -> Error {
     let (error, position) = out_of_sites(code, pc, error, NO_SITE);
     if !code.source.is_routine() {
         return if code.kind == ProgramKind::Statement { error.at(position) } else { error };

@@ -375,6 +375,7 @@ impl Machine {
                     tables: ctx.tables,
                     link: &*link,
                     host: &mut *ctx.host,
+                    calls: ctx.calls,
                 };
                 self.steps(code, frame, sink, base, &mut within)
             }

@@ -14,7 +14,7 @@ use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::limits;
-use planaria_ir::Func;
+use planaria_ir::{Func, Question};
 use planaria_protocol::{Conflict, RowLocks};
 
 /// Rows of a list whose lookups are made ahead together.
@@ -75,9 +75,11 @@ impl Machine {
             pc = next;
             ended = match stop {
                 Stop::Return => return Ok(()),
-                Stop::Call(call) => self.call_procedure(&code.calls[usize::from(call)], frame, base, ctx),
+                Stop::Call(call) => {
+                    self.call_procedure(&code.calls[usize::from(call)], code, pc - 1, frame, base, ctx)
+                }
                 Stop::Execute(execute) => {
-                    self.call_dynamic(&code.executes[usize::from(execute)], code, frame, base, ctx)
+                    self.call_dynamic(&code.executes[usize::from(execute)], code, pc - 1, frame, base, ctx)
                 }
                 Stop::Fail(interrupt) => Err(interrupt),
             };
@@ -406,7 +408,14 @@ impl Machine {
                 Inst::Execute { execute } => return (pc, Stop::Execute(execute)),
                 Inst::Emit { values } => attempt!(self.emit(code.run(values), frame, sink, ctx.host)),
 
-                Inst::Ask { ask } => attempt!(self.ask(&code.asks[usize::from(ask)], frame, ctx.host)),
+                Inst::Ask { ask } => {
+                    let desc = &code.asks[usize::from(ask)];
+                    if desc.question == Question::CallStack {
+                        attempt!(self.call_stack(desc, code, pc - 1, frame, ctx.calls));
+                    } else {
+                        attempt!(self.ask(desc, frame, ctx.host));
+                    }
+                }
                 Inst::SystemRows { rows } => {
                     attempt!(self.system_rows(&code.system_rows[usize::from(rows)], base, ctx.host));
                 }

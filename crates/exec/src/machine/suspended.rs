@@ -14,7 +14,7 @@ use super::{Base, Machine, Sink};
 use crate::code::{Code, Inst, NONE};
 use crate::collection::Collection;
 use crate::heap::Heap;
-use crate::host::{Context, Host, Interrupt};
+use crate::host::{Call, Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::{Error, Result, SqlState, limits};
 use planaria_protocol::RowLocks;
@@ -161,7 +161,7 @@ impl Machine {
         };
         let called = match (code.insts.get(pc.wrapping_sub(1)), frames.pop()) {
             (Some(Inst::Call { call }), Some(inner)) => {
-                self.resume_called(code, *call, frame, inner, frames, levels, ctx)
+                self.resume_called(code, pc - 1, *call, frame, inner, frames, levels, ctx)
             }
             _ => Ok(()),
         };
@@ -179,6 +179,7 @@ impl Machine {
     fn resume_called<P: RowLocks, H: Host + ?Sized>(
         &mut self,
         caller: &Code,
+        pc: usize,
         call: u16,
         frame: &mut Vec<Slot>,
         mut inner: Vec<Slot>,
@@ -192,8 +193,10 @@ impl Machine {
             true => ctx.link.guarded_code(desc.procedure)?,
         };
         self.parked.push(std::mem::take(frame));
+        let waits = Call { code: caller, pc, text: None, outer: ctx.calls };
+        let within = &mut ctx.called_by(&waits);
         // A procedure has no rows.
-        let ended = self.resume_level(code, &mut inner, frames, levels, Sink::Nowhere, ctx);
+        let ended = self.resume_level(code, &mut inner, frames, levels, Sink::Nowhere, within);
         *frame = self.parked.pop().unwrap_or_default();
         if ended.is_ok() {
             for (to, from) in desc.outs.iter().zip(&code.outs) {

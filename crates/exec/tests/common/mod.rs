@@ -283,6 +283,7 @@ impl<P: Hosted> Db<P> {
             tables: &self.tables,
             link: &self.routines,
             host: &mut self.host,
+            calls: Default::default(),
         };
         self.machine.call(code, args, &mut ctx)
     }

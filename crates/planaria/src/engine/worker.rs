@@ -46,7 +46,8 @@ impl Run<'_> {
         host: &mut SessionHost<'_>,
     ) -> Result<(), Interrupt> {
         let Run { machine, code, args, at, from } = self;
-        let mut context = Context { protocol, txn, tables: at.tables.of(), link: at, host };
+        let calls = Default::default();
+        let mut context = Context { protocol, txn, tables: at.tables.of(), link: at, host, calls };
         match from {
             None => machine.run(code, args, &mut context),
             Some(from) => machine.resume(code, from, &mut context),

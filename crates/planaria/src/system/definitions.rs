@@ -264,7 +264,15 @@ fn parameter(catalog: &Catalog, p: &Procedure, parameter: &Parameter, default: b
 /// `pg_get_function_arguments`, or, without defaults, `..._identity_arguments`.
 pub(super) fn arguments(catalog: &Catalog, p: &Procedure, defaults: bool) -> String {
     let shown = p.parameters.iter().filter(|q| q.mode != Mode::Table);
-    shown.map(|q| parameter(catalog, p, q, defaults)).collect::<Vec<_>>().join(", ")
+    let shown: Vec<String> = shown.map(|q| parameter(catalog, p, q, defaults)).collect();
+    match p.aggregate.as_ref().and_then(|of| of.direct) {
+        None => shown.join(", "),
+        Some(direct) => {
+            let (direct, ordered) = shown.split_at(usize::from(direct).min(shown.len()));
+            let between = if direct.is_empty() { "" } else { " " };
+            format!("{}{between}ORDER BY {}", direct.join(", "), ordered.join(", "))
+        }
+    }
 }
 
 /// `pg_get_function_result`; `None` for procedures.

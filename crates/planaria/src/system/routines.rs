@@ -52,8 +52,8 @@ pub(super) fn aggregates(facts: &Facts<'_>, rows: &mut Rows) {
         let first = p.inputs().next().map_or(0, |q| oid::of(&q.ty));
         rows.add(|r| {
             r.set("aggfnoid", catalog.routine_oid(p))
-                .set("aggkind", 'n')
-                .set("aggnumdirectargs", 0)
+                .set("aggkind", of.kind())
+                .set("aggnumdirectargs", of.direct.map_or(0, i32::from))
                 .set("aggtransfn", of.transition.oid(catalog))
                 .set("aggfinalfn", function(&of.last))
                 .set("aggcombinefn", function(&of.combine))

@@ -76,3 +76,14 @@ CREATE TRIGGER tells BEFORE UPDATE OR DELETE ON bare FOR EACH ROW EXECUTE FUNCTI
 INSERT INTO bare VALUES (1, 'a'), (2, 'b');
 WITH a AS (UPDATE bare SET n = 10 WHERE n = 1 RETURNING n) DELETE FROM bare WHERE n = 2 RETURNING n;
 SELECT * FROM told ORDER BY what;
+-- Through views.
+CREATE TABLE ledger (id int PRIMARY KEY, kind text, amount int);
+INSERT INTO ledger SELECT n, CASE WHEN n % 2 = 0 THEN 'even' ELSE 'odd' END, n FROM generate_series(1, 8) n;
+CREATE VIEW evens AS SELECT id, amount FROM ledger WHERE kind = 'even';
+CREATE VIEW few AS SELECT id AS which, amount AS much FROM evens WHERE amount < 7;
+WITH a AS (UPDATE evens SET amount = amount + 100 WHERE id <= 4 RETURNING *), b AS (DELETE FROM evens WHERE id >= 8 RETURNING *) SELECT * FROM a UNION ALL SELECT * FROM b ORDER BY 1;
+SELECT * FROM ledger ORDER BY id;
+WITH a AS (UPDATE few SET much = 0 WHERE which = 6 RETURNING *) UPDATE ledger SET amount = amount * 10 WHERE kind = 'even' AND id <> 6;
+WITH a AS (UPDATE ledger SET amount = -1 WHERE id = 1 RETURNING *) DELETE FROM few USING a WHERE which > a.id RETURNING few.*;
+WITH a AS (INSERT INTO ledger VALUES (20, 'even', 3) RETURNING id) UPDATE few SET much = 5 RETURNING *;
+SELECT * FROM ledger ORDER BY id;

@@ -22,3 +22,18 @@ UPDATE t SET a = 6 WHERE id = 2;
 ALTER TABLE t VALIDATE CONSTRAINT positive;
 UPDATE v SET b = 8 WHERE id = 2;
 SELECT * FROM t ORDER BY id;
+-- Of a partition, too.
+CREATE TABLE parted (id int PRIMARY KEY, a int, b int) PARTITION BY RANGE (id);
+CREATE TABLE low PARTITION OF parted FOR VALUES FROM (0) TO (10);
+CREATE TABLE high PARTITION OF parted FOR VALUES FROM (10) TO (20);
+INSERT INTO parted VALUES (1, -1, 0), (2, 2, 0), (11, -1, 0);
+ALTER TABLE low ADD CONSTRAINT low_positive CHECK (a > 0) NOT VALID;
+UPDATE parted SET b = 1 WHERE id = 1;
+UPDATE low SET b = 1 WHERE id = 1;
+UPDATE parted SET b = 1 WHERE id IN (2, 11);
+UPDATE parted SET b = 2;
+SELECT * FROM parted ORDER BY id;
+UPDATE parted SET a = 1 WHERE id = 1;
+ALTER TABLE low VALIDATE CONSTRAINT low_positive;
+UPDATE parted SET b = 2;
+SELECT * FROM parted ORDER BY id;

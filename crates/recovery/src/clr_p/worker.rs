@@ -201,6 +201,7 @@ impl<H: Header> Worker<H> {
             tables: &world.tables,
             link: routines as &dyn Link,
             host: &mut host,
+            calls: Default::default(),
         };
         self.machine.run(&part.code, &self.slots, &mut context)?;
         for (number, slot) in part.outputs.iter().zip(self.machine.outs()) {

@@ -203,6 +203,7 @@ fn run_piece<H: Header>(
         tables: &world.tables,
         link: &*world.routines as &dyn Link,
         host: executor,
+        calls: Default::default(),
     };
     worker.machine.run(&piece.code, &worker.slots, &mut ctx).map_err(Error::from)
 }

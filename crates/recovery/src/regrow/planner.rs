@@ -254,6 +254,7 @@ fn plan_call<H: Header>(
         tables: &world.tables,
         link: routines as &dyn Link,
         host: &mut host,
+        calls: Default::default(),
     };
     worker.machine.run(&plan.plan, &worker.slots, &mut ctx)?;
     all_given(host.inputs, id)

@@ -452,6 +452,7 @@ impl Mini {
                 tables: &m.tables,
                 link: &*routines,
                 host: &mut Forward(&mut kept),
+                calls: Default::default(),
             };
             m.machine.call(&routines.codes[procedure as usize], &args, &mut ctx)
         })?;

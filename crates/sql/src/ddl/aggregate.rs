@@ -166,14 +166,26 @@ impl Change {
         transition: &Name,
         inputs: &[Type],
     ) -> Result<(AggregateOf, Type)> {
+        // Those before ORDER BY are for the last function alone.
+        let (direct, ordered) = inputs.split_at(create.direct.unwrap_or(0));
+        if create.hypothetical {
+            if create.direct.is_none() {
+                return Err(invalid("only ordered-set aggregates can be hypothetical"));
+            }
+            if !direct.ends_with(ordered) {
+                return Err(invalid(
+                    "a hypothetical-set aggregate must have direct arguments matching its aggregated arguments",
+                ));
+            }
+        }
         let mut types = vec![state.clone()];
-        types.extend_from_slice(inputs);
+        types.extend_from_slice(ordered);
         let (step, answer, _) = self.support(transition, &types)?;
         if answer != assumed(&state) {
             let (name, ty) = (transition.parts.join("."), lower::type_in_message(&state));
             return Err(mismatch(format!("return type of transition function {name} is not {ty}")));
         }
-        let fits = inputs.first().is_some_and(|first| is_as_it_is(first, &state));
+        let fits = ordered.first().is_some_and(|first| is_as_it_is(first, &state));
         if create.initial.is_none() && step.is_strict(&self.catalog) && !fits {
             return Err(invalid(
                 "must not omit initial value when transition function is strict and transition type is not \
@@ -184,8 +196,9 @@ impl Change {
         let mut last = None;
         if let Some(name) = &create.last {
             let mut types = vec![state.clone()];
+            types.extend_from_slice(direct);
             if create.extra {
-                types.extend_from_slice(inputs);
+                types.extend_from_slice(ordered);
             }
             let (function, answer, declared) = self.support(name, &types)?;
             if create.extra && function.is_strict(&self.catalog) {
@@ -243,6 +256,8 @@ impl Change {
                 ['s', 'r', 'u'],
             )?,
             space: create.space.and_then(|n| i32::try_from(n).ok()).unwrap_or(0),
+            direct: create.direct.and_then(|n| u16::try_from(n).ok()),
+            hypothetical: create.hypothetical,
             state,
         };
         if !of.state.is_polymorphic() {

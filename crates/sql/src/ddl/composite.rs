@@ -8,6 +8,16 @@ use planaria_catalog::oids;
 use planaria_catalog::{ColumnDefault, IndexKey, Object, key};
 use planaria_syntax::ast::{AlterTable, ColumnDef, Name};
 
+/// 42704 of `serial` and its like, of which the integers are those, where a type has to stand.
+pub(crate) fn no_serial(of: &Type) -> Error {
+    let name = match of {
+        Type::Int8 => "bigserial",
+        Type::Int2 => "smallserial",
+        _ => "serial",
+    };
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"))
+}
+
 impl Change {
     pub(super) fn create_composite(&mut self, name: &Name, attributes: &[ColumnDef]) -> Result<&'static str> {
         let new = names::new(&self.catalog, name)?;
@@ -144,13 +154,7 @@ impl Change {
     /// 42704: `serial` is no type.
     fn refuse_serial(&self, def: &ColumnDef) -> Result<()> {
         let planaria_syntax::ast::TypeNameKind::Serial(of) = &def.ty.kind else { return Ok(()) };
-        let name = match of {
-            planaria_base::Type::Int8 => "bigserial",
-            planaria_base::Type::Int2 => "smallserial",
-            _ => "serial",
-        };
-        let message = format!("type \"{name}\" does not exist");
-        Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(def.ty.position))
+        Err(no_serial(of).at(def.ty.position))
     }
 
     /// The composite type of that name, if there is one and the actor owns it.

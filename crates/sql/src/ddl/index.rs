@@ -25,6 +25,9 @@ impl Change {
             return Ok("CREATE INDEX");
         }
         let table = table.clone();
+        if let Some((expr, _)) = &create.predicate {
+            lowering::check_predicate(&self.catalog, &table, expr, Made::by(&self.actor))?;
+        }
         let (mut keys, mut types) = (Vec::new(), Vec::new());
         for (item, position) in &create.columns {
             match item {
@@ -63,9 +66,6 @@ impl Change {
             }
         }
         check_width(keys.len() + create.included.len(), create.table.position)?;
-        if let Some((expr, _)) = &create.predicate {
-            lowering::check_predicate(&self.catalog, &table, expr, Made::by(&self.actor))?;
-        }
         let mut included = Vec::new();
         for name in &create.included {
             let Some((c, _)) = table.column(name) else {

@@ -74,6 +74,7 @@ mod unmade;
 mod user_type;
 mod view;
 
+pub(crate) use composite::no_serial;
 pub use database::databases_named;
 pub use depend::{Named, named_by_expression, named_by_routine, named_by_view};
 pub use partition::{partition_bound_text, partition_condition_text, partition_key_types};

@@ -39,6 +39,10 @@ pub(super) struct Before {
     stored: Vec<(TableId, Coll)>,
     /// What of `changed` is not told by these keys: it was changed by foreign keys, triggers or functions.
     pub besides: Changed,
+    /// What the parts do to tables of their own, and whose statement triggers fire for it: those that have begun, and those, in
+    /// turn, that are still to come.
+    pub begun: Vec<(TableId, TriggerEvent)>,
+    pub to_come: Vec<Vec<(TableId, TriggerEvent)>>,
     /// Handles of the rows that parts look for in such tables, and change if no part before them has.
     left_alone: Vec<Reg>,
 }
@@ -54,6 +58,8 @@ impl Lowerer<'_> {
             changed: Changed::default(),
             stored: Vec::new(),
             besides: Changed::default(),
+            begun: Vec::new(),
+            to_come: Vec::new(),
             left_alone: Vec::new(),
         }
     }
@@ -92,9 +98,13 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The table that the rows of a table or partition are stored in.
+    /// The table that the rows of a table, a partition or an updatable view are stored in.
     pub(super) fn stored_in(&mut self, name: &Name) -> Option<TableId> {
-        let table = self.catalog.table(self.catalog.located(self.meant(name).ok()?))?;
+        let wanted = self.catalog.located(self.meant(name).ok()?);
+        let table = match self.catalog.table(wanted) {
+            Some(table) => table,
+            None => super::updatable::table_behind(self.catalog, self.catalog.view(wanted)?)?,
+        };
         Some(if table.slice().is_some() { self.catalog.partition_root(table.id).id } else { table.id })
     }
 

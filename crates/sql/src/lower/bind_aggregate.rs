@@ -112,7 +112,8 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Aggregate> {
         // No name of a user's schema is one of the system's.
-        let name = if is_own(wanted) { "" } else { wanted.local };
+        let set = self.own_set.take();
+        let name = if is_own(wanted) || set.is_some() { "" } else { wanted.local };
         let mut condition =
             |f| self.in_clause(Clause::Filter, |l: &mut Self| l.bind_condition(names, f, "FILTER"));
         let filter = call.filter.as_ref().map(&mut condition).transpose()?;
@@ -203,6 +204,11 @@ impl Lowerer<'_> {
                     args[1] = Bound::null(Type::Bytea, position);
                 }
                 (K::StringAgg, Some(Type::Bytea), Type::Bytea)
+            }
+            _ if let Some(id) = set => {
+                let (taken, ty) = self.own_set_state(id, args, position)?;
+                args = taken;
+                (K::Own(id), None, ty)
             }
             _ => match self.own_aggregate(wanted, call, &args, position)? {
                 Some((id, taken, ty)) => {

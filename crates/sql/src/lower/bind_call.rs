@@ -228,6 +228,11 @@ impl Lowerer<'_> {
             && self.calls_own_aggregate(wanted, call)
             && (self.reads_after || !self.means_function(names, wanted, call, position)?)
         {
+            if call.within_group
+                && let Some(bound) = self.bind_own_ordered_set(names, wanted, call, position)?
+            {
+                return Ok(bound);
+            }
             return match call.over {
                 Some(_) => self.bind_window(names, wanted, call, position),
                 None => self.bind_aggregate_call(names, wanted, call, position),
@@ -420,11 +425,18 @@ impl Lowerer<'_> {
 
     /// A set-returning function in the select list is a lateral FROM item.
     fn set_in_select(&mut self, rel: RelId, position: u32) -> Result<Bound> {
+        let mut record = false;
         if let RelKind::CallSet { procedure, .. } = self.rel(rel).kind
-            && let routine = self.catalog.procedure(procedure)
-            && routine.needs_columns()
+            && self.catalog.procedure(procedure).needs_columns()
         {
-            return Err(without_columns(&routine.name).at(position));
+            let (instance, columns) = self.with_own_columns(procedure, position)?;
+            let of = self.rel_mut(rel);
+            if let RelKind::CallSet { procedure, .. } = &mut of.kind {
+                *procedure = instance;
+            }
+            (of.uses, of.regs) = (vec![0; columns.len()], vec![None; columns.len()]);
+            of.columns = columns;
+            record = true;
         }
         let refused = |message: String| Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position);
         match self.clause() {
@@ -469,7 +481,7 @@ impl Lowerer<'_> {
                 let ty = Type::Record(self.row_type_of(table));
                 Ok(Bound::apply(Func::ArrayMake, fields, ty, position))
             }
-            [(_, ty)] => Ok(Bound::column(rel, 0, ty.clone(), position)),
+            [(_, ty)] if !record => Ok(Bound::column(rel, 0, ty.clone(), position)),
             _ => {
                 let mut fields: Vec<Bound> = columns.iter().enumerate().map(field).collect();
                 let mut typed = columns.clone();
@@ -788,7 +800,7 @@ impl Lowerer<'_> {
         Ok(no_function(name, &types?, position))
     }
 
-    fn bind_routine(
+    pub(super) fn bind_routine(
         &mut self,
         id: ProcedureId,
         given: Vec<Given>,
@@ -796,11 +808,13 @@ impl Lowerer<'_> {
         position: u32,
     ) -> Result<Bound> {
         let args = self.routine_args(id, given, args, position)?;
-        let procedure = self.catalog.procedure(id);
-        if procedure.needs_columns() {
-            return Err(without_columns(&procedure.name).at(position));
+        let mut id = id;
+        if self.catalog.procedure(id).needs_columns() {
+            id = self.with_own_columns(id, position)?.0;
         }
+        let procedure = self.catalog.procedure(id);
         let ty = match &procedure.returns {
+            Returns::Record { columns, .. } => Type::Record(columns.clone().into()),
             Returns::Scalar(ty) => ty.clone(),
             Returns::Trigger => {
                 let message = "trigger functions can only be called as triggers";
@@ -869,13 +883,6 @@ pub(super) fn passed(p: &Procedure) -> impl Iterator<Item = &Parameter> {
         Mode::Out => procedure,
         Mode::Table => false,
     })
-}
-
-/// 0A000 for a call that does not say what columns it wants, in an expression.
-fn without_columns(name: &str) -> Error {
-    let message =
-        format!("a call of function \"{name}\", which returns record, outside of FROM is not supported");
-    Error::unsupported(message, "Call it in FROM, with a column definition list.")
 }
 
 fn output_name(p: &Parameter, i: usize) -> String {

@@ -157,6 +157,11 @@ impl Lowerer<'_> {
                 let right = self.bind_condition(names, right, "OR")?;
                 Ok(Bound { position, ..left.or(right) })
             }
+            // A row is an element there.
+            ExprKind::Binary(BinaryOp::Concat, left, right) => {
+                let (left, right) = (self.bind(names, left)?, self.bind(names, right)?);
+                self.written(BinaryOp::Concat, left, right, position)
+            }
             ExprKind::Binary(op, left, right) => {
                 let left = self.bind_operand(names, left)?;
                 let right = self.bind_operand(names, right)?;

@@ -15,7 +15,7 @@ use planaria_ir::{ErrorFields, OpKind, Reg, RegKind, StateSource};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names and types of a record's fields.
-pub(super) type Shape = Vec<(String, Type)>;
+pub(crate) type Shape = Vec<(String, Type)>;
 
 /// Which declaration a row variable is of: the place in the text, or a number of its own.
 pub type RowId = u32;

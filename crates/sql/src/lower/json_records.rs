@@ -8,9 +8,10 @@ use super::bind_call::{is_own, named};
 use super::bound::{Bound, BoundKind};
 use super::names::Names;
 use super::types::CastContext;
+use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Catalog;
-use planaria_ir::Func;
+use planaria_ir::{Func, ProgramKind};
 use planaria_syntax::ast::{
     Argument, BinaryOp, Expr, ExprKind, FunctionCall, IsWhat, JsonOp, Name, Query, QueryBody, SelectItem,
     TypeName, TypeNameKind,
@@ -187,6 +188,10 @@ fn field_or(item: SelectItem) -> SelectItem {
     let has = BinaryOp::Json(JsonOp::Has);
     let exists = expr(ExprKind::Binary(has, Box::new(value), Box::new(expr(ExprKind::String(key.clone())))));
     let before = expr(ExprKind::Field(Box::new(expr(of_base(position))), key));
+    let mut field = field;
+    if let ExprKind::Call(call) = &mut field.kind {
+        call.args.push(Argument { name: None, value: before.clone() });
+    }
     let whens = vec![(exists, field)];
     let chosen = ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(before)) };
     SelectItem { expr: expr(chosen), alias }
@@ -267,13 +272,40 @@ impl Lowerer<'_> {
             }
             (FIELD, [value, key, of]) => {
                 let key = self.operand(key.clone(), &Type::Text)?;
-                self.record_field(value.clone(), key, of, position)?
+                self.record_field(value.clone(), key, of, None, position)?
+            }
+            (FIELD, [value, key, of, given]) => {
+                let key = self.operand(key.clone(), &Type::Text)?;
+                // Logs have calls of routines that left what is within a row to the JSON alone.
+                let given = given.clone();
+                let given = (self.program.kind == ProgramKind::Statement && !self.kept_text).then_some(given);
+                self.record_field(value.clone(), key, of, given, position)?
             }
             _ => return Ok(None),
         }))
     }
 
-    fn record_field(&mut self, value: Bound, key: Bound, of: &Bound, position: u32) -> Result<Bound> {
+    /// 0A000 for rows, at whatever depth, that have columns of domains.
+    fn check_rows_of_text(&self, ty: &Type, position: u32) -> Result<()> {
+        match ty {
+            Type::Record(row) => {
+                self.check_row_of_text(row, position)?;
+                row.iter().try_for_each(|(_, of)| self.check_rows_of_text(of, position))
+            }
+            Type::Array(of) => self.check_rows_of_text(of, position),
+            _ => Ok(()),
+        }
+    }
+
+    /// What stands at a key; `given`: the value of a row that has what a row there does not.
+    fn record_field(
+        &mut self,
+        value: Bound,
+        key: Bound,
+        of: &Bound,
+        given: Option<Bound>,
+        position: u32,
+    ) -> Result<Bound> {
         let (ty, json) = (of.ty.clone(), value.ty.clone());
         let domain = match &of.kind {
             BoundKind::InDomain(_, domain) => Some(*domain),
@@ -295,15 +327,35 @@ impl Lowerer<'_> {
                 let part = Bound::apply(Func::JsonField, vec![value, key], json, position);
                 let whole = self.with_let(part, |l, part| {
                     let mut fields = Vec::with_capacity(row.len());
-                    for (name, of) in row.iter() {
+                    for (at, (name, of)) in row.iter().enumerate() {
                         let key = Bound::constant(Datum::Text(name.clone()), Type::Text, position);
                         let of = Bound::null(of.clone(), position);
-                        fields.push(l.record_field(part.clone(), key, &of, position)?);
+                        let Some(given) = &given else {
+                            fields.push(l.record_field(part.clone(), key, &of, None, position)?);
+                            continue;
+                        };
+                        let given = super::rows::nth_field(given.clone(), at, of.ty.clone(), position);
+                        let jsonb = l.coerce(part.clone(), &Type::Jsonb, CastContext::Explicit)?;
+                        let has =
+                            Bound::apply(Func::JsonbHas, vec![jsonb, key.clone()], Type::Bool, position);
+                        let field = l.record_field(part.clone(), key, &of, Some(given.clone()), position)?;
+                        let chosen = BoundKind::Case(vec![(has, field)], Box::new(given));
+                        fields.push(Bound::new(chosen, of.ty, position));
                     }
                     Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(row.clone()), position))
                 })?;
                 let null = Bound::null(ty.clone(), position);
                 Bound::new(BoundKind::Case(vec![(is_null, null)], Box::new(whole)), ty.clone(), position)
+            }
+            Type::Array(of) if let Type::Record(row) = &**of => {
+                self.check_rows_of_text(of, position)?;
+                let mut made_of = Vec::new();
+                write_attributes(row, &mut made_of);
+                let made_of = Datum::Text(String::from_utf8_lossy(&made_of).into_owned());
+                let args = vec![value, key, Bound::constant(made_of, Type::Text, position)];
+                let texts = Type::Array(Box::new(Type::Text));
+                let parts = Bound::apply(Func::JsonFieldRows, args, texts, position);
+                Bound::new(BoundKind::Cast(Box::new(parts), false), ty, position)
             }
             Type::Array(_) => {
                 let texts = Type::Array(Box::new(Type::Text));
@@ -319,5 +371,32 @@ impl Lowerer<'_> {
         };
         debug_assert!(matches!(&of.kind, BoundKind::Const(Datum::Null) | BoundKind::InDomain(..)));
         Ok(self.in_domain(read, domain))
+    }
+}
+
+/// What rows are made of, as [`Func::JsonFieldRows`] reads it.
+fn write_attributes(row: &RowType, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (at, (name, ty)) in row.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        planaria_base::json::quote(out, name);
+        out.push(b':');
+        write_made_of(ty, out);
+    }
+    out.push(b'}');
+}
+
+fn write_made_of(ty: &Type, out: &mut Vec<u8>) {
+    match ty {
+        Type::Record(row) => write_attributes(row, out),
+        Type::Array(of) => {
+            out.push(b'[');
+            write_made_of(of, out);
+            out.push(b']');
+        }
+        Type::Jsonb | &Type::JSON => out.push(b'1'),
+        _ => out.push(b'0'),
     }
 }

@@ -70,6 +70,7 @@ mod moved;
 mod names;
 mod operators;
 mod own_aggregate;
+mod own_ordered_set;
 mod packed;
 mod partition;
 mod parts;
@@ -203,6 +204,8 @@ pub struct Lowerer<'c> {
     single_row: bool,
     /// Where columns stand in direct arguments of aggregates.
     direct: Vec<u32>,
+    /// The ordered-set aggregate that the call which is bound next is of.
+    own_set: Option<ProcedureId>,
     /// ... and no fewer.
     certain_row: bool,
     /// Within a block that ends in an error: how many of these registers are taken there.
@@ -221,6 +224,9 @@ pub struct Lowerer<'c> {
     reads_after: bool,
     /// The form of the program ([`planaria_catalog::PROGRAM_FORM`]).
     form: u8,
+    /// The routines returning `record` whose rows are looked for, the innermost last, and the structures that they have.
+    inferring: Vec<ProcedureId>,
+    answered: Vec<held::Shape>,
     /// A real is the same double precision as its text: in generated columns of before.
     former_reals: bool,
     /// Parameters of row types that the routine gives: the register of the row, and those of its fields.
@@ -296,6 +302,8 @@ impl<'c> Lowerer<'c> {
             before: None,
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
+            inferring: Vec::new(),
+            answered: Vec::new(),
             former_reals: false,
             row_outs: Vec::new(),
             computed_keys: HashMap::new(),
@@ -308,6 +316,7 @@ impl<'c> Lowerer<'c> {
             frames: Vec::new(),
             single_row: false,
             direct: Vec::new(),
+            own_set: None,
             certain_row: false,
             cold: None,
             cold_regs: Vec::new(),

@@ -120,7 +120,18 @@ impl Lowerer<'_> {
             let what = "an aggregate that answers with a row is not supported";
             return Err(Error::unsupported(what, "Let it return a single value.").at(position));
         };
-        // They are called with the rights of the aggregate's owner.
+        if of.direct.is_some() {
+            let message = format!("WITHIN GROUP is required for ordered-set aggregate {}", aggregate.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+        }
+        self.meets_functions(aggregate, of);
+        self.initial_state(of, position)?;
+        Ok(Some((id, args, ty.clone())))
+    }
+
+    /// The functions of an aggregate are called with the rights of its owner.
+    pub(super) fn meets_functions(&mut self, aggregate: &Procedure, of: &AggregateOf) {
+        let catalog = self.catalog;
         let role = Some(aggregate.rights.owner);
         for routine in of.functions().filter_map(|f| f.routine(catalog)) {
             self.meets_routine(routine.id);
@@ -132,11 +143,9 @@ impl Lowerer<'_> {
                 columns: Columns::Whole,
             });
         }
-        self.initial_state(of, position)?;
-        Ok(Some((id, args, ty.clone())))
     }
 
-    fn initial_state(&mut self, of: &AggregateOf, position: u32) -> Result<Bound> {
+    pub(super) fn initial_state(&mut self, of: &AggregateOf, position: u32) -> Result<Bound> {
         let Some(text) = &of.initial else { return Ok(Bound::null(of.state.clone(), position)) };
         let bound = self.bind_text(&quote_literal(text), position)?;
         let bound = self.coerce(bound, &of.state, CastContext::Explicit)?;
@@ -266,7 +275,8 @@ impl Lowerer<'_> {
         let (Some(of), Some((acc, _))) = (&aggregate.aggregate, state.regs.first().copied()) else {
             return Err(Error::internal("an aggregate without a state"));
         };
-        let Some(last) = &of.last else { return Ok(acc) };
+        // Of an ordered set the state is asked for: the last function is called outside.
+        let Some(last) = of.last.as_ref().filter(|_| of.direct.is_none()) else { return Ok(acc) };
         let mut args = vec![Typed { reg: acc, ty: of.state.clone() }];
         if of.extra {
             for e in &a.args {

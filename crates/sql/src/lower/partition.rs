@@ -109,7 +109,14 @@ impl<'c> Lowerer<'c> {
         let used = self.columns_of(&e);
         let mut used = used.into_iter().filter(|(r, _)| *r == rel);
         let unchanged = changed.is_some_and(|changed| !used.any(|(_, c)| changed.contains(&c)));
-        Ok((!unchanged).then_some(e))
+        Ok((!unchanged || self.rule_asks_always(rule)).then_some(e))
+    }
+
+    /// Whether a rule is a CHECK of a partition that is asked whatever has changed.
+    fn rule_asks_always(&self, rule: &RowRule) -> bool {
+        let RuleKind::Check { partition, name, .. } = &rule.kind else { return false };
+        let checks = &self.catalog.table_by_id(*partition).checks;
+        checks.iter().any(|check| check.name == *name && self.asks_always(check))
     }
 
     /// An expression that is kept as text, over the row of a relation.
@@ -129,7 +136,7 @@ impl<'c> Lowerer<'c> {
             let e = self.bind_over_row(table, shadow, &rule.expression)?;
             let used: Vec<usize> =
                 self.columns_of(&e).into_iter().filter(|(r, _)| *r == shadow).map(|(_, c)| c).collect();
-            if used.iter().any(|c| changed.contains(c)) {
+            if used.iter().any(|c| changed.contains(c)) || self.rule_asks_always(rule) {
                 needs.extend(used.into_iter().filter(|c| !changed.contains(c)));
             }
         }

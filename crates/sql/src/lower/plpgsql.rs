@@ -27,6 +27,7 @@ pub use by_steps::{called_by_itself, check_steps, goes_by_steps, routine_goes_by
 pub(in crate::lower) use cursor::{key_of, with_keys};
 pub use step::lower_step;
 
+pub(crate) use routine::answered;
 pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};
 
 use super::{Lowerer, Scope, Typed, Variable};

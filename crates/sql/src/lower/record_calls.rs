@@ -5,9 +5,10 @@
 
 use super::Lowerer;
 use super::bound::{RelId, RelKind};
-use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::{Procedure, Returns};
-use planaria_syntax::ast::TypeName;
+use planaria_base::{Error, ProcedureId, Result, SqlState, Type};
+use planaria_catalog::{Language, Procedure, Returns};
+use planaria_ir::ProgramKind;
+use planaria_syntax::ast::{TypeName, TypeNameKind};
 
 /// 42601 for columns of a call whose function says its own.
 pub(super) fn redundant() -> Error {
@@ -52,6 +53,13 @@ impl Lowerer<'_> {
                 let message = format!("column name \"{name}\" specified more than once");
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
             }
+            // Logs have calls of routines that took it for the type behind it.
+            if let TypeNameKind::Serial(of) = &ty.kind
+                && self.program.kind == ProgramKind::Statement
+                && !self.kept_text
+            {
+                return Err(crate::ddl::no_serial(of).at(ty.position));
+            }
             let declared = self.declared(ty)?;
             if declared.domain.is_some() {
                 let hint = "Use the type that the domain is over, and cast the column.";
@@ -77,5 +85,45 @@ impl Lowerer<'_> {
         of.uses = vec![0; of.columns.len()];
         of.regs = vec![None; of.columns.len()];
         Ok(())
+    }
+
+    /// The instance of a routine that returns `record` for a call that says no columns: they are those of the rows which its text
+    /// answers with. 0A000 where that does not say them.
+    pub(super) fn with_own_columns(
+        &mut self,
+        id: ProcedureId,
+        position: u32,
+    ) -> Result<(ProcedureId, Vec<(String, Type)>)> {
+        let routine = self.catalog.procedure(id);
+        let Returns::Record { set, .. } = routine.returns else {
+            return Err(Error::internal("a routine that says what columns it has"));
+        };
+        let origin = routine.instance_of.unwrap_or(id);
+        let unsupported = |why: &str| {
+            let message = format!(
+                "a call of function \"{}\", which returns record {why}, outside of FROM is not supported",
+                routine.name
+            );
+            Err(Error::unsupported(message, "Call it in FROM, with a column definition list.").at(position))
+        };
+        if set && routine.language == Language::PlPgSql {
+            let message = "materialize mode required, but it is not allowed in this context";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        if self.inferring.contains(&origin) {
+            return unsupported("and calls itself");
+        }
+        let mut within = self.inferring.clone();
+        within.push(origin);
+        let mut shapes = super::plpgsql::answered(self.catalog, routine, within)?;
+        let (Some(columns), true) = (shapes.pop(), shapes.is_empty()) else {
+            return unsupported("of no or several structures");
+        };
+        let made = Procedure {
+            returns: Returns::Record { set, columns: columns.clone() },
+            instance_of: Some(origin),
+            ..routine.clone()
+        };
+        Ok((self.catalog.instance(made)?, columns))
     }
 }

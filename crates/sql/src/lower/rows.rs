@@ -375,8 +375,11 @@ impl Lowerer<'_> {
         self.emit(OpKind::Call { procedure, args, outs: outs.clone() });
         // OUT parameters make a row whatever they are.
         // One in SQL that finds no row is NULL.
-        let in_sql = self.catalog.procedure(procedure).language == planaria_catalog::Language::Sql;
-        let null = row.of.is_some() || in_sql && !self.reads_after;
+        let routine = self.catalog.procedure(procedure);
+        let in_sql = routine.language == planaria_catalog::Language::Sql;
+        // One that returns `record` says itself whether there is a row.
+        let record = matches!(routine.returns, planaria_catalog::Returns::Record { .. });
+        let null = row.of.is_some() || record || in_sql && !self.reads_after;
         let func = if null { Func::RowMake } else { Func::ArrayMake };
         self.emit(OpKind::Apply { dst, func, args: outs });
     }

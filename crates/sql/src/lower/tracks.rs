@@ -4,13 +4,13 @@
 //! the last:
 //!
 //! ```text
-//!  SEARCH DEPTH    s := ARRAY[a, b]       s || ARRAY[a, b]
-//!  SEARCH BREADTH  s := ARRAY[0, a, b]    ARRAY[s[1] + 1, a, b]
+//!  SEARCH DEPTH    s := ARRAY[ROW(a, b)]  s || ROW(a, b)
+//!  SEARCH BREADTH  s := ROW(0, a, b)      ROW(s.1 + 1, a, b)
 //!  CYCLE           p := ARRAY[row]        p || row               mark := row = ANY (p); no turn for marked rows
 //! ```
 //!
-//! There are no composite values: sequences are arrays, so what is searched by must be of one type, and paths are arrays
-//! of the texts of rows.
+//! Paths are arrays of the texts of rows. In routines and in text that is kept, as in views, sequences are arrays of the values
+//! (`ARRAY[a, b]`, `ARRAY[0, a, b]`), where these are of one type: logs and definitions have them.
 
 use super::Lowerer;
 use super::Scope;
@@ -19,8 +19,8 @@ use super::names::{Names, Source};
 use super::recursion::Terms;
 use super::types::CastContext;
 use planaria_base::text_io::quote_ident;
-use planaria_base::{Error, Result, SqlState, Type};
-use planaria_ir::Output;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_ir::{Func, Output, ProgramKind};
 use planaria_syntax::ast::{BinaryOp, Cte, Expr, ExprKind, Name, Query, QueryBody, SelectItem, TableRef};
 
 /// The name of the FROM item that has the added columns of the last turn.
@@ -170,6 +170,21 @@ impl Lowerer<'_> {
     ) -> Result<Bound> {
         let columns = listed(&search.columns);
         let sequence = quote_ident(&search.sequence);
+        let before = match goes_on {
+            true => Some(self.bind_text_in(names, &sequence, search.position)?),
+            false => None,
+        };
+        let in_rows = match &before {
+            Some(before) => match &before.ty {
+                Type::Record(_) => true,
+                Type::Array(of) => matches!(**of, Type::Record(_)),
+                _ => false,
+            },
+            None => self.program.kind == ProgramKind::Statement && !self.kept_text,
+        };
+        if in_rows {
+            return self.sequence_of_rows(search, names, before);
+        }
         let source = &names.sources[0];
         let of =
             |name: &String| own.iter().position(|n| n == name).map(|at| source.columns[at].expr.ty.clone());
@@ -189,13 +204,48 @@ impl Lowerer<'_> {
                 format!("ARRAY[lpad(({sequence}[1]::integer + 1)::text, 10, '0'), {columns}]")
             }
         };
-        self.bind_text_in(names, &text, search.position).map_err(|error| match error.sqlstate() {
-            SqlState::DATATYPE_MISMATCH => Error::unsupported(
-                "SEARCH by columns of these types is not supported",
-                "Search depth first by columns of one type, or breadth first by numbers or by texts.",
-            )
-            .at(search.position),
-            _ => error,
+        match self.bind_text_in(names, &text, search.position) {
+            // They are of several types.
+            Err(error) if error.sqlstate() == SqlState::DATATYPE_MISMATCH && !goes_on => {
+                self.sequence_of_rows(search, names, None)
+            }
+            bound => bound,
+        }
+    }
+
+    /// The same in rows. `before`: of the turn before.
+    fn sequence_of_rows(
+        &mut self,
+        search: &planaria_syntax::ast::Search,
+        names: &Names<'_>,
+        before: Option<Bound>,
+    ) -> Result<Bound> {
+        let position = search.position;
+        let mut fields = Vec::with_capacity(search.columns.len() + 1);
+        if search.breadth {
+            fields.push(match &before {
+                None => Bound::constant(Datum::Int(0), Type::Int8, position),
+                Some(before) => {
+                    let depth = super::rows::nth_field(before.clone(), 0, Type::Int8, position);
+                    let one = Bound::constant(Datum::Int(1), Type::Int8, position);
+                    Bound::apply(Func::Int8Add, vec![depth, one], Type::Int8, position)
+                }
+            });
+        }
+        for column in &search.columns {
+            fields.push(self.bind_text_in(names, &quote_ident(column), position)?);
+        }
+        let named = |(at, e): (usize, &Bound)| (format!("f{}", at + 1), e.ty.base());
+        let row: Vec<(String, Type)> = fields.iter().enumerate().map(named).collect();
+        let row = Type::Record(row.into());
+        let value = Bound::apply(Func::ArrayMake, fields, row.clone(), position);
+        if search.breadth {
+            return Ok(value);
+        }
+        let rows = Type::Array(Box::new(row));
+        Ok(match before {
+            None => Bound::apply(Func::ArrayMake, vec![value], rows, position),
+            Some(before) => Bound::apply(Func::ArrayAppend, vec![before, value], rows, position),
         })
     }
 

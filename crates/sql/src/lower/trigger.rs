@@ -618,8 +618,68 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// The parts of a statement, in turn: for each, the table and what it does there. The triggers of a table fire once for what
+    /// several parts do to it: in front of the first of them, and behind the last. In routines each part fires them, as logs have
+    /// calls that did.
+    pub(super) fn fires_once<'n>(
+        &mut self,
+        parts: impl Iterator<Item = (Option<&'n planaria_syntax::ast::Name>, Vec<TriggerEvent>)>,
+    ) {
+        if self.program.kind != ProgramKind::Statement {
+            return;
+        }
+        let mut to_come = Vec::new();
+        for (name, events) in parts {
+            let table = name.and_then(|name| {
+                let table = self.catalog.table(self.catalog.located(self.meant(name).ok()?))?;
+                // Whoever names a partition makes no statement about the partitioned table.
+                table.slice().is_none().then_some(table.id)
+            });
+            to_come
+                .push(table.map_or_else(Vec::new, |table| events.into_iter().map(|e| (table, e)).collect()));
+        }
+        if let Some(before) = &mut self.before {
+            to_come.reverse();
+            before.to_come = to_come;
+        }
+    }
+
+    /// The next part of a statement begins.
+    pub(super) fn part_begins(&mut self) {
+        if let Some(before) = &mut self.before {
+            before.to_come.pop();
+        }
+    }
+
     /// Calls the routines of a table's statement triggers; `made`: what the statement has kept for them.
     pub(super) fn fire_statement(
+        &mut self,
+        table: &Table,
+        event: TriggerEvent,
+        named: &[usize],
+        time: TriggerTime,
+        made: &[Made],
+    ) -> Result<()> {
+        let own = (table.id, event);
+        let fires = match &mut self.before {
+            None => true,
+            Some(before) if time == TriggerTime::Before && self.program.kind == ProgramKind::Statement => {
+                let first = !before.begun.contains(&own);
+                before.begun.push(own);
+                first
+            }
+            Some(before) => {
+                time != TriggerTime::After || !before.to_come.iter().any(|part| part.contains(&own))
+            }
+        };
+        match fires {
+            true => self.fire_any_statement(table, event, named, time, made),
+            false => Ok(()),
+        }
+    }
+
+    /// The same, whatever other parts do to the table.
+    fn fire_any_statement(
         &mut self,
         table: &Table,
         event: TriggerEvent,
@@ -678,7 +738,7 @@ impl Lowerer<'_> {
         self.unless(acted, |l| {
             let yes = l.truth(true);
             l.copy(acted, yes);
-            l.fire_statement(table, event, named, TriggerTime::Before, &[])
+            l.fire_any_statement(table, event, named, TriggerTime::Before, &[])
         })
     }
 
@@ -689,7 +749,7 @@ impl Lowerer<'_> {
         if let Some(own) = own {
             return self.fire_statement(table, *event, &own.named, TriggerTime::After, made);
         }
-        self.when(*acted, |l| l.fire_statement(table, *event, named, TriggerTime::After, made))
+        self.when(*acted, |l| l.fire_any_statement(table, *event, named, TriggerTime::After, made))
     }
 }
 

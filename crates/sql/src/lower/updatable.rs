@@ -211,6 +211,26 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
     Ok((all, table))
 }
 
+/// The table, or the partition, that an updatable view is one of, at whatever depth.
+pub(super) fn table_behind<'c>(catalog: &'c Catalog, view: &'c View) -> Option<&'c Table> {
+    let home = catalog.home();
+    let (mut view, mut depth) = (view, 0);
+    loop {
+        let query = planaria_syntax::parse::query(&view.query).ok()?;
+        let (_, name, _) = single(&query).ok()?;
+        let wanted = home.located(super::bind_call::named(home, name).ok()?);
+        if let Some(table) = home.table(wanted) {
+            return Some(table);
+        }
+        view = home.view(wanted)?;
+        // Views may lead to each other.
+        depth += 1;
+        if depth > planaria_base::limits::CALL_DEPTH_MAX {
+            return None;
+        }
+    }
+}
+
 /// Finds the columns of views over a table.
 fn through_all(catalog: &Catalog, all: &mut [Layer<'_>], table: &Table) -> Result<()> {
     let mut l = Lowerer::new(catalog, "view", ProgramKind::Statement).of_kept_text();

@@ -16,13 +16,23 @@ use super::bind_query::BoundCte;
 use super::names::Names;
 use super::{Lowerer, Scope, Typed};
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::Volatility;
+use planaria_catalog::{TriggerEvent, Volatility};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, OpKind, Output, RegKind};
 use planaria_syntax::ast::{self, Cte, Statement, StatementKind};
 
 /// Whether a WITH clause has changes in it.
 pub(super) fn changes(with: &[Cte]) -> bool {
     with.iter().any(|cte| !matches!(cte.statement.kind, StatementKind::Query(_)))
+}
+
+/// [`HasWith::events`] of a part.
+fn events_of(part: &Cte) -> (Option<&ast::Name>, Vec<TriggerEvent>) {
+    match &part.statement.kind {
+        StatementKind::Insert(insert) => insert.events(),
+        StatementKind::Update(update) => update.events(),
+        StatementKind::Delete(delete) => delete.events(),
+        _ => (None, Vec::new()),
+    }
 }
 
 /// [`HasWith::target`] of a part.
@@ -51,6 +61,10 @@ pub(super) trait HasWith: Clone {
     fn upserts(&self) -> Option<&ast::Name> {
         None
     }
+    /// What it does to a table, as statement triggers know it.
+    fn events(&self) -> (Option<&ast::Name>, Vec<TriggerEvent>) {
+        (None, Vec::new())
+    }
     /// The table that it stores rows in, and whether it changes or deletes such as are there.
     fn target(&self) -> Option<(&ast::Name, bool)> {
         None
@@ -73,6 +87,10 @@ impl HasWith for ast::Insert {
     fn target(&self) -> Option<(&ast::Name, bool)> {
         Some((&self.table, false))
     }
+    fn events(&self) -> (Option<&ast::Name>, Vec<TriggerEvent>) {
+        let updated = self.upserts().map(|_| TriggerEvent::Update);
+        (Some(&self.table), updated.into_iter().chain([TriggerEvent::Insert]).collect())
+    }
 }
 
 impl HasWith for ast::Query {
@@ -88,7 +106,7 @@ impl HasWith for ast::Query {
 }
 
 macro_rules! has_with {
-    ($($ty:ty: $recursive:expr, $target:expr;)*) => { $(impl HasWith for $ty {
+    ($($ty:ty: $recursive:expr, $target:expr, $events:expr;)*) => { $(impl HasWith for $ty {
         fn with(&self) -> &[Cte] {
             &self.with
         }
@@ -103,14 +121,27 @@ macro_rules! has_with {
             let of: fn(&$ty) -> Option<&ast::Name> = $target;
             of(self).map(|name| (name, true))
         }
+        fn events(&self) -> (Option<&ast::Name>, Vec<TriggerEvent>) {
+            let of: fn(&$ty) -> Vec<TriggerEvent> = $events;
+            (Some(&self.table), of(self))
+        }
     })* };
 }
 
 has_with! {
-    ast::Update: |s| s.recursive, |s| Some(&s.table);
-    ast::Delete: |s| s.recursive, |s| Some(&s.table);
+    ast::Update: |s| s.recursive, |s| Some(&s.table), |_| vec![TriggerEvent::Update];
+    ast::Delete: |s| s.recursive, |s| Some(&s.table), |_| vec![TriggerEvent::Delete];
     // 42601 for RECURSIVE.
-    ast::Merge: |_| false, |_| None;
+    ast::Merge: |_| false, |_| None, |s| s.whens.iter().filter_map(event_of).collect();
+}
+
+fn event_of(when: &ast::MergeWhen) -> Option<TriggerEvent> {
+    match when.action {
+        ast::MergeAction::Nothing => None,
+        ast::MergeAction::Update(_) => Some(TriggerEvent::Update),
+        ast::MergeAction::Delete => Some(TriggerEvent::Delete),
+        ast::MergeAction::Insert(_) => Some(TriggerEvent::Insert),
+    }
 }
 
 impl BoundCte {
@@ -192,9 +223,13 @@ impl Lowerer<'_> {
                 with.iter().filter_map(part).chain(rest.upserts().cloned()).collect();
             let targets = with.iter().map(target_of).chain([rest.target()]).flatten();
             self.keeps_stored(upserts.iter(), targets);
+            self.fires_once(with.iter().map(events_of).chain([rest.events()]));
         }
         let parts = self.with_parts(scope, &with, statement.is_recursive(), emit);
-        let done = parts.and_then(|changed| f(self, &rest, &changed));
+        let done = parts.and_then(|changed| {
+            self.part_begins();
+            f(self, &rest, &changed)
+        });
         self.before = before;
         self.given = given;
         let kept = std::mem::replace(&mut self.kept, around);
@@ -207,6 +242,7 @@ impl Lowerer<'_> {
     fn with_parts(&mut self, scope: &Scope, with: &[Cte], recursive: bool, emit: bool) -> Result<Changed> {
         let mut changed = Changed::default();
         for (i, cte) in with.iter().enumerate() {
+            self.part_begins();
             if with[..i].iter().any(|other| other.name == cte.name) {
                 let message = format!("WITH query name \"{}\" specified more than once", cte.name);
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(cte.statement.position));

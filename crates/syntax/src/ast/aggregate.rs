@@ -11,6 +11,10 @@ pub struct CreateAggregate {
     pub or_replace: bool,
     /// Its arguments, none for `*`; `None`: `basetype` says what they are.
     pub parameters: Option<Vec<RoutineParameter>>,
+    /// How many of them stand before ORDER BY, of one that is called WITHIN GROUP.
+    pub direct: Option<usize>,
+    /// HYPOTHETICAL
+    pub hypothetical: bool,
     /// BASETYPE; `Some(None)`: ANY
     pub basetype: Option<Option<TypeName>>,
     /// SFUNC
@@ -46,6 +50,8 @@ impl CreateAggregate {
             name,
             or_replace,
             parameters: None,
+            direct: None,
+            hypothetical: false,
             basetype: None,
             transition: None,
             state: None,

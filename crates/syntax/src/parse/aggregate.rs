@@ -4,7 +4,10 @@ use planaria_base::Result;
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{AggregateChange, CreateAggregate, Name, RoutineRef, StatementKind, TypeName, TypeNameKind};
+use crate::ast::{
+    AggregateChange, CreateAggregate, Name, RoutineParameter, RoutineRef, StatementKind, TypeName,
+    TypeNameKind,
+};
 
 impl Parser<'_> {
     /// `CREATE [OR REPLACE] AGGREGATE ..`, the words before that taken.
@@ -13,7 +16,8 @@ impl Parser<'_> {
         let name = self.qualified_function()?;
         let mut create = CreateAggregate::of(name, or_replace);
         if !self.is_old_style() {
-            create.parameters = Some(self.aggregate_arguments(&mut create.unsupported)?);
+            let (parameters, direct) = self.aggregate_arguments(&mut create.unsupported)?;
+            (create.parameters, create.direct) = (Some(parameters), direct);
         }
         self.expect(Kind::LeftParen)?;
         loop {
@@ -34,16 +38,16 @@ impl Parser<'_> {
             && self.peek_at(2).text(self.text) == "="
     }
 
-    /// `(*)`, `(arguments)`
+    /// `(*)`, `(arguments)`, `([arguments] ORDER BY arguments)`: and how many stand before ORDER BY.
     fn aggregate_arguments(
         &mut self,
         unsupported: &mut Option<(String, crate::ast::Position)>,
-    ) -> Result<Vec<crate::ast::RoutineParameter>> {
+    ) -> Result<(Vec<RoutineParameter>, Option<usize>)> {
         self.expect(Kind::LeftParen)?;
         let position = self.position();
         if self.eat_operator("*") {
             self.expect(Kind::RightParen)?;
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         }
         let ordered = |p: &Self| p.at_words(&["order", "by"]);
         let mut all = Vec::new();
@@ -51,13 +55,18 @@ impl Parser<'_> {
             all = self.list(Self::parameter)?;
         }
         if ordered(self) {
-            unsupported.get_or_insert(("an ordered-set aggregate".to_owned(), position));
+            let direct = all.len();
             self.bump();
             self.bump();
-            self.list(Self::parameter)?;
+            all.append(&mut self.list(Self::parameter)?);
+            if all.iter().any(|p| p.mode == planaria_catalog::Mode::Variadic) {
+                unsupported.get_or_insert(("VARIADIC of an ordered-set aggregate".to_owned(), position));
+            }
+            self.expect(Kind::RightParen)?;
+            return Ok((all, Some(direct)));
         }
         self.expect(Kind::RightParen)?;
-        Ok(all)
+        Ok((all, None))
     }
 
     fn aggregate_attribute(&mut self, create: &mut CreateAggregate) -> Result<()> {
@@ -66,9 +75,7 @@ impl Parser<'_> {
         if !self.eat_operator("=") {
             match attribute.as_str() {
                 "finalfunc_extra" => create.extra = true,
-                "hypothetical" => {
-                    create.unsupported.get_or_insert(("a hypothetical-set aggregate".to_owned(), position));
-                }
+                "hypothetical" => create.hypothetical = true,
                 "mfinalfunc_extra" => {}
                 _ => create.unknown.push(attribute),
             }
@@ -99,8 +106,11 @@ impl Parser<'_> {
             "sspace" => create.space = self.text_of_aggregate()?.parse().ok(),
             "sortop" => create.sort = Some(self.operator_of_aggregate()?),
             "finalfunc_extra" => create.extra = self.text_of_aggregate()?.eq_ignore_ascii_case("true"),
+            "hypothetical" => {
+                create.hypothetical = self.text_of_aggregate()?.eq_ignore_ascii_case("true");
+            }
             "serialfunc" | "deserialfunc" | "msfunc" | "minvfunc" | "mstype" | "msspace" | "mfinalfunc"
-            | "mfinalfunc_modify" | "minitcond" | "mfinalfunc_extra" | "hypothetical" => {
+            | "mfinalfunc_modify" | "minitcond" | "mfinalfunc_extra" => {
                 let what = format!("{} of an aggregate", attribute.to_uppercase());
                 create.unsupported.get_or_insert((what, position));
                 self.value_of_aggregate()?;
@@ -188,7 +198,7 @@ impl Parser<'_> {
     pub(crate) fn aggregate_ref(&mut self) -> Result<RoutineRef> {
         let name = self.qualified_function()?;
         let mut unsupported = None;
-        let parameters = self.aggregate_arguments(&mut unsupported)?;
+        let (parameters, _) = self.aggregate_arguments(&mut unsupported)?;
         if let Some((what, position)) = unsupported {
             return self.unsupported(&what, position);
         }

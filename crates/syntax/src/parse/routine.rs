@@ -104,6 +104,10 @@ impl Parser<'_> {
             // `double precision` is a type; `"double" precision` is not.
             return false;
         }
+        // Behind the type: those of an aggregate of ordered sets.
+        if self.at_word_ahead(1, "order") && self.at_word_ahead(2, "by") {
+            return false;
+        }
         true
     }
 

@@ -123,7 +123,7 @@ fn errors_in_bodies() {
         ("BEGIN RAISE NOTICE ^'% %', 1; END", "too few parameters specified for RAISE"),
         ("BEGIN RAISE NOTICE ^'100%%', 1; END", "too many parameters specified for RAISE"),
         ("BEGIN RAISE division_by_zero USING ^foo = 1; END", "unrecognized RAISE statement option"),
-        ("BEGIN GET DIAGNOSTICS a = ^rows; END", "unrecognized GET DIAGNOSTICS item"),
+        ("BEGIN GET DIAGNOSTICS a = ^rows; END", "unrecognized GET DIAGNOSTICS item at or near \"rows\""),
         (
             "BEGIN GET STACKED DIAGNOSTICS a = ^row_count; END",
             "diagnostics item ROW_COUNT is not allowed in GET STACKED DIAGNOSTICS",

@@ -535,7 +535,7 @@ impl Body<'_, '_> {
                 return wrong("RETURN cannot have a parameter in function returning set")
                     .map_err(|e| e.with_hint("Use RETURN NEXT or RETURN QUERY."));
             }
-            (Answer::Unknown(false), Some(_)) => {}
+            (Answer::Unknown(false), Some(e)) => self.note_answer(e)?,
             (
                 Answer::Value(_)
                 | Answer::Row(_)
@@ -565,7 +565,12 @@ impl Body<'_, '_> {
             }
             (Answer::Row(row) | Answer::Record(row), Some(e)) => {
                 let row = row.clone();
-                let values = self.row_values(e)?;
+                let Some(values) = self.row_values(e)? else {
+                    row.iter().for_each(|to| self.null(to.reg));
+                    self.l.pack_outs();
+                    self.l.emit(OpKind::Return);
+                    return Ok(());
+                };
                 if matches!(self.answer, Answer::Record(_)) {
                     let wanted: Vec<&Type> = row.iter().map(|t| &t.ty).collect();
                     same_columns(
@@ -589,31 +594,91 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// The fields of a row variable, or of a row of expressions.
-    fn row_values(&mut self, e: &Expr) -> Result<Vec<Typed>> {
+    /// The fields of a row variable, or of a row of expressions; `None`: there is no row, as the value is NULL of another type.
+    fn row_values(&mut self, e: &Expr) -> Result<Option<Vec<Typed>>> {
         match &e.kind {
             ExprKind::Column(name)
                 if let Some(Found::Variable(Variable::Row { fields, .. })) =
                     self.scope.lookup(&name.parts) =>
             {
-                Ok(fields.iter().map(|(_, t)| t.clone()).collect())
+                Ok(Some(fields.iter().map(|(_, t)| t.clone()).collect()))
             }
-            ExprKind::Row(items) => items.iter().map(|i| self.value(i)).collect(),
+            ExprKind::Row(items) => items.iter().map(|i| self.value(i)).collect::<Result<_>>().map(Some),
             _ => {
                 let value = self.value(e)?;
                 let Type::Record(row) = &value.ty else {
-                    let message = "cannot return non-composite value from function returning composite type";
-                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+                    self.must_be_null(value.reg)?;
+                    return Ok(None);
                 };
                 let fields = self.l.unpacked(value.reg, row, None);
-                Ok(fields.into_iter().map(|(_, t)| t).collect())
+                Ok(Some(fields.into_iter().map(|(_, t)| t).collect()))
             }
         }
     }
 
-    pub(super) fn return_next(&mut self, value: Option<&Expr>) -> Result<()> {
-        if let (Answer::Unknown(true), Some(_)) = (&self.answer, value) {
+    /// Puts down what rows the routine answers with, where that is looked for.
+    fn note_answer(&mut self, e: &Expr) -> Result<()> {
+        if self.l.inferring.is_empty() || e.kind == ExprKind::Null {
             return Ok(());
+        }
+        let shape = match &e.kind {
+            ExprKind::Column(name) if self.unassigned(name).is_some() => return Ok(()),
+            ExprKind::Column(name)
+                if let Some(Found::Variable(Variable::Row { fields, .. })) =
+                    self.scope.lookup(&name.parts) =>
+            {
+                fields.iter().map(|(name, t)| (name.clone(), t.ty.clone())).collect()
+            }
+            ExprKind::Row(items) => {
+                let mut shape = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    shape.push((format!("f{}", at + 1), self.value(item)?.ty));
+                }
+                shape
+            }
+            _ => match self.value(e)?.ty {
+                Type::Record(row) => row.iter().cloned().collect(),
+                _ => return Ok(()),
+            },
+        };
+        self.note_shape(shape);
+        Ok(())
+    }
+
+    /// The same of the columns of a query.
+    pub(super) fn note_columns(&mut self, columns: &[Output]) {
+        if self.l.inferring.is_empty() {
+            return;
+        }
+        let shape = match columns {
+            // A row that is a column is the row itself.
+            [Output { ty: Type::Record(row), .. }] => row.iter().cloned().collect(),
+            _ => columns.iter().map(|o| (o.name.clone(), o.ty.clone())).collect(),
+        };
+        self.note_shape(shape);
+    }
+
+    fn note_shape(&mut self, shape: Vec<(String, Type)>) {
+        let settled = |ty| if ty == Type::Unknown { Type::Text } else { ty };
+        let shape: Vec<_> = shape.into_iter().map(|(name, ty)| (name, settled(ty))).collect();
+        if !self.l.answered.contains(&shape) {
+            self.l.answered.push(shape);
+        }
+    }
+
+    /// 42804 unless a value that is no row, where one is answered with, is NULL.
+    fn must_be_null(&mut self, value: Reg) -> Result<()> {
+        let there = self.apply(Func::IsNotNull, vec![value], Type::Bool);
+        self.when(there, |s| {
+            let message = "cannot return non-composite value from function returning composite type";
+            s.fail(SqlState::DATATYPE_MISMATCH, message, None);
+            Ok(())
+        })
+    }
+
+    pub(super) fn return_next(&mut self, value: Option<&Expr>) -> Result<()> {
+        if let (Answer::Unknown(true), Some(e)) = (&self.answer, value) {
+            return self.note_answer(e);
         }
         let Answer::Set(outputs, outs) = &self.answer else {
             if let Answer::Unknown(true) = self.answer {
@@ -647,7 +712,28 @@ impl Body<'_, '_> {
                 let row = matches!(&e.kind, ExprKind::Row(_))
                     || matches!(&e.kind, ExprKind::Column(n)
                         if matches!(self.scope.lookup(&n.parts), Some(Found::Variable(Variable::Row { .. }))));
-                let mut values = if row { self.row_values(e)? } else { vec![self.value(e)?] };
+                let mut values = match row {
+                    true => self.row_values(e)?.unwrap_or_default(),
+                    false => vec![self.value(e)?],
+                };
+                // Of several columns, what is no row can only be NULL.
+                if let ([value], false) = (&values[..], row || outputs.len() == 1)
+                    && !matches!(value.ty, Type::Record(_))
+                {
+                    let value = value.reg;
+                    if matches!(&e.kind, ExprKind::Column(name)
+                        if matches!(self.scope.lookup(&name.parts), Some(Found::Variable(_))))
+                    {
+                        return Err(Error::new(
+                            SqlState::DATATYPE_MISMATCH,
+                            "wrong result type supplied in RETURN NEXT",
+                        ));
+                    }
+                    self.must_be_null(value)?;
+                    let nulls = outputs.iter().map(|o| self.l.constant(Datum::Null, o.ty.clone())).collect();
+                    self.l.emit(OpKind::Emit { values: nulls });
+                    return Ok(());
+                }
                 let fields = self.l.spread_row(outputs.len(), &values);
                 let row = row || fields.is_some();
                 values = fields.unwrap_or(values);
@@ -680,7 +766,10 @@ impl Body<'_, '_> {
         };
         let tag = match &statement.kind {
             StatementKind::Query(query) => {
-                self.l.query(&self.scope, query, &mut sink)?;
+                let columns = self.l.query(&self.scope, query, &mut sink)?;
+                if unknown {
+                    self.note_columns(&columns);
+                }
                 None
             }
             StatementKind::Insert(s) if s.returning.is_empty() => Some("INSERT"),

@@ -16,7 +16,7 @@ use super::{Body, Region, unsupported};
 use crate::lower::held::{RowId, Rows, Shape};
 use crate::lower::{CastContext, Found, Lowerer, Scope, Typed, Variable, table_of_type};
 use planaria_base::types::SystemType;
-use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, Output, Reg, RegKind, Run, Step};
 use planaria_syntax::ast::plpgsql::{Opened, PlDirection, Stmt};
 use planaria_syntax::ast::{
@@ -47,6 +47,10 @@ pub(super) struct Needs {
     known: BTreeMap<RowId, Shape>,
     /// Records of several structures that are read where any of them may be the one.
     several: BTreeSet<RowId>,
+    /// The routines whose rows are looked for: that of the body, which returns `record`, and those around it.
+    pub inferring: Vec<ProcedureId>,
+    /// The structures of the rows that it answers with.
+    pub answered: Vec<Shape>,
 }
 
 impl Needs {

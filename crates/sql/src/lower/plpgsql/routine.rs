@@ -4,12 +4,12 @@ use super::cursor::Needs;
 use super::raise::of_compilation;
 use super::trigger::OfTrigger;
 use super::{Answer, Body, by_steps};
-use crate::lower::held::of_parameter;
+use crate::lower::held::{Shape, of_parameter};
 use crate::lower::polymorphic::assumed;
 use crate::lower::{
     CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable, type_in_message as base_name,
 };
-use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{PlBlock, Stmt, StmtKind};
@@ -68,7 +68,8 @@ fn lower_once(
         let message = format!("\"{}\" is an aggregate function", procedure.name);
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint("Use it in a query."));
     }
-    if procedure.is_polymorphic() || procedure.needs_columns() && !checking {
+    let inferring = !needs.inferring.is_empty();
+    if procedure.is_polymorphic() || procedure.needs_columns() && !checking && !inferring {
         let what = format!("a call of \"{}\" by its name alone", procedure.name);
         let hint = match procedure.is_polymorphic() {
             true => "Use a CALL or SELECT statement: its arguments say the polymorphic types.",
@@ -93,6 +94,7 @@ fn lower_once(
     l.rows.former = l.reads_after;
     l.rows.checked = checking;
     needs.give_rows(&mut l.rows);
+    l.inferring.clone_from(&needs.inferring);
     l.rights.guard = guard;
     l.rights.definer = procedure.security_definer.then_some(procedure.rights.owner);
     let mut scope = Scope::new();
@@ -195,7 +197,31 @@ fn lower_once(
             done?;
         }
     }
+    needs.answered.clone_from(&l.answered);
     l.lowered()
+}
+
+/// The structures of the rows that a routine returning `record` answers with, where its text says them; `within`: the routines of
+/// which that is being found out, it being the last.
+pub(crate) fn answered(
+    catalog: &Catalog,
+    procedure: &Procedure,
+    within: Vec<ProcedureId>,
+) -> Result<Vec<Shape>> {
+    let mut found = Vec::new();
+    let mut lower = |catalog: &Catalog| {
+        needing(|needs| {
+            needs.inferring.clone_from(&within);
+            let lowered = lower_once(catalog, procedure, false, None, needs);
+            found.clone_from(&needs.answered);
+            lowered
+        })
+    };
+    match catalog.own_path(procedure) {
+        Some(path) if path != *catalog.path() => lower(&catalog.along(&path))?,
+        _ => lower(catalog)?,
+    };
+    Ok(found)
 }
 
 /// Checks what CREATE checks of a routine. Of PL/pgSQL: its syntax, declarations, labels, targets,
@@ -504,7 +530,11 @@ impl Body<'_, '_> {
             Answer::Set(..) => Vec::new(),
             // What columns it has, the call says.
             Answer::Unknown(_) => match &statement.kind {
-                StatementKind::Query(_) => return self.discard(statement),
+                StatementKind::Query(query) => {
+                    let columns = self.l.query(&self.scope, query, &mut |_, _| Ok(()))?;
+                    self.note_columns(&columns);
+                    return Ok(());
+                }
                 _ => Vec::new(),
             },
             Answer::Void | Answer::Trigger => return self.discard(statement),

@@ -451,6 +451,12 @@ impl Body<'_, '_> {
                     )
                     .at(target.position));
                 }
+                (_, "pg_context", _) if !self.by_steps => {
+                    let dst = self.l.program.value(Type::Text);
+                    let question = planaria_ir::Question::CallStack;
+                    self.l.emit(OpKind::Ask { dst, question, args: Vec::new() });
+                    Typed { reg: dst, ty: Type::Text }
+                }
                 (true, "returned_sqlstate", Some(h)) => Typed { reg: h.sqlstate, ty: Type::Text },
                 (true, "message_text", Some(h)) => Typed { reg: h.sqlerrm, ty: Type::Text },
                 (true, name, Some(_)) if let Some(what) = diagnostic(name) => {

@@ -64,6 +64,7 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
     let (found, row_count) = (parameter(l, "found", &Type::Bool), parameter(l, "row_count", &Type::Int8));
     l.conflict = step.conflict;
     let mut body = super::routine::body(l, scope, "inline_code_block", Answer::Void, true);
+    body.by_steps = true;
     body.constants = constants;
     body.not_null = not_null;
     body.needs = needs.clone();

@@ -8,7 +8,9 @@ use crate::ast::plpgsql::{Stmt, StmtKind};
 use crate::ast::{Expr, StatementKind, Transaction};
 
 /// Items of GET CURRENT DIAGNOSTICS.
-const CURRENT_ITEMS: &[&str] = &["row_count", "pg_context", "pg_routine_oid"];
+const CURRENT_ITEMS: &[&str] = &["row_count"];
+/// The item of both.
+const CONTEXT_ITEM: &str = "pg_context";
 /// Items of GET STACKED DIAGNOSTICS.
 const STACKED_ITEMS: &[&str] = &[
     "returned_sqlstate",
@@ -233,12 +235,13 @@ impl Parser<'_> {
                 return p.fail();
             }
             let position = p.position();
+            let written = p.peek().text(p.text).to_owned();
             let item = p.label()?;
             let (known, other) = match stacked {
                 true => (STACKED_ITEMS, CURRENT_ITEMS),
                 false => (CURRENT_ITEMS, STACKED_ITEMS),
             };
-            if known.contains(&item.as_str()) {
+            if item == CONTEXT_ITEM || known.contains(&item.as_str()) {
                 return Ok((target, item));
             }
             let message = match other.contains(&item.as_str()) {
@@ -247,7 +250,7 @@ impl Parser<'_> {
                     item.to_uppercase(),
                     if stacked { "STACKED" } else { "CURRENT" }
                 ),
-                false => "unrecognized GET DIAGNOSTICS item".to_owned(),
+                false => format!("unrecognized GET DIAGNOSTICS item at or near \"{written}\""),
             };
             Err(p.syntax_error(message, position))
         })?;
