@@ -11,7 +11,7 @@ mod ident;
 mod record;
 
 pub use array::{parse_array, write_array, write_array_element, write_nested};
-pub use float::{parse_float, parse_real, to_real, write_float, write_real};
+pub use float::{parse_float, parse_real, to_real, write_float, write_float_as, write_real};
 pub use ident::{quote_ident, quote_literal, write_doubled, write_ident, write_literal};
 pub use record::parse_record;
 

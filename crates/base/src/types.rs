@@ -435,6 +435,16 @@ impl Type {
         }
     }
 
+    /// Whether its text form depends on `extra_float_digits`.
+    pub fn has_floats(&self) -> bool {
+        match self {
+            Type::Float4 | Type::Float8 => true,
+            Type::Array(of) => of.has_floats(),
+            Type::Record(fields) => fields.iter().any(|(_, ty)| ty.has_floats()),
+            _ => false,
+        }
+    }
+
     /// Whose row type it is, or is an array of.
     pub fn row_of(&self) -> Option<&RowOf> {
         match self {

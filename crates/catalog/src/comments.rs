@@ -19,6 +19,7 @@ const PG_TRIGGER: Oid = 2620;
 const PG_POLICY: Oid = 3256;
 const PG_CAST: Oid = 2605;
 const PG_EXTENSION: Oid = 3079;
+const PG_STATISTIC_EXT: Oid = 3381;
 
 /// What a comment can be about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,6 +52,8 @@ pub enum Commented {
     Cast(Oid, Oid),
     /// An extension, by name.
     Extension(String),
+    /// Extended statistics of a table, by their [`key`](crate::key).
+    Statistics(TableId, String),
     /// A role.
     Role(RoleId),
     /// A schema of users.
@@ -121,6 +124,10 @@ impl Catalog {
             Commented::Extension(name) => {
                 self.extensions.iter_mut().find(|e| e.name == *name).map(|e| &mut e.comment)
             }
+            Commented::Statistics(id, key) => self.tables[id.index()].as_mut().and_then(|t| {
+                let found = t.statistics.iter_mut().find(|of| crate::key(of.schema, &of.name) == *key);
+                found.map(|of| &mut of.comment)
+            }),
             Commented::DomainConstraint(id, name) => {
                 let kind = self.types[id.index()].as_mut().map(|t| &mut t.kind);
                 match kind {
@@ -167,6 +174,9 @@ impl Catalog {
                     0,
                     &trigger.comment,
                 ));
+            }
+            for of in &table.statistics {
+                all.extend(comment(PG_STATISTIC_EXT, self.statistics_oid(table, of), 0, &of.comment));
             }
             for policy in &table.policies {
                 all.extend(comment(PG_POLICY, self.policy_oid(table.id, &policy.name), 0, &policy.comment));
@@ -238,6 +248,7 @@ impl Catalog {
                 Object::Extension(name) => &self.extension(name)?.comment,
                 _ => return None,
             },
+            (PG_STATISTIC_EXT, 0) => &self.statistics_of_oid(oid)?.1.comment,
             (PG_TYPE, 0) => match self.oids.object(oid)? {
                 Object::RowType(of) => {
                     let (schema, name) = crate::of_key(of);

@@ -29,6 +29,7 @@ mod rights;
 mod role;
 mod routines;
 mod schemas;
+mod statistics;
 pub mod system;
 mod triggers;
 mod types;
@@ -56,6 +57,7 @@ pub use routines::{Hints, PROGRAM_FORM, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };
+pub use statistics::{STATISTICS_KINDS, Statistics};
 pub use triggers::{Firing, Transition, Trigger, TriggerEnabled, TriggerEvent, TriggerTime};
 pub use types::{Domain, TypeKind, UserType, is_made_of};
 pub use views::View;
@@ -212,6 +214,9 @@ pub struct Table {
     /// Policies, in the order of their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<Policy>,
+    /// Extended statistics, in the order in which they were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statistics: Vec<Statistics>,
     /// Rises with each rewrite (TRUNCATE, ALTER that rewrites): the storage is a new one.
     pub generation: u32,
     /// Owner, and what was granted.

@@ -67,6 +67,8 @@ pub enum Object {
     ViewTrigger(String, String),
     /// An extension, by name.
     Extension(String),
+    /// Extended statistics: of a table, by their [`key`](crate::key).
+    Statistics(TableId, String),
 }
 
 /// The OIDs given out.
@@ -192,6 +194,10 @@ fn of_table(table: &Table, each: &mut dyn FnMut(Object)) {
         each(Object::Trigger(table.id, trigger.name.clone()));
     }
     table.policies.iter().for_each(|p| each(Object::Policy(table.id, p.name.clone())));
+    table
+        .statistics
+        .iter()
+        .for_each(|of| each(Object::Statistics(table.id, crate::key(of.schema, &of.name))));
 }
 
 fn of_sequence(sequence: &Sequence, each: &mut dyn FnMut(Object)) {

@@ -120,6 +120,7 @@ impl Heap {
         }
         self.forms_used |= self.styles.writes_otherwise() && ty.has_style();
         self.forms_used |= self.styles.bytes != BytesForm::Hex && ty.has_bytes();
+        self.forms_used |= self.styles.fewer_digits > 0 && ty.has_floats();
     }
 
     /// To be asked before so many bytes are made: 53200 where there is no memory for them, 57014 where the

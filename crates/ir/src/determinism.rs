@@ -213,10 +213,10 @@ impl Question {
     pub const fn determinism(self) -> Determinism {
         use Question::*;
         match self {
-            RegIn | RegFind | RegOut | FormatType | IndexDef | ConstraintDef | TriggerDef | RoutineDef
-            | RoutineBody | RoutineArguments | RoutineIdentity | RoutineResult | ArgumentDefault
-            | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable | RuleDef | IsVisible
-            | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
+            RegIn | RegFind | RegOut | FormatType | IndexDef | StatisticsDef | ConstraintDef | TriggerDef
+            | RoutineDef | RoutineBody | RoutineArguments | RoutineIdentity | RoutineResult
+            | ArgumentDefault | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable
+            | RuleDef | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | CallStack | DeferTrigger
             | HasPrivilege | HasRole | RelationSize | DatabaseSize | SetSetting | SetSettingOfDefiner
             | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime

@@ -51,6 +51,8 @@ questions! {
     FormatType "format_type" (I, I) -> T nullable;
     /// Definition of an index, or of its n-th column.
     IndexDef "index.def" (I, I, B) -> T;
+    /// Definition of statistics (0), its columns (1) or its expressions (2).
+    StatisticsDef "statistics.def" (I, I) -> T;
     /// Definition of a constraint.
     ConstraintDef "constraint.def" (I, B) -> T;
     /// CREATE TRIGGER statement of a trigger.

@@ -2,13 +2,14 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 14 if the statement has a name of the database, as its client calls it; 11 else |
+//! | 1 | the version of this form: 16 if the statement has a name of the database, as its client calls it; 15 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 8 and 7 are these two of before programs of routines had forms, a row's partition was found before its BEFORE triggers
+//! Versions 14 and 11 are these two of before composite types were made with the default privileges of types.
+//! Versions 8 and 7 are 14 and 11 of before programs of routines had forms, a row's partition was found before its BEFORE triggers
 //! fire, and a row that moves to another partition was deleted and inserted for triggers: routines and triggers that they make go on
 //! as they did, and a key that CREATE TABLE says twice, by two names, is two.
 //! Versions 6 and 5 are 8 and 7 of before what RETURNING and ON CONFLICT ask of the table for each row was asked of it as
@@ -26,9 +27,12 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 14;
+const VERSION: u8 = 16;
 /// The database has its own name.
-const OWN_NAME: u8 = 11;
+const OWN_NAME: u8 = 15;
+/// Composite types were made without the default privileges of types. So they were in an 11, where the database has its own name.
+const PLAIN_COMPOSITES: u8 = 14;
+const PLAIN_COMPOSITES_OWN_NAME: u8 = 11;
 /// Routines had no forms, and the partition of a row was found behind its BEFORE triggers: so it was in a 7, where the database has
 /// its own name.
 const BEFORE_FORMS: u8 = 8;
@@ -54,6 +58,7 @@ pub(crate) struct SchemaChange<'t> {
     in_former_ways: bool,
     form: u8,
     routes_late: bool,
+    plain_composites: bool,
     path: Option<&'t str>,
     pub(crate) text: &'t str,
 }
@@ -63,9 +68,14 @@ impl<'t> SchemaChange<'t> {
     pub(crate) fn decode(bytes: &'t [u8]) -> Result<SchemaChange<'t>> {
         let no_text = |_| Error::new(SqlState::DATA_CORRUPTED, "a logged schema change is not text");
         let (bytes, version) = match bytes.split_first() {
-            Some((&version @ (BEFORE_INTERVALS..=BEFORE_FORMS | OWN_NAME | VERSION), rest)) => {
-                (rest, version)
-            }
+            Some((
+                &version @ (BEFORE_INTERVALS..=BEFORE_FORMS
+                | PLAIN_COMPOSITES_OWN_NAME
+                | PLAIN_COMPOSITES
+                | OWN_NAME
+                | VERSION),
+                rest,
+            )) => (rest, version),
             Some((&version, _)) if version.is_ascii_control() && !version.is_ascii_whitespace() => {
                 return Err(Error::unsupported(
                     format!(
@@ -85,6 +95,7 @@ impl<'t> SchemaChange<'t> {
                     in_former_ways: true,
                     form: 0,
                     routes_late: true,
+                    plain_composites: true,
                     path: None,
                     text,
                 });
@@ -92,7 +103,7 @@ impl<'t> SchemaChange<'t> {
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
         let forgets_indexes = version <= FORGETFUL;
-        let any_database = matches!(version, VERSION | BEFORE_FORMS | READ_AFTER);
+        let any_database = matches!(version, VERSION | PLAIN_COMPOSITES | BEFORE_FORMS | READ_AFTER);
         let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
         let routes_late = version <= BEFORE_FORMS;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
@@ -118,6 +129,7 @@ impl<'t> SchemaChange<'t> {
             in_former_ways,
             form: u8::from(version > BEFORE_FORMS),
             routes_late,
+            plain_composites: version <= PLAIN_COMPOSITES,
             path,
             text,
         })
@@ -158,6 +170,7 @@ impl<'t> SchemaChange<'t> {
                 reads_after: true,
                 form: 0,
                 routes_late: true,
+                plain_composites: true,
                 checks_bodies: false,
                 internal,
                 ..actor
@@ -186,6 +199,7 @@ impl<'t> SchemaChange<'t> {
             reads_after: self.in_former_ways,
             form: self.form,
             routes_late: self.routes_late,
+            plain_composites: self.plain_composites,
             internal,
         })
     }
@@ -288,8 +302,27 @@ mod tests {
     }
 
     #[test]
+    fn composite_types_of_earlier_forms_have_no_default_privileges() {
+        for (version, plain, any_database) in [
+            (PLAIN_COMPOSITES, true, true),
+            (PLAIN_COMPOSITES_OWN_NAME, true, false),
+            (VERSION, false, true),
+            (OWN_NAME, false, false),
+        ] {
+            let mut bytes = vec![version];
+            bytes.extend(b"postgres\0postgres\x000\0CREATE TYPE");
+            let actor =
+                SchemaChange::decode(&bytes).and_then(|c| c.actor(&Catalog::default())).expect("known");
+            assert_eq!(
+                (actor.plain_composites, actor.any_database, actor.form > 0),
+                (plain, any_database, true)
+            );
+        }
+    }
+
+    #[test]
     fn a_later_form_is_refused_by_name() {
-        for version in [15, 31] {
+        for version in [17, 31] {
             let bytes = [&[version][..], b"postgres\0DROP TABLE t"].concat();
             let error = SchemaChange::decode(&bytes).err().expect("refused");
             assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);

@@ -159,7 +159,7 @@ const SETTINGS: &[Setting] = &[
         "extra_float_digits",
         "1",
         Integer(-15, 3),
-        "Floats are always printed so that they read back exactly.",
+        "Above 0, floats are printed so that they read back exactly; else with fewer digits.",
     ),
     setting("force_parallel_mode", "off", BoolOr(&["regress"]), "A statement runs on one thread."),
     setting("from_collapse_limit", "8", Integer(0, 10_000), "Plans follow rules: changes nothing."),

@@ -1,5 +1,5 @@
-//! `DateStyle`, `IntervalStyle` and `bytea_output`: how dates, intervals and bytes are written, and how dates and intervals are
-//! read that can be read in several ways.
+//! `DateStyle`, `IntervalStyle`, `bytea_output` and `extra_float_digits`: how dates, intervals, bytes and floats are written, and how
+//! dates and intervals are read that can be read in several ways.
 
 use super::Zone;
 use crate::text_io;
@@ -70,6 +70,9 @@ pub struct Styles {
     pub intervals: IntervalForm,
     /// How bytes are written.
     pub bytes: BytesForm,
+    /// How floats are written: 0: by the fewest digits that read back; n: by so many less one fewer than the 15 that a double
+    /// always keeps, or the 6 of a real.
+    pub fewer_digits: u8,
 }
 
 /// What texts of dates, times and intervals depend on.
@@ -88,6 +91,7 @@ impl Styles {
         order: DateOrder::Mdy,
         intervals: IntervalForm::Postgres,
         bytes: BytesForm::Hex,
+        fewer_digits: 0,
     };
 
     /// Whether everything is as where nobody says anything.
@@ -208,6 +212,12 @@ impl Styles {
             _ => return None,
         };
         Some(Styles { intervals, ..self })
+    }
+
+    /// With an `extra_float_digits`; `None` where it is none.
+    pub fn with_float_digits(self, text: &str) -> Option<Styles> {
+        let digits = text.parse::<i8>().ok().filter(|digits| (-15..=3).contains(digits))?;
+        Some(Styles { fewer_digits: if digits > 0 { 0 } else { digits.unsigned_abs() + 1 }, ..self })
     }
 
     /// With a `bytea_output`; `None` where it is none.

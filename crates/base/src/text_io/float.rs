@@ -1,9 +1,22 @@
 //! Doubles: shortest digits that read back as the same value, in PostgreSQL's layout.
 
 use super::{invalid_syntax, trim};
+use crate::datetime::Styles;
 use crate::error::{Error, Result, SqlState};
 use crate::watch;
 use std::io::Write;
+
+/// Appends a double, or a `real`, as `extra_float_digits` has it ([`Styles::fewer_digits`]).
+pub fn write_float_as(out: &mut Vec<u8>, x: f64, real: bool, styles: Styles) {
+    let fewer = usize::from(styles.fewer_digits);
+    if fewer == 0 || !x.is_finite() {
+        return if real { write_real(out, x) } else { write_float(out, x) };
+    }
+    let kept: usize = if real { f32::DIGITS as usize } else { f64::DIGITS as usize };
+    let digits = kept.saturating_sub(fewer - 1).max(1);
+    let text = format!("{:.*e}", digits - 1, x.abs());
+    lay_out(out, x.is_sign_negative(), &text, digits as i32 - 1);
+}
 
 /// Appends a double: fixed notation for exponents from -4 to 14, else `1e+15`, `1.5e-07`.
 pub fn write_float(out: &mut Vec<u8>, x: f64) {

@@ -1,7 +1,7 @@
 //! What came last: keys and triggers that wait within routines, views that keep rows to themselves, aggregates with states of
 //! several fields, rows that are spread or come out of JSON, cursors by number, recursion before changes, rows that move between
 //! partitions, settings as inputs of calls, several parts of WITH over one table, functions that return record, aggregates of ordered
-//! sets, arrays of rows out of JSON, the stack of calls.
+//! sets, arrays of rows out of JSON, the stack of calls, parts of columns that are given, bytes and floats as the session shows them.
 
 use planaria_sim::dice::Dice;
 
@@ -116,6 +116,12 @@ pub(super) const LATEST: &[&str] = &[
          END IF;
          PERFORM set_config('app.step', p_id::text, true);
      END $$",
+    "CREATE TABLE shown (id int PRIMARY KEY, place pair, many pair[], seen text)",
+    "CREATE PROCEDURE show_it(p_id int, x float8, y bytea) LANGUAGE plpgsql AS $$
+     BEGIN
+         INSERT INTO shown (id, place.b, many[2].a, place.a) VALUES (p_id, x, p_id, p_id % 3)
+             ON CONFLICT (id) DO UPDATE SET place.a = (shown.place).a + 1, many[1].b = concat(x, ' ', y), seen = y::text;
+     END $$",
 ];
 
 /// A call or a statement over them, at most one commit.
@@ -124,6 +130,15 @@ pub(super) fn change(dice: &mut Dice) -> Vec<String> {
     if dice.chance(15) {
         let tenant = ["one", "two", "three"][dice.below(3) as usize];
         return vec![format!("SET app.tenant = '{tenant}'"), format!("CALL own({id})")];
+    }
+    if dice.chance(10) {
+        let setting = [
+            "SET bytea_output = escape",
+            "RESET bytea_output",
+            "SET extra_float_digits = 0",
+            "RESET extra_float_digits",
+        ][dice.below(4) as usize];
+        return vec![setting.to_owned(), format!("CALL show_it({id}, {k} / 3.0::float8, '\\x{id:02}{to}0')")];
     }
     vec![match dice.below(14) {
         0..4 => format!("CALL put_act({id}, {k}, {})", dice.below(9)),

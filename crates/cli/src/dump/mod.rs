@@ -164,7 +164,7 @@ fn text(options: &Options, source: &mut Source, selection: &Selection, out: &mut
     }
     if schema {
         let relations = objects.relations();
-        let keys = parts::keys(source, &relations)?;
+        let keys = parts::keys(source, &relations, !options.no_owner)?;
         section(out, "Primary and unique keys", &keys.keys)?;
         section(out, "Indexes", &keys.indexes)?;
         section(out, "Checks that were not validated, foreign keys", &keys.foreign)?;

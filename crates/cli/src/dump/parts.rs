@@ -16,7 +16,7 @@ pub struct Keys {
 }
 
 /// Reads them.
-pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Keys> {
+pub fn keys(source: &mut Source, relations: &HashMap<u32, String>, owners: bool) -> Result<Keys> {
     let mut keys = Keys::default();
     // Those of a partitioned table before those of its partitions.
     let query = "SELECT k.conrelid, quote_ident(k.conname), k.contype, pg_get_constraintdef(k.oid), c.relkind
@@ -58,6 +58,23 @@ pub fn keys(source: &mut Source, relations: &HashMap<u32, String>) -> Result<Key
         let Some(table) = relations.get(&row.oid(0)) else { continue };
         let list = if row.text(2) == "m" { &mut keys.of_views } else { &mut keys.indexes };
         list.push(format!("ALTER TABLE {table} CLUSTER ON {};", row.text(1)));
+    }
+    let query = "SELECT s.stxrelid, pg_get_statisticsobjdef(s.oid), quote_ident(n.nspname) || '.' || quote_ident(s.stxname),
+                        s.stxstattarget, pg_get_userbyid(s.stxowner) <> pg_get_userbyid(c.relowner), quote_ident(pg_get_userbyid(s.stxowner)),
+                        quote_literal(obj_description(s.oid, 'pg_statistic_ext'))
+                 FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace JOIN pg_class c ON c.oid = s.stxrelid
+                 ORDER BY n.nspname, s.stxname";
+    for row in source.rows(query)?.iter().filter(|row| relations.contains_key(&row.oid(0))) {
+        keys.indexes.push(format!("{};", row.text(1)));
+        if row.text(3) != "-1" {
+            keys.indexes.push(format!("ALTER STATISTICS {} SET STATISTICS {};", row.text(2), row.text(3)));
+        }
+        if owners && row.is(4) {
+            keys.indexes.push(format!("ALTER STATISTICS {} OWNER TO {};", row.text(2), row.text(5)));
+        }
+        if !row.text(6).is_empty() {
+            keys.indexes.push(format!("COMMENT ON STATISTICS {} IS {};", row.text(2), row.text(6)));
+        }
     }
     Ok(keys)
 }

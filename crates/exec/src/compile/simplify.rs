@@ -10,7 +10,7 @@
 
 use super::again::{self, Again};
 use crate::functions;
-use planaria_base::Datum;
+use planaria_base::{Datum, Type};
 use planaria_ir::{Block, Func, Label, OpKind, Program, ReadMode, Reg, StateSource};
 
 /// Texts longer than this are made anew at run time rather than kept in the code.
@@ -134,7 +134,8 @@ fn fold_constants(program: &mut Program) {
                             && (from.has_zone()
                                 || to.has_zone()
                                 || from.has_style() != to.has_style()
-                                || from.has_bytes() != to.has_bytes()) =>
+                                || from.has_bytes() != to.has_bytes()
+                                || from.has_floats() && is_textual(&to.base())) =>
                     {
                         None
                     }
@@ -154,6 +155,14 @@ fn fold_constants(program: &mut Program) {
         }
     });
     program.body = body;
+}
+
+/// Whether a value of a type with digits is text in this one.
+fn is_textual(ty: &Type) -> bool {
+    !matches!(
+        ty,
+        Type::Float4 | Type::Float8 | Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Bool
+    )
 }
 
 fn size(value: &Datum) -> usize {

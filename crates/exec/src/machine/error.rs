@@ -218,7 +218,7 @@ fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64], heap: &mut Heap) -
 /// A value as the session shows it; `around`: the heap of whoever computes.
 fn print(field: Field<'_>, ty: &planaria_base::Type, around: &mut Heap) -> String {
     let mut heap = Heap::new();
-    if ty.has_zone() || ty.has_style() || ty.has_bytes() {
+    if ty.has_zone() || ty.has_style() || ty.has_bytes() || ty.has_floats() {
         around.writes(ty);
         heap.set_forms(around.shared_zone(), around.styles());
     }

@@ -264,7 +264,7 @@ impl SchemaVersion {
         });
         // The zone and the styles that replay computes in are none that a routine sets.
         let routine = self.catalog.behind(id);
-        match ["timezone", "datestyle", "intervalstyle", "bytea_output"]
+        match ["timezone", "datestyle", "intervalstyle", "bytea_output", "extra_float_digits"]
             .iter()
             .any(|name| routine.setting(name).is_some())
         {

@@ -32,7 +32,7 @@ use planaria_protocol::{Conflict, Isolation, Moment};
 
 use planaria_syntax::ast::{
     AggregateChange, CastChange, DefaultsOf, ExtensionChange, ObjectKind, OwnedObject, Statement,
-    StatementKind,
+    StatementKind, StatisticsChange,
 };
 use std::sync::Arc;
 
@@ -373,6 +373,11 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::Cast(change) => match **change {
             CastChange::Create { .. } => "CREATE CAST",
             CastChange::Drop { .. } => "DROP CAST",
+        },
+        StatementKind::Statistics(change) => match **change {
+            StatisticsChange::Create { .. } => "CREATE STATISTICS",
+            StatisticsChange::Alter { .. } => "ALTER STATISTICS",
+            StatisticsChange::Drop { .. } => "DROP STATISTICS",
         },
         StatementKind::Aggregate(change) => match **change {
             AggregateChange::Create(_) => "CREATE AGGREGATE",

@@ -31,6 +31,7 @@ impl SessionCore {
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
             routes_late: false,
+            plain_composites: false,
             internal: self.internal,
         }
     }

@@ -54,7 +54,7 @@ pub(crate) struct Prepared {
 impl SessionCore {
     /// Carries out a schema change: as a transaction of its own, or in the open block.
     pub(crate) fn change_schema(&mut self, statement: &Statement, text: &str) -> Result<StatementResult> {
-        if !ddl::is_ddl(statement) {
+        if !ddl::is_ddl(statement) && !matches!(statement.kind, StatementKind::Maintain(_)) {
             return Err(Error::internal("a statement that nobody carries out").at(statement.position));
         }
         let own_text = &text[statement.position as usize..statement.end as usize];

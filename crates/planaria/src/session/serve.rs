@@ -399,6 +399,7 @@ fn insert_of_row(position: u32, table: &ast::Name, columns: Vec<(String, u32)>) 
         table: table.clone(),
         alias: None,
         columns,
+        parts: Vec::new(),
         overriding: Some(true),
         copied: false,
         source: InsertSource::Values(vec![row]),

@@ -354,13 +354,16 @@ impl SessionCore {
             }
             StatementKind::LockTable(lock) => self.lock_tables(lock)?,
             StatementKind::Maintain(maintain) => {
-                if maintain.tag == "VACUUM" && self.is_in_block() {
-                    let message = "VACUUM cannot run inside a transaction block";
+                let catalog = self.schema().catalog.clone();
+                if self.is_in_block() && planaria_sql::ddl::lock::stands_alone(&catalog, maintain) {
+                    let message = format!("{} cannot run inside a transaction block", maintain.tag);
                     return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
                 }
-                let catalog = self.schema().catalog.clone();
                 planaria_sql::ddl::lock::check_maintained(&catalog, self.user.current(), maintain)?;
-                done(maintain.tag)
+                match planaria_sql::ddl::lock::marks_index(&catalog, maintain) {
+                    true => self.change_schema(statement, text)?,
+                    false => done(maintain.tag),
+                }
             }
             StatementKind::NoOperation(tag) => done(tag),
             StatementKind::Backup(directory) => {

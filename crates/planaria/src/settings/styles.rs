@@ -1,4 +1,4 @@
-//! `DateStyle`, `IntervalStyle` and `bytea_output`. What a text does not say of `DateStyle` stays as it is, so what it is set to depends on
+//! `DateStyle`, `IntervalStyle`, `bytea_output` and `extra_float_digits`. What a text does not say of `DateStyle` stays as it is, so what it is set to depends on
 //! what it was.
 
 use super::{Settings, invalid};
@@ -21,6 +21,9 @@ fn of_values(values: &BTreeMap<String, String>) -> Styles {
     if let Some(bytes) = values.get("bytea_output") {
         styles = styles.with_bytes(bytes).unwrap_or(styles);
     }
+    if let Some(digits) = values.get("extra_float_digits") {
+        styles = styles.with_float_digits(digits).unwrap_or(styles);
+    }
     styles
 }
 
@@ -33,7 +36,7 @@ pub(super) fn take_dates(settings: &Settings, text: &str) -> Result<String> {
 }
 
 impl Settings {
-    /// The styles of dates and intervals.
+    /// The styles that values are shown by.
     pub(crate) fn styles(&self) -> Styles {
         of_values(&self.values)
     }

@@ -1,7 +1,7 @@
 //! Questions and their answers.
 
 use super::relations::system_relation;
-use super::{Amount, Facts, definitions, describe, partitions, privileges, shown};
+use super::{Amount, Facts, definitions, describe, partitions, privileges, shown, statistics};
 use crate::serving::clients::{Signal, signal};
 use crate::serving::host;
 use crate::session::server_settings::{check_settable, check_superuser};
@@ -74,6 +74,9 @@ pub(crate) fn answer(
         }
         Question::IndexDef => {
             text(heap, definitions::index(catalog, oid_of(args[0]), args[1].int(), args[2].bool()))
+        }
+        Question::StatisticsDef => {
+            text(heap, statistics::definition(catalog, oid_of(args[0]), args[1].int()))
         }
         Question::ConstraintDef => {
             text(heap, definitions::constraint(catalog, oid_of(args[0]), args[1].bool()))

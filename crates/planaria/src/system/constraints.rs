@@ -24,6 +24,7 @@ const PG_POLICY: Oid = 3256;
 const PG_CAST: Oid = 2605;
 const PG_NAMESPACE: Oid = 2615;
 const PG_EXTENSION: Oid = 3079;
+const PG_STATISTIC_EXT: Oid = 3381;
 
 fn numbers(columns: &[ColumnId]) -> Vec<i16> {
     columns.iter().map(|c| number(*c)).collect()
@@ -290,6 +291,19 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 for column in index.columns.iter().filter(stored).chain(said) {
                     add((PG_CLASS, relation, number(*column)), (PG_CLASS, oid, 0), 'a');
                 }
+            }
+        }
+        for of in &table.statistics {
+            let own = (PG_STATISTIC_EXT, catalog.statistics_oid(table, of), 0);
+            for (column, _) in of.columns_in_order(table) {
+                add((PG_CLASS, relation, column as i16), own, 'a');
+            }
+            if of.columns.is_empty() {
+                add((PG_CLASS, relation, 0), own, 'a');
+            }
+            for text in &of.expressions {
+                let named = ddl::named_by_expression(catalog, text);
+                each(&named, &mut |on| add(on, own, 'n'));
             }
         }
         for trigger in &table.triggers {

@@ -69,6 +69,10 @@ pub(super) fn describe(facts: &Facts<'_>, class: Oid, object: Oid, column: i64) 
             }
             _ => None,
         },
+        3381 => {
+            let found = catalog.statistics_of_oid(object);
+            found.map(|(_, of)| format!("statistics object {}", catalog.shown_statistics(of)))
+        }
         1260 => catalog.role_of_oid(object).map(|role| format!("role {}", role.name)),
         1262 if object == DATABASE_OID => Some(format!("database {}", facts.settings.database())),
         2612 => named("pg_language", "lanname", object).map(|name| format!("language {name}")),

@@ -10,6 +10,7 @@
 //! | `types` | `pg_type` |
 //! | `constraints` | `pg_constraint`, `pg_depend` |
 //! | `routines` | `pg_proc` |
+//! | `statistics` | `pg_statistic_ext` |
 //! | `extensions` | `pg_extension` and those that can be made; the type of `citext` |
 //! | `triggers` | `pg_trigger` |
 //! | `policies` | `pg_policy` |
@@ -38,6 +39,7 @@ mod routines;
 mod rows;
 mod server;
 mod shown;
+mod statistics;
 mod triggers;
 mod types;
 mod vitals;

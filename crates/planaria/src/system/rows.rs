@@ -2,8 +2,8 @@
 
 use super::grants::{self, Shown};
 use super::{
-    Facts, constraints, extensions, partitions, policies, privileges, relations, routines, server, triggers,
-    types,
+    Facts, constraints, extensions, partitions, policies, privileges, relations, routines, server,
+    statistics, triggers, types,
 };
 use planaria_base::{ColumnId, Datum, Result, SystemId};
 use planaria_catalog::Comment;
@@ -159,6 +159,7 @@ fn make(relation: &'static SystemRelation, columns: &[ColumnId], facts: &Facts<'
         (system::PG_CATALOG, "pg_extension") => extensions::extensions(facts, out),
         (system::PG_CATALOG, "pg_available_extensions") => extensions::available(facts, out),
         (system::PG_CATALOG, "pg_available_extension_versions") => extensions::versions(facts, out),
+        (system::PG_CATALOG, "pg_statistic_ext") => statistics::statistics(facts, out),
         (system::PG_CATALOG, "pg_enum") => types::labels(facts, out),
         (system::PG_CATALOG, "pg_constraint") => constraints::constraints(facts, out),
         (system::PG_CATALOG, "pg_trigger") => triggers::triggers(facts, out),

@@ -59,6 +59,11 @@ pub(super) fn expression(catalog: &Catalog, table: &Table, text: &str) -> String
     expression_of(catalog, table, text, false).map_or_else(|| shown_expression(catalog, text), |e| e.text)
 }
 
+/// The same without the parentheses that nobody needs.
+pub(super) fn plain_expression(catalog: &Catalog, table: &Table, text: &str) -> String {
+    expression_of(catalog, table, text, true).map_or_else(|| shown_expression(catalog, text), |e| e.text)
+}
+
 /// An expression of a relation that is in normal form, without the parentheses that nobody needs.
 pub(super) fn plain(catalog: &Catalog, text: &str, relation: Oid) -> Option<String> {
     let over = match catalog.oids.object(relation) {

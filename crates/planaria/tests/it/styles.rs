@@ -1,4 +1,4 @@
-//! `DateStyle`, `IntervalStyle` and `bytea_output` belong to a session: what others compute with the same programs does not depend on them,
+//! `DateStyle`, `IntervalStyle`, `bytea_output` and `extra_float_digits` belong to a session: what others compute with the same programs does not depend on them,
 //! and what a call computes with them comes back from the log.
 
 use crate::logged::records;
@@ -22,6 +22,8 @@ const SCHEMA: &str = "
         INSERT INTO t (s) VALUES (x); END $$;
     CREATE PROCEDURE bytes(x bytea) LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO t (s) VALUES (x); END $$;
+    CREATE PROCEDURE floats(x float8) LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO t (s) VALUES (x); END $$;
     CREATE PROCEDURE calls(x date) LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO t (s) VALUES (shown(x)); END $$;
 ";
@@ -32,6 +34,7 @@ fn in_style(db: &Database, dates: &str, intervals: &str) -> Session {
     session.execute(&format!("SET intervalstyle = '{intervals}'"), ()).expect("a style");
     if dates == "German" {
         session.execute("SET bytea_output = escape", ()).expect("a style");
+        session.execute("SET extra_float_digits = 0", ()).expect("a style");
     }
     session
 }
@@ -61,6 +64,7 @@ fn sessions_of_different_styles_call_the_same_routines() {
             "calls('2024-02-01')",
             "german('2024-02-01')",
             r"bytes('\x4100')",
+            "floats(0.30000000000000004)",
         ];
         let mut sessions = [
             in_style(&db, "ISO, MDY", "postgres"),
@@ -86,6 +90,7 @@ fn sessions_of_different_styles_call_the_same_routines() {
             [call, rows_of, call, rows_of],
             [call, rows_of, call, rows_of],
             [rows_of, rows_of, rows_of, rows_of],
+            [call, rows_of, call, call],
             [call, rows_of, call, call],
         ];
         assert_eq!(all[before..], wanted.concat(), "{scheme}");
@@ -114,8 +119,9 @@ fn sessions_of_different_styles_call_the_same_routines() {
             ["2024-02-01", "01.02.2024", "2024-02-01", "02/01/2024"],
             ["01.02.2024"; 4],
             [r"\x4100", r"A\000", r"\x4100", r"\x4100"],
+            ["0.30000000000000004", "0.3", "0.30000000000000004", "0.30000000000000004"],
         ];
-        assert_eq!(all[..32], wanted.concat(), "{scheme}");
+        assert_eq!(all[..36], wanted.concat(), "{scheme}");
     }
 }
 

@@ -115,3 +115,25 @@ SELECT n.nspname, t.typname, t.typacl FROM pg_type t JOIN pg_namespace n ON n.oi
 DROP OWNED BY guest;
 DROP SCHEMA near CASCADE;
 DROP ROLE guest;
+-- Default privileges of types are those of composite types, too.
+CREATE ROLE tr_one;
+CREATE ROLE tr_two;
+GRANT CREATE ON SCHEMA public TO tr_two;
+ALTER DEFAULT PRIVILEGES REVOKE USAGE ON TYPES FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON TYPES TO tr_one;
+CREATE TYPE dcomp AS (a int);
+CREATE TYPE dmood AS ENUM ('x');
+CREATE DOMAIN ddom AS int;
+CREATE TABLE dtab (a int);
+SELECT typname, typacl FROM pg_type WHERE typname ~ '^_?d(comp|mood|dom|tab)$' ORDER BY 1;
+SELECT relname, relacl FROM pg_class WHERE relname IN ('dcomp', 'dtab') ORDER BY 1;
+SET ROLE tr_two;
+CREATE TABLE dt (a dcomp);
+RESET ROLE;
+DROP ROLE tr_one;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE USAGE ON TYPES FROM tr_one;
+ALTER DEFAULT PRIVILEGES GRANT USAGE ON TYPES TO PUBLIC;
+CREATE TYPE dother AS (a int);
+SELECT typname, typacl FROM pg_type WHERE typname = 'dother';
+DROP OWNED BY tr_one, tr_two;
+DROP ROLE tr_one, tr_two;

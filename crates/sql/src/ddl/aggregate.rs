@@ -71,7 +71,7 @@ impl Change {
             self.warning(SqlState::SYNTAX_ERROR, message);
         }
         let (schema, name) = names::new(&self.catalog, &create.name)?;
-        self.require_create(schema)?;
+        self.require_create_of(&create.name, schema)?;
         let Some(state) = &create.state else {
             return Err(invalid("aggregate stype must be specified"));
         };

@@ -349,6 +349,7 @@ impl Change {
         for index in indexes {
             self.drop_key_index(id, &index, rewrite)?;
         }
+        self.forget_statistics(id, name)?;
         rewrite.forget_anew(name)?;
         let owned = self.catalog.sequences.iter().flatten();
         let owned: Vec<SequenceId> = owned.filter(|s| s.owner == Some((id, column))).map(|s| s.id).collect();

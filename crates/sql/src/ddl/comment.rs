@@ -78,6 +78,7 @@ impl Change {
                 Commented::DomainConstraint(id, constraint.clone())
             }
             CommentTarget::Cast(types) => self.commented_cast(types)?,
+            CommentTarget::Statistics(name) => self.commented_statistics(name)?,
             CommentTarget::Extension(name) => return self.commented_extension(name),
             CommentTarget::Role(role) => {
                 let id = self.role_of(role)?;

@@ -5,7 +5,7 @@ use super::depend::References;
 use super::{Change, names};
 use planaria_base::{ColumnId, Error, Result, SchemaId, SqlState, TableId, Type};
 use planaria_catalog::oids;
-use planaria_catalog::{ColumnDefault, IndexKey, Object, key};
+use planaria_catalog::{ColumnDefault, IndexKey, Object, ObjectKind, key};
 use planaria_syntax::ast::{AlterTable, ColumnDef, Name};
 
 /// 42704 of `serial` and its like, of which the integers are those, where a type has to stand.
@@ -21,14 +21,17 @@ pub(crate) fn no_serial(of: &Type) -> Error {
 impl Change {
     pub(super) fn create_composite(&mut self, name: &Name, attributes: &[ColumnDef]) -> Result<&'static str> {
         let new = names::new(&self.catalog, name)?;
-        self.require_create(new.0)?;
+        self.require_create_of(name, new.0)?;
         self.check_type_name(new)?;
         if self.catalog.relation_exists(new) {
             return Err(names::relation_exists(new.1));
         }
         let id = self.new_table(new.0, new.1);
         self.table_mut(id).composite = true;
-        self.table_mut(id).rights = planaria_catalog::Rights::of(self.actor.user);
+        self.table_mut(id).rights = match self.actor.plain_composites {
+            true => planaria_catalog::Rights::of(self.actor.user),
+            false => self.new_rights(ObjectKind::Type, new.0),
+        };
         for def in attributes {
             self.refuse_serial(def)?;
             let (column, _) = self.column(id, def)?;

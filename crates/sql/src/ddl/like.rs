@@ -1,7 +1,7 @@
 //! CREATE TABLE (LIKE ..): what another table is, as if it were written out.
 
 use super::{Change, names, reparse};
-use planaria_base::{ColumnId, Error, Result, SequenceId};
+use planaria_base::{ColumnId, Error, Result, SequenceId, TableId};
 use planaria_catalog::{
     CheckTime, Column, ColumnDefault, Index, IndexKey, Object, Privileges, Requirement, Table, UniqueKind,
 };
@@ -19,6 +19,8 @@ pub(super) struct WrittenOut {
     /// Comments of columns.
     pub comments: Vec<(usize, String)>,
     pub indexes: Vec<CreateIndex>,
+    /// Tables whose statistics it has, too.
+    pub statistics: Vec<TableId>,
 }
 
 impl Change {
@@ -29,6 +31,7 @@ impl Change {
             shared: Vec::new(),
             comments: Vec::new(),
             indexes: Vec::new(),
+            statistics: Vec::new(),
         };
         let mut more = 0;
         for like in &create.likes {
@@ -55,6 +58,9 @@ impl Change {
                     let check = CheckTime::NotDeferrable;
                     out.create.constraints.push(Constraint { name, kind, not_valid: false, check, position });
                 }
+            }
+            if like.statistics {
+                out.statistics.push(source.id);
             }
             if like.indexes {
                 let (schema, local) = names::new(&self.catalog, &create.name)?;

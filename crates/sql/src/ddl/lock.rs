@@ -57,13 +57,44 @@ fn missing(name: &Name) -> Error {
     Error::new(SqlState::UNDEFINED_TABLE, message)
 }
 
+/// Whether a statement marks an index as the one that the table is clustered by, and it is not yet.
+pub fn marks_index(catalog: &Catalog, maintain: &Maintain) -> bool {
+    let Some((name, index)) = maintain.clustered() else { return false };
+    let marked = |table: &Table| table.shown_indexes().any(|i| i.name == index && i.clustered);
+    names::table(catalog, name).is_ok_and(|table| !table.is_partitioned() && !marked(table))
+}
+
+/// Whether a statement cannot be part of a transaction block: CLUSTER of several tables.
+pub fn stands_alone(catalog: &Catalog, maintain: &Maintain) -> bool {
+    maintain.tag == "VACUUM"
+        || maintain.tag == "CLUSTER"
+            && match maintain.what.first() {
+                Some(Maintained::Table(name, _) | Maintained::Clustered(name, _)) => {
+                    names::table(catalog, name).is_ok_and(|table| table.is_partitioned())
+                }
+                _ => true,
+            }
+}
+
 /// Whether everything is there that a statement maintains.
 pub fn check_maintained(catalog: &Catalog, role: RoleId, maintain: &Maintain) -> Result<()> {
+    if let Some((name, index)) = maintain.clustered() {
+        if let Some(table) = table(catalog, name, maintain.tag)? {
+            catalog.require_owner(role, &Object::Table(table.id))?;
+            check_clustered(catalog, table, index)?;
+        }
+        return Ok(());
+    }
     maintain.what.iter().try_for_each(|what| match what {
         Maintained::Table(name, columns) => table(catalog, name, maintain.tag).and_then(|table| {
             let Some(table) = table else { return Ok(()) };
             if maintain.tag == "REINDEX" || maintain.tag == "CLUSTER" {
                 catalog.require_owner(role, &Object::Table(table.id))?;
+            }
+            let marked = || table.shown_indexes().any(|i| i.clustered);
+            if maintain.tag == "CLUSTER" && !marked() {
+                let message = format!("there is no previously clustered index for table \"{}\"", table.name);
+                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
             }
             for (column, _) in columns {
                 if !table.columns.iter().any(|c| c.name == *column && !c.hidden) {
@@ -74,7 +105,9 @@ pub fn check_maintained(catalog: &Catalog, role: RoleId, maintain: &Maintain) ->
             }
             Ok(())
         }),
-        Maintained::Index(name, of) => index(catalog, role, name, of.as_ref()),
+        Maintained::Index(name) => index(catalog, role, name),
+        // Looked at above.
+        Maintained::Clustered(..) => Ok(()),
         Maintained::Schema(name) => {
             let name = name.parts.last().map_or("", String::as_str);
             let known = is_system_schema(name) || catalog.schema(name).is_some();
@@ -98,8 +131,7 @@ fn table<'c>(catalog: &'c Catalog, name: &Name, tag: &str) -> Result<Option<&'c 
     }
     match tag {
         "VACUUM" | "ANALYZE" => Ok(None),
-        "REINDEX" => Err(wrong(local, "is not a table or materialized view")),
-        _ => Err(wrong(local, "is not a table")),
+        _ => Err(wrong(local, "is not a table or materialized view")),
     }
 }
 
@@ -107,27 +139,38 @@ fn wrong(local: Wanted<'_>, what: &str) -> Error {
     Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{local}\" {what}"))
 }
 
-fn index(catalog: &Catalog, role: RoleId, name: &Name, of: Option<&Name>) -> Result<()> {
+fn index(catalog: &Catalog, role: RoleId, name: &Name) -> Result<()> {
     let local = names::relation_wanted(catalog, name)?;
-    let Some((owner, _)) = catalog.index(local) else {
-        return Err(match (catalog.relation_exists(local), of) {
-            (_, Some(table)) => {
-                let message =
-                    format!("index \"{local}\" for table \"{}\" does not exist", table.parts.join("."));
+    match catalog.index(local) {
+        Some((owner, _)) => catalog.require_owner(role, &Object::Table(owner.id)),
+        None if catalog.relation_exists(local) => Err(wrong(local, "is not an index")),
+        None => Err(missing(name)),
+    }
+}
+
+/// Whether a table has the index, and it has an order that rows can lie in.
+fn check_clustered(catalog: &Catalog, table: &Table, name: &str) -> Result<()> {
+    let refused = |message: String| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    let Some(found) = table.shown_indexes().find(|i| i.name == name) else {
+        return Err(match catalog.index((table.schema, name)) {
+            Some(_) => {
+                let message = format!("\"{name}\" is not an index for table \"{}\"", table.name);
+                Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+            }
+            None => {
+                let message = format!("index \"{name}\" for table \"{}\" does not exist", table.name);
                 Error::new(SqlState::UNDEFINED_OBJECT, message)
             }
-            (true, None) => wrong(local, "is not an index"),
-            (false, None) => missing(name),
         });
     };
-    catalog.require_owner(role, &Object::Table(owner.id))?;
-    match of {
-        Some(table) if names::table(catalog, table)?.id != owner.id => {
-            let message = format!("\"{local}\" is not an index for table \"{}\"", table.parts.join("."));
-            Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
-        }
-        _ => Ok(()),
+    if !matches!(found.shown_method(), "btree" | "gist") {
+        let why = "because access method does not support clustering";
+        return refused(format!("cannot cluster on index \"{name}\" {why}"));
     }
+    if found.definition.as_ref().is_some_and(|d| d.predicate.is_some()) {
+        return refused(format!("cannot cluster on partial index \"{name}\""));
+    }
+    Ok(())
 }
 
 impl Change {
@@ -151,26 +194,17 @@ impl Change {
         if table.is_partitioned() {
             return refused("cannot mark index clustered in partitioned table".to_owned());
         }
-        let Some(name) = index else { return Ok(()) };
-        let Some(found) = table.shown_indexes().find(|i| i.name == name) else {
-            return Err(match self.catalog.index((table.schema, name)) {
-                Some(_) => {
-                    let message = format!("\"{name}\" is not an index for table \"{}\"", table.name);
-                    Error::new(SqlState::WRONG_OBJECT_TYPE, message)
-                }
-                None => {
-                    let message = format!("index \"{name}\" for table \"{}\" does not exist", table.name);
-                    Error::new(SqlState::UNDEFINED_OBJECT, message)
-                }
-            });
+        index.map_or(Ok(()), |index| check_clustered(&self.catalog, table, index))
+    }
+
+    /// CLUSTER table USING index: the order of rows is that of the primary key, so the mark is all there is.
+    pub(super) fn cluster(&mut self, maintain: &Maintain) -> Result<&'static str> {
+        let Some((name, index)) = maintain.clustered() else {
+            return Err(Error::internal("nothing is clustered"));
         };
-        if !matches!(found.shown_method(), "btree" | "gist") {
-            let why = "because access method does not support clustering";
-            return refused(format!("cannot cluster on index \"{name}\" {why}"));
-        }
-        if found.definition.as_ref().is_some_and(|d| d.predicate.is_some()) {
-            return refused(format!("cannot cluster on partial index \"{name}\""));
-        }
-        Ok(())
+        check_maintained(&self.catalog, self.actor.user, maintain)?;
+        let id = names::table(&self.catalog, name)?.id;
+        self.cluster_on(id, Some(index))?;
+        Ok(maintain.tag)
     }
 }

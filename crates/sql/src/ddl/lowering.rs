@@ -19,6 +19,7 @@ pub(super) enum Place {
     Generated,
     IndexExpression,
     IndexPredicate,
+    Statistics,
     /// ALTER COLUMN TYPE ... USING
     Transform,
     TriggerCondition,
@@ -31,6 +32,7 @@ impl Place {
             Place::Default => "DEFAULT expression",
             Place::IndexExpression => "index expression",
             Place::IndexPredicate => "index predicate",
+            Place::Statistics => "statistics expression",
             Place::Generated => "column generation expression",
             Place::Transform => "transform expression",
             Place::TriggerCondition => "trigger WHEN condition",
@@ -256,6 +258,12 @@ pub(super) fn index_expression(catalog: &Catalog, table: &Table, expr: &Expr, ma
     };
     must_be_immutable(catalog, lowerer, "index expression", made)?;
     Ok(ty)
+}
+
+/// The type of an expression of CREATE STATISTICS.
+pub(super) fn statistics_expression(catalog: &Catalog, table: &Table, expr: &Expr) -> Result<Type> {
+    restrict(expr, Place::Statistics)?;
+    type_over_row(catalog, table, expr)
 }
 
 /// The type of a partition key's expression that was accepted before: what its functions are by now is not asked again.

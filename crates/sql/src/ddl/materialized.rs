@@ -86,11 +86,9 @@ impl Change {
             return refuse("materialized views must not use temporary tables or views");
         }
         super::view::refuse_parameters(query)?;
-        let (schema, local) = self.new_name(name)?;
+        let (schema, local) = self.name_of_query(name, query)?;
         if self.catalog.relation_exists((schema, local)) {
             let exists = names::relation_exists(local);
-            // What is wrong with the query comes first.
-            self.describe(query)?;
             if !if_not_exists {
                 return Err(exists);
             }

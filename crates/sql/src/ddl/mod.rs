@@ -23,6 +23,7 @@
 //! | `drop`, `depend` | DROP and what depends on what |
 //! | `trigger` | CREATE, ALTER, DROP TRIGGER |
 //! | `policy` | CREATE, ALTER, DROP POLICY |
+//! | `statistics` | CREATE, ALTER, DROP STATISTICS |
 //! | `truncate` | TRUNCATE |
 //! | `partition`, `partition_bounds`, `partition_changes` | partitioned tables |
 //! | `comment` | COMMENT ON |
@@ -66,6 +67,7 @@ mod role;
 mod routine;
 mod schema;
 mod sequence;
+mod statistics;
 mod table;
 mod table_as;
 mod trigger;
@@ -212,6 +214,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::RenameType { .. }
             | StatementKind::DropType { .. }
             | StatementKind::Cast(_)
+            | StatementKind::Statistics(_)
             | StatementKind::Aggregate(_)
             | StatementKind::Extension(_)
             | StatementKind::CreateRoutine(_)
@@ -278,6 +281,8 @@ pub struct Actor {
     /// The change is from a log of the time when the partition of a row was found behind its BEFORE triggers: triggers
     /// that it makes go on so, and routines as they did then.
     pub routes_late: bool,
+    /// The change is from a log of the time when composite types were made without the default privileges of types.
+    pub plain_composites: bool,
     /// The names of the database in the statement are those by which its client calls it: none of them is another's.
     pub any_database: bool,
     /// The change is the engine's own: schemas of temporary relations come and go with it. Or it is one that the log has.
@@ -301,6 +306,7 @@ impl Default for Actor {
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
             routes_late: false,
+            plain_composites: false,
             internal: false,
         }
     }
@@ -409,6 +415,7 @@ impl Change {
                 self.drop_types(*domain, names, *if_exists, *cascade)
             }
             StatementKind::Cast(change) => self.change_cast(change),
+            StatementKind::Statistics(change) => self.change_statistics(change),
             StatementKind::Aggregate(change) => self.change_aggregate(change),
             StatementKind::Extension(change) => self.change_extension(change),
             StatementKind::CreateRoutine(create) => self.create_routine(create),
@@ -441,6 +448,7 @@ impl Change {
                 self.alter_table(name, *if_exists, *only, actions)
             }
             StatementKind::AttachIndex { name, index } => self.attach_index(name, index),
+            StatementKind::Maintain(maintain) => self.cluster(maintain),
             StatementKind::Rename { object, name, to, if_exists } => {
                 self.rename(*object, name, to, *if_exists)
             }

@@ -105,6 +105,12 @@ pub(super) fn relation(catalog: &Catalog, table: &Table, columns: &[&str], label
     relation_in(catalog, table.schema, &table.name, columns, label)
 }
 
+/// A free name for statistics of a table.
+pub(super) fn statistics(table: &str, labels: &[String], taken: impl Fn(&str) -> bool) -> String {
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    choose(table, &joined(&labels), "stat", taken)
+}
+
 /// The same before the table is there.
 pub(super) fn relation_in(
     catalog: &Catalog,

@@ -201,6 +201,12 @@ impl Change {
                 self.give_to(&object, to);
             }
         }
+        self.change_all_statistics(|of| {
+            if from.contains(&of.owner) {
+                of.owner = to;
+            }
+            true
+        });
         Ok("REASSIGN OWNED")
     }
 
@@ -249,6 +255,7 @@ impl Change {
             }
         }
         self.drop_targets(targets, cascade)?;
+        self.change_all_statistics(|of| !roles.contains(&of.owner));
         roles.iter().for_each(|role| {
             self.drop_from_policies(*role);
             self.catalog.forget_default_rights(*role);

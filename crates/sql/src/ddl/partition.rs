@@ -167,6 +167,7 @@ impl Change {
             generated: true,
             identity: false,
             indexes: false,
+            statistics: false,
         };
         let mut out = CreateTable { likes: vec![like], ..own };
         for (_, _, constraints) in &of.columns {

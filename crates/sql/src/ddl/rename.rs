@@ -293,6 +293,15 @@ impl Change {
                 *text = rewritten(text, &reparse::expression(text)?, what, to);
             }
         }
+        for of in &mut self.table_mut(id).statistics {
+            for text in &mut of.expressions {
+                *text = rewritten(text, &reparse::expression(text)?, what, to);
+            }
+            if let What::Column { column, .. } = what {
+                let own = of.columns.iter_mut().filter(|own| own == column);
+                own.for_each(|own| to.clone_into(own));
+            }
+        }
         for policy in &mut self.table_mut(id).policies {
             for text in policy.texts_mut() {
                 let expr = reparse::expression(text)?;

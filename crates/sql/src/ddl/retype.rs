@@ -118,7 +118,7 @@ impl Change {
         }
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;
-            if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {
+            if refs.relations.contains(&mentioned) && (refs.star() || refs.columns.contains(name)) {
                 let message = "cannot alter type of a column used by a view or rule";
                 let kind = if view.stored { "materialized view" } else { "view" };
                 let detail = format!("rule _RETURN on {kind} {} depends on column \"{name}\"", view.name);
@@ -206,7 +206,12 @@ impl Change {
                 let parent = self.catalog.table_by_id(key.parent);
                 for (a, b) in key.columns.iter().zip(&key.parent_columns) {
                     if (table.id == id && *a == column) || (parent.id == id && *b == column) {
-                        super::constraint::check_reference(&key.name, table, *a, parent, *b)?;
+                        super::constraint::check_reference(
+                            &key.name,
+                            (table, *a),
+                            (parent, *b),
+                            lowering::Made::by(&self.actor),
+                        )?;
                     }
                 }
             }

@@ -260,6 +260,11 @@ impl Change {
                 lines.push((age, format!("privileges for column {column} of {}", what())));
             }
         }
+        for (table, of) in self.catalog.all_statistics().filter(|(_, of)| of.owner == id) {
+            let name = self.catalog.shown_statistics(of);
+            lines
+                .push((self.catalog.statistics_oid(table, of), format!("owner of statistics object {name}")));
+        }
         let defaults = self.catalog.default_rights.iter();
         lines.extend(defaults.filter_map(|d| Some((d.oid, self.depends_by_default(d, id)?))));
         lines.sort_by_key(|(age, _)| *age);
@@ -396,6 +401,21 @@ impl Change {
         self.require_create_by(self.actor.user, schema)
     }
 
+    /// The same for something by name. Where a name says no schema, one that the actor may not use is none.
+    pub(super) fn require_create_of(
+        &self,
+        name: &planaria_syntax::ast::Name,
+        schema: SchemaId,
+    ) -> Result<()> {
+        self.require_create(schema).map_err(|denied| {
+            let usable = self.catalog.privileges(self.actor.user, &Object::Schema(schema));
+            if name.parts.len() > 1 || usable.contains(planaria_catalog::Privileges::USAGE) {
+                return denied;
+            }
+            Error::new(SqlState::INVALID_SCHEMA_NAME, "no schema has been selected to create in")
+        })
+    }
+
     /// The same for another role.
     pub(super) fn require_create_by(&self, role: RoleId, schema: SchemaId) -> Result<()> {
         let create = planaria_catalog::Privileges::CREATE;
@@ -408,7 +428,7 @@ impl Change {
     /// A new object's name, for whose making the actor has the right.
     pub(super) fn new_name<'n>(&self, name: &'n planaria_syntax::ast::Name) -> Result<(SchemaId, &'n str)> {
         let new = names::new(&self.catalog, name)?;
-        self.require_create(new.0).map_err(|e| e.at(name.position))?;
+        self.require_create_of(name, new.0).map_err(|e| e.at(name.position))?;
         if self.catalog.user_type(new).is_some() && !self.catalog.relation_exists(new) {
             return Err(super::user_type::in_the_way(new.1));
         }

@@ -163,7 +163,7 @@ impl Change {
             return Err(Error::unsupported(format!("{what} is not supported"), hint).at(*position));
         }
         let (schema, name) = names::new(&self.catalog, &create.name)?;
-        self.require_create(schema)?;
+        self.require_create_of(&create.name, schema)?;
         let parameters = self.parameters(&create.parameters, create.name.position)?;
         let (returns, returns_domain) = self.returns(create, &parameters)?;
         if let Some(RoutineReturns::Type { ty, .. }) = &create.returns

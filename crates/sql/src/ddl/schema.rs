@@ -227,6 +227,8 @@ impl Change {
             }
         }
         self.drop_targets(targets, cascade)?;
+        let catalog = self.catalog.clone();
+        self.change_all_statistics(|of| catalog.schema_by_id(of.schema).is_some());
         Ok("DROP SCHEMA")
     }
 

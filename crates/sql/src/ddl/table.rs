@@ -148,7 +148,8 @@ impl Change {
         if self.catalog.relation_exists((schema, name)) {
             let exists = names::relation_exists(name);
             if !create.if_not_exists {
-                return Err(exists);
+                // What is wrong with LIKE comes first.
+                return self.written_out(create).and(Err(exists));
             }
             self.skip_existing(&exists);
             return Ok("CREATE TABLE");
@@ -213,6 +214,9 @@ impl Change {
         for index in like.iter().flat_map(|like| &like.indexes) {
             self.create_index(index)?;
         }
+        for source in like.iter().flat_map(|like| &like.statistics) {
+            self.copy_statistics(*source, id);
+        }
         self.check_keys_of(id).map_err(|e| e.at(create.name.position))?;
         if let Some(of) = of {
             self.become_partition(id, of)?;
@@ -243,6 +247,7 @@ impl Change {
             row_security: false,
             force_row_security: false,
             policies: Vec::new(),
+            statistics: Vec::new(),
             generation: 0,
             rights: self.new_rights(ObjectKind::Table, schema),
             comment: None,

@@ -16,11 +16,9 @@ impl Change {
         query: &Query,
         (with_data, on_commit): (bool, OnCommit),
     ) -> Result<&'static str> {
-        let (schema, local) = self.new_name(name)?;
+        let (schema, local) = self.name_of_query(name, query)?;
         if self.catalog.relation_exists((schema, local)) {
             let exists = names::relation_exists(local);
-            // What is wrong with the query comes first.
-            self.describe(query)?;
             if !if_not_exists {
                 return Err(exists);
             }
@@ -34,6 +32,18 @@ impl Change {
         }
         self.fill(id, query, name.position, false)?;
         Ok("SELECT")
+    }
+
+    /// Schema and name of a relation that a query is to fill. What is wrong with the query comes first, then that there is such
+    /// a relation, then that none may be made there.
+    pub(super) fn name_of_query<'n>(&self, name: &'n Name, query: &Query) -> Result<(SchemaId, &'n str)> {
+        match names::new(&self.catalog, name) {
+            Ok(new) if self.catalog.relation_exists(new) => self.describe(query).map(|_| new),
+            _ => match self.new_name(name) {
+                Ok(new) => Ok(new),
+                Err(e) => self.describe(query).and(Err(e)),
+            },
+        }
     }
 
     /// 42701 for a column of a table that has the name of one which every table has.
@@ -113,6 +123,7 @@ impl Change {
             table: Name { parts, position },
             alias: None,
             columns: Vec::new(),
+            parts: Vec::new(),
             copied: false,
             overriding: None,
             source: InsertSource::Query(Box::new(query)),

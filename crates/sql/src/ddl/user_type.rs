@@ -70,7 +70,7 @@ impl Change {
     /// A free name for a type: relations have row types of their names.
     fn new_type_name<'n>(&self, name: &'n Name) -> Result<(SchemaId, &'n str)> {
         let new = names::new(&self.catalog, name)?;
-        self.require_create(new.0)?;
+        self.require_create_of(name, new.0)?;
         self.check_type_name(new)?;
         Ok(new)
     }

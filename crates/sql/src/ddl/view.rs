@@ -52,6 +52,16 @@ impl Change {
             let message = "views must not contain data-modifying statements in WITH";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
+        refuse_parameters(query)?;
+        let outputs = self.describe(query)?;
+        let written = crate::lower::written_out(&self.catalog.ready(), query_text);
+        let (_, written) = written.map_err(|e| e.within(query.position))?;
+        let written = crate::lower::qualified_query(&self.catalog, &written)?;
+        if columns.len() > outputs.len() {
+            let message = "CREATE VIEW specifies more column names than columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+        }
+        // Whether it may be made there is asked once it is known what it is.
         let (mut schema, local) = self.new_name(name)?;
         if let Some(temporary) = self.catalog.path().temporary()
             && temporary != schema
@@ -64,15 +74,6 @@ impl Change {
             schema = temporary;
         }
         let key = key(schema, local);
-        refuse_parameters(query)?;
-        let outputs = self.describe(query)?;
-        let written = crate::lower::written_out(&self.catalog.ready(), query_text);
-        let (_, written) = written.map_err(|e| e.within(query.position))?;
-        let written = crate::lower::qualified_query(&self.catalog, &written)?;
-        if columns.len() > outputs.len() {
-            let message = "CREATE VIEW specifies more column names than columns";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
-        }
         let mut all: Vec<String> = columns.to_vec();
         all.extend(outputs[columns.len()..].iter().map(|o| o.name.clone()));
         for (i, column) in all.iter().enumerate() {

@@ -20,6 +20,7 @@ pub(super) const JSONB: Oid = 3802;
 const BPCHAR: Oid = 1042;
 const INT2VECTOR: Oid = 22;
 const OIDVECTOR: Oid = 30;
+const REGCONFIG: Oid = 3734;
 const REGCLASS: Oid = 2205;
 const ANY: Oid = 2276;
 const ANYARRAY: Oid = 2277;
@@ -474,6 +475,10 @@ impl Analysis<'_> {
             REGCLASS => {
                 let found = reg::find(self.catalog, SystemType::RegClass, literal).ok()?;
                 return Some(reg::show(self.shown, SystemType::RegClass, found));
+            }
+            REGCONFIG => {
+                let found = reg::find(self.catalog, SystemType::RegConfig, literal).ok()?;
+                return Some(reg::show(self.shown, SystemType::RegConfig, found));
             }
             _ => {}
         }

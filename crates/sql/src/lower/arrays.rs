@@ -12,7 +12,7 @@ use planaria_ir::Func;
 use planaria_syntax::ast::{self, BinaryOp, Expr, ExprKind, Subscript};
 
 /// 42804
-fn no_subscripts(ty: &Type) -> Error {
+pub(super) fn no_subscripts(ty: &Type) -> Error {
     let message = format!("cannot subscript type {ty} because it does not support subscripting");
     Error::new(SqlState::DATATYPE_MISMATCH, message)
 }
@@ -191,6 +191,9 @@ impl Lowerer<'_> {
         args: &[Bound],
         position: u32,
     ) -> Result<Option<Bound>> {
+        if let Some(args) = self.in_common_type(name, args)? {
+            return self.bind_array_function(name, &args, position);
+        }
         let apply = |func, args, ty| Ok(Some(Bound::apply(func, args, ty, position)));
         let element = |b: &Bound| b.ty.element();
         let ints = Type::Array(Box::new(Type::Int4));
@@ -353,6 +356,42 @@ impl Lowerer<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The arguments of a function of an array and elements where these do not fit it: the array becomes one of their common
+    /// type.
+    fn in_common_type(&mut self, name: &str, args: &[Bound]) -> Result<Option<Vec<Bound>>> {
+        let (array, elements) = match (name, args) {
+            ("array_append" | "array_remove" | "array_replace" | "array_positions", [_, elements @ ..]) => {
+                (0, elements)
+            }
+            // The third argument of `array_position` is a number.
+            ("array_position", [_, elements @ ..]) => (0, &elements[..elements.len().min(1)]),
+            ("array_prepend", [element, _]) => (1, std::slice::from_ref(element)),
+            _ => return Ok(None),
+        };
+        let mut known = elements.iter().filter(|e| e.ty != Type::Unknown);
+        let own = match &args[array].ty {
+            Type::Unknown => known.next().map(|e| e.ty.clone()),
+            ty => ty.element(),
+        };
+        let Some(own) = own.map(|ty| unmodified(&ty)) else { return Ok(None) };
+        let others: Vec<&Bound> =
+            known.filter(|e| !self.castable(&e.ty, &own, CastContext::Implicit)).collect();
+        if others.is_empty() {
+            return Ok(None);
+        }
+        let types: Vec<(&Type, u32)> =
+            std::iter::once((&own, 0)).chain(others.iter().map(|e| (&e.ty, e.position))).collect();
+        let Ok(common) = self.common_type("ARRAY", &types) else { return Ok(None) };
+        let common = unmodified(&common);
+        if common == own || matches!(common, Type::Array(_)) {
+            return Ok(None);
+        }
+        let mut all = args.to_vec();
+        let whole = Type::Array(Box::new(common));
+        all[array] = self.coerce(args[array].clone(), &whole, CastContext::Implicit)?;
+        Ok(Some(all))
     }
 
     fn assigned_subscripts(&mut self, subscripts: &[Bound]) -> Result<Vec<Bound>> {

@@ -10,24 +10,19 @@
 
 use super::bound::{Bound, BoundKind, BoundQuery, RelId};
 use super::constraint::Values;
-use super::dml::{Returning, XID, mismatch};
+use super::dml::{Returning, XID};
 use super::names::{Names, Source};
 use super::policy::PolicyCheck;
 use super::proposed::Proposed;
 use super::referential::Waiting;
 use super::trigger::{ChangedRow, Own};
-use super::types::CastContext;
 use super::updatable::{Target, ViewCheck};
 use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
 use planaria_base::{ColumnId, Error, IndexId, Result, SqlState, Type};
-use planaria_catalog::{CheckTime, ColumnDefault, Privileges, Table, TriggerEvent, TriggerTime};
+use planaria_catalog::{CheckTime, Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{CollKind, ErrorFields, Func, OpKind, Output, ReadMode, Reg, RegKind};
-use planaria_syntax::ast::{ConflictTarget, Expr, ExprKind, IndexItem, Insert, InsertSource, OnConflict};
-use std::borrow::Cow;
-
-/// A column of the query that is not stored.
-const NOWHERE: usize = usize::MAX;
+use planaria_syntax::ast::{ConflictTarget, IndexItem, Insert, OnConflict};
 
 /// What `xmax` says of a row that was updated: some transaction.
 const UPDATED: i64 = 1;
@@ -267,152 +262,6 @@ impl Lowerer<'_> {
         self.explains.depth = depth;
         self.pop_frame();
         Ok(count)
-    }
-
-    /// The columns that are given values, in the order of the list.
-    pub(super) fn given_columns(&mut self, target: &Target<'_>, insert: &Insert) -> Result<Vec<usize>> {
-        if insert.columns.is_empty() {
-            return Ok(target.columns().into_iter().map(|(_, column)| column.unwrap_or(NOWHERE)).collect());
-        }
-        let mut given = Vec::with_capacity(insert.columns.len());
-        for (i, (name, position)) in insert.columns.iter().enumerate() {
-            let column = target.found(name, *position)?.unwrap_or(NOWHERE);
-            if insert.columns[..i].iter().any(|(other, _)| other == name) {
-                let message = format!("column \"{name}\" specified more than once");
-                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(*position));
-            }
-            given.push(column);
-        }
-        Ok(given)
-    }
-
-    /// Whether each column can be given values, and is given one only.
-    fn check_given(&self, target: &Target<'_>, insert: &Insert, given: &[usize]) -> Result<()> {
-        for i in 0..given.len() {
-            if given[i] == NOWHERE {
-                let columns = target.columns();
-                let name = insert.columns.get(i).map_or_else(|| columns[i].0, |(name, _)| name);
-                return Err(target.read_only(name));
-            }
-            if given[..i].contains(&given[i]) {
-                let name = &target.table.columns[given[i]].name;
-                let message = format!("multiple assignments to same column \"{name}\"");
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-            }
-        }
-        Ok(())
-    }
-
-    /// Binds the rows; `given` loses the columns that every row leaves to their default.
-    pub(super) fn bind_rows(
-        &mut self,
-        level: &Names<'_>,
-        target: &Target<'_>,
-        insert: &Insert,
-        given: &mut Vec<usize>,
-    ) -> Result<Rows> {
-        let table = target.table;
-        let listed = !insert.columns.is_empty();
-        let width = |n: usize, given: &mut Vec<usize>, position: u32| -> Result<()> {
-            if n > given.len() {
-                let message = "INSERT has more expressions than target columns";
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
-            }
-            if n < given.len() && listed {
-                let message = "INSERT has more target columns than expressions";
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(insert.columns[n].1));
-            }
-            given.truncate(n);
-            Ok(())
-        };
-        let values = match &insert.source {
-            InsertSource::Default => {
-                given.clear();
-                return Ok(Rows::One(Vec::new()));
-            }
-            InsertSource::Values(rows) => &self.spread_rows(level, rows)?[..],
-            InsertSource::Query(query) => {
-                let mut bound = self.bind_level(level.inner(), query, true)?;
-                width(bound.columns.len(), given, query.position)?;
-                self.check_given(target, insert, given)?;
-                for (i, column) in given.iter().enumerate() {
-                    let name = target.shown(*column);
-                    let column = &table.columns[*column];
-                    let from = bound.columns[i].ty.clone();
-                    if !self.castable(&from, &column.ty, CastContext::Assignment) {
-                        return Err(mismatch(name, &column.ty, &from, query.position));
-                    }
-                    self.coerce_output(&mut bound, i, &column.ty)?;
-                }
-                for column in given.clone() {
-                    self.check_identity(table, column, insert)?;
-                }
-                if insert.overriding == Some(false) {
-                    // What the query gives for identity columns goes nowhere.
-                    for column in given.iter_mut() {
-                        if matches!(table.columns[*column].default, ColumnDefault::Identity { .. }) {
-                            *column = NOWHERE;
-                        }
-                    }
-                }
-                return Ok(Rows::Query(Box::new(bound)));
-            }
-        };
-        let first = values.first().map_or(0, Vec::len);
-        if let Some(other) = values.iter().find(|r| r.len() != first) {
-            let message = "VALUES lists must all be the same length";
-            let at = other.iter().flatten().next().map_or(insert.table.position, |e| e.position);
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
-        }
-        let place = values.first().and_then(|r| r.get(given.len())).and_then(|e| e.as_ref());
-        width(first, given, place.map_or(insert.table.position, |e| e.position))?;
-        self.check_given(target, insert, given)?;
-        // Columns that are DEFAULT everywhere are as if they were not listed.
-        let identity = |c: usize| matches!(table.columns[c].default, ColumnDefault::Identity { .. });
-        let dropped: Vec<bool> = (0..first)
-            .map(|i| {
-                values.iter().all(|r| r[i].is_none())
-                    || insert.overriding == Some(false) && identity(given[i])
-            })
-            .collect();
-        let mut rows = Vec::with_capacity(values.len());
-        for row in values {
-            let mut bound = Vec::with_capacity(row.len());
-            for (i, e) in row.iter().enumerate().filter(|(i, _)| !dropped[*i]) {
-                let column = given[i];
-                bound.push(match e {
-                    None => self.target_default(target, column, insert.table.position)?,
-                    Some(e) => {
-                        self.check_identity(table, column, insert)?;
-                        let value = self.outside("VALUES", |l| l.bind(level, e))?;
-                        self.assign(value, target, column)?
-                    }
-                });
-            }
-            rows.push(bound);
-        }
-        let mut dropped = dropped.into_iter();
-        given.retain(|_| !dropped.next().unwrap_or(false));
-        Ok(if rows.len() == 1 { Rows::One(rows.remove(0)) } else { Rows::Several(rows) })
-    }
-
-    /// 428C9 for a value given to an identity column that is always generated.
-    fn check_identity(&self, table: &Table, column: usize, insert: &Insert) -> Result<()> {
-        let column = &table.columns[column];
-        if column.generated().is_some() {
-            return Err(super::generated::cannot_be_given(&column.name, true));
-        }
-        let always = matches!(column.default, ColumnDefault::Identity { always: true, .. });
-        if !always || insert.overriding.is_some() {
-            return Ok(());
-        }
-        let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
-        Err(Error::new(SqlState::GENERATED_ALWAYS, message)
-            .with_detail(format!(
-                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
-                column.name
-            ))
-            .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
     }
 
     // ---- ON CONFLICT ----
@@ -867,32 +716,5 @@ impl Lowerer<'_> {
         }
         self.rel_mut(shadow).regs = row;
         self.when(stored, |l| done(l))
-    }
-
-    /// Rows of VALUES, with each `row.*` written out.
-    fn spread_rows<'r>(
-        &mut self,
-        level: &Names<'_>,
-        rows: &'r [Vec<Option<Expr>>],
-    ) -> Result<Cow<'r, [Vec<Option<Expr>>]>> {
-        let is_star = |e: &Expr| matches!(e.kind, ExprKind::Star(Some(_)) | ExprKind::Fields(_));
-        if !rows.iter().flatten().flatten().any(is_star) {
-            return Ok(Cow::Borrowed(rows));
-        }
-        let mut all = Vec::with_capacity(rows.len());
-        for row in rows {
-            let mut spread = Vec::with_capacity(row.len());
-            for e in row {
-                match e {
-                    Some(e) => {
-                        let fields = self.spread(level, std::slice::from_ref(e))?;
-                        spread.extend(fields.iter().cloned().map(Some));
-                    }
-                    None => spread.push(None),
-                }
-            }
-            all.push(spread);
-        }
-        Ok(Cow::Owned(all))
     }
 }

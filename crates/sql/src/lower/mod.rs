@@ -54,6 +54,7 @@ mod explain;
 mod finish;
 mod functions;
 mod generated;
+mod given;
 mod held;
 mod hypothetical;
 mod immutable;

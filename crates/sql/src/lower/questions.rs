@@ -60,6 +60,8 @@ static TABLE: &[Line] = &[
     line("format_type", &[OID, Int4], &[], Question::FormatType, Text),
     line("pg_get_indexdef", &[OID], &[Extra::Int(0), Extra::Bool(false)], Question::IndexDef, Text),
     line("pg_get_indexdef", &[OID, Int4, Bool], &[], Question::IndexDef, Text),
+    line("pg_get_statisticsobjdef", &[OID], &[Extra::Int(0)], Question::StatisticsDef, Text),
+    line("pg_get_statisticsobjdef_columns", &[OID], &[Extra::Int(1)], Question::StatisticsDef, Text),
     line("pg_get_constraintdef", &[OID], PRETTY, Question::ConstraintDef, Text),
     line("pg_get_constraintdef", &[OID, Bool], &[], Question::ConstraintDef, Text),
     line("pg_get_triggerdef", &[OID], PRETTY, Question::TriggerDef, Text),
@@ -129,11 +131,9 @@ static TABLE: &[Line] = &[
     line("pg_database_size", &[OID], &[], Question::DatabaseSize, Int8),
 ];
 
-/// Functions of which nothing has an answer here (there are no statistics objects, tablespaces, ...), by
+/// Functions of which nothing has an answer here (there are no tablespaces, ...), by
 /// name and number of arguments.
 const NOTHING: &[(&str, usize)] = &[
-    ("pg_get_statisticsobjdef", 1),
-    ("pg_get_statisticsobjdef_columns", 1),
     ("inet_client_addr", 0),
     ("inet_server_addr", 0),
     ("pg_tablespace_location", 1),
@@ -377,6 +377,17 @@ impl Lowerer<'_> {
             }
             ("getdatabaseencoding", []) => {
                 return Ok(Some(Bound::constant(Datum::Text("UTF8".into()), Type::NAME, position)));
+            }
+            ("pg_get_statisticsobjdef_expressions", [oid]) => {
+                let args =
+                    vec![self.operand(oid.clone(), &OID)?, Bound::constant(Datum::Int(2), Int4, position)];
+                let all = ask(Question::StatisticsDef, args, Text, position);
+                return self.bind_builtin(
+                    "string_to_array",
+                    &[all, text("\u{1}", position)],
+                    false,
+                    position,
+                );
             }
             ("pg_get_ruledef", [rule, _]) => {
                 let rule = self.operand(rule.clone(), &OID)?;

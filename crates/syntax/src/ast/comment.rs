@@ -23,6 +23,8 @@ pub enum CommentTarget {
     Routine(RoutineRef),
     /// CAST (source AS target)
     Cast(Box<CastTypes>),
+    /// STATISTICS
+    Statistics(Name),
     /// EXTENSION
     Extension(String),
     /// ROLE

@@ -85,8 +85,10 @@ pub struct LockTable {
 pub enum Maintained {
     /// A table, and columns of it.
     Table(Name, Vec<(String, u32)>),
-    /// An index, of a table if that is said.
-    Index(Name, Option<Name>),
+    /// An index.
+    Index(Name),
+    /// A table that is clustered by an index.
+    Clustered(Name, String),
     /// A schema.
     Schema(Name),
     /// A database.
@@ -100,6 +102,16 @@ pub struct Maintain {
     pub tag: &'static str,
     /// What it names.
     pub what: Vec<Maintained>,
+}
+
+impl Maintain {
+    /// The table that is clustered by an index, and that index.
+    pub fn clustered(&self) -> Option<(&Name, &str)> {
+        match &self.what[..] {
+            [Maintained::Clustered(table, index)] => Some((table, index)),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

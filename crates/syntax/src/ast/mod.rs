@@ -21,6 +21,7 @@ mod policy;
 mod rights;
 mod routine;
 mod rows;
+mod statistics;
 mod trigger;
 mod user_type;
 mod view;
@@ -44,6 +45,7 @@ pub use rights::{
 };
 pub use routine::*;
 pub use rows::*;
+pub use statistics::{StatisticsAlteration, StatisticsChange};
 pub use trigger::{CopyTriggers, CreateTrigger, Transition, TriggerNames, TriggerTiming};
 pub use user_type::{
     AlterDomain, AlterEnum, CastChange, CastMethod, CastTypes, ExtensionChange, LabelPlace, TypeRef,
@@ -491,6 +493,8 @@ pub enum StatementKind {
     DropType { domain: bool, names: Vec<Name>, if_exists: bool, cascade: bool },
     /// CREATE CAST, DROP CAST
     Cast(Box<CastChange>),
+    /// CREATE, ALTER, DROP STATISTICS
+    Statistics(Box<StatisticsChange>),
     /// CREATE AGGREGATE, DROP AGGREGATE
     Aggregate(Box<AggregateChange>),
     /// CREATE EXTENSION, DROP EXTENSION
@@ -742,6 +746,8 @@ pub struct Like {
     pub identity: bool,
     /// INDEXES, and the constraints that have one
     pub indexes: bool,
+    /// STATISTICS
+    pub statistics: bool,
 }
 
 /// A column definition.

@@ -13,8 +13,10 @@ pub struct Insert {
     pub table: Name,
     /// AS alias
     pub alias: Option<String>,
-    /// Columns; empty: all in order.
+    /// Columns; empty: all in order. One of which parts are given stands here for each of them.
     pub columns: Vec<(String, Position)>,
+    /// For each of the columns the way to the part of it that is given; empty where none is a part.
+    pub parts: Vec<Vec<Step>>,
     /// OVERRIDING SYSTEM VALUE (`true`) / USER VALUE (`false`)
     pub overriding: Option<bool>,
     /// Rows.
@@ -27,6 +29,26 @@ pub struct Insert {
     pub into: Option<Into>,
     /// A row of COPY FROM: who copies fires the triggers that fire once, or see all rows
     pub copied: bool,
+}
+
+impl Insert {
+    /// The way to the part of a column that an item of the list gives; empty: it gives the column.
+    pub fn part(&self, item: usize) -> &[Step] {
+        self.parts.get(item).map_or(&[], Vec::as_slice)
+    }
+    /// Whether parts of columns are given.
+    pub fn has_parts(&self) -> bool {
+        !self.parts.is_empty()
+    }
+}
+
+/// A way into a value that is assigned to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Step {
+    /// `[i]`, `[i][j:k]`
+    Subscripts(Vec<Subscript>),
+    /// `.f`
+    Field(String),
 }
 
 /// Where the rows of an INSERT come from. In VALUES, `None` is DEFAULT.

@@ -3,8 +3,8 @@
 use super::Frame;
 use super::{
     Delete, Expr, ExprKind, FunctionCall, Insert, InsertSource, JoinCondition, JoinKind, Merge, MergeAction,
-    Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, TableRef,
-    TypeName, Update, Window,
+    Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, Statement, StatementKind, Step, Subscript,
+    TableRef, TypeName, Update, Window,
 };
 
 /// What the walk meets.
@@ -254,6 +254,11 @@ impl Walk<'_, '_> {
     }
     fn insert(&mut self, i: &Insert) {
         self.relation(&i.table);
+        let subscripts = i.parts.iter().flatten().flat_map(|step| match step {
+            Step::Subscripts(all) => all.as_slice(),
+            Step::Field(_) => &[],
+        });
+        self.exprs(subscripts.flat_map(Subscript::exprs));
         match &i.source {
             InsertSource::Values(rows) => rows.iter().for_each(|r| self.exprs(r.iter().flatten())),
             InsertSource::Query(q) => self.query(q),

@@ -75,13 +75,17 @@ impl Parser<'_> {
                 self.bump();
                 CommentTarget::Database(self.name()?)
             }
+            "statistics" => {
+                self.bump();
+                CommentTarget::Statistics(self.qualified_name()?)
+            }
             "extension" => {
                 self.bump();
                 CommentTarget::Extension(self.name()?)
             }
             "access" | "collation" | "conversion" | "event" | "foreign" | "language" | "large"
             | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" => {
+            | "subscription" | "tablespace" | "text" | "transform" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),

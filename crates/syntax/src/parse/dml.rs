@@ -7,17 +7,8 @@ use super::parser::Parser;
 use crate::ast::{
     Argument, Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, FunctionCall, Insert,
     InsertSource, Merge, MergeAction, MergeWhen, Name, OnConflict, PUT, PUT_FIELD, PUT_SLICE, Position,
-    SelectItem, Subscript, Update,
+    SelectItem, Step, Subscript, Update,
 };
-
-/// Whether a call is an assignment to an element.
-/// A way into a value that is assigned to.
-enum Step {
-    /// `[i]`, `[i][j:k]`
-    Subscripts(Vec<Subscript>),
-    /// `.f`
-    Field(String),
-}
 
 /// A value with another part, where the steps lead.
 fn put(old: Expr, steps: &[Step], value: Expr, position: Position) -> Expr {
@@ -99,8 +90,30 @@ fn part_of(inner: &Expr, before: &Expr, old: &Expr) -> Option<Expr> {
     Some(Expr { position: inner.position, kind })
 }
 
+/// Whether a call is an assignment to a part.
 fn is_put(call: &FunctionCall) -> bool {
     matches!(&call.name.parts[..], [name] if name == PUT || name == PUT_SLICE || name == PUT_FIELD)
+}
+
+/// The assignment to a column, or a part of it, of the table that goes by a name.
+fn assigned(
+    table: &str,
+    (column, steps): ((String, Position), Vec<Step>),
+    value: Option<Expr>,
+) -> Result<Assignment> {
+    let Some(first) = steps.first() else { return Ok(Assignment { columns: vec![column], value }) };
+    let position = column.1;
+    let Some(value) = value else {
+        let message = match first {
+            Step::Subscripts(_) => "cannot set an array element to DEFAULT",
+            Step::Field(_) => "cannot set a subfield to DEFAULT",
+        };
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+    };
+    let old = Name { parts: vec![table.to_owned(), column.0.clone()], position };
+    let old = Expr { position, kind: ExprKind::Column(old) };
+    let value = Some(put(old, &steps, value, position));
+    Ok(Assignment { columns: vec![column], value })
 }
 
 impl Parser<'_> {
@@ -112,9 +125,9 @@ impl Parser<'_> {
             true => Some(self.name()?),
             false => None,
         };
-        let columns = match self.at_kind(Kind::LeftParen) && !self.at_paren_query() {
-            true => self.paren_list(Self::target_column)?,
-            false => Vec::new(),
+        let (columns, parts) = match self.at_kind(Kind::LeftParen) && !self.at_paren_query() {
+            true => self.given_columns()?,
+            false => Default::default(),
         };
         let overriding = self.overriding()?;
         let source = self.insert_source()?;
@@ -132,6 +145,7 @@ impl Parser<'_> {
             table,
             alias,
             columns,
+            parts,
             overriding,
             source,
             on_conflict,
@@ -189,12 +203,12 @@ impl Parser<'_> {
         self.syntax_error("DEFAULT is not allowed in this context", at)
     }
 
-    /// A column that is assigned to.
-    fn target_column(&mut self) -> Result<(String, Position)> {
-        match self.target()? {
-            (column, steps) if steps.is_empty() => Ok(column),
-            ((_, position), _) => self.unsupported("assigning to a part of a column here", position),
-        }
+    /// The columns of an INSERT, and the ways into them where parts are given.
+    #[allow(clippy::type_complexity)]
+    fn given_columns(&mut self) -> Result<(Vec<(String, Position)>, Vec<Vec<Step>>)> {
+        let (columns, parts): (Vec<_>, Vec<Vec<Step>>) = self.paren_list(Self::target)?.into_iter().unzip();
+        let any = parts.iter().any(|steps| !steps.is_empty());
+        Ok((columns, if any { parts } else { Vec::new() }))
     }
 
     /// A column, or an element or field of it, that is assigned to.
@@ -269,29 +283,19 @@ impl Parser<'_> {
     /// the value with that part: `a[i] = e` is `a = put(table.a, i, e)`, `a.f = e` is `a = put_field(table.a, 'f', e)`.
     fn assignment(&mut self, table: &str) -> Result<Vec<Assignment>> {
         if !self.at_kind(Kind::LeftParen) {
-            let (column, steps) = self.target()?;
+            let target = self.target()?;
             self.expect_equals()?;
             let value = self.value_or_default()?.ok();
-            if steps.is_empty() {
-                return Ok(vec![Assignment { columns: vec![column], value }]);
-            }
-            let position = column.1;
-            let Some(value) = value else {
-                let message = match steps[0] {
-                    Step::Subscripts(_) => "cannot set an array element to DEFAULT",
-                    Step::Field(_) => "cannot set a subfield to DEFAULT",
-                };
-                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
-            };
-            let old = Name { parts: vec![table.to_owned(), column.0.clone()], position };
-            let old = Expr { position, kind: ExprKind::Column(old) };
-            let value = Some(put(old, &steps, value, position));
-            return Ok(vec![Assignment { columns: vec![column], value }]);
+            return Ok(vec![assigned(table, target, value)?]);
         }
         let position = self.position();
-        let columns = self.paren_list(Self::target_column)?;
+        let targets = self.paren_list(Self::target)?;
         self.expect_equals()?;
         if self.at_paren_query() {
+            if let Some(((_, position), _)) = targets.iter().find(|(_, steps)| !steps.is_empty()) {
+                return self.unsupported("assigning a query to parts of columns", *position);
+            }
+            let columns = targets.into_iter().map(|(column, _)| column).collect();
             let at = self.position();
             let query = Box::new(self.paren_query()?);
             let value = Some(Expr { position: at, kind: ExprKind::Subquery(query) });
@@ -299,15 +303,11 @@ impl Parser<'_> {
         }
         self.eat_word("row");
         let values = self.paren_list(Self::value_or_default)?;
-        if values.len() != columns.len() {
+        if values.len() != targets.len() {
             let message = "number of columns does not match number of values";
             return Err(self.syntax_error(message, position));
         }
-        let single = |(column, value): (_, std::result::Result<Expr, Position>)| Assignment {
-            columns: vec![column],
-            value: value.ok(),
-        };
-        Ok(columns.into_iter().zip(values).map(single).collect())
+        targets.into_iter().zip(values).map(|(target, value)| assigned(table, target, value.ok())).collect()
     }
 
     fn expect_equals(&mut self) -> Result<()> {
@@ -388,12 +388,12 @@ impl Parser<'_> {
     fn merge_insert(&mut self, table: &Name) -> Result<Insert> {
         let position = self.position();
         self.expect_word("insert")?;
-        let mut columns = Vec::new();
+        let (mut columns, mut parts) = (Vec::new(), Vec::new());
         let mut overriding = None;
         let mut source = InsertSource::Default;
         if !self.eat_words(&["default", "values"]) {
             if self.at_kind(Kind::LeftParen) {
-                columns = self.paren_list(Self::target_column)?;
+                (columns, parts) = self.given_columns()?;
             }
             overriding = self.overriding()?;
             self.expect_word("values")?;
@@ -406,6 +406,7 @@ impl Parser<'_> {
             table: Name { parts: table.parts.clone(), position },
             alias: None,
             columns,
+            parts,
             overriding,
             source,
             on_conflict: None,

@@ -85,7 +85,7 @@ impl Parser<'_> {
         self.eat_word("concurrently");
         let name = self.relation_name()?;
         let what = match word.as_str() {
-            "index" => Maintained::Index(name, None),
+            "index" => Maintained::Index(name),
             "table" => Maintained::Table(name, Vec::new()),
             "schema" => Maintained::Schema(name),
             _ => Maintained::Database(name),
@@ -101,14 +101,12 @@ impl Parser<'_> {
         if !self.at_end() {
             let name = self.relation_name()?;
             if self.eat_word("using") {
-                let position = self.position();
-                let index = crate::ast::Name { parts: vec![self.name()?], position };
-                what.push(Maintained::Table(name.clone(), Vec::new()));
-                what.push(Maintained::Index(index, Some(name)));
+                what.push(Maintained::Clustered(name, self.name()?));
             } else if self.eat_word("on") {
-                let table = self.relation_name()?;
-                what.push(Maintained::Table(table.clone(), Vec::new()));
-                what.push(Maintained::Index(name, Some(table)));
+                // The former order: the index first.
+                let [index] = &name.parts[..] else { return self.fail() };
+                let index = index.clone();
+                what.push(Maintained::Clustered(self.relation_name()?, index));
             } else {
                 what.push(Maintained::Table(name, Vec::new()));
             }

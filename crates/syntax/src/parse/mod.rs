@@ -46,6 +46,7 @@ mod routine;
 mod script;
 mod session;
 mod statement;
+mod statistics;
 mod table;
 mod trigger;
 mod types;

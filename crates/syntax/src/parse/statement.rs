@@ -227,6 +227,7 @@ impl Parser<'_> {
             "policy" => return self.create_policy(),
             "schema" => return self.create_schema(),
             "extension" => return self.create_extension(),
+            "statistics" => return self.create_statistics(),
             "role" | "group" => return self.create_role(),
             "user" if !self.at_word_ahead(1, "mapping") => return self.create_role(),
             "materialized" => return self.create_materialized(),
@@ -239,8 +240,8 @@ impl Parser<'_> {
             "operator" if self.at_word_ahead(1, "family") => "operator family",
             "user" => "user mapping",
             "collation" | "conversion" | "database" | "language" | "operator" | "publication" | "rule"
-            | "server" | "statistics" | "subscription" | "tablespace" | "transform" | "trusted"
-            | "procedural" | "default" => word.as_str(),
+            | "server" | "subscription" | "tablespace" | "transform" | "trusted" | "procedural"
+            | "default" => word.as_str(),
             _ => return self.fail(),
         };
         let name = format!("CREATE {}", kind.to_uppercase());
@@ -274,9 +275,10 @@ impl Parser<'_> {
             "cast" => return self.drop_cast(),
             "aggregate" => return self.drop_aggregate(),
             "extension" => return self.drop_extension(),
+            "statistics" => return self.drop_statistics(),
             "access" | "collation" | "conversion" | "database" | "event" | "foreign" | "language"
             | "materialized" | "operator" | "procedural" | "publication" | "rule" | "server"
-            | "statistics" | "subscription" | "tablespace" | "text" | "transform" | "user" => {
+            | "subscription" | "tablespace" | "text" | "transform" | "user" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),
@@ -319,9 +321,10 @@ impl Parser<'_> {
             "database" => self.alter_place(OwnedObject::Database, "ALTER DATABASE"),
             "default" => self.default_privileges(),
             "aggregate" => self.alter_aggregate(),
+            "statistics" => self.alter_statistics(),
             "collation" | "conversion" | "event" | "extension" | "foreign" | "language" | "large"
-            | "materialized" | "operator" | "publication" | "rule" | "server" | "statistics"
-            | "subscription" | "tablespace" | "text" | "user" | "procedural" => {
+            | "materialized" | "operator" | "publication" | "rule" | "server" | "subscription"
+            | "tablespace" | "text" | "user" | "procedural" => {
                 let what = match word.as_str() {
                     "materialized" => "MATERIALIZED VIEW".to_owned(),
                     other => other.to_uppercase(),

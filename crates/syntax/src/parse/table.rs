@@ -126,6 +126,7 @@ impl Parser<'_> {
             generated: false,
             identity: false,
             indexes: false,
+            statistics: false,
         };
         loop {
             let on = match () {
@@ -140,8 +141,9 @@ impl Parser<'_> {
                 "generated" => like.generated = on,
                 "identity" => like.identity = on,
                 "indexes" => like.indexes = on,
+                "statistics" => like.statistics = on,
                 // There are none.
-                "compression" | "statistics" | "storage" => {}
+                "compression" | "storage" => {}
                 "all" => {
                     like = Like {
                         comments: on,
@@ -150,6 +152,7 @@ impl Parser<'_> {
                         generated: on,
                         identity: on,
                         indexes: on,
+                        statistics: on,
                         ..like
                     }
                 }

@@ -1,0 +1,10 @@
+CREATE TABLE docs (id int, b text, lang text);
+CREATE VIEW vd AS SELECT to_tsvector('english', b) AS t, to_tsvector(b) @@ to_tsquery('english', 'a & b') AS q, plainto_tsquery('simple', b) AS p, ts_rank(to_tsvector('english', b), 'x'::tsquery) AS r, ts_headline('english', b, to_tsquery('x')) AS h FROM docs;
+SELECT pg_get_viewdef('vd'::regclass);
+CREATE INDEX di ON docs (to_tsvector('english', b));
+CREATE INDEX dg ON docs USING gin (to_tsvector('pg_catalog.simple', coalesce(b, '') || ' ' || lang));
+SELECT indexdef FROM pg_indexes WHERE tablename = 'docs' ORDER BY indexname;
+ALTER TABLE docs ADD tsv tsvector GENERATED ALWAYS AS (setweight(to_tsvector('english', b), 'A') || to_tsvector('simple'::regconfig, lang)) STORED;
+SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'docs'::regclass;
+CREATE VIEW vr AS SELECT to_tsvector(lang::regconfig, b) AS t FROM docs;
+SELECT pg_get_viewdef('vr'::regclass);
