@@ -38,6 +38,9 @@ pub trait LabOptions: Sealed {
     /// its disk in each run, and epochs close when somebody waits: for tests that must be repeatable.
     #[must_use]
     fn log_threads(self, threads: bool) -> Options;
+    /// Whether protocol `healing` heals what it can also where repeating would cost less: the thesis's scheme.
+    #[must_use]
+    fn heal_always(self, always: bool) -> Options;
     /// Says what time it is instead of the system's clock: for tests.
     #[must_use]
     fn wall_clock(self, clock: WallClock) -> Options;
@@ -65,6 +68,10 @@ impl LabOptions for Options {
     }
     fn log_threads(mut self, threads: bool) -> Options {
         self.log_files.threads = threads;
+        self
+    }
+    fn heal_always(mut self, always: bool) -> Options {
+        self.heal_always = always;
         self
     }
     fn wall_clock(mut self, clock: WallClock) -> Options {

@@ -134,6 +134,10 @@ pub trait Heals: Protocol {
     /// Whether transactions can be healed: see [`Heals::heal`].
     const HEALS: bool;
 
+    /// From now on whatever can be healed is, also where repeating it would cost less: for experiments and tests. By
+    /// itself a scheme may decide that for each call.
+    fn heal_always(&self);
+
     /// Whether the caller is going to run the transaction again if [`Heals::heal`] asks for it; not, if it does not say
     /// so. Where commit fails, such a transaction may be open still: it is to be healed then, tried again or aborted.
     fn may_heal(&self, txn: &mut Self::Txn, may: bool);

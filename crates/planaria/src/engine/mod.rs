@@ -162,6 +162,9 @@ impl Engine {
         options: &Options,
     ) -> Result<Arc<Engine>> {
         options.check()?;
+        if options.heal_always {
+            store.heal_always();
+        }
         let catalog = Arc::new(Catalog::default());
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default());
         Ok(Arc::new(Engine {

@@ -22,6 +22,8 @@ pub(crate) trait Store: Send + Sync {
     /// Another one of the same protocol, for another database.
     fn another(&self, clock: Arc<CommitClock>) -> Arc<dyn Store>;
     fn traits(&self) -> Traits;
+    /// See [`Heals`](planaria_protocol::Heals).
+    fn heal_always(&self);
     /// An empty set: its tables carry what the protocol wants.
     fn no_tables(&self) -> Tables;
     fn worker(&self, id: WorkerId) -> Box<dyn Worker>;
@@ -102,6 +104,10 @@ impl<P: Hosted> Store for StoreOf<P> {
 
     fn traits(&self) -> Traits {
         Traits::of::<P>()
+    }
+
+    fn heal_always(&self) {
+        self.protocol.heal_always();
     }
 
     fn no_tables(&self) -> Tables {

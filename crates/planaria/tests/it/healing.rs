@@ -53,7 +53,7 @@ struct Bench {
 
 fn options(meanwhile: &Meanwhile) -> Options {
     let options = Options::new().protocol(ProtocolKind::Healing).wall_clock(meanwhile.clock());
-    options.healing_max(Duration::from_secs(600))
+    options.healing_max(Duration::from_secs(600)).heal_always(true)
 }
 
 impl Bench {

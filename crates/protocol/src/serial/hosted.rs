@@ -45,6 +45,8 @@ impl<H: Header, const UNDO: bool> LongLived for SerialOn<H, UNDO> {
 impl<H: Header, const UNDO: bool> Heals for SerialOn<H, UNDO> {
     const HEALS: bool = false;
 
+    fn heal_always(&self) {}
+
     fn may_heal(&self, _txn: &mut SerialTxn<H>, _may: bool) {}
 
     fn heal(

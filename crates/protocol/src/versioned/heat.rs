@@ -57,10 +57,12 @@ enum Phase {
     Looks,
     /// All repeat, as that is faster.
     Rests,
+    /// All heal, whatever it costs, and nothing else comes after.
+    Always,
 }
 
-const PHASES: [Phase; 6] =
-    [Phase::Heals, Phase::Warms, Phase::Weighs, Phase::Settles, Phase::Looks, Phase::Rests];
+const PHASES: [Phase; 7] =
+    [Phase::Heals, Phase::Warms, Phase::Weighs, Phase::Settles, Phase::Looks, Phase::Rests, Phase::Always];
 const PHASE_BITS: u32 = 3;
 
 /// A phase, and when it began: nanoseconds since the regime did. One word.
@@ -77,12 +79,12 @@ impl State {
     }
 
     fn lets_heal(self) -> bool {
-        matches!(self.phase(), Phase::Heals | Phase::Warms | Phase::Weighs)
+        !matches!(self.phase(), Phase::Settles | Phase::Looks | Phase::Rests)
     }
 
     /// Everybody's commits are counted.
     fn is_window(self) -> bool {
-        !matches!(self.phase(), Phase::Heals | Phase::Rests)
+        !matches!(self.phase(), Phase::Heals | Phase::Rests | Phase::Always)
     }
 
     fn lasts(self, now: Duration) -> Duration {
@@ -126,6 +128,10 @@ impl Regime {
     #[inline]
     fn state(&self) -> State {
         State(self.state.load(Relaxed))
+    }
+
+    pub(super) fn heals_always(&self) {
+        self.state.store(State::new(Phase::Always, Duration::ZERO).0, Relaxed);
     }
 
     /// A transaction has committed, in this state.
@@ -200,7 +206,8 @@ impl Heat {
     /// Whether the next call is to be healed if it has to be.
     #[inline]
     pub(super) fn heals(&self) -> bool {
-        self.mean >= HOT && self.regime.state().lets_heal()
+        let state = self.regime.state();
+        self.mean >= HOT && state.lets_heal() || state.phase() == Phase::Always
     }
 
     /// An attempt was in vain, or has to be healed.

@@ -148,6 +148,10 @@ impl<R: Rules> LongLived for OverVersions<R> {
 impl<R: Rules> Heals for OverVersions<R> {
     const HEALS: bool = R::HEALS;
 
+    fn heal_always(&self) {
+        self.regime.heals_always();
+    }
+
     fn may_heal(&self, txn: &mut Txn<R>, may: bool) {
         if R::HEALS {
             txn.heal.begin(may);

@@ -71,7 +71,9 @@ impl<P: Hosted> Db<P> {
             let spec = TableSpec { columns: &columns, indexes: &indexes };
             tables.insert(Arc::new(Table::new(TableId(id), spec).unwrap()));
         }
-        Db { protocol: P::new(), tables, clock: CommitClock::new(Epoch(1)) }
+        let protocol = P::new();
+        protocol.heal_always();
+        Db { protocol, tables, clock: CommitClock::new(Epoch(1)) }
     }
 
     pub fn client(&self, worker: u16) -> Client<'_, P> {
