@@ -130,7 +130,7 @@ pub fn postgres(cluster: &Cluster, scripts: &[Vec<Step>]) -> Result<Vec<Vec<Outc
     let mut input = format!("\\set VERBOSITY verbose\n\\pset null '{NULL}'\n\\set QUIET off\n");
     for script in scripts {
         input.push_str(
-            "\\set QUIET on\nROLLBACK;\nRESET ROLE;\nRESET ALL;\nDROP SCHEMA IF EXISTS other, third CASCADE;\nDROP SCHEMA public CASCADE; CREATE SCHEMA public;\n\
+            "\\set QUIET on\nROLLBACK;\nRESET ROLE;\nRESET ALL;\nDROP SCHEMA IF EXISTS other, third CASCADE;\nDROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC;\n\
              DROP OWNED BY reader;\n\\set QUIET off\n",
         );
         for step in script {
