@@ -240,6 +240,16 @@ impl Lowerer<'_> {
                 _ => continue,
             };
             let columns = star_columns(level, qualifier, star, position)?;
+            // Two columns of one query that have one name can be called by no other; and a query stays as it is.
+            let twice = |s: &Source| {
+                let names: BTreeSet<&str> = s.columns.iter().map(|c| c.name.as_str()).collect();
+                names.len() < s.columns.len()
+            };
+            let covers =
+                |s: &Source| qualifier.is_none_or(|of| of.parts.last().is_some_and(|part| *part == s.alias));
+            if level.sources.iter().any(|source| covers(source) && twice(source)) {
+                continue;
+            }
             let shown = |(name, e): &(String, Bound)| {
                 let of = |s: &&Source| {
                     !s.alias.is_empty()
