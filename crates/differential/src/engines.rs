@@ -176,6 +176,12 @@ fn read(answer: &str) -> Outcome {
             in_message = true;
             let rest = &line[severity.len() + 3..];
             let (code, message) = rest.split_once(": ").unwrap_or(("", rest));
+            // What ends a statement for psql is no part of those that we are given.
+            let message = if message == "syntax error at or near \";\"" {
+                "syntax error at end of input"
+            } else {
+                message
+            };
             match severity {
                 "ERROR" | "FATAL" | "PANIC" => outcome.error = Some((code.to_owned(), message.to_owned())),
                 // A query without lexemes: we say nothing of it.
