@@ -29,7 +29,9 @@ impl Replay {
     /// Of a log with so many records.
     pub(crate) fn new(engine: &Arc<Engine>, teller: Teller, records: u64) -> Result<Replay> {
         let progress = RecoveryProgress { stage: RecoveryStage::Replay, records, ..Default::default() };
-        Ok(Replay { session: SessionCore::new(engine.clone())?, teller, progress })
+        let mut session = SessionCore::new(engine.clone())?;
+        session.settings.replay();
+        Ok(Replay { session, teller, progress })
     }
 }
 

@@ -285,6 +285,8 @@ pub(crate) struct Settings {
     role_asked: Option<bool>,
     /// Of the program that runs.
     running: Running,
+    /// Of a session that replays calls.
+    replays: bool,
     /// What the client calls the database, where that is not its own name.
     database: Option<Arc<str>>,
 }

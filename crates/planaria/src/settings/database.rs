@@ -6,7 +6,7 @@ use planaria_catalog::DATABASE;
 impl Settings {
     /// The same, with the database called as by others.
     pub(crate) fn of_database(self, like: &Settings) -> Settings {
-        Settings { database: like.database.clone(), ..self }
+        Settings { database: like.database.clone(), replays: like.replays, ..self }
     }
 
     /// `current_database()`

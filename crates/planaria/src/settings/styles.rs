@@ -38,7 +38,17 @@ pub(super) fn take_dates(settings: &Settings, text: &str) -> Result<String> {
 impl Settings {
     /// The styles that values are shown by.
     pub(crate) fn styles(&self) -> Styles {
-        of_values(&self.values)
+        let styles = of_values(&self.values);
+        if !self.replays {
+            return styles;
+        }
+        Styles { bytes: Styles::DEFAULT.bytes, fewer_digits: Styles::DEFAULT.fewer_digits, ..styles }
+    }
+
+    /// What is computed replays calls. Those that look at the form of bytes or floats are logged by rows; one that is there,
+    /// of a routine that sets it, was made when the setting changed nothing.
+    pub(crate) fn replay(&mut self) {
+        self.replays = true;
     }
 
     /// Has a heap compute in the time zone and the styles that are set now.

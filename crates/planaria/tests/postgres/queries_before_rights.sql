@@ -52,8 +52,3 @@ CREATE TABLE children (o oid REFERENCES parents);
 CREATE TABLE children (o oid REFERENCES parents (b), i int REFERENCES parents (o));
 CREATE TABLE youngest (a int REFERENCES parents);
 ALTER TABLE youngest ALTER a TYPE oid;
--- A whole row in a call needs no column of its own.
-CREATE VIEW counted AS SELECT count(y.*) AS n FROM youngest y;
-ALTER TABLE youngest ADD b text;
-ALTER TABLE youngest DROP COLUMN b RESTRICT;
-SELECT pg_get_viewdef('counted'::regclass);

@@ -18,7 +18,7 @@ use planaria_catalog::{
     reg,
 };
 use planaria_syntax::ast::visit::{self, Node};
-use planaria_syntax::ast::{Argument, Assignment, Expr, ExprKind, Query, StatementKind, TypeNameKind};
+use planaria_syntax::ast::{Assignment, Expr, ExprKind, Query, StatementKind, Step, TypeNameKind};
 use std::collections::BTreeSet;
 
 /// Something that can be dropped.
@@ -61,10 +61,7 @@ pub(super) struct References {
     pub fields: BTreeSet<String>,
     /// Schemas, but for `public` and the system's.
     pub schemas: BTreeSet<String>,
-    /// All columns, of changes.
-    every: bool,
-    /// Stars that stand for columns: one less for each that stands for a row, in a call.
-    stars: isize,
+    pub star: bool,
 }
 
 /// What a text that is kept names: tables, views and sequences, routines, and types, by their OIDs. Of a routine with
@@ -104,8 +101,6 @@ impl References {
             }
             Node::Call(call) => {
                 let last = call.name.parts.last().map_or("", String::as_str);
-                let row = |argument: &&Argument| matches!(argument.value.kind, ExprKind::Star(Some(_)));
-                self.stars -= call.args.iter().filter(row).count() as isize;
                 if ["nextval", "currval", "setval"].contains(&last)
                     && let Some(argument) = call.args.first()
                     && let Some(s) = literal(&argument.value)
@@ -126,7 +121,7 @@ impl References {
             Node::Expr(Expr { kind: ExprKind::Field(_, name), .. }) => {
                 self.fields.insert(name.clone());
             }
-            Node::Expr(Expr { kind: ExprKind::Star(_), .. }) => self.stars += 1,
+            Node::Expr(Expr { kind: ExprKind::Star(_), .. }) => self.star = true,
             Node::Type(ty) => {
                 if let TypeNameKind::Named(name) | TypeNameKind::NamedArray(name) = &ty.kind {
                     let name = self.mention(&name.parts);
@@ -135,10 +130,6 @@ impl References {
             }
             Node::Expr(_) | Node::Enter(_) | Node::Leave => {}
         }
-    }
-    /// Whether it names all columns of something, by a star.
-    pub(super) fn star(&self) -> bool {
-        self.every || self.stars > 0
     }
     fn mention(&mut self, parts: &[String]) -> String {
         match parts {
@@ -206,15 +197,16 @@ impl References {
     fn note_changes(&mut self, kind: &StatementKind) {
         let set: &[Assignment] = match kind {
             StatementKind::Insert(insert) => {
-                self.every |= insert.columns.is_empty();
+                self.star |= insert.columns.is_empty();
                 self.columns.extend(insert.columns.iter().map(|(name, _)| name.clone()));
+                self.fields.extend(insert.parts.iter().flatten().filter_map(Step::field).map(str::to_owned));
                 let update = insert.on_conflict.as_ref().and_then(|on| on.update.as_ref());
                 update.map_or(&[], |update| &update.set)
             }
             StatementKind::Update(update) => &update.set,
             // Its actions may be any.
             StatementKind::Merge(_) => {
-                self.every = true;
+                self.star = true;
                 &[]
             }
             _ => &[],
@@ -370,15 +362,13 @@ impl Object {
                     }
                 }
                 let mentioned = mention(catalog, table.schema, &table.name);
-                views_on(catalog, &mentioned, &own, |r| r.star() || r.columns.contains(name), &mut all)?;
+                views_on(catalog, &mentioned, &own, |r| r.star || r.columns.contains(name), &mut all)?;
                 let names_it = |of: &Table, r: &References| {
-                    (of.id == *id || r.relations.contains(&mentioned))
-                        && (r.star() || r.columns.contains(name))
+                    (of.id == *id || r.relations.contains(&mentioned)) && (r.star || r.columns.contains(name))
                 };
                 policies_with(catalog, &own, names_it, &mut all)?;
-                let reads = |r: &References| {
-                    r.relations.contains(&mentioned) && (r.star() || r.columns.contains(name))
-                };
+                let reads =
+                    |r: &References| r.relations.contains(&mentioned) && (r.star || r.columns.contains(name));
                 routines_with(catalog, &own, reads, &mut all)?;
                 for trigger in Change::triggers_on(table, *column)? {
                     all.push((Object::Trigger(*id, trigger.name.clone()), own.clone()));

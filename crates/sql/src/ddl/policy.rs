@@ -257,7 +257,7 @@ impl Change {
                 for text in policy.texts() {
                     let named = References::of_text(text)?;
                     let about = of.id == table.id || named.relations.contains(mentioned);
-                    if about && (named.star() || named.columns.contains(column)) {
+                    if about && (named.star || named.columns.contains(column)) {
                         let message = "cannot alter type of a column used in a policy definition";
                         let detail = format!(
                             "policy {} on table {} depends on column \"{column}\"",
@@ -288,7 +288,7 @@ impl Change {
                         continue;
                     }
                     let about = own == Some(table.id) || named.relations.contains(mentioned);
-                    if about && column.is_none_or(|c| named.star() || named.columns.contains(c)) {
+                    if about && column.is_none_or(|c| named.star || named.columns.contains(c)) {
                         let detail = format!(
                             "Policy \"{}\" of table \"{}\" names it in a query, and policies are kept as text.",
                             policy.name, table.name

@@ -118,7 +118,7 @@ impl Change {
         }
         for view in self.catalog.views.values() {
             let refs = References::of_view(view)?;
-            if refs.relations.contains(&mentioned) && (refs.star() || refs.columns.contains(name)) {
+            if refs.relations.contains(&mentioned) && (refs.star || refs.columns.contains(name)) {
                 let message = "cannot alter type of a column used by a view or rule";
                 let kind = if view.stored { "materialized view" } else { "view" };
                 let detail = format!("rule _RETURN on {kind} {} depends on column \"{name}\"", view.name);

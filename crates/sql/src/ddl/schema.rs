@@ -61,6 +61,11 @@ fn each_text(catalog: &Catalog, each: &mut dyn FnMut(&str, String, References)) 
             }
             definition.predicate.iter().try_for_each(|text| expression(text))?;
         }
+        for statistics in &table.statistics {
+            for text in &statistics.expressions {
+                each("statistics object", statistics.name.clone(), References::of_text(text)?);
+            }
+        }
     }
     for ty in catalog.types.iter().flatten() {
         if let TypeKind::Domain(domain) = &ty.kind {

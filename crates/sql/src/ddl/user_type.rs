@@ -1,7 +1,8 @@
 //! CREATE, ALTER and DROP of enumerated types and domains.
 
 use super::alter::Rewrite;
-use super::depend::Object as Target;
+use super::depend::{Object as Target, References};
+use super::schema::mention;
 use super::{Change, Validation, Work, lowering, names, reparse};
 use crate::lower::qualified_expression;
 use crate::lower::{self, Declared, Lowerer, ParamTypes};
@@ -183,6 +184,24 @@ impl Change {
                     format!("{} depends on it, and is kept as text.", object.describe(&self.catalog));
                 let hint = "Drop it, make the change, create it again.";
                 return Err(Error::unsupported(message, hint).with_detail(detail));
+            }
+        }
+        let (schema, name) = match of {
+            Target::Type(id) => (self.catalog.type_by_id(*id).schema, &self.catalog.type_by_id(*id).name),
+            Target::Table(id) => (self.catalog.table_by_id(*id).schema, &self.catalog.table_by_id(*id).name),
+            _ => return Ok(()),
+        };
+        let mentioned = mention(&self.catalog, schema, name);
+        for (_, statistics) in self.catalog.all_statistics() {
+            for text in &statistics.expressions {
+                if label.is_none_or(|label| text.contains(label))
+                    && References::of_text(text)?.types.contains(&mentioned)
+                {
+                    let detail =
+                        format!("statistics object {} depends on it, and is kept as text.", statistics.name);
+                    let hint = "Drop it, make the change, create it again.";
+                    return Err(Error::unsupported(message, hint).with_detail(detail));
+                }
             }
         }
         Ok(())

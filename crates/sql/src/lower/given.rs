@@ -125,6 +125,9 @@ impl Lowerer<'_> {
                 for column in given.clone() {
                     self.check_identity(table, column, insert)?;
                 }
+                if insert.has_parts() {
+                    *given = self.derive_whole(level, target, insert, given, &mut bound)?;
+                }
                 if insert.overriding == Some(false) {
                     // What the query gives for identity columns goes nowhere.
                     for column in given.iter_mut() {
@@ -132,9 +135,6 @@ impl Lowerer<'_> {
                             *column = NOWHERE;
                         }
                     }
-                }
-                if insert.has_parts() {
-                    *given = self.derive_whole(level, target, insert, given, &mut bound)?;
                 }
                 return Ok(Rows::Query(Box::new(bound)));
             }

@@ -225,8 +225,8 @@ pub struct Lowerer<'c> {
     reads_after: bool,
     /// The form of the program ([`planaria_catalog::PROGRAM_FORM`]).
     form: u8,
-    /// The routines returning `record` whose rows are looked for, the innermost last, and the structures that they have.
-    inferring: Vec<ProcedureId>,
+    /// The routines returning `record` whose rows are looked for, and the structures that they have.
+    inferring: record_calls::Inferring,
     answered: Vec<held::Shape>,
     /// A real is the same double precision as its text: in generated columns of before.
     former_reals: bool,
@@ -303,7 +303,7 @@ impl<'c> Lowerer<'c> {
             before: None,
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
-            inferring: Vec::new(),
+            inferring: Default::default(),
             answered: Vec::new(),
             former_reals: false,
             row_outs: Vec::new(),

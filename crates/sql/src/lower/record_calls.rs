@@ -5,10 +5,28 @@
 
 use super::Lowerer;
 use super::bound::{RelId, RelKind};
+use super::held::Shape;
 use planaria_base::{Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{Language, Procedure, Returns};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{TypeName, TypeNameKind};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The routines returning `record` whose rows are looked for, the innermost last, and what was found of others meanwhile: each is asked
+/// once, however many calls lead to it.
+#[derive(Clone, PartialEq, Default)]
+pub(crate) struct Inferring {
+    pub(super) within: Vec<ProcedureId>,
+    known: Rc<RefCell<BTreeMap<ProcedureId, Vec<Shape>>>>,
+}
+
+impl Inferring {
+    pub(super) fn is_empty(&self) -> bool {
+        self.within.is_empty()
+    }
+}
 
 /// 42601 for columns of a call whose function says its own.
 pub(super) fn redundant() -> Error {
@@ -110,12 +128,20 @@ impl Lowerer<'_> {
             let message = "materialize mode required, but it is not allowed in this context";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        if self.inferring.contains(&origin) {
+        if self.inferring.within.contains(&origin) {
             return unsupported("and calls itself");
         }
-        let mut within = self.inferring.clone();
-        within.push(origin);
-        let mut shapes = super::plpgsql::answered(self.catalog, routine, within)?;
+        let known = self.inferring.known.borrow().get(&id).cloned();
+        let mut shapes = match known {
+            Some(shapes) => shapes,
+            None => {
+                let mut within = self.inferring.clone();
+                within.within.push(origin);
+                let shapes = super::plpgsql::answered(self.catalog, routine, &within)?;
+                self.inferring.known.borrow_mut().insert(id, shapes.clone());
+                shapes
+            }
+        };
         let (Some(columns), true) = (shapes.pop(), shapes.is_empty()) else {
             return unsupported("of no or several structures");
         };

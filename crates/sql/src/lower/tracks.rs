@@ -175,11 +175,14 @@ impl Lowerer<'_> {
             false => None,
         };
         let in_rows = match &before {
-            Some(before) => match &before.ty {
-                Type::Record(_) => true,
-                Type::Array(of) => matches!(**of, Type::Record(_)),
-                _ => false,
-            },
+            // As the turn before. (Values may be rows, too, but never of what they are themselves.)
+            Some(before) => {
+                let row = self.row_of_sequence(search, names)?;
+                match &before.ty {
+                    Type::Array(of) => **of == row,
+                    ty => *ty == row,
+                }
+            }
             None => self.program.kind == ProgramKind::Statement && !self.kept_text,
         };
         if in_rows {
@@ -213,6 +216,18 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The type of a row of a sequence in rows.
+    fn row_of_sequence(&mut self, search: &planaria_syntax::ast::Search, names: &Names<'_>) -> Result<Type> {
+        let mut types: Vec<Type> = search.breadth.then_some(Type::Int8).into_iter().collect();
+        for column in &search.columns {
+            let column = self.bind_text_in(names, &quote_ident(column), search.position)?;
+            types.push(column.ty.base().clone());
+        }
+        let named = |(at, ty)| (format!("f{}", at + 1), ty);
+        let row: Vec<(String, Type)> = types.into_iter().enumerate().map(named).collect();
+        Ok(Type::Record(row.into()))
+    }
+
     /// The same in rows. `before`: of the turn before.
     fn sequence_of_rows(
         &mut self,
@@ -235,9 +250,7 @@ impl Lowerer<'_> {
         for column in &search.columns {
             fields.push(self.bind_text_in(names, &quote_ident(column), position)?);
         }
-        let named = |(at, e): (usize, &Bound)| (format!("f{}", at + 1), e.ty.base());
-        let row: Vec<(String, Type)> = fields.iter().enumerate().map(named).collect();
-        let row = Type::Record(row.into());
+        let row = self.row_of_sequence(search, names)?;
         let value = Bound::apply(Func::ArrayMake, fields, row.clone(), position);
         if search.breadth {
             return Ok(value);

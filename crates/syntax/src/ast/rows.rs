@@ -51,6 +51,16 @@ pub enum Step {
     Field(String),
 }
 
+impl Step {
+    /// The field that it leads to, if it does.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Step::Field(name) => Some(name),
+            Step::Subscripts(_) => None,
+        }
+    }
+}
+
 /// Where the rows of an INSERT come from. In VALUES, `None` is DEFAULT.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InsertSource {

@@ -14,9 +14,10 @@ use super::assign::Target;
 use super::statement::settled;
 use super::{Body, Region, unsupported};
 use crate::lower::held::{RowId, Rows, Shape};
+use crate::lower::record_calls::Inferring;
 use crate::lower::{CastContext, Found, Lowerer, Scope, Typed, Variable, table_of_type};
 use planaria_base::types::SystemType;
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type};
+use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, Output, Reg, RegKind, Run, Step};
 use planaria_syntax::ast::plpgsql::{Opened, PlDirection, Stmt};
 use planaria_syntax::ast::{
@@ -48,7 +49,7 @@ pub(super) struct Needs {
     /// Records of several structures that are read where any of them may be the one.
     several: BTreeSet<RowId>,
     /// The routines whose rows are looked for: that of the body, which returns `record`, and those around it.
-    pub inferring: Vec<ProcedureId>,
+    pub inferring: Inferring,
     /// The structures of the rows that it answers with.
     pub answered: Vec<Shape>,
 }

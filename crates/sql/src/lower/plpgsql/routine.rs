@@ -6,10 +6,11 @@ use super::trigger::OfTrigger;
 use super::{Answer, Body, by_steps};
 use crate::lower::held::{Shape, of_parameter};
 use crate::lower::polymorphic::assumed;
+use crate::lower::record_calls::Inferring;
 use crate::lower::{
     CastContext, Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable, type_in_message as base_name,
 };
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type};
+use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{Catalog, Language, Mode, Procedure, Returns};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{PlBlock, Stmt, StmtKind};
@@ -201,17 +202,13 @@ fn lower_once(
     l.lowered()
 }
 
-/// The structures of the rows that a routine returning `record` answers with, where its text says them; `within`: the routines of
-/// which that is being found out, it being the last.
-pub(crate) fn answered(
-    catalog: &Catalog,
-    procedure: &Procedure,
-    within: Vec<ProcedureId>,
-) -> Result<Vec<Shape>> {
+/// The structures of the rows that a routine returning `record` answers with, where its text says them; `within`: of which routines
+/// that is being found out, it being the last.
+pub(crate) fn answered(catalog: &Catalog, procedure: &Procedure, within: &Inferring) -> Result<Vec<Shape>> {
     let mut found = Vec::new();
     let mut lower = |catalog: &Catalog| {
         needing(|needs| {
-            needs.inferring.clone_from(&within);
+            needs.inferring.clone_from(within);
             let lowered = lower_once(catalog, procedure, false, None, needs);
             found.clone_from(&needs.answered);
             lowered
