@@ -73,6 +73,8 @@ fn write_value(value: &str, made_of: &str, key: &str, out: &mut Vec<u8>) -> Resu
         return Ok(false);
     }
     match part::kind(made_of) {
+        // The literal of a row.
+        Kind::Object if part::kind(value) == Kind::String => write_text(value, out)?,
         Kind::Object => write_row(value, made_of, out)?,
         Kind::Array => {
             let of = part::element(made_of, 0)?.unwrap_or("0");

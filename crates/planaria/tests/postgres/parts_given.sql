@@ -68,3 +68,8 @@ WITH w AS (INSERT INTO k (a, home.zip) VALUES (2, 5) RETURNING *) SELECT * FROM 
 CREATE FUNCTION st() RETURNS void BEGIN ATOMIC INSERT INTO k (a, home.zip) VALUES (9, 1); END;
 SELECT st();
 SELECT * FROM k ORDER BY a;
+-- What an identity column is given goes nowhere, but no part of it.
+CREATE TABLE pg_numbered (id int GENERATED ALWAYS AS IDENTITY, h text, l int[]);
+INSERT INTO pg_numbered (id[1], h) OVERRIDING USER VALUE SELECT 1, NULL;
+INSERT INTO pg_numbered (id, l[2]) OVERRIDING USER VALUE SELECT 7, 8;
+SELECT * FROM pg_numbered;

@@ -64,3 +64,11 @@ BEGIN
 END $$;
 SELECT last_by(4);
 SELECT ARRAY[ROW(1, 'a')] || ROW(2, 'b'), ROW(0, 'z') || ARRAY[ROW(1, 'a')];
+-- By a column that is a row itself.
+CREATE TYPE sc_place AS (street text, zip int);
+CREATE TABLE sc_ways (f int, t int, place sc_place);
+INSERT INTO sc_ways VALUES (1, 2, ROW('x', 3)), (2, 4, ROW('c', 9)), (2, 5, ROW('b', 1));
+CREATE VIEW sc_found AS WITH RECURSIVE r AS (SELECT f, t, place FROM sc_ways WHERE f = 1 UNION ALL SELECT w.f, w.t, w.place FROM sc_ways w JOIN r ON w.f = r.t) SEARCH DEPTH FIRST BY place SET s SELECT f, t, place, row_number() OVER (ORDER BY s) AS n FROM r;
+SELECT * FROM sc_found ORDER BY n;
+CREATE FUNCTION sc_list() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (WITH RECURSIVE r AS (SELECT f, t, place FROM sc_ways WHERE f = 1 UNION ALL SELECT w.f, w.t, w.place FROM sc_ways w JOIN r ON w.f = r.t) SEARCH DEPTH FIRST BY place SET s SELECT string_agg(t::text, ' ' ORDER BY s) FROM r); END $$;
+SELECT sc_list();

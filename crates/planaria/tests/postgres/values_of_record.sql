@@ -73,3 +73,7 @@ SELECT i.id, s.r FROM item i, LATERAL (SELECT rows_of() AS r) s ORDER BY i.id, s
 CREATE OR REPLACE FUNCTION pair(a int, b text) RETURNS record LANGUAGE sql AS $$ SELECT b, a, a + 1 $$;
 SELECT pair(1, 'x');
 SELECT outer_most(6);
+-- Each function is looked at once, however many calls lead to it.
+CREATE FUNCTION chain0() RETURNS record LANGUAGE plpgsql AS $$ BEGIN RETURN ROW(1, 2); END $$;
+DO $$ BEGIN FOR i IN 1 .. 24 LOOP EXECUTE format('CREATE FUNCTION chain%s() RETURNS record LANGUAGE plpgsql AS %L', i, format('DECLARE a record; b record; BEGIN IF %s > 20 THEN a := chain%s(); b := chain%s(); END IF; RETURN ROW(%s, 2); END', i, i - 1, i - 1, i)); END LOOP; END $$;
+SELECT chain24();
