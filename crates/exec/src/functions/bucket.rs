@@ -127,10 +127,12 @@ pub fn ntile(row: i64, rows: i64, buckets: i64) -> Result<i64> {
         let message = "argument of ntile must be greater than zero";
         return Err(Error::new(SqlState::new("22014"), message));
     }
-    let rows = rows.max(1);
-    let (row, each, longer) = (row.clamp(1, rows) - 1, rows / buckets, rows % buckets);
-    Ok(match row < longer * (each + 1) {
+    let (rows, buckets) = (i128::from(rows.max(1)), i128::from(buckets));
+    let (row, each, longer) = (i128::from(row).clamp(1, rows) - 1, rows / buckets, rows % buckets);
+    let bucket = match row < longer * (each + 1) {
         true => row / (each + 1) + 1,
         false => (row - longer) / each.max(1) + 1,
-    })
+    };
+    // There are no more than rows.
+    Ok(i64::try_from(bucket).unwrap_or(i64::MAX))
 }
