@@ -35,5 +35,3 @@ CREATE TYPE jr_place AS (street text, zip int);
 CREATE TYPE jr_home AS (h jr_place, n int);
 SELECT * FROM json_to_record('{"q":[{"h":"(a,1)"}, {"h":{"zip":2},"n":3}]}') AS x(q jr_home[]);
 SELECT * FROM json_to_record('{"q":["(b,2)", null]}') AS x(q jr_place[]);
-SELECT * FROM jsonb_to_record('{"q":["{\"zip\":1}"]}') AS x(q jr_place[]);
-SELECT * FROM jsonb_to_record('{"q":["abc"]}') AS x(q jr_place[]);
