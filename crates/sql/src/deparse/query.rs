@@ -470,7 +470,7 @@ impl Analysis<'_> {
         let number = self.relations.len();
         let given = alias.map_or(&[][..], |a| &a.columns);
         let mut changed = false;
-        let columns: Vec<(String, Ty)> = columns
+        let mut columns: Vec<(String, Ty)> = columns
             .into_iter()
             .enumerate()
             .map(|(at, (n, ty))| match given.get(at) {
@@ -481,15 +481,16 @@ impl Analysis<'_> {
                 None => (n, ty),
             })
             .collect();
+        let called_apart = tell_apart(&mut columns);
         let shows_columns = match kind {
             RelationKind::Stored { .. } => changed,
             RelationKind::Function { .. } => true,
-            RelationKind::Cte(_) | RelationKind::Query(_) => !given.is_empty(),
+            RelationKind::Cte(_) | RelationKind::Query(_) => !given.is_empty() || called_apart,
         };
         let name = alias.map_or(name, |a| &a.name).to_owned();
         self.relations.push(Relation {
             name: name.clone(),
-            aliased: alias.is_some(),
+            aliased: alias.is_some() || called_apart,
             columns: columns.iter().map(|(n, _)| n.clone()).collect(),
             shows_columns,
             lateral,
@@ -619,4 +620,22 @@ impl Analysis<'_> {
 /// Whether a call mentions columns.
 fn has_columns(call: &FunctionCall) -> bool {
     call.args.iter().any(|a| !a.value.column_names().is_empty())
+}
+
+/// Gives columns that are called as one before them a name of their own; whether there are any.
+fn tell_apart(columns: &mut [(String, Ty)]) -> bool {
+    let mut changed = false;
+    for at in 1..columns.len() {
+        let known = |name: &str| columns.iter().enumerate().any(|(i, (n, _))| i != at && n == name);
+        let before = columns[..at].iter().any(|(n, _)| *n == columns[at].0);
+        if !before {
+            continue;
+        }
+        let wanted = &columns[at].0;
+        if let Some(name) = (1..).map(|n| format!("{wanted}_{n}")).find(|name| !known(name)) {
+            columns[at].0 = name;
+            changed = true;
+        }
+    }
+    changed
 }
