@@ -7,7 +7,7 @@ use super::json;
 use crate::heap::Heap;
 use crate::slot::Slot;
 use planaria_base::json::part::{self, Kind};
-use planaria_base::text_io::write_array_element;
+use planaria_base::text_io::{write_array_element, write_record_field};
 use planaria_base::{Error, Result, SqlState, stack};
 use planaria_storage::arena::Bytes;
 
@@ -60,7 +60,7 @@ fn write_row(value: &str, made_of: &str, out: &mut Vec<u8>) -> Result<()> {
         let Some(field) = part::field(value, &key)? else { continue };
         let mut text = Vec::new();
         if write_value(field, attribute.value, &key, &mut text)? {
-            quote(&text, out);
+            write_record_field(out, &text);
         }
     }
     out.push(b')');
@@ -119,16 +119,4 @@ fn write_text(value: &str, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(text.as_bytes());
     }
     Ok(())
-}
-
-/// A field as it stands in the literal of a row.
-fn quote(text: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    for byte in text {
-        if matches!(byte, b'"' | b'\\') {
-            out.push(*byte);
-        }
-        out.push(*byte);
-    }
-    out.push(b'"');
 }
