@@ -120,6 +120,7 @@ impl Cache {
         }
         if self.rounds > 0 {
             self.last.clear();
+            self.heat.is_healed();
         }
         (self.may, self.torn, self.ran, self.rounds, self.next) = (false, false, false, 0, 0);
         (self.busy, self.placeholder) = (0, 0);
@@ -220,6 +221,7 @@ impl<R: Rules> Txn<R> {
         R::HEALS
             && self.heal.may
             && self.heal.rounds < ROUNDS_MAX
+            && (self.heal.rounds > 0 || self.heal.heat.lets_heal())
             && is_healed(cause)
             && !self.claiming
             && !self.alone
@@ -249,7 +251,7 @@ impl<R: Rules> Txn<R> {
         }
         let ran = std::mem::take(&mut self.heal.ran);
         if self.heal.rounds == 0 {
-            self.heal.heat.has_failed();
+            self.heal.heat.begins_to_heal();
         }
         self.heal.rounds += 1;
         if cause == Conflict::Key {
