@@ -21,6 +21,9 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
+    /// Serializable in the order of commit timestamps.
+    pub const SERIALIZABLE: Guarantee = Guarantee { order: Some(SerialOrder::CommitTs), phantoms: false };
+
     /// Whether a call may be logged as a call: run again in the order of commit timestamps, it sees what it saw. Else
     /// it is logged by the values that it wrote.
     pub const fn replays_calls(self) -> bool {

@@ -30,10 +30,10 @@
 //! **What it does not do.** Heal blocks: a client has seen their answers. Keep answers of scans: they are executed again. Ask who has
 //! claimed a row while it holds locks: whoever has the list may be waiting for them. Lock the members of giants.
 
-use crate::Conflict;
 use crate::door::Met;
 use crate::silo::SiloHeader;
 use crate::versioned::{OverVersions, Rules, Txn};
+use crate::{Conflict, Guarantee};
 
 /// How often a transaction is healed before it begins anew.
 pub const ROUNDS_MAX: u32 = 8;
@@ -86,6 +86,7 @@ impl<const PART_MISSING: u8> Rules for HealingRules<PART_MISSING> {
     type Locks = ();
 
     const NAME: &'static str = "healing";
+    const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
     const HEALS: bool = true;
     const HEALS_DEPENDENTS: bool = PART_MISSING != DEPENDENTS;
     const CHECKS_NEW_MEMBERS: bool = PART_MISSING != NEW_MEMBERS;

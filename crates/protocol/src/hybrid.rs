@@ -25,12 +25,12 @@
 //!
 //! **What it does not do.** Guess beforehand which calls will fail, or forget that one did before it has ended.
 
-use crate::Conflict;
 use crate::door::Met;
 use crate::footprint::word::{ABSENT, CLAIMED, LENIENT};
 use crate::footprint::{Origin, SPINS_MAX, recycle};
 use crate::two_phase::{Locks, Mode, TwoPhaseHeader};
 use crate::versioned::{Access, OWN, OverVersions, Ptr, Rules, Txn};
+use crate::{Conflict, Guarantee};
 use planaria_base::sync::{point, simulation, spin_hint};
 
 /// The rules. The parameters switch off, for tests that must catch it, locks of reads, validation of nodes, and holding
@@ -81,6 +81,7 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Rules for HybridR
     type Locks = HybridLocks;
 
     const NAME: &'static str = "hybrid";
+    const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
     const NODES: bool = NODES;
 
     #[inline]

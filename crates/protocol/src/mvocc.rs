@@ -34,10 +34,10 @@
 //! **What it does not do.** Write skew is prevented by validation, as under Silo: a transaction that writes gains nothing from
 //! old versions. Open moments are in one list, which each reader enters and leaves, and which commits look at while there is one.
 
-use crate::Conflict;
 use crate::footprint::Versioned;
 use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LOCKED, VersionWord};
 use crate::versioned::{OverVersions, Rules, Txn};
+use crate::{Conflict, Guarantee};
 use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_storage::{Append, Glance, Header, VersionStorage};
@@ -135,6 +135,7 @@ impl<V: VersionStorage, const READS: bool, const NODES: bool, const TELLS: bool>
     type Locks = ();
 
     const NAME: &'static str = "mvocc";
+    const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
     const READS: bool = READS;
     const NODES: bool = NODES;
     const READERS: bool = true;

@@ -35,13 +35,12 @@
 //! **What it does not do.** Queue calls for partitions: they look until one is free. Let a call of many partitions go on with some of
 //! them, or keep rows of a partition with a core.
 
-use crate::Conflict;
 use crate::footprint::record::{Seen, read_record};
 use crate::footprint::word::{ABSENT, CLAIMED, LENIENT};
 use crate::silo::SiloHeader;
 use crate::two_phase::{LockWord, Mode};
 use crate::versioned::{Access, OWN, OverVersions, Rules, Txn};
-use crate::{Row, RowHandle};
+use crate::{Conflict, Guarantee, Row, RowHandle};
 use planaria_base::sync::atomic::{AtomicU32, Ordering};
 use planaria_base::sync::{point, spin_hint, thread};
 use planaria_base::{IndexId, TableId};
@@ -225,6 +224,7 @@ impl<const LOCKS: bool, const NODES: bool, const HOLDS: bool> Rules
     type Locks = PartitionLocks;
 
     const NAME: &'static str = "partitioned";
+    const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
     const NODES: bool = NODES;
 
     fn locks(first: &PartitionLocks) -> PartitionLocks {

@@ -31,7 +31,7 @@ use crate::door::{Met, look};
 use crate::footprint::cursors::{Cursors, PREFETCH_AHEAD};
 use crate::{
     CommitEnv, Conflict, CursorId, Effects, Guarantee, Protocol, Refused, Row, RowHandle, Savepoint,
-    Savepoints, SerialOrder, Write, WriteKind,
+    Savepoints, Write, WriteKind,
 };
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
 use planaria_base::sync::point;
@@ -259,7 +259,7 @@ impl<H: Header, const UNDO: bool> Protocol for SerialOn<H, UNDO> {
 
     const NAME: &'static str = "serial";
     const CONCURRENT: bool = false;
-    const GUARANTEE: Guarantee = Guarantee { order: Some(SerialOrder::CommitTs), phantoms: false };
+    const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
 
     fn worker(&self, id: WorkerId) -> SerialTxn<H> {
         SerialTxn {

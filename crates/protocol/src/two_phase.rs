@@ -28,12 +28,12 @@
 //!
 //! **What it does not do.** Wait, wound, or lock ranges. Rows cost a word more.
 
-use crate::Conflict;
 use crate::door::Met;
 use crate::footprint::sets::PointerMap;
 use crate::footprint::word::{ABSENT, CLAIMED, LENIENT, VersionWord};
 use crate::footprint::{Origin, Versioned, recycle};
 use crate::versioned::{Access, OWN, OverVersions, Ptr, Rules, Txn};
+use crate::{Conflict, Guarantee};
 use planaria_base::sync::atomic::{AtomicU32, Ordering};
 use planaria_base::sync::{point, thread};
 use planaria_storage::{Glance, Header, Single};
@@ -213,6 +213,7 @@ impl<const SHARES: bool, const NODES: bool, const HOLDS: bool> Rules for TwoPhas
     type Locks = Locks;
 
     const NAME: &'static str = "two_phase";
+    const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
     const NODES: bool = NODES;
 
     #[inline]

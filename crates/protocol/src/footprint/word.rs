@@ -228,8 +228,8 @@ mod model {
     }
 
     /// The same, healed where it fails: it locks what it has read and what it writes, reads again, and draws its timestamp
-    /// then.
-    fn healed(clock: &CommitClock, from: &Cell, to: &Cell) -> Option<(u64, CommitTs)> {
+    /// then; and once more, under the same locks, where it finds that a leaf has moved.
+    fn healed(clock: &CommitClock, from: &Cell, to: &Cell, leaf_has_moved: bool) -> Option<(u64, CommitTs)> {
         if let Some(done) = transaction(clock, from, to) {
             return Some(done);
         }
@@ -244,7 +244,10 @@ mod model {
         }
         let [a, b] = [0, 1].map(|i: usize| from.image[i].load(Ordering::Relaxed));
         assert_eq!(a, b, "what is locked changes");
-        let ts = clock.draw();
+        let mut ts = clock.draw();
+        if leaf_has_moved {
+            ts = clock.draw();
+        }
         VersionWord::before_images();
         to.write(ts.0);
         to.word.publish(ts.0);
@@ -254,13 +257,22 @@ mod model {
 
     #[test]
     fn who_is_healed_has_its_place_in_the_order() {
-        loom::model(|| {
+        is_in_order(false);
+    }
+
+    #[test]
+    fn who_is_healed_has_its_place_in_the_order_when_it_has_drawn_twice() {
+        is_in_order(true);
+    }
+
+    fn is_in_order(leaf_has_moved: bool) {
+        loom::model(move || {
             let shared = Arc::new((CommitClock::new(Epoch(1)), Cell::new(), Cell::new()));
             let other = thread::spawn({
                 let shared = shared.clone();
                 move || transaction(&shared.0, &shared.1, &shared.2)
             });
-            let one = healed(&shared.0, &shared.2, &shared.1);
+            let one = healed(&shared.0, &shared.2, &shared.1, leaf_has_moved);
             let other = other.join().unwrap();
             if let (Some((read, ts)), Some((other_read, other_ts))) = (one, other) {
                 if ts < other_ts {

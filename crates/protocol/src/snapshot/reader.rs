@@ -23,7 +23,7 @@ use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::door::{Met, look};
 use crate::{
     Backoff, CommitEnv, Conflict, CursorId, Guarantee, Hints, IfClaimed, LocksMark, Protocol, Refused, Row,
-    RowHandle, RowLocks, Savepoint, Savepoints, SerialOrder,
+    RowHandle, RowLocks, Savepoint, Savepoints,
 };
 use planaria_base::{CommitTs, Error, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::compare_keys;
@@ -275,7 +275,7 @@ impl<H: Header> Protocol for SnapshotReader<H> {
     const NAME: &'static str = "snapshot";
     const CONCURRENT: bool = true;
     const WRITES: bool = false;
-    const GUARANTEE: Guarantee = Guarantee { order: Some(SerialOrder::CommitTs), phantoms: false };
+    const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
 
     fn worker(&self, id: WorkerId) -> ReaderTxn {
         ReaderTxn {

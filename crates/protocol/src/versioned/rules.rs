@@ -2,7 +2,7 @@
 
 use super::{Access, Ptr, Txn};
 use crate::footprint::Versioned;
-use crate::{Conflict, Guarantee, Row, RowHandle, SerialOrder};
+use crate::{Conflict, Guarantee, Row, RowHandle};
 use planaria_base::CommitTs;
 use planaria_storage::{Arena, Table};
 
@@ -21,7 +21,7 @@ pub trait Rules: Copy + Send + Sync + 'static {
     /// [`Protocol::NAME`](crate::Protocol::NAME)
     const NAME: &'static str;
     /// [`Protocol::GUARANTEE`](crate::Protocol::GUARANTEE)
-    const GUARANTEE: Guarantee = Guarantee { order: Some(SerialOrder::CommitTs), phantoms: false };
+    const GUARANTEE: Guarantee;
     /// Whether records that were read are validated, and leaves: off for tests alone, which must notice.
     const READS: bool = true;
     /// See [`Rules::READS`].
