@@ -193,11 +193,12 @@ impl Regime {
     }
 }
 
-/// What was found to be right lasts longer than before; the other begins again from the shortest.
+/// What was found to be right lasts longer than before; the other less. (Not the shortest at once, as a look may err.)
 fn answered(look: Duration, right: &AtomicU64, wrong: &AtomicU64) {
-    let longer = Duration::from_nanos(right.load(Relaxed)) * GROWS;
-    right.store(longer.max(look * LOOKS_MIN).min(LASTS_MAX).as_nanos() as u64, Relaxed);
-    wrong.store(LASTS_MIN.as_nanos() as u64, Relaxed);
+    let lasts = |of: &AtomicU64| Duration::from_nanos(of.load(Relaxed));
+    let longer = (lasts(right) * GROWS).max(look * LOOKS_MIN).min(LASTS_MAX);
+    right.store(longer.as_nanos() as u64, Relaxed);
+    wrong.store((lasts(wrong) / GROWS).max(LASTS_MIN).as_nanos() as u64, Relaxed);
 }
 
 /// How a worker's attempts end. See the module's head.
