@@ -231,6 +231,7 @@ impl Case {
         Options::new()
             .log(self.plan.log)
             .protocol(self.plan.protocol)
+            .heal_always(true)
             .checkpoint_on_close(self.checkpoint_on_close)
             .keep_log(self.keep_log)
             .loggers(dice.of(&[1, 1, 2]))

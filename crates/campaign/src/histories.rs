@@ -91,13 +91,15 @@ fn one_batch(seed: u64, count: u64, threads: u64, tally: &mut Tally) -> std::res
     let say = |e: planaria::Error| format!("{} {e}", e.sqlstate().as_str());
     let mut dice = Dice::new(seed, 5);
     let protocol = crate::protocol(&mut dice);
+    // Of those that may heal, half also decide whether to.
+    let options = Options::new().protocol(protocol).heal_always(seed.is_multiple_of(2));
     if dice.chance(50) {
-        let db = Options::new().protocol(protocol).in_memory().map_err(say)?;
+        let db = options.in_memory().map_err(say)?;
         return batch_on(&db, seed, count, threads, tally);
     }
     let disk = SimDisk::new(seed);
     let kinds: Vec<_> = LogKind::ALL.iter().copied().filter(|k| *k != LogKind::Off).collect();
-    let options = Options::new().protocol(protocol).log(dice.of(&kinds)).loggers(1 + dice.below(2) as usize);
+    let options = options.log(dice.of(&kinds)).loggers(1 + dice.below(2) as usize);
     let options = options.log_segments(64 << 10, 1000);
     let db = options.clone().open_device(disk.device()).map_err(say)?;
     batch_on(&db, seed, count, threads, tally)?;

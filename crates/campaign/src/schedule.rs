@@ -164,6 +164,7 @@ impl Case {
         let options = Options::new()
             .log(self.log)
             .protocol(self.protocol)
+            .heal_always(true)
             .durability(self.subject.durability)
             .loggers(1 + dice.below(3) as usize)
             .keep_log(self.keep_log)

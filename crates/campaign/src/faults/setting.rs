@@ -42,6 +42,7 @@ impl Setting {
         Options::new()
             .log(self.log)
             .protocol(self.protocol)
+            .heal_always(true)
             .loggers(self.loggers)
             .checkpoint_on_close(self.checkpoint_on_close)
             .keep_log(self.keep_log)

@@ -10,6 +10,7 @@
 //!
 //! The seed of the moments is printed; `PLANARIA_CRASHES` sets how many there are.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, Options, ProtocolKind, Session};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -58,7 +59,7 @@ fn victim() {
     let Ok(dir) = std::env::var(VICTIM) else { return };
     let protocol: ProtocolKind =
         std::env::var(PROTOCOL).ok().and_then(|name| name.parse().ok()).expect("the victim's scheme");
-    let db = Options::new().protocol(protocol).open(&dir).expect("the victim opens");
+    let db = Options::new().protocol(protocol).heal_always(true).open(&dir).expect("the victim opens");
     let done: Vec<i64> = (0..THREADS)
         .map(|t| {
             let rows =
@@ -165,7 +166,7 @@ fn crash(
 
 /// Recovers for a scheme, and looks whether all is there; answers with the number of transactions.
 fn verify(dir: &Path, protocol: ProtocolKind, acknowledged: &HashMap<i64, i64>) -> i64 {
-    let db = Options::new().protocol(protocol).open(dir).expect("recovers");
+    let db = Options::new().protocol(protocol).heal_always(true).open(dir).expect("recovers");
     let mut accounts: Vec<i64> = (0..=ACCOUNTS).map(|i| i * 1000).collect();
     let mut last = vec![0i64; THREADS as usize];
     let rows = db.query("SELECT place, thread, n, a, b FROM ledger ORDER BY place", ()).expect("the ledger");

@@ -1,6 +1,7 @@
 //! The five suites, unchanged: their golden run prints what PostgreSQL 15 printed, and every check
 //! reports 0; before and after a restart, under every scheme and log kind.
 
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, ProtocolKind, Session};
 use planaria_workload::{Suite, Workload};
 use std::path::Path;
@@ -53,7 +54,7 @@ fn recovers(suite: &Suite, log: LogKind) {
     let one = [all[(suite_at * LogKind::ALL.len() + log_at) % all.len()]];
     for protocol in if log == LogKind::Command { all } else { &one } {
         println!("{}: {protocol}, log {log}", suite.name);
-        recovers_under(suite, Options::new().log(log).protocol(*protocol));
+        recovers_under(suite, Options::new().log(log).protocol(*protocol).heal_always(true));
     }
 }
 
@@ -129,7 +130,7 @@ fn concurrent_runs_keep_their_invariants_and_recover() {
             println!("{name} under {protocol}");
             let dir = tempfile::tempdir().expect("a directory");
             copy(loaded.path(), dir.path());
-            concurrent_run(suite, size, &Options::new().protocol(*protocol), dir.path());
+            concurrent_run(suite, size, &Options::new().protocol(*protocol).heal_always(true), dir.path());
         }
     }
 }

@@ -22,6 +22,7 @@ mod cases;
 
 use cases::{Case, Step};
 use planaria::lab::LabDatabase;
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, ProtocolKind, Scheme, Session};
 use planaria_sim::disk::{SimDisk, Survival};
 use planaria_workload::Suite;
@@ -159,7 +160,7 @@ fn conforms(name: &str, case: &Case, scale: &Scale) {
     let mut protocols = ProtocolKind::ALL.iter().cycle().skip(first % ProtocolKind::ALL.len());
     for (kind, ad_hoc) in (scale.logs)() {
         let protocol = *protocols.next().expect("a cycle");
-        let base = Options::new().protocol(protocol).in_memory().expect("opens");
+        let base = Options::new().protocol(protocol).heal_always(true).in_memory().expect("opens");
         if let Some(suite) = case.suite {
             Suite::find(suite).expect("a suite").install_schema(&base).expect("the suite's schema");
         }
