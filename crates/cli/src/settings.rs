@@ -3,7 +3,7 @@
 
 use crate::arguments::{LogFrom, Size, Time};
 use clap::{Args, ValueEnum};
-use planaria::{Durability, Error, LogKind, Result, SqlState};
+use planaria::{Durability, Error, LogKind, ProtocolKind, Result, SqlState};
 use planaria_server::{Config, Tls};
 use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -59,6 +59,12 @@ pub struct Settings {
     /// What calls write to the log: command, logical, adaptive, ...
     #[arg(long, value_name = "KIND", env = "PLANARIA_LOG_KIND")]
     log_kind: Option<String>,
+    /// How transactions are kept apart: silo, healing, mvocc, ... (all of them serializable; as it was opened before does not matter)
+    #[arg(long, value_name = "KIND", env = "PLANARIA_PROTOCOL")]
+    protocol: Option<String>,
+    /// How long a call that is healed may hold its locks, such as 2ms (only with a protocol that heals)
+    #[arg(long, value_name = "TIME", env = "PLANARIA_HEALING_MAX")]
+    healing_max: Option<Time>,
     /// Logger threads, each with its own files
     #[arg(long, value_name = "N", env = "PLANARIA_LOGGERS")]
     loggers: Option<usize>,
@@ -239,6 +245,8 @@ impl Settings {
             threads: self.threads.or(other.threads),
             durability: self.durability.or(other.durability),
             log_kind: self.log_kind.or(other.log_kind),
+            protocol: self.protocol.or(other.protocol),
+            healing_max: self.healing_max.or(other.healing_max),
             loggers: self.loggers.or(other.loggers),
             checkpoint_timeout: self.checkpoint_timeout.or(other.checkpoint_timeout),
             max_wal_size: self.max_wal_size.or(other.max_wal_size),
@@ -282,6 +290,7 @@ impl Settings {
             threads: Some(cores),
             durability: Some(Durability::default().to_string()),
             log_kind: Some(LogKind::default().to_string()),
+            protocol: Some(ProtocolKind::default().to_string()),
             loggers: Some(1),
             checkpoint_timeout: Some(Time(CHECKPOINT_TIMEOUT)),
             max_wal_size: Some(MAX_WAL_SIZE),
@@ -369,6 +378,12 @@ impl Settings {
         }
         if let Some(size) = self.memory_budget {
             options = options.memory_budget(size.0);
+        }
+        if let Some(protocol) = &self.protocol {
+            options = options.protocol(protocol.parse::<ProtocolKind>().map_err(invalid)?);
+        }
+        if let Some(time) = self.healing_max {
+            options = options.healing_max(time.0);
         }
         for Assignment(name, value) in self.set.iter().flatten() {
             options = options.set(name, value);
