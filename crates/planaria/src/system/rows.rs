@@ -184,6 +184,7 @@ fn make(relation: &'static SystemRelation, columns: &[ColumnId], facts: &Facts<'
         (system::PG_CATALOG, "planaria_memory") => server::memory(facts, out),
         (system::PG_CATALOG, "planaria_restart") => server::restart(facts, out),
         (system::PG_CATALOG, "planaria_snapshots") => server::snapshots(facts, out),
+        (system::PG_CATALOG, "planaria_transactions") => server::outcomes(facts, out),
         (system::PG_CATALOG, "pg_locks") => server::locks(facts, out),
         (system::PG_CATALOG, "pg_stat_all_tables") => server::table_statistics(facts, out),
         (system::INFORMATION_SCHEMA, "table_privileges") => grants::of_tables(facts, Shown::All, out),

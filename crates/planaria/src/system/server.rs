@@ -342,6 +342,15 @@ pub(super) fn restart(facts: &Facts<'_>, rows: &mut Rows) {
     });
 }
 
+/// `planaria_transactions`: what became of them, and what was done again for them.
+pub(super) fn outcomes(facts: &Facts<'_>, rows: &mut Rows) {
+    for (about, name, count) in facts.vitals.outcomes() {
+        rows.add(|r| {
+            r.set("about", about).set("name", name).set("count", count as i64);
+        });
+    }
+}
+
 /// `planaria_memory`: what the database takes of its memory budget.
 pub(super) fn memory(facts: &Facts<'_>, rows: &mut Rows) {
     let m = facts.stock.memory();

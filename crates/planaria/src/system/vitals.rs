@@ -18,6 +18,8 @@ pub(crate) struct Amount {
 pub(crate) trait Vitals {
     /// Transactions that have committed, and attempts that have not, since the database was opened.
     fn transactions(&self) -> (u64, u64);
+    /// What became of transactions since then, and of their attempts: about what, its name, how often.
+    fn outcomes(&self) -> Vec<(&'static str, &'static str, u64)>;
     /// Snapshots that are open.
     fn snapshots(&self) -> Vec<SnapshotInfo>;
     /// What a restart would take.
