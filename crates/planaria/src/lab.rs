@@ -41,6 +41,10 @@ pub trait LabOptions: Sealed {
     /// Whether protocol `healing` heals what it can also where repeating would cost less: the thesis's scheme.
     #[must_use]
     fn heal_always(self, always: bool) -> Options;
+    /// Whether a run that is healed leaves what the runs before have drawn in the record of the call. That is wrong, and there
+    /// for the test that has to notice.
+    #[must_use]
+    fn heal_with_stale_inputs(self, stale: bool) -> Options;
     /// Says what time it is instead of the system's clock: for tests.
     #[must_use]
     fn wall_clock(self, clock: WallClock) -> Options;
@@ -72,6 +76,10 @@ impl LabOptions for Options {
     }
     fn heal_always(mut self, always: bool) -> Options {
         self.heal_always = always;
+        self
+    }
+    fn heal_with_stale_inputs(mut self, stale: bool) -> Options {
+        self.heal_with_stale_inputs = stale;
         self
     }
     fn wall_clock(mut self, clock: WallClock) -> Options {

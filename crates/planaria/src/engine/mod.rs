@@ -78,6 +78,7 @@ pub(crate) struct Engine {
     pub(crate) backoff: BackoffKind,
     /// How long a transaction that is healed holds its locks.
     pub(crate) healing_max: Duration,
+    pub(crate) heal_with_stale_inputs: bool,
     pub(crate) look_ahead: bool,
     pub(crate) clock: Arc<CommitClock>,
     pub(crate) gate: gate::Gate,
@@ -171,6 +172,7 @@ impl Engine {
             traits: store.traits(),
             backoff: options.backoff,
             healing_max: options.healing_max,
+            heal_with_stale_inputs: options.heal_with_stale_inputs,
             look_ahead: options.look_ahead,
             store,
             clock,
@@ -252,6 +254,15 @@ impl Vitals for Engine {
     fn transactions(&self) -> (u64, u64) {
         let aborts = self.counters.aborts().into_iter().map(|(_, n)| n).sum();
         (self.counters.commits(), aborts)
+    }
+
+    fn outcomes(&self) -> Vec<(&'static str, &'static str, u64)> {
+        let aborts = self.counters.aborts().into_iter().map(|(cause, n)| ("aborts", cause, n));
+        let healing = self.counters.healing().counters().map(|(what, n)| ("healing", what, n));
+        std::iter::once(("transactions", "commits", self.counters.commits()))
+            .chain(aborts)
+            .chain(healing)
+            .collect()
     }
 
     fn snapshots(&self) -> Vec<SnapshotInfo> {

@@ -181,7 +181,7 @@ impl SessionCore {
 
     /// What the last run has made is forgotten, but for what it has drawn.
     fn begin_again(&mut self, until: Instant) {
-        self.inputs.begin_again(&mut self.sequences);
+        self.inputs.begin_again(&mut self.sequences, self.engine.heal_with_stale_inputs);
         self.inputs.under_locks.begin(until);
         self.notices.clear();
         self.settings.end_statement(false);

@@ -11,7 +11,7 @@ use planaria_base::{RoleId, WallClock};
 use planaria_sim::disk::{SimDisk, Survival};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -184,6 +184,40 @@ fn what_was_healed_is_recovered_as_it_was() {
             }
         }
     }
+}
+
+/// H3: what a run has drawn that was not the last is nowhere in the log. (With it, a replay must go wrong.)
+#[test]
+fn what_was_drawn_in_vain_is_not_recorded() {
+    let schema = rule(
+        "CREATE TABLE got (k bigint, x float8, who uuid);
+         CREATE PROCEDURE get() LANGUAGE plpgsql AS $$
+         DECLARE k bigint; at timestamptz; x float8; who uuid;
+         BEGIN
+             SELECT n INTO k FROM rule WHERE id = 1;
+             at := clock_timestamp();
+             IF k % 2 = 1 THEN x := random(); ELSE who := gen_random_uuid(); END IF;
+             INSERT INTO got VALUES (k, x, who);
+         END $$;",
+    );
+    let is_recovered = |stale: bool| {
+        let disk = SimDisk::new(12);
+        let bench = Bench::of(&schema, |options| {
+            options.heal_with_stale_inputs(stale).open_device(disk.device()).expect("opens")
+        });
+        let mut session = bench.session();
+        for _ in 0..2 {
+            bench.meanwhile("UPDATE rule SET n = n + 1 WHERE id = 1");
+            session.call("get", ()).expect("is healed");
+        }
+        assert_eq!(bench.healing().commits, 2);
+        let expected = contents(&bench.db);
+        disk.crash(Survival::Nothing);
+        drop((session, bench));
+        Options::new().open_device(disk.device()).is_ok_and(|db| contents(&db) == expected)
+    };
+    assert!(is_recovered(false));
+    assert!(!is_recovered(true), "nobody has noticed");
 }
 
 /// H3: more is drawn in the end, or less; and `currval` says what the session would have drawn by one run.
@@ -654,6 +688,16 @@ impl Clients for One {
     }
 }
 
+const EVENTS: &str = "SELECT wait_event_type || ' ' || wait_event FROM pg_stat_activity";
+
+/// The only session that is served.
+fn serves(bench: &Bench, session: &mut Session) -> Arc<dyn Clients> {
+    let number = session.query("SELECT pg_backend_pid()", ()).expect("tells")[0].get::<i64>(0);
+    let clients: Arc<dyn Clients> = Arc::new(One(number.expect("a number") as i32));
+    bench.db.served_to(&clients);
+    clients
+}
+
 /// Who is healed shows as somebody who does not go on, and as nobody afterwards.
 #[test]
 fn who_is_healed_is_seen() {
@@ -667,12 +711,9 @@ fn who_is_healed_is_seen() {
              INSERT INTO found VALUES (k);
          END $$;",
     );
-    const EVENTS: &str = "SELECT wait_event_type || ' ' || wait_event FROM pg_stat_activity";
     let bench = Bench::new(&schema);
     let mut session = bench.session();
-    let number = session.query("SELECT pg_backend_pid()", ()).expect("tells")[0].get::<i64>(0);
-    let clients: Arc<dyn Clients> = Arc::new(One(number.expect("a number") as i32));
-    bench.db.served_to(&clients);
+    let _clients = serves(&bench, &mut session);
     bench.meanwhile("UPDATE rule SET n = 6 WHERE id = 1");
     let db = bench.db.clone();
     bench.meanwhile.push(move || {
@@ -685,6 +726,56 @@ fn who_is_healed_is_seen() {
     assert_eq!(bench.db.query(EVENTS, ()).expect("reads")[0].text(0), None);
     assert_eq!(bench.db.stats().waiting, Waiting::default());
     bench.check();
+}
+
+/// Who waits to be tried again is seen, too; and the causes are counted.
+#[test]
+fn who_is_repeated_is_seen() {
+    let schema = rule(
+        "CREATE PROCEDURE look() LANGUAGE plpgsql AS $$
+         DECLARE k bigint; at timestamptz;
+         BEGIN
+             SELECT n INTO k FROM rule WHERE id = 1;
+             at := now();
+             INSERT INTO found VALUES (k);
+         END $$;",
+    );
+    let bench =
+        Bench::of(&schema, |options| options.protocol(ProtocolKind::Silo).in_memory().expect("opens"));
+    let mut session = bench.session();
+    let _clients = serves(&bench, &mut session);
+    let seen = Arc::new(AtomicBool::new(false));
+    // As often as it takes: attempts wait for some microseconds.
+    for _ in 0..900 {
+        let (db, seen) = (bench.db.clone(), seen.clone());
+        bench.meanwhile.push(move || {
+            if !seen.load(Ordering::Relaxed) {
+                db.execute_script("UPDATE rule SET n = n + 1 WHERE id = 1").expect("commits");
+            }
+        });
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let watcher = thread::spawn({
+        let (db, seen, stop) = (bench.db.clone(), seen.clone(), stop.clone());
+        move || {
+            while !stop.load(Ordering::Relaxed) {
+                let counted = db.stats().waiting.counts()[1] == ("retry", 1);
+                let event = db.query(EVENTS, ()).expect("reads")[0].text(0).map(String::from);
+                if counted || event.is_some() {
+                    assert!(event.is_none_or(|event| event == "Timeout TransactionRetry"));
+                    seen.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    session.call("look", ()).expect("commits in the end");
+    stop.store(true, Ordering::Relaxed);
+    watcher.join().expect("no panic");
+    assert!(seen.load(Ordering::Relaxed));
+    assert_eq!(bench.db.query(EVENTS, ()).expect("reads")[0].text(0), None);
+    let counted = "SELECT count FROM planaria_transactions WHERE about = 'aborts' AND name = 'validation'";
+    assert!(bench.ints(counted)[0] > 0);
+    assert_eq!(bench.ints("SELECT count FROM planaria_transactions WHERE about = 'healing'"), [0; 6]);
 }
 
 /// `EXPLAIN PROCEDURE` says what a stale read repeats: what depends on it, through tables as well.

@@ -114,10 +114,15 @@ impl Inputs {
         self.kept_now = self.now.take();
     }
 
-    /// The transaction runs again: its time stays, and what it has drawn is handed out again.
-    pub(crate) fn begin_again(&mut self, sequences: &mut SessionSequences) {
+    /// The transaction runs again: its time stays, and what it has drawn is handed out again. It is recorded anew, unless a
+    /// test wants to see what happens otherwise.
+    pub(crate) fn begin_again(&mut self, sequences: &mut SessionSequences, stale: bool) {
         let now = self.now.or(self.kept_now);
+        let drawn = std::mem::take(&mut self.drawn);
         self.record_anew();
+        if stale {
+            self.drawn = drawn;
+        }
         self.kept_now = now;
         self.handed.again(&mut |sequence, current| sequences.put_back(sequence, current));
     }
