@@ -19,7 +19,7 @@ pub use crate::session::pauses::Pauses;
 use crate::stats::CheckpointReport;
 use planaria_base::{CommitTs, Result, WallClock};
 use planaria_log::Device;
-pub use planaria_protocol::UpperBound;
+pub use planaria_protocol::{Remembers, UpperBound};
 use planaria_protocol::{Hosted, ProtocolJob};
 pub use planaria_recovery::{TaskKind, TaskRecord};
 use std::path::Path;
@@ -41,6 +41,9 @@ pub trait LabOptions: Sealed {
     /// Whether protocol `healing` heals what it can also where repeating would cost less: the thesis's scheme.
     #[must_use]
     fn heal_always(self, always: bool) -> Options;
+    /// What protocol `healing` remembers of transactions that it may heal: to price the parts of its cache.
+    #[must_use]
+    fn healing_remembers(self, what: Remembers) -> Options;
     /// Says what time it is instead of the system's clock: for tests.
     #[must_use]
     fn wall_clock(self, clock: WallClock) -> Options;
@@ -72,6 +75,10 @@ impl LabOptions for Options {
     }
     fn heal_always(mut self, always: bool) -> Options {
         self.heal_always = always;
+        self
+    }
+    fn healing_remembers(mut self, what: Remembers) -> Options {
+        self.healing_remembers = what;
         self
     }
     fn wall_clock(mut self, clock: WallClock) -> Options {

@@ -13,6 +13,9 @@ const TWO_PHASE: &str = "two_phase";
 const HYBRID: &str = "hybrid";
 const PARTITIONED: &str = "partitioned";
 const HEALING: &str = "healing";
+const HEALING_WITHOUT: &str = "healing-without";
+const HEALING_CACHE: &str = "healing-cache";
+const HEALING_ALWAYS: &str = "healing-always";
 const OCC_BOUND: &str = "occ-unvalidated";
 const SILO_BOUND: &str = "silo-unvalidated";
 
@@ -673,25 +676,60 @@ pub static EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         id: "table-3.4",
-        title: "What healing costs where nobody meets: a warehouse for each thread",
-        paper: "Table 3.4: 8 to 46 threads, as many warehouses; without, with access cache, with copies of what was read",
-        schemes: &[OCC, SILO, HEALING],
+        title: "What healing's access cache and copies of rows cost where nobody meets",
+        paper: "Table 3.4: 8 to 46 threads, as many warehouses: 1139 K without, 1087 with the cache, 1067 with copies, too",
+        schemes: &[HEALING_WITHOUT, HEALING_CACHE, HEALING_ALWAYS, HEALING, OCC, SILO],
         others: false,
         axis: Axis { vary: Vary::SessionsAndUnits, full: &[1.0, 2.0], quick: &[1.0, 2.0] },
-        panels: &[panel("k1", TWO, 0, 0, Metric::Throughput)],
+        panels: &[panel("k1", TWO, 0, 0, Metric::Throughput), panel("k4", VIRTUAL, 0, 0, Metric::Throughput)],
         home: true,
         cross_partition: Some(0.0),
-        expectations: &[Expectation {
-            says: "with cache and copies 93.7 % of what there is without (1067 of 1139 K): HEALING over OCC",
-            panels: &["k1"],
-            test: Test::AtLeast {
-                metric: Metric::Throughput,
-                at: At::Last,
-                of: HEALING,
-                to: OCC,
-                paper: 0.937,
+        expectations: &[
+            Expectation {
+                says: "with the access cache 95.4 % of what there is without",
+                panels: &["k1", "k4"],
+                test: Test::AtLeast {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING_CACHE,
+                    to: HEALING_WITHOUT,
+                    paper: 0.954,
+                },
             },
-        }],
+            Expectation {
+                says: "with copies of rows 98.2 % of that",
+                panels: &["k1", "k4"],
+                test: Test::AtLeast {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING_ALWAYS,
+                    to: HEALING_CACHE,
+                    paper: 0.982,
+                },
+            },
+            Expectation {
+                says: "with both 93.7 % of what there is without",
+                panels: &["k1", "k4"],
+                test: Test::AtLeast {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING_ALWAYS,
+                    to: HEALING_WITHOUT,
+                    paper: 0.937,
+                },
+            },
+            Expectation {
+                says: "(ours) HEALING, which remembers nothing where nobody meets, is SILO within 3 %",
+                panels: &["k1"],
+                test: Test::AtLeast {
+                    metric: Metric::Throughput,
+                    at: At::Last,
+                    of: HEALING,
+                    to: SILO,
+                    paper: 0.97,
+                },
+            },
+        ],
         ..TPCC
     },
     Experiment {

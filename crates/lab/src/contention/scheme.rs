@@ -1,7 +1,7 @@
-//! Schemes that are compared: those of the shelf, and upper bounds that lose updates.
+//! Schemes that are compared: those of the shelf, upper bounds that lose updates, and healing with parts of its cache.
 
 use super::experiment::Experiment;
-use planaria::lab::{LabOptions, UpperBound};
+use planaria::lab::{LabOptions, Remembers, UpperBound};
 use planaria::{BackoffKind, Database, Durability, Error, LogKind, Options, ProtocolKind, Result, SqlState};
 
 /// A scheme.
@@ -11,12 +11,29 @@ pub enum Scheme {
     Shelf(ProtocolKind),
     /// One that loses updates.
     Bound(UpperBound),
+    /// `healing` that heals whenever it can, as in the thesis, and remembers so much: what its parts cost.
+    Healing(Remembers),
 }
+
+/// Names of [`Scheme::Healing`].
+const HEALING: [(&str, Remembers); 3] = [
+    ("healing-without", Remembers::Nothing),
+    ("healing-cache", Remembers::Lookups),
+    ("healing-always", Remembers::Rows),
+];
 
 impl Scheme {
     /// By name, if there is one.
     pub fn find(name: &str) -> Option<Scheme> {
-        name.parse().map(Scheme::Bound).or_else(|_| name.parse().map(Scheme::Shelf)).ok()
+        let healing = HEALING.iter().find(|(known, _)| *known == name).map(|(_, what)| Scheme::Healing(*what));
+        healing.or_else(|| name.parse().map(Scheme::Bound).or_else(|_| name.parse().map(Scheme::Shelf)).ok())
+    }
+
+    /// All names there are.
+    pub fn names() -> Vec<&'static str> {
+        let shelf = ProtocolKind::ALL.iter().map(|kind| kind.name());
+        let bounds = UpperBound::ALL.iter().map(|bound| bound.name());
+        shelf.chain(bounds).chain(HEALING.iter().map(|(name, _)| *name)).collect()
     }
 
     /// Its name.
@@ -24,6 +41,7 @@ impl Scheme {
         match self {
             Scheme::Shelf(kind) => kind.name(),
             Scheme::Bound(bound) => bound.name(),
+            Scheme::Healing(what) => HEALING[what as usize].0,
         }
     }
 
@@ -31,6 +49,9 @@ impl Scheme {
     pub fn label(self) -> &'static str {
         match self.name() {
             "healing" => "HEALING",
+            "healing-without" => "without cache",
+            "healing-cache" => "with cache",
+            "healing-always" => "with cache and copies",
             "occ" => "OCC",
             "silo" => "SILO",
             "two_phase" => "2PL",
@@ -44,7 +65,7 @@ impl Scheme {
 
     /// Whether what it leaves has to pass a workload's checks.
     pub fn is_serializable(self) -> bool {
-        matches!(self, Scheme::Shelf(_))
+        !matches!(self, Scheme::Bound(_))
     }
 
     /// A database in memory, without a log.
@@ -53,6 +74,10 @@ impl Scheme {
         match self {
             Scheme::Shelf(kind) => options.protocol(kind).in_memory(),
             Scheme::Bound(bound) => options.in_memory_unvalidated(bound),
+            Scheme::Healing(what) => {
+                let options = options.protocol(ProtocolKind::Healing);
+                options.heal_always(true).healing_remembers(what).in_memory()
+            }
         }
     }
 }
@@ -67,10 +92,8 @@ pub(super) fn chosen(
     if !asked.is_empty() {
         let find = |name: &String| {
             Scheme::find(name).ok_or_else(|| {
-                let all: Vec<_> = ProtocolKind::ALL.iter().map(|kind| kind.name()).collect();
-                let bounds: Vec<_> = UpperBound::ALL.iter().map(|bound| bound.name()).collect();
                 Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("there is no scheme \"{name}\""))
-                    .with_hint(format!("There are {}, {}.", all.join(", "), bounds.join(", ")))
+                    .with_hint(format!("There are {}.", Scheme::names().join(", ")))
             })
         };
         return asked.iter().map(find).collect();

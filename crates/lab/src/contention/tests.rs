@@ -63,8 +63,8 @@ fn the_catalogue_holds_together() {
                 assert!(e.schemes.contains(&scheme), "{}: {scheme}", e.id);
             }
         }
-        for scheme in e.schemes.iter().filter(|s| **s != "partitioned") {
-            assert!(Scheme::find(scheme).is_some(), "{}: {scheme}", e.id);
+        for scheme in e.schemes {
+            assert!(Scheme::find(scheme).is_some_and(|found| found.name() == *scheme), "{}: {scheme}", e.id);
         }
     }
 }
@@ -121,6 +121,31 @@ fn latencies_are_an_axis_of_their_own() {
         assert!(shares.is_sorted() && shares.last() == Some(&100.0), "{shares:?}");
     }
     assert!(plot::svg(&outcome).expect("plots").contains("latency (us)"));
+}
+
+/// What healing remembers is chosen one by one: a run without anything to do with others, and one that meets them.
+#[test]
+fn the_parts_of_healing_are_priced_one_by_one() {
+    let experiment = Experiment {
+        workload: "smallbank",
+        axis: Axis { vary: Vary::Theta, full: &[0.9], quick: &[0.9] },
+        panels: &[Panel {
+            name: "k1",
+            contention: Contention::Oversubscribed { yield_every: 1 },
+            sessions: 8,
+            units: 20,
+            plots: Metric::Healed,
+            lists: &[],
+        }],
+        home: false,
+        cross_partition: None,
+        expectations: &[],
+        schemes: &["healing-without", "healing-cache", "healing-always"],
+        ..*find("table-3.4")
+    };
+    let outcome = experiment.run(&settings(), &Silent).expect("runs");
+    let healed: Vec<_> = outcome.plots[0].lines.iter().map(|l| l.points[0].get(Metric::Healed)).collect();
+    assert!(healed.len() == 3 && healed.iter().all(|h| h.is_some_and(|h| h > 1.0)), "{healed:?}");
 }
 
 #[test]
