@@ -220,6 +220,7 @@ impl Teller<'_> {
 impl Load<'_> {
     /// Runs it.
     pub fn run(&self, db: &Database) -> Result<Measured> {
+        self.suite.make_ready(db, self.parameters)?;
         let counts = if self.watch.is_some() { self.sessions.max(1) } else { 0 };
         let counts = (0..counts).map(|_| Counts::default()).collect();
         let signals = Signals { counts, ..Signals::default() };
