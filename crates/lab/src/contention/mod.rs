@@ -24,7 +24,7 @@ mod virtual_time;
 pub use catalogue::EXPERIMENTS;
 pub use run::{Line, Median, Outcome, Plot, Point, Settings};
 pub use scheme::Scheme;
-pub use virtual_time::Calibration;
+pub use virtual_time::{Calibration, FEW_RESTARTS, RATE_PERCENT, RESTARTS_PERCENT};
 
 #[cfg(test)]
 mod tests;

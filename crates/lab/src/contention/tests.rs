@@ -32,6 +32,24 @@ fn find(id: &str) -> &'static Experiment {
     EXPERIMENTS.iter().find(|e| e.id == id).expect("an experiment")
 }
 
+/// SmallBank by two sessions, and two schemes.
+fn tiny() -> Experiment {
+    Experiment {
+        schemes: &["silo", "occ"],
+        others: false,
+        panels: &[Panel {
+            name: "k1",
+            contention: Contention::Real,
+            sessions: 2,
+            units: 50,
+            plots: Metric::Throughput,
+            lists: &[],
+        }],
+        expectations: &[],
+        ..*find("fig-3.14")
+    }
+}
+
 #[test]
 fn the_catalogue_holds_together() {
     let wanted = ["fig-3.8", "fig-3.9", "fig-3.10", "fig-3.11", "fig-3.12", "fig-3.13", "fig-3.14"];
@@ -256,4 +274,34 @@ fn what_is_simulated_says_so_and_scales() {
     assert!(report::text(&outcome).contains("held against real runs"));
     let svg = plot::svg(&outcome).expect("plots");
     assert!(svg.contains("in virtual time: simulated") && svg.matches("simulated").count() > 1);
+    assert!(svg.contains("held against real runs") && svg.contains("restarts real"));
+    let csv = report::csv(&outcome);
+    assert_eq!(csv.matches("calibration: sessions").count(), 2 * 7, "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == 9), "{csv}");
+    let json = serde_json::to_value(&outcome).expect("serializes");
+    assert!(json["plots"][0]["lines"][0]["calibration"][1]["simulated_restarts"].is_number());
+}
+
+/// What is too far from real runs is marked, in each form.
+#[test]
+fn a_simulation_that_is_far_off_says_so() {
+    let holds = |rates, restarts| Calibration::new(2, rates, restarts).holds;
+    assert!(holds((100.0, 114.0), (0.5, 0.59)) && holds((100.0, 86.0), (0.5, 0.41)));
+    assert!(!holds((100.0, 116.0), (0.5, 0.5)) && !holds((100.0, 84.0), (0.5, 0.5)));
+    assert!(!holds((100.0, 100.0), (0.5, 0.61)) && !holds((100.0, 100.0), (0.5, 0.39)));
+    assert!(holds((100.0, 100.0), (0.0, 0.0)) && holds((100.0, 100.0), (0.001, 0.009)));
+    assert!(!holds((100.0, 100.0), (0.0, 0.2)) && !holds((100.0, 100.0), (0.2, 0.0)));
+
+    let mut experiment = tiny();
+    experiment.axis = Axis { vary: Vary::Theta, full: &[0.9], quick: &[0.9] };
+    let mut outcome = experiment.run(&settings(), &Silent).expect("runs");
+    outcome.plots[0].simulated = true;
+    for (line, rates) in outcome.plots[0].lines.iter_mut().zip([(100.0, 101.0), (100.0, 150.0)]) {
+        line.calibration = vec![Calibration::new(1, rates, (0.0, 0.0))];
+    }
+    let text = report::text(&outcome);
+    assert!(text.contains("NOT HELD in 1 of 2") && text.contains("within"), "{text}");
+    let svg = plot::svg(&outcome).expect("plots");
+    assert!(svg.contains("NOT HELD in 1 of 2") && svg.contains("#C80000"), "{svg}");
+    assert!(report::csv(&outcome).contains(",holds,0,0,0"));
 }

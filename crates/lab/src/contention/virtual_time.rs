@@ -21,21 +21,50 @@ use planaria_workload::{Parameters, Suite};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Transactions a second of so many sessions, in virtual time and for real.
+/// What so many sessions do, in virtual time and for real.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// Sessions.
     pub sessions: usize,
-    /// For real, by the processor time that it took.
+    /// Transactions a second for real, by the processor time that they took.
     pub real: f64,
-    /// In virtual time.
+    /// The same in virtual time.
     pub simulated: f64,
+    /// How much more that is in virtual time, of a hundred.
+    pub off_percent: f64,
+    /// Attempts in vain for each transaction, for real.
+    pub real_restarts: f64,
+    /// The same in virtual time.
+    pub simulated_restarts: f64,
+    /// How many more these are, of a hundred, where there are any.
+    pub restarts_off_percent: Option<f64>,
+    /// Whether both are as near as they are to be: [`RATE_PERCENT`], [`RESTARTS_PERCENT`].
+    pub holds: bool,
 }
 
+/// Of a hundred, how far transactions a second may be off.
+pub const RATE_PERCENT: f64 = 15.0;
+/// The same of attempts in vain.
+pub const RESTARTS_PERCENT: f64 = 20.0;
+/// Attempts in vain for each transaction that say nothing: both real runs and simulated ones are too short for them.
+pub const FEW_RESTARTS: f64 = 0.01;
+
 impl Calibration {
-    /// How much more there is in virtual time, of a hundred.
-    pub fn error_percent(&self) -> f64 {
-        100.0 * (self.simulated / self.real - 1.0)
+    pub(super) fn new(sessions: usize, rates: (f64, f64), restarts: (f64, f64)) -> Calibration {
+        let off = |(real, simulated): (f64, f64)| 100.0 * (simulated / real - 1.0);
+        let few = restarts.0 <= FEW_RESTARTS && restarts.1 <= FEW_RESTARTS;
+        let restarts_off = (restarts.0 > 0.0).then(|| off(restarts));
+        let near = restarts_off.is_some_and(|off| off.abs() <= RESTARTS_PERCENT);
+        Calibration {
+            sessions,
+            real: rates.0,
+            simulated: rates.1,
+            off_percent: off(rates),
+            real_restarts: restarts.0,
+            simulated_restarts: restarts.1,
+            restarts_off_percent: restarts_off,
+            holds: off(rates).abs() <= RATE_PERCENT && (few || near),
+        }
     }
 }
 
@@ -150,14 +179,16 @@ pub(super) fn run(
             job.time *= 2;
         }
     };
-    let reals = [real_rate(&really(1)?), real_rate(&really(2)?)];
+    let reals = [really(1)?, really(2)?].map(|m| (real_rate(&m), m.restarts_each()));
     let mut all = vec![first.of(1), first.of(2)];
     all.extend_from_slice(jobs);
-    let mut measured = simulate(scheme, settings, units, all, reals[0])?;
+    let mut measured = simulate(scheme, settings, units, all, reals[0].0)?;
     let rest = measured.split_off(2);
     let calibrations = measured.iter().zip(reals).enumerate();
     let calibrations = calibrations
-        .map(|(i, (m, real))| Calibration { sessions: i + 1, real, simulated: rate(m) })
+        .map(|(i, (m, (real, restarts)))| {
+            Calibration::new(i + 1, (real, rate(m)), (restarts, m.restarts_each()))
+        })
         .collect();
     Ok((rest, calibrations))
 }
