@@ -353,6 +353,7 @@ fn measure(db: &Database, suite: &Suite, size: u64, options: &Options, line: &Li
         unhealed: options.unhealed,
         ad_hoc: options.ad_hoc,
         rate: options.rate,
+        readers: 0,
         in_flight: options.in_flight,
         durable: options.durability == Durability::Fsync,
         warmup: seconds(options.warmup)?,

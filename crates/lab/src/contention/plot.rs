@@ -47,6 +47,8 @@ fn color(scheme: &str, number: usize) -> RGBColor {
         "healing-cache",
         "healing-without",
     ];
+    // With or without back-off.
+    let scheme = scheme.split('+').next().unwrap_or(scheme);
     COLORS[known.iter().position(|k| *k == scheme).unwrap_or(number) % COLORS.len()]
 }
 

@@ -70,6 +70,34 @@ fn table(out: &mut String, plot: &Plot) {
     columns(out, &rows);
 }
 
+/// One point of several panels, of different workloads: a row for each scheme, a column for each panel and number.
+fn together(out: &mut String, plots: &[&Plot]) {
+    let mut panels = vec![String::new()];
+    let mut heads = vec!["scheme".to_owned()];
+    let mut schemes: Vec<(&str, &str)> = Vec::new();
+    for plot in plots {
+        for (i, metric) in plot.metrics.iter().enumerate() {
+            panels.push(if i == 0 { plot.panel.to_owned() } else { String::new() });
+            heads.push(metric.name());
+        }
+        for line in &plot.lines {
+            if !schemes.iter().any(|(name, _)| *name == line.scheme) {
+                schemes.push((&line.scheme, &line.label));
+            }
+        }
+    }
+    let mut rows = vec![panels, heads];
+    for (scheme, label) in schemes {
+        let mut row = vec![label.to_owned()];
+        for plot in plots {
+            let point = plot.line(scheme).and_then(|line| line.points.first());
+            row.extend(plot.metrics.iter().map(|metric| cell(point.and_then(|p| p.get(*metric)))));
+        }
+        rows.push(row);
+    }
+    columns(out, &rows);
+}
+
 /// The other numbers: a row for each place and scheme.
 fn details(out: &mut String, plot: &Plot) {
     let others: Vec<_> = plot.metrics.iter().filter(|m| **m != plot.plots).collect();
@@ -178,7 +206,13 @@ pub fn text(outcome: &Outcome) -> String {
     for note in &outcome.notes {
         let _ = writeln!(o, "  {note}");
     }
-    for plot in &outcome.plots {
+    let (single, along): (Vec<&Plot>, Vec<&Plot>) = outcome.plots.iter().partition(|plot| plot.x.is_empty());
+    if !single.is_empty() {
+        let _ = writeln!(o);
+        single.iter().for_each(|plot| drop(writeln!(o, "{}", plot.caption)));
+        together(o, &single);
+    }
+    for plot in along {
         let _ = writeln!(o, "\n{}\n{}", plot.caption, plot.y);
         if plot.oversubscribed {
             let _ = writeln!(o, "  (what is done in a second is the system's scheduling, too)");

@@ -12,7 +12,7 @@
 //!    printed beside every result. Then the points of the axis.
 
 use super::run::Settings;
-use super::scheme::Scheme;
+use super::scheme::Kind;
 use crate::load::{Load, Measured};
 use planaria::lab::Pauses;
 use planaria::{Error, Result, SqlState};
@@ -77,6 +77,7 @@ pub(super) struct Job {
     pub(super) parameters: Parameters,
     pub(super) pauses: Pauses,
     pub(super) unhealed: f64,
+    pub(super) readers: usize,
     pub(super) warmup: Duration,
     pub(super) time: Duration,
     pub(super) seed: u64,
@@ -93,6 +94,7 @@ impl Job {
             unhealed: self.unhealed,
             ad_hoc: 0.0,
             rate: None,
+            readers: self.readers,
             in_flight: 1,
             durable: false,
             warmup: self.warmup,
@@ -124,13 +126,12 @@ fn prices(operation: Duration) -> Prices {
 /// Runs the first load, whose rate says the price of an operation, and then all of them at that price, on a database of
 /// their own with so many units. `really`: transactions a second of the first one's session for real.
 fn simulate(
-    scheme: Scheme,
+    scheme: Kind,
     settings: &Settings,
     units: u64,
     jobs: Vec<Job>,
     really: f64,
 ) -> Result<Vec<Measured>> {
-    let backoff = settings.backoff;
     let options = scheduler::Options {
         prices: Some(prices(GUESS)),
         points_max: u64::MAX,
@@ -138,7 +139,7 @@ fn simulate(
         ..scheduler::Options::of_seed(settings.seed)
     };
     let work = move || -> Result<Vec<Measured>> {
-        let db = scheme.in_memory(backoff)?;
+        let db = scheme.in_memory()?;
         let Some(first) = jobs.first() else { return Ok(Vec::new()) };
         first.suite.install(&db, units)?;
         let guessed = rate(&first.run(&db)?);
@@ -157,7 +158,7 @@ fn rate(measured: &Measured) -> f64 {
 /// Runs the loads in virtual time. `real` has the scheme's rows for the measurement that gives the price; the first of the
 /// loads says what is run there.
 pub(super) fn run(
-    scheme: Scheme,
+    scheme: Kind,
     settings: &Settings,
     jobs: &[Job],
     real: &planaria::Database,
