@@ -167,7 +167,7 @@ pub fn histogram() -> Histogram<u64> {
 }
 
 /// Processor time of this process, or of this thread.
-fn cpu_seconds(of: ClockId) -> f64 {
+pub(crate) fn cpu_seconds(of: ClockId) -> f64 {
     let time = clock_gettime(of);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
@@ -399,7 +399,8 @@ impl Load<'_> {
 /// Reads one table after another, as of one moment, until all is over: how many.
 fn read_beside(db: &Database, stop: &AtomicBool) -> Result<u64> {
     let mut session = db.session()?;
-    let sql = "SELECT format('SELECT count(*) FROM %I', tablename) FROM pg_tables WHERE schemaname = 'public'";
+    let sql =
+        "SELECT format('SELECT count(*) FROM %I', tablename) FROM pg_tables WHERE schemaname = 'public'";
     let tables: Vec<(String,)> = session.query_as(sql, ())?;
     let mut read = 0;
     session.execute_script("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")?;

@@ -125,14 +125,12 @@ impl Contention {
             _ => None,
         }
     }
-
 }
 
 /// What sessions do, for people: stands in every caption. `simulated`: in virtual time.
 pub(super) fn describe(sessions: Option<usize>, pauses: &Pauses, simulated: bool) -> String {
-    let mut text = sessions.map_or("sessions".to_owned(), |n| {
-        format!("{n} {}", if n == 1 { "session" } else { "sessions" })
-    });
+    let mut text = sessions
+        .map_or("sessions".to_owned(), |n| format!("{n} {}", if n == 1 { "session" } else { "sessions" }));
     let micros = pauses.wait.as_micros();
     match pauses.yield_every {
         _ if simulated => text += " in virtual time: simulated",

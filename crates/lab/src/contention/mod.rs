@@ -17,6 +17,7 @@ pub mod expectations;
 pub mod experiment;
 mod plan;
 pub mod plot;
+mod prices;
 pub mod report;
 mod run;
 mod scheme;

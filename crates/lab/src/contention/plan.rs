@@ -70,7 +70,10 @@ impl Experiment {
         }
         let is_left_out = |panel: &&Panel| settings.quick && panel.slow;
         for panel in self.panels.iter().filter(is_left_out) {
-            notes.push(format!("left out, as it takes long: panel {0} (--panels {0} asks for it)", panel.name));
+            notes.push(format!(
+                "left out, as it takes long: panel {0} (--panels {0} asks for it)",
+                panel.name
+            ));
         }
         Ok(self.panels.iter().filter(|panel| !is_left_out(panel)).collect())
     }
@@ -209,7 +212,8 @@ impl Experiment {
                 let sessions = points.iter().map(|x| self.sessions(panel, *x, &settings.own));
                 // One for the price, one and two to hold them against real ones; with what goes before they count.
                 let virtually = (sessions.sum::<usize>() + 4) as f64 * time.as_secs_f64() * 1.5;
-                seconds += series * (2.0 * each + most(panel) * cost.loads_alone + virtually * cost.simulates);
+                seconds +=
+                    series * (2.0 * each + most(panel) * cost.loads_alone + virtually * cost.simulates);
             }
         }
         Ok(Duration::from_secs_f64(seconds))

@@ -77,7 +77,8 @@ fn failed(e: impl std::fmt::Display) -> Error {
 pub fn svg(outcome: &Outcome) -> Result<String> {
     let mut text = String::new();
     {
-        let height = HEAD + outcome.plots.iter().map(|plot| HEIGHT + table_height(plot)).sum::<u32>().max(HEIGHT);
+        let height =
+            HEAD + outcome.plots.iter().map(|plot| HEIGHT + table_height(plot)).sum::<u32>().max(HEIGHT);
         let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
         let (head, mut body) = root.split_vertically(HEAD);

@@ -146,7 +146,8 @@ pub(super) const MISSED: &str = "NOT HELD";
 
 /// How near a simulation comes to real runs: the head of a table, and a row for each scheme and number of sessions.
 pub(super) fn calibration(plot: &Plot) -> Vec<Vec<String>> {
-    let head = ["scheme", "sessions", "real", "simulated", "off (%)", "restarts real", "simulated", "off (%)", ""];
+    let head =
+        ["scheme", "sessions", "real", "simulated", "off (%)", "restarts real", "simulated", "off (%)", ""];
     let mut rows = vec![head.map(String::from).to_vec()];
     for line in &plot.lines {
         for c in &line.calibration {
@@ -169,9 +170,11 @@ pub(super) fn calibration(plot: &Plot) -> Vec<Vec<String>> {
 
 /// What calibration is, for people, and whether it holds.
 pub(super) fn calibration_head(plot: &Plot) -> String {
-    let (missed, all) = plot.lines.iter().flat_map(|line| &line.calibration).fold((0, 0), |(missed, all), c| {
-        (missed + usize::from(!c.holds), all + 1)
-    });
+    let (missed, all) = plot
+        .lines
+        .iter()
+        .flat_map(|line| &line.calibration)
+        .fold((0, 0), |(missed, all), c| (missed + usize::from(!c.holds), all + 1));
     format!(
         "held against real runs of 1 and 2 sessions: transactions/s within {RATE_PERCENT} %, restarts a commit within \
          {RESTARTS_PERCENT} %{}",
@@ -209,7 +212,9 @@ pub fn text(outcome: &Outcome) -> String {
     let (single, along): (Vec<&Plot>, Vec<&Plot>) = outcome.plots.iter().partition(|plot| plot.x.is_empty());
     if !single.is_empty() {
         let _ = writeln!(o);
-        single.iter().for_each(|plot| drop(writeln!(o, "{}", plot.caption)));
+        for plot in &single {
+            let _ = writeln!(o, "{}", plot.caption);
+        }
         together(o, &single);
     }
     for plot in along {
@@ -262,7 +267,8 @@ pub fn csv(outcome: &Outcome) -> String {
     };
     for plot in &outcome.plots {
         for line in &plot.lines {
-            let of = |x_name: &str| format!("{},{},{},{}", outcome.id, plot.panel, line.scheme, quoted(x_name));
+            let of =
+                |x_name: &str| format!("{},{},{},{}", outcome.id, plot.panel, line.scheme, quoted(x_name));
             for point in &line.points {
                 for (metric, m) in &point.numbers {
                     let (of, x) = (of(plot.x), point.x);

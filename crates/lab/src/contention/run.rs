@@ -223,7 +223,7 @@ impl Experiment {
             }
             let panels = self.fitting(suite, panels, &schemes, settings, &mut notes);
             if !panels.is_empty() && !schemes.is_empty() {
-                let mut group = self.load(suite, panels, &schemes, settings, watch)?;
+                let mut group = self.load(suite, panels, &schemes, watch)?;
                 self.measure(&mut group, settings, watch)?;
                 self.check(&group, settings, watch)?;
                 plots.extend(self.finish(group, settings, watch)?);
@@ -288,7 +288,6 @@ impl Experiment {
         suite: &'static Suite,
         panels: Vec<(&'static Panel, Vec<f64>)>,
         schemes: &[Scheme],
-        settings: &Settings,
         watch: &dyn Watch,
     ) -> Result<Group> {
         let units = panels.iter().flat_map(|(p, xs)| xs.iter().map(|x| self.units(p, *x))).max().unwrap_or(1);
@@ -297,7 +296,6 @@ impl Experiment {
             watch.step(&format!("loading {units} {} for {}", suite.unit, kind.name()), 0);
             let db = kind.in_memory()?;
             suite.install_parallel(&db, units, Machine::cores(), &|_, _| {})?;
-            suite.make_ready(&db, &settings.own.parameters)?;
             bases.push(Base { kind, db });
         }
         let cells = panels

@@ -105,7 +105,12 @@ fn the_catalogue_holds_together() {
             let parameters = e.parameters(panel, 0.5, &Own::default());
             assert!(suite.check(&parameters).is_ok(), "{} {}", e.id, panel.name);
             if let Some(Points { full, quick }) = panel.points {
-                assert!(full.is_sorted() && quick.iter().all(|x| full.contains(x)), "{} {}", e.id, panel.name);
+                assert!(
+                    full.is_sorted() && quick.iter().all(|x| full.contains(x)),
+                    "{} {}",
+                    e.id,
+                    panel.name
+                );
                 assert!(full.iter().all(|x| e.axis.full.contains(x)) || simulated(panel), "{}", e.id);
             }
             assert_eq!(names.iter().filter(|n| **n == panel.name).count(), 1, "{}", e.id);
@@ -357,7 +362,11 @@ fn settings_of_ones_own_take_the_place_of_the_panels() {
         sessions: Some(3),
         yield_every: Some(4),
         wait: Some(Duration::from_micros(100)),
-        parameters: Parameters { theta: Some(0.4), mix: Some(vec![0, 1, 0, 0, 0, 0]), ..Parameters::default() },
+        parameters: Parameters {
+            theta: Some(0.4),
+            mix: Some(vec![0, 1, 0, 0, 0, 0]),
+            ..Parameters::default()
+        },
     };
     let own = Settings { own, ..settings() };
     let outcome = tiny().run(&own, &Silent).expect("runs");
@@ -365,7 +374,9 @@ fn settings_of_ones_own_take_the_place_of_the_panels() {
     assert_eq!(plot.lines[0].points.iter().map(|p| p.x).collect::<Vec<_>>(), [0.4]);
     assert!(plot.waits && plot.oversubscribed);
     let text = report::text(&outcome);
-    for part in ["3 sessions that yield every 4 operations", "waits 100 us", "not as in the paper: 3 sessions"] {
+    for part in
+        ["3 sessions that yield every 4 operations", "waits 100 us", "not as in the paper: 3 sessions"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let by_axis = find("fig-3.11");
@@ -374,7 +385,10 @@ fn settings_of_ones_own_take_the_place_of_the_panels() {
     // What a workload does not have is refused before anything is loaded.
     let parameters = Parameters { reads: Some(1.0), ..Parameters::default() };
     let strange = Settings { own: Own { parameters, ..Own::default() }, ..settings() };
-    assert_eq!(tiny().run(&strange, &Silent).expect_err("no reads").sqlstate(), SqlState::INVALID_PARAMETER_VALUE);
+    assert_eq!(
+        tiny().run(&strange, &Silent).expect_err("no reads").sqlstate(),
+        SqlState::INVALID_PARAMETER_VALUE
+    );
 }
 
 /// Series of one scheme share its database, and wait each in its way.
@@ -387,7 +401,11 @@ fn back_off_is_a_series() {
     let outcome = experiment.run(&exponential, &Silent).expect("runs");
     let names: Vec<_> = outcome.plots[0].lines.iter().map(|l| (&*l.scheme, &*l.label)).collect();
     assert_eq!(names, [("silo", "SILO"), ("silo+none", "SILO at once")]);
-    assert!(outcome.notes.contains(&"left out: silo+exponential is silo here".to_owned()), "{:?}", outcome.notes);
+    assert!(
+        outcome.notes.contains(&"left out: silo+exponential is silo here".to_owned()),
+        "{:?}",
+        outcome.notes
+    );
     assert!(outcome.plots[0].lines.iter().all(|l| l.points[0].get(Metric::Throughput) > Some(0.0)));
 
     assert_eq!(Scheme::find("occ+exponential").map(|s| s.name()).as_deref(), Some("occ+exponential"));

@@ -1,22 +1,24 @@
 //! Virtual time: as many threads as are asked for, each on a core of its own, on whatever machine.
 //!
 //! The threads of a simulation ([`planaria_sim::scheduler`]) run one at a time, the one whose clock is the earliest
-//! next. It is the real protocol, machine and data that they run; only time is not real: each operation on a table costs
-//! what it cost on one real thread in the mean, all that the thread did between two of them included, and each step of a
-//! commit a tenth of that. Nothing is known of caches that cores share, and of memory.
+//! next. It is the real protocol, machine and data that they run; only time is not real: each operation on a table has the price
+//! of its kind (`prices`), all that the thread did between two of them included. Nothing is known of caches that
+//! cores share, and of memory.
 //!
-//! 1. One session of the scheme runs for real: seconds of processor time a commit, whatever else the machine does.
-//! 2. One session runs in virtual time at some price; time is in proportion to prices, so that says which price makes a
-//!    commit take as long as it really does.
-//! 3. At that price, on the same database, one and two sessions run again, which real ones are compared with: *calibration*,
+//! 1. What kinds of operations cost against each other is measured on one real thread.
+//! 2. One session of the scheme runs for real: seconds of processor time a commit, whatever else the machine does.
+//! 3. One session runs in virtual time at these prices; time is in proportion to them, so that says how many times as much
+//!    makes a commit take as long as it really does.
+//! 4. At those prices, on the same database, one and two sessions run again, which real ones are compared with: *calibration*,
 //!    printed beside every result. Then the points of the axis.
 
+use super::prices;
 use super::run::Settings;
 use super::scheme::Kind;
 use crate::load::{Load, Measured};
 use planaria::lab::Pauses;
 use planaria::{Error, Result, SqlState};
-use planaria_sim::scheduler::{self, Prices};
+use planaria_sim::scheduler;
 use planaria_workload::{Parameters, Suite};
 use serde::Serialize;
 use std::time::Duration;
@@ -111,17 +113,9 @@ impl Job {
     }
 }
 
-/// A first price of an operation.
-const GUESS: Duration = Duration::from_nanos(500);
-
 /// Of a real run that says what a commit costs, unless it takes too long.
 const TRANSACTIONS_MIN: u64 = 100;
 const TIME_MAX: Duration = Duration::from_secs(20);
-
-/// Points of a commit cost a tenth of an operation.
-fn prices(operation: Duration) -> Prices {
-    Prices { yields: operation, spins: operation / 10, others: operation / 10 }
-}
 
 /// Runs the first load, whose rate says the price of an operation, and then all of them at that price, on a database of
 /// their own with so many units. `really`: transactions a second of the first one's session for real.
@@ -132,8 +126,9 @@ fn simulate(
     jobs: Vec<Job>,
     really: f64,
 ) -> Result<Vec<Measured>> {
+    let guess = prices::measured(scheme)?;
     let options = scheduler::Options {
-        prices: Some(prices(GUESS)),
+        prices: Some(guess),
         points_max: u64::MAX,
         events_kept: 1,
         ..scheduler::Options::of_seed(settings.seed)
@@ -143,7 +138,7 @@ fn simulate(
         let Some(first) = jobs.first() else { return Ok(Vec::new()) };
         first.suite.install(&db, units)?;
         let guessed = rate(&first.run(&db)?);
-        scheduler::reprice(prices(GUESS.mul_f64((guessed / really.max(1.0)).clamp(1e-3, 1e3))));
+        scheduler::reprice(guess.times((guessed / really.max(1.0)).clamp(1e-3, 1e3)));
         jobs.iter().map(|job| job.run(&db)).collect()
     };
     let internal = |what: String| Error::new(SqlState::INTERNAL_ERROR, what);

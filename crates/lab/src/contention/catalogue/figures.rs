@@ -90,24 +90,12 @@ pub(super) const FIG_3_9: Experiment = Experiment {
         Expectation {
             says: "at 2 warehouses OCC spends 69 % of its time in restarts",
             panels: &["k3", "k4"],
-            test: Test::Value {
-                metric: Metric::Lost,
-                at: At::First,
-                of: OCC,
-                paper: 69.0,
-                tolerance: 10.0,
-            },
+            test: Test::Value { metric: Metric::Lost, at: At::First, of: OCC, paper: 69.0, tolerance: 10.0 },
         },
         Expectation {
             says: "at 2 warehouses SILO spends 91 %",
             panels: &["k3", "k4"],
-            test: Test::Value {
-                metric: Metric::Lost,
-                at: At::First,
-                of: SILO,
-                paper: 91.0,
-                tolerance: 10.0,
-            },
+            test: Test::Value { metric: Metric::Lost, at: At::First, of: SILO, paper: 91.0, tolerance: 10.0 },
         },
         Expectation {
             says: "69 % of OCC's that tries again at once, as the paper's does",
@@ -202,11 +190,7 @@ pub(super) const FIG_3_11: Experiment = Experiment {
     title: "All schemes over sessions on TPC-C, at three contentions",
     paper: "Figure 3.11: up to 46 threads, three numbers of warehouses (not given), no cross-partition transactions",
     schemes: ALL_AND_AT_ONCE,
-    axis: Axis {
-        vary: Vary::Sessions,
-        full: &[1.0, 8.0, 16.0, 24.0, 32.0, 46.0],
-        quick: &[1.0, 46.0],
-    },
+    axis: Axis { vary: Vary::Sessions, full: &[1.0, 8.0, 16.0, 24.0, 32.0, 46.0], quick: &[1.0, 46.0] },
     panels: &[
         panel("k3-2", LONG, 0, 2, Metric::Throughput),
         panel("k3-4", LONG, 0, 4, Metric::Throughput),
@@ -315,7 +299,8 @@ pub(super) const FIG_3_12: Experiment = Experiment {
         quick: &[0.0, 10.0, 50.0],
     },
     panels: &[
-        panel("k3", LONG, 46, 8, Metric::Throughput).at(&[0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0], &[0.0, 10.0]),
+        panel("k3", LONG, 46, 8, Metric::Throughput)
+            .at(&[0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0], &[0.0, 10.0]),
         panel("k4", VIRTUAL, 46, 4, Metric::Throughput).at(&[0.0, 10.0, 50.0], &[0.0]).slow(),
     ],
     home: true,
@@ -372,7 +357,8 @@ pub(super) const FIG_3_13: Experiment = Experiment {
     },
     panels: &[
         panel("k3", LONG, 46, 4, Metric::Throughput),
-        panel("k4", VIRTUAL, 46, 4, Metric::Throughput).at(&[0.0, 20.0, 50.0, 80.0, 100.0], &[0.0, 50.0, 100.0]),
+        panel("k4", VIRTUAL, 46, 4, Metric::Throughput)
+            .at(&[0.0, 20.0, 50.0, 80.0, 100.0], &[0.0, 50.0, 100.0]),
     ],
     expectations: &[
         Expectation {

@@ -54,13 +54,7 @@ pub(super) const CONTENTION_SMALLBANK: Experiment = Experiment {
     expectations: &[Expectation {
         says: "HEALING has 4.5 times what SILO has, at least",
         panels: &["k3", "k4"],
-        test: Test::AtLeast {
-            metric: Metric::Throughput,
-            at: At::Last,
-            of: HEALING,
-            to: SILO,
-            paper: 4.5,
-        },
+        test: Test::AtLeast { metric: Metric::Throughput, at: At::Last, of: HEALING, to: SILO, paper: 4.5 },
     }],
     ..SMALLBANK
 };
@@ -100,13 +94,7 @@ pub(super) const CONTENTION_K1: Experiment = Experiment {
     expectations: &[Expectation {
         says: "(ours) HEALING is SILO within 3 %, or above it",
         panels: &["tpcc", "smallbank", "ycsb"],
-        test: Test::AtLeast {
-            metric: Metric::Throughput,
-            at: At::Last,
-            of: HEALING,
-            to: SILO,
-            paper: 0.97,
-        },
+        test: Test::AtLeast { metric: Metric::Throughput, at: At::Last, of: HEALING, to: SILO, paper: 0.97 },
     }],
     ..TPCC
 };
@@ -138,13 +126,7 @@ pub(super) const MVOCC_READERS: Experiment = Experiment {
         Expectation {
             says: "(ours) and with a reader as much as SILO",
             panels: &["k1-1", "k1-2", "k3"],
-            test: Test::AtLeast {
-                metric: Metric::Throughput,
-                at: At::Last,
-                of: MVOCC,
-                to: SILO,
-                paper: 1.0,
-            },
+            test: Test::AtLeast { metric: Metric::Throughput, at: At::Last, of: MVOCC, to: SILO, paper: 1.0 },
         },
         Expectation {
             says: "(ours) a reader on another core costs MVOCC a fifth at most",

@@ -17,35 +17,17 @@ pub(super) const TABLE_3_1: Experiment = Experiment {
         Expectation {
             says: "within the time of 96.8 % of OCC- (80 us): 96.0 % of HEALING",
             panels: &["k3", "k4"],
-            test: Test::NoSlower {
-                of: HEALING,
-                than: OCC_BOUND,
-                percent: 96.8,
-                paper: 96.0,
-                tolerance: 5.0,
-            },
+            test: Test::NoSlower { of: HEALING, than: OCC_BOUND, percent: 96.8, paper: 96.0, tolerance: 5.0 },
         },
         Expectation {
             says: "45.8 % of OCC",
             panels: &["k3", "k4"],
-            test: Test::NoSlower {
-                of: OCC,
-                than: OCC_BOUND,
-                percent: 96.8,
-                paper: 45.8,
-                tolerance: 15.0,
-            },
+            test: Test::NoSlower { of: OCC, than: OCC_BOUND, percent: 96.8, paper: 45.8, tolerance: 15.0 },
         },
         Expectation {
             says: "58.2 % of SILO",
             panels: &["k3", "k4"],
-            test: Test::NoSlower {
-                of: SILO,
-                than: OCC_BOUND,
-                percent: 96.8,
-                paper: 58.2,
-                tolerance: 15.0,
-            },
+            test: Test::NoSlower { of: SILO, than: OCC_BOUND, percent: 96.8, paper: 58.2, tolerance: 15.0 },
         },
         Expectation {
             says: "71.7 % of 2PL",
@@ -236,7 +218,10 @@ pub(super) const TABLE_3_4: Experiment = Experiment {
     schemes: &[HEALING_WITHOUT, HEALING_CACHE, HEALING_ALWAYS, HEALING, OCC, SILO],
     others: false,
     axis: Axis { vary: Vary::SessionsAndUnits, full: &[1.0, 2.0], quick: &[1.0, 2.0] },
-    panels: &[panel("k1", TWO, 0, 0, Metric::Throughput), panel("k4", VIRTUAL, 0, 0, Metric::Throughput).at(&[1.0, 2.0, 4.0, 8.0], &[1.0, 2.0]).slow()],
+    panels: &[
+        panel("k1", TWO, 0, 0, Metric::Throughput),
+        panel("k4", VIRTUAL, 0, 0, Metric::Throughput).at(&[1.0, 2.0, 4.0, 8.0], &[1.0, 2.0]).slow(),
+    ],
     home: true,
     cross_partition: Some(0.0),
     expectations: &[
