@@ -7,8 +7,8 @@
 
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ClaimInfo, ColumnsRead, Conflict, CursorId, Heal, Healed, IfClaimed, Isolation, Protocol, Remembers, Row, RowHandle,
-    Savepoint, Unclaimed, Wait, Write,
+    ClaimInfo, ColumnsRead, Conflict, CursorId, Heal, Healed, IfClaimed, Isolation, Protocol, Remembers, Row,
+    RowHandle, Savepoint, Unclaimed, Wait, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};

@@ -49,8 +49,8 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Protocol, Refused, Remembers, RestartPoint,
-    Row, RowHandle, Snapshots,
+    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Protocol, Refused, Remembers,
+    RestartPoint, Row, RowHandle, Snapshots,
 };
 pub use rules::Rules;
 use std::hint::cold_path;

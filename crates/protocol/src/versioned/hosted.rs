@@ -7,8 +7,8 @@ use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, Row, RowHandle, RowLocks,
-    Savepoint, Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
+    Isolation, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, Row,
+    RowHandle, RowLocks, Savepoint, Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU8, Ordering::Relaxed};

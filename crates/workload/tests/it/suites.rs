@@ -243,6 +243,7 @@ fn tpcc_without_inserts_does_not_grow() {
     session.execute("UPDATE stock SET s_ytd = -1 WHERE s_i_id = 1", ()).expect("is changed");
     session.execute("DELETE FROM history WHERE h_c_id = 3", ()).expect("is changed");
     session.execute("UPDATE district SET d_next_o_id = d_next_o_id + 1000", ()).expect("is changed");
-    let found: Vec<String> = violations(&parameters).into_iter().map(|v| v.condition[..3].to_owned()).collect();
+    let found: Vec<String> =
+        violations(&parameters).into_iter().map(|v| v.condition[..3].to_owned()).collect();
     assert_eq!(found, ["C01", "N01", "N02", "N03", "N04"]);
 }
