@@ -68,8 +68,7 @@ const TWO: Contention = Contention::Real;
 const YIELDING: Contention = Contention::Oversubscribed { yield_every: 8 };
 const LONG: Contention = Contention::Waiting { micros: 2000 };
 const SHORT: Contention = Contention::Waiting { micros: 1000 };
-/// A transaction of TPC-C takes 20 us or so: some 800 of each session, and some 50 in a quick run.
-/// (A sixteenth of it in quick ones.)
+/// A transaction of TPC-C takes 20 us or so: some 800 of each session, and some 25 in a quick run, which has a thirty-second of it.
 const VIRTUAL: Contention = Contention::Virtual { micros: 16_000 };
 
 const fn panel(

@@ -3,14 +3,14 @@
 use super::experiment::{Contention, Experiment, Panel, Vary, describe};
 use super::run::{Own, Settings, kinds};
 use super::scheme::{Scheme, chosen};
-use super::virtual_time::Job;
+use super::virtual_time::{self, Job};
 use planaria::lab::Pauses;
 use planaria::{Error, Result, SqlState};
 use planaria_workload::{Parameters, Suite};
 use std::time::Duration;
 
 /// Of a quick run's virtual time: so much less than of others.
-const QUICK_VIRTUAL: u32 = 16;
+const QUICK_VIRTUAL: u32 = 32;
 
 impl Settings {
     /// As most run it.
@@ -169,7 +169,7 @@ impl Experiment {
         settings: &Settings,
         (scheme, turn): (Scheme, usize),
     ) -> Job {
-        let time = virtual_time(panel.contention, settings.quick);
+        let time = time_in(panel.contention, settings.quick);
         Job {
             suite,
             size: self.units(panel, x),
@@ -205,13 +205,14 @@ impl Experiment {
             seconds += kinds * units * (cost.loads + cost.checks);
             for panel in panels {
                 let points = self.points(panel, settings);
-                let Some(time) = virtual_time(panel.contention, settings.quick) else {
+                let Some(time) = time_in(panel.contention, settings.quick) else {
                     seconds += series * points.len() as f64 * each * settings.turns as f64;
                     continue;
                 };
                 let sessions = points.iter().map(|x| self.sessions(panel, *x, &settings.own));
                 // One for the price, one and two to hold them against real ones; with what goes before they count.
-                let virtually = (sessions.sum::<usize>() + 4) as f64 * time.as_secs_f64() * 1.5;
+                let held = 4 * virtual_time::LONGER as usize;
+                let virtually = (sessions.sum::<usize>() + held) as f64 * time.as_secs_f64() * 1.5;
                 seconds +=
                     series * (2.0 * each + most(panel) * cost.loads_alone + virtually * cost.simulates);
             }
@@ -232,7 +233,7 @@ pub(super) fn workloads(experiment: &Experiment, panels: &[&'static Panel]) -> V
     workloads
 }
 
-fn virtual_time(contention: Contention, quick: bool) -> Option<Duration> {
+fn time_in(contention: Contention, quick: bool) -> Option<Duration> {
     contention.virtual_time().map(|time| if quick { time / QUICK_VIRTUAL } else { time })
 }
 

@@ -111,7 +111,15 @@ impl Job {
     fn of(&self, sessions: usize) -> Job {
         Job { sessions, ..self.clone() }
     }
+
+    /// The same for longer.
+    fn calibrates(&self, sessions: usize) -> Job {
+        Job { time: self.time * LONGER, ..self.of(sessions) }
+    }
 }
+
+/// So much longer are the runs of one and two sessions that are held against real ones, which do little in a short time.
+pub(super) const LONGER: u32 = 4;
 
 /// Of a real run that says what a commit costs, unless it takes too long.
 const TRANSACTIONS_MIN: u64 = 100;
@@ -176,7 +184,7 @@ pub(super) fn run(
         }
     };
     let reals = [really(1)?, really(2)?].map(|m| (real_rate(&m), m.restarts_each()));
-    let mut all = vec![first.of(1), first.of(2)];
+    let mut all = vec![first.calibrates(1), first.calibrates(2)];
     all.extend_from_slice(jobs);
     let mut measured = simulate(scheme, settings, units, all, reals[0].0)?;
     let rest = measured.split_off(2);

@@ -222,7 +222,7 @@ fn tpcc_without_inserts_does_not_grow() {
     suite.make_ready(&db, &parameters).expect("adds its procedures");
     let mut session = db.session().expect("a session");
     let mut driver = suite.driver_with(&mut session, 1, 1, 0, &parameters).expect("a driver");
-    let mut rows = |session: &mut Session| {
+    let rows = |session: &mut Session| {
         let of = |table: &str| format!("(SELECT count(*) FROM {table})");
         let sql = ["orders", "order_line", "history", "customer", "stock"].map(of).join(" + ");
         session.query_one::<(i64,)>(&format!("SELECT {sql}"), ()).expect("counts")
@@ -236,7 +236,8 @@ fn tpcc_without_inserts_does_not_grow() {
     }
     assert!(done.iter().all(|n| *n > 0), "{done:?}");
     assert_eq!(rows(&mut session), before);
-    let violations = |parameters| suite.violations_after(&db, 1, true, parameters).expect("checks");
+    let violations =
+        |parameters: &Parameters| suite.violations_after(&db, 1, true, parameters).expect("checks");
     assert_eq!(violations(&parameters), []);
     assert_ne!(violations(&Parameters::default()), [], "histories do not tell of payments");
     session.execute("UPDATE warehouse SET w_ytd = w_ytd + 1", ()).expect("is changed");

@@ -194,7 +194,7 @@ pub(super) const FIG_3_11: Experiment = Experiment {
     panels: &[
         panel("k3-2", LONG, 0, 2, Metric::Throughput),
         panel("k3-4", LONG, 0, 4, Metric::Throughput),
-        panel("k3-8", LONG, 0, 8, Metric::Throughput).slow(),
+        panel("k3-8", LONG, 0, 8, Metric::Throughput).at(&[1.0, 8.0, 16.0, 24.0, 32.0, 46.0], &[46.0]).slow(),
         panel("k4-2", VIRTUAL, 0, 2, Metric::Throughput).slow(),
     ],
     home: true,
@@ -301,7 +301,7 @@ pub(super) const FIG_3_12: Experiment = Experiment {
     panels: &[
         panel("k3", LONG, 46, 8, Metric::Throughput)
             .at(&[0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0], &[0.0, 10.0]),
-        panel("k4", VIRTUAL, 46, 4, Metric::Throughput).at(&[0.0, 10.0, 50.0], &[0.0]).slow(),
+        panel("k4", VIRTUAL, 46, 2, Metric::Throughput).at(&[0.0, 10.0, 50.0], &[0.0]).slow(),
     ],
     home: true,
     expectations: &[

@@ -7,6 +7,7 @@ pub(super) const TABLE_3_1: Experiment = Experiment {
     title: "Latencies of NewOrder on TPC-C with 4 warehouses",
     paper: "Table 3.1: 46 threads, 4 warehouses; classes of latency (here: how many end within a time)",
     schemes: &[HEALING, OCC, SILO, TWO_PHASE, OCC_BOUND, SILO_BOUND],
+    others: false,
     axis: Axis { vary: Vary::Latency(&["new_order"]), full: &[0.0], quick: &[0.0] },
     panels: &[
         panel("k3", LONG, 46, 4, Metric::Within),
