@@ -261,7 +261,7 @@ pub fn bench(options: &Options) -> Result<()> {
         eprint!("a transaction failed: {}", print::error(error, None));
     }
     if options.check {
-        check(suite, &db, size, "")?;
+        check(suite, &db, size, options, "")?;
     }
     if let Some(transactions) = options.log_bytes {
         let logs = RemoveOnDrop(Some(dir.with_extension("log-bytes")));
@@ -272,7 +272,7 @@ pub fn bench(options: &Options) -> Result<()> {
         db.close()?;
         let db = recovery::with_bars(configuration, open)?;
         if options.check {
-            check(suite, &db, size, " after recovery")?;
+            check(suite, &db, size, options, " after recovery")?;
         }
         if let Some(recovery) = db.recovery() {
             let seconds = recovery.replay.as_secs_f64();
@@ -353,6 +353,7 @@ fn measure(db: &Database, suite: &Suite, size: u64, options: &Options, line: &Li
         unhealed: options.unhealed,
         ad_hoc: options.ad_hoc,
         rate: options.rate,
+        readers: 0,
         in_flight: options.in_flight,
         durable: options.durability == Durability::Fsync,
         warmup: seconds(options.warmup)?,
@@ -395,8 +396,8 @@ fn blocks_beside(db: &Database, stop: &AtomicBool) -> Result<()> {
 }
 
 /// Runs the checks; what does not hold is an error.
-fn check(suite: &Suite, db: &Database, size: u64, when: &str) -> Result<()> {
-    let violations = suite.violations_of(db, size, true)?;
+fn check(suite: &Suite, db: &Database, size: u64, options: &Options, when: &str) -> Result<()> {
+    let violations = suite.violations_after(db, size, true, &options.inputs.parameters())?;
     if let Some(v) = violations.first() {
         let what = format!("check violated {} times{when}: {}", v.count, v.condition);
         return Err(Error::new(SqlState::INTERNAL_ERROR, what));

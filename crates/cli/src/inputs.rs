@@ -30,6 +30,9 @@ pub struct Inputs {
     /// tpcc: percentage of orders and payments that touch one other warehouse; instead of the two above
     #[arg(long, value_name = "SHARE")]
     cross_partition: Option<f64>,
+    /// tpcc: orders and payments insert no rows, so that tables do not grow
+    #[arg(long)]
+    no_inserts: bool,
 }
 
 impl Inputs {
@@ -44,6 +47,7 @@ impl Inputs {
             remote_lines: self.remote_lines,
             remote_payments: self.remote_payments,
             cross_partition: self.cross_partition,
+            no_inserts: self.no_inserts,
         }
     }
 }

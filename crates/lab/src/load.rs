@@ -42,6 +42,8 @@ pub struct Load<'a> {
     pub ad_hoc: f64,
     /// Transactions a second that are to begin; without, as many as there can be.
     pub rate: Option<f64>,
+    /// Sessions beside those that are measured, each of which reads all tables again and again in one block that only reads.
+    pub readers: usize,
     /// Calls a session may have on the way to the disk.
     pub in_flight: usize,
     /// Whether a call counts only when it is on disk.
@@ -112,6 +114,8 @@ pub struct Measured {
     pub behind: u64,
     /// Seconds, if they were asked for.
     pub series: Vec<Second>,
+    /// Tables that readers have read.
+    pub tables_read: u64,
     /// Counters before.
     pub before: Stats,
     /// And after.
@@ -163,7 +167,7 @@ pub fn histogram() -> Histogram<u64> {
 }
 
 /// Processor time of this process, or of this thread.
-fn cpu_seconds(of: ClockId) -> f64 {
+pub(crate) fn cpu_seconds(of: ClockId) -> f64 {
     let time = clock_gettime(of);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
@@ -220,6 +224,7 @@ impl Teller<'_> {
 impl Load<'_> {
     /// Runs it.
     pub fn run(&self, db: &Database) -> Result<Measured> {
+        self.suite.make_ready(db, self.parameters)?;
         let counts = if self.watch.is_some() { self.sessions.max(1) } else { 0 };
         let counts = (0..counts).map(|_| Counts::default()).collect();
         let signals = Signals { counts, ..Signals::default() };
@@ -232,6 +237,8 @@ impl Load<'_> {
             let workers: Vec<_> = (0..self.sessions.max(1))
                 .map(|number| scope.spawn(move || self.work(db, number, signals)))
                 .collect();
+            let readers: Vec<_> =
+                (0..self.readers).map(|_| scope.spawn(move || read_beside(db, &signals.stop))).collect();
             let mut pass = |time: Duration| {
                 let until = Instant::now() + time;
                 while let Some(teller) = &mut teller
@@ -262,6 +269,7 @@ impl Load<'_> {
                 session_cpu_seconds: 0.0,
                 behind: 0,
                 series,
+                tables_read: 0,
                 before,
                 after,
             };
@@ -269,8 +277,19 @@ impl Load<'_> {
             let panicked = || Err(Error::new(SqlState::INTERNAL_ERROR, "a worker thread panicked"));
             let tallies: Vec<_> =
                 workers.into_iter().map(|w| w.join().unwrap_or_else(|_| panicked())).collect();
+            let readers: Vec<_> = readers
+                .into_iter()
+                .map(|r| {
+                    r.join().unwrap_or_else(|_| {
+                        Err(Error::new(SqlState::INTERNAL_ERROR, "a thread that reads panicked"))
+                    })
+                })
+                .collect();
             for tally in tallies {
                 tally?.add_to(&mut measured);
+            }
+            for tables in readers {
+                measured.tables_read += tables?;
             }
             Ok(measured)
         })
@@ -375,6 +394,25 @@ impl Load<'_> {
         }
         Ok(worker.tally)
     }
+}
+
+/// Reads one table after another, as of one moment, until all is over: how many.
+fn read_beside(db: &Database, stop: &AtomicBool) -> Result<u64> {
+    let mut session = db.session()?;
+    let sql =
+        "SELECT format('SELECT count(*) FROM %I', tablename) FROM pg_tables WHERE schemaname = 'public'";
+    let tables: Vec<(String,)> = session.query_as(sql, ())?;
+    let mut read = 0;
+    session.execute_script("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    for (sql,) in tables.iter().cycle() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        session.query(sql, ())?;
+        read += 1;
+    }
+    session.execute_script("COMMIT")?;
+    Ok(read)
 }
 
 /// A driver that says which transaction it was.
@@ -551,6 +589,7 @@ mod tests {
             unhealed: 0.0,
             ad_hoc: 0.0,
             rate: None,
+            readers: 0,
             in_flight: 10,
             durable: false,
             warmup: Duration::from_millis(10),
@@ -563,12 +602,14 @@ mod tests {
             load.clone(),
             Load { rate: Some(1000.0), ..load.clone() },
             Load { unhealed: 50.0, ..load.clone() },
+            Load { readers: 2, ..load.clone() },
             Load { watch: Some(&|live| assert!(live.time >= TELL)), time: TELL * 3, ..load.clone() },
             Load { ad_hoc: 50.0, pauses: Pauses { timed: true, ..Pauses::default() }, ..load.clone() },
         ] {
             let measured = load.run(&db).expect("runs");
             assert!(measured.transactions() > 0);
             assert!(measured.table_operations >= measured.transactions());
+            assert_eq!(measured.tables_read > 0, load.readers > 0);
             assert!(measured.all().len() == measured.transactions() && measured.cpu_seconds > 0.0);
             assert!(measured.failed == 0 || load.ad_hoc > 0.0, "{:?}", measured.first_error);
         }

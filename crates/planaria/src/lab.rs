@@ -19,8 +19,8 @@ pub use crate::session::pauses::Pauses;
 use crate::stats::CheckpointReport;
 use planaria_base::{CommitTs, Result, WallClock};
 use planaria_log::Device;
-pub use planaria_protocol::UpperBound;
 use planaria_protocol::{Hosted, ProtocolJob};
+pub use planaria_protocol::{Remembers, UpperBound};
 pub use planaria_recovery::{TaskKind, TaskRecord};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +45,9 @@ pub trait LabOptions: Sealed {
     /// for the test that has to notice.
     #[must_use]
     fn heal_with_stale_inputs(self, stale: bool) -> Options;
+    /// What protocol `healing` remembers of transactions that it may heal: to price the parts of its cache.
+    #[must_use]
+    fn healing_remembers(self, what: Remembers) -> Options;
     /// Says what time it is instead of the system's clock: for tests.
     #[must_use]
     fn wall_clock(self, clock: WallClock) -> Options;
@@ -80,6 +83,10 @@ impl LabOptions for Options {
     }
     fn heal_with_stale_inputs(mut self, stale: bool) -> Options {
         self.heal_with_stale_inputs = stale;
+        self
+    }
+    fn healing_remembers(mut self, what: Remembers) -> Options {
+        self.healing_remembers = what;
         self
     }
     fn wall_clock(mut self, clock: WallClock) -> Options {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planaria_protocol::Remembers;
 pub use planaria_protocol::{BackoffKind, ProtocolKind};
 pub use planaria_recovery::Scheme;
 use planaria_recovery::TaskRecord;
@@ -225,6 +226,7 @@ pub struct Options {
     pub(crate) healing_max: Duration,
     pub(crate) heal_always: bool,
     pub(crate) heal_with_stale_inputs: bool,
+    pub(crate) healing_remembers: Remembers,
     pub(crate) look_ahead: bool,
     pub(crate) log: LogKind,
     pub(crate) durability: Durability,
@@ -261,6 +263,7 @@ impl Options {
             healing_max: planaria_base::limits::HEALING_MAX,
             heal_always: false,
             heal_with_stale_inputs: false,
+            healing_remembers: Remembers::default(),
             look_ahead: true,
             log: LogKind::Command,
             durability: Durability::Fsync,

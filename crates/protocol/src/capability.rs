@@ -7,8 +7,8 @@
 
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
-    ClaimInfo, ColumnsRead, Conflict, CursorId, Heal, Healed, IfClaimed, Isolation, Protocol, Row, RowHandle,
-    Savepoint, Unclaimed, Wait, Write,
+    ClaimInfo, ColumnsRead, Conflict, CursorId, Heal, Healed, IfClaimed, Isolation, Protocol, Remembers, Row,
+    RowHandle, Savepoint, Unclaimed, Wait, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
@@ -137,6 +137,10 @@ pub trait Heals: Protocol {
     /// From now on whatever can be healed is, also where repeating it would cost less: for experiments and tests. By
     /// itself a scheme may decide that for each call.
     fn heal_always(&self);
+
+    /// What transactions that may be healed remember, of workers that there will be: for experiments. At first
+    /// everything.
+    fn remember(&self, what: Remembers);
 
     /// Whether the caller is going to run the transaction again if [`Heals::heal`] asks for it; not, if it does not say
     /// so. Where commit fails, such a transaction may be open still: it is to be healed then, tried again or aborted.

@@ -49,6 +49,19 @@ pub enum Heal {
     Run,
 }
 
+/// What a transaction that may be healed remembers of its lookups: the parts of the access cache, which experiments
+/// price one by one. What it does not remember it finds by the index, and runs again for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum Remembers {
+    /// Nothing: a healed run makes each lookup again.
+    Nothing,
+    /// Keys, and the records that they led to. Whatever has changed counts as stale.
+    Lookups,
+    /// The rows as they were, too, which tells false invalidations.
+    #[default]
+    Rows,
+}
+
 /// What healing has taken.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Healed {

@@ -62,7 +62,7 @@ pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};
 pub use environment::{CommitEnv, Telling};
 pub use guarantee::{Guarantee, SerialOrder, Traits};
-pub use healing::{Heal, Healed, Healing};
+pub use healing::{Heal, Healed, Healing, Remembers};
 pub use hybrid::Hybrid;
 pub use mvocc::Mvocc;
 pub use occ::Occ;

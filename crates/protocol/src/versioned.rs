@@ -49,8 +49,8 @@ use crate::footprint::word::{ABSENT, CLAIMED, DEAD, LENIENT, LOCKED, Locking, Ve
 use crate::footprint::{Footprint, NONE, Origin, SPINS_MAX, State, Versioned, WriteEntry, recycle};
 use crate::snapshot::Merged;
 use crate::{
-    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Protocol, Refused, RestartPoint, Row,
-    RowHandle, Snapshots,
+    CommitEnv, Conflict, CursorId, Guarantee, IfClaimed, LocksMark, Protocol, Refused, Remembers,
+    RestartPoint, Row, RowHandle, Snapshots,
 };
 pub use rules::Rules;
 use std::hint::cold_path;
@@ -59,6 +59,7 @@ use dated::Dated;
 use heal::Cache;
 use heat::Regime;
 use planaria_base::clock::CommitClock;
+use planaria_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use planaria_base::sync::spin_hint;
 use planaria_base::{CommitTs, IndexId, Strength, TableId, WorkerId};
 use planaria_storage::btree::Cursor;
@@ -75,8 +76,18 @@ pub struct OverVersions<R: Rules> {
     snapshots: Arc<Snapshots>,
     claims: Arc<Claims>,
     regime: Arc<Regime>,
+    /// What new workers [remember](crate::Remembers).
+    remembers: AtomicU8,
     /// See [`Rules::locks`].
     locks: R::Locks,
+}
+
+impl<R: Rules> OverVersions<R> {
+    fn remembers(&self) -> Remembers {
+        let now = self.remembers.load(Relaxed);
+        let all = [Remembers::Nothing, Remembers::Lookups, Remembers::Rows];
+        all.into_iter().find(|what| *what as u8 == now).unwrap_or_default()
+    }
 }
 
 /// An element of the read set, and what a [`RowHandle`] stands for.
@@ -176,7 +187,7 @@ impl<R: Rules> Txn<R> {
             held: Vec::new(),
             blocked: None,
             locks: R::locks(&over.locks),
-            heal: Cache::new(over.regime.clone()),
+            heal: Cache::new(over.regime.clone(), over.remembers()),
             reading: Reading::default(),
         }
     }

@@ -44,7 +44,21 @@ pub struct Options {
 /// Who waits for another goes on at the time at which that one woke it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Prices {
-    /// Of giving way.
+    /// Of a lookup of a row.
+    pub gets: Duration,
+    /// Of reading a row again.
+    pub loads: Duration,
+    /// Of a row that a scan meets.
+    pub scans: Duration,
+    /// Of a row that is put in, with what commit does for it.
+    pub inserts: Duration,
+    /// The same of one that is changed.
+    pub updates: Duration,
+    /// The same of one that is deleted.
+    pub deletes: Duration,
+    /// Of a commit that draws its place in the order, with the call that it ends.
+    pub draws: Duration,
+    /// Of giving way without having done any of this.
     pub yields: Duration,
     /// Of a turn of a loop that waits for another thread.
     pub spins: Duration,
@@ -53,8 +67,34 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// All of them so many times as much.
+    pub fn times(self, factor: f64) -> Prices {
+        let all = [
+            self.gets,
+            self.loads,
+            self.scans,
+            self.inserts,
+            self.updates,
+            self.deletes,
+            self.draws,
+            self.yields,
+            self.spins,
+            self.others,
+        ];
+        let [gets, loads, scans, inserts, updates, deletes, draws, yields, spins, others] =
+            all.map(|price| price.mul_f64(factor));
+        Prices { gets, loads, scans, inserts, updates, deletes, draws, yields, spins, others }
+    }
+
     fn of(&self, place: Place) -> u64 {
         let price = match place.what {
+            "gets" => self.gets,
+            "loads" => self.loads,
+            "scans" => self.scans,
+            "inserts" => self.inserts,
+            "updates" => self.updates,
+            "deletes" => self.deletes,
+            "has drawn its timestamp" => self.draws,
             "yields" => self.yields,
             "spins" => self.spins,
             _ => self.others,

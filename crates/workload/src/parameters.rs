@@ -23,6 +23,9 @@ pub struct Parameters {
     /// Of the orders and of the payments, those that touch another warehouse, each exactly one: in place of the two
     /// above, where partitions are measured.
     pub cross_partition: Option<f64>,
+    /// Orders and payments insert no rows, so that tables do not grow: they call procedures that
+    /// [`Suite::make_ready`](crate::Suite::make_ready) adds to a database. Deliveries find no more orders than were loaded.
+    pub no_inserts: bool,
 }
 
 impl Parameters {
@@ -48,8 +51,10 @@ impl Parameters {
         if let Some(operations) = self.operations {
             given.push(("operations", (operations == 0).then_some("at least 1")));
         }
-        if self.home {
-            given.push(("home", None));
+        for (name, is_given) in [("home", self.home), ("no inserts", self.no_inserts)] {
+            if is_given {
+                given.push((name, None));
+            }
         }
         given
     }

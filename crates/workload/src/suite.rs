@@ -345,19 +345,44 @@ impl Suite {
 
     /// The same of so many units, where checks speak of them.
     pub fn violations_of(&self, db: &Database, size: u64, after_run: bool) -> Result<Vec<Violation>> {
+        self.violations_after(db, size, after_run, &Parameters::default())
+    }
+
+    /// The same after drivers with these parameters: what cannot hold then is left out, and what does in its place is
+    /// looked at.
+    pub fn violations_after(
+        &self,
+        db: &Database,
+        size: u64,
+        after_run: bool,
+        parameters: &Parameters,
+    ) -> Result<Vec<Violation>> {
         if let Source::Folder(folder) = &self.source {
             return folder.violations(db, size, after_run);
         }
+        let (not_so, instead) = tpcc::checks(parameters);
         let mut session = db.session()?;
         let mut violations = Vec::new();
-        for row in session.query(self.checks, ())? {
-            let condition: String = row.get(0)?;
-            let count: i64 = row.get(1)?;
-            let lifted = after_run && self.not_after_run.iter().any(|p| condition.starts_with(p));
-            if count != 0 && !lifted {
-                violations.push(Violation { condition, count });
+        for checks in std::iter::once(self.checks).chain(instead) {
+            for row in session.query(checks, ())? {
+                let condition: String = row.get(0)?;
+                let count: i64 = row.get(1)?;
+                let of = |lifted: &[&str]| lifted.iter().any(|p| condition.starts_with(p));
+                if count != 0 && !(after_run && of(self.not_after_run)) && !of(not_so) {
+                    violations.push(Violation { condition, count });
+                }
             }
         }
         Ok(violations)
+    }
+
+    /// Adds to a database what drivers with these parameters call beside the workload's procedures. Once, before there
+    /// are any.
+    pub fn make_ready(&self, db: &Database, parameters: &Parameters) -> Result<()> {
+        self.check(parameters)?;
+        if parameters.no_inserts {
+            db.session()?.execute_script(&tpcc::without_inserts(self.procedures))?;
+        }
+        Ok(())
     }
 }

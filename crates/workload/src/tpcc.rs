@@ -12,7 +12,39 @@ pub(crate) const TRANSACTIONS: &[&str] = &["new_order", "payment", "order_status
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-pub(crate) const PARAMETERS: &[&str] = &["mix", "home", "remote lines", "remote payments", "cross-partition"];
+pub(crate) const PARAMETERS: &[&str] =
+    &["mix", "home", "remote lines", "remote payments", "cross-partition", "no inserts"];
+
+/// Checks that cannot hold where orders and payments insert nothing: they compare with rows that are not there.
+const OF_INSERTS: [&str; 7] = ["C02", "C08", "C09", "C10", "X01", "X02", "X04"];
+
+/// What holds in their place.
+const WITHOUT_INSERTS: &str = include_str!("../sql/tpcc/checks_no_inserts.sql");
+
+/// How the names of procedures end that insert nothing.
+const NO_INSERTS: &str = "_no_inserts";
+
+/// The procedures that insert, under other names, without the statements that do so.
+pub(crate) fn without_inserts(procedures: &str) -> String {
+    let mut out = String::new();
+    for name in ["tpcc_new_order", "tpcc_payment"] {
+        let head = format!("CREATE OR REPLACE PROCEDURE {name}");
+        let Some((_, body)) = procedures.split_once(&format!("{head}(")) else { continue };
+        let mut rest = body.find("$$;").map_or(body, |end| &body[..end + 3]);
+        out += &format!("{head}{NO_INSERTS}(");
+        while let Some((before, insert)) = rest.split_once("INSERT INTO") {
+            out += before;
+            rest = insert.split_once(';').map_or("", |(_, after)| after);
+        }
+        out += &format!("{rest}\n");
+    }
+    out
+}
+
+/// Checks that do not hold after drivers with these parameters, and one that does in their place.
+pub(crate) fn checks(parameters: &Parameters) -> (&'static [&'static str], Option<&'static str>) {
+    if parameters.no_inserts { (&OF_INSERTS, Some(WITHOUT_INSERTS)) } else { (&[], None) }
+}
 
 /// Which transactions touch other warehouses, of a hundred.
 enum Remote {
@@ -48,10 +80,11 @@ struct Terminal {
 }
 
 pub(crate) fn driver(session: &mut Session, draws: &Draws<'_>) -> Result<Box<dyn Driver>> {
+    let kind = if draws.parameters.no_inserts { NO_INSERTS } else { "" };
     Ok(Box::new(Terminal {
         calls: [
-            session.prepare_call("tpcc_new_order", 7)?,
-            session.prepare_call("tpcc_payment", 7)?,
+            session.prepare_call(&format!("tpcc_new_order{kind}"), 7)?,
+            session.prepare_call(&format!("tpcc_payment{kind}"), 7)?,
             session.prepare_call("tpcc_order_status", 4)?,
             session.prepare_call("tpcc_delivery", 2)?,
             session.prepare_call("tpcc_stock_level", 3)?,

@@ -168,9 +168,15 @@ pub fn sleep(duration: Duration) {
 /// Lets others have the processor.
 #[track_caller]
 pub fn yield_now() {
+    yield_at("yields");
+}
+
+/// The same at a place that a simulation knows by its name.
+#[track_caller]
+pub fn yield_at(what: &'static str) {
     match simulation::current() {
         None => std::thread::yield_now(),
-        Some(simulation) => simulation.give_way(Place::here("yields", "")),
+        Some(simulation) => simulation.give_way(Place::here(what, "")),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::Steps;
 use crate::arguments::{Time, positive};
+use crate::inputs::Inputs;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use planaria::{BackoffKind, Error, Result};
 use planaria_lab::contention::experiment::Experiment;
-use planaria_lab::contention::{EXPERIMENTS, Settings, plot, report};
+use planaria_lab::contention::{EXPERIMENTS, Own, Settings, plot, report};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// One of the named experiments.
 pub struct Figure {
@@ -30,12 +30,25 @@ pub struct FigureOptions {
     /// Before that
     #[arg(long, value_name = "DURATION")]
     warmup: Option<Time>,
-    /// Ways to make contention, by commas: k1 (real), k2 (oversubscribed), k3 (waits); all of the figure without
+    /// Ways to make contention, by commas: k1 (real), k2 (oversubscribed), k3 (waits), k4 (simulated); all of the
+    /// figure without, but for those that take long with --quick
     #[arg(long, value_delimiter = ',')]
     panels: Vec<String>,
-    /// Schemes, by commas; the figure's and, in most, all others of the shelf without
+    /// Schemes, by commas; the figure's and, in most, all others of the shelf without. silo+none is silo that is tried
+    /// again at once, whatever --backoff says
     #[arg(long, value_delimiter = ',')]
     schemes: Vec<String>,
+    /// Sessions, in place of the panels'
+    #[arg(long, value_parser = positive())]
+    sessions: Option<usize>,
+    /// Table operations after which a session yields its processor, in place of the panels'; 0: never
+    #[arg(long, value_name = "N")]
+    yield_every: Option<u64>,
+    /// A wait in every attempt, after reading and before the commit, in place of the panels'
+    #[arg(long, value_name = "DURATION")]
+    wait: Option<Time>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// How calls that have met others wait before they are repeated: exponential, or none, as the papers'
     #[arg(long, default_value_t)]
     backoff: BackoffKind,
@@ -108,19 +121,22 @@ pub fn list() {
 /// Runs one; its files are written, and what they say printed.
 pub fn run(figure: &Figure) -> Result<()> {
     let (experiment, o) = (figure.experiment, &figure.options);
-    let time = |asked: Option<Time>, quick: u64, full: u64| {
-        let usual = Duration::from_millis(if o.quick { quick } else { full });
-        asked.map_or(usual, |Time(asked)| asked)
-    };
+    let usual = Settings::usual(o.quick);
     let settings = Settings {
         quick: o.quick,
-        turns: o.turns.unwrap_or(if o.quick { 2 } else { 5 }),
-        time: time(o.time, 500, 2000),
-        warmup: time(o.warmup, 100, 500),
+        turns: o.turns.unwrap_or(usual.turns),
+        time: o.time.map_or(usual.time, |Time(asked)| asked),
+        warmup: o.warmup.map_or(usual.warmup, |Time(asked)| asked),
         panels: o.panels.clone(),
         schemes: o.schemes.clone(),
         backoff: o.backoff,
         units_max: o.units_max,
+        own: Own {
+            sessions: o.sessions,
+            yield_every: o.yield_every,
+            wait: o.wait.map(|Time(wait)| wait),
+            parameters: o.inputs.parameters(),
+        },
         seed: o.seed,
     };
     // What cannot be written is better known before the work than after it.

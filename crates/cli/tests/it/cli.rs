@@ -434,8 +434,21 @@ fn lab_measures_a_figure() {
     let out = dir.path().join("results").display().to_string();
     let output = planaria(&["lab", "figures"]);
     assert!(text(&output.stdout).contains("fig-3.14"), "{}", text(&output.stdout));
-    let args =
-        ["lab", "table-3.2", "--quick", "--turns", "1", "--time", "50ms", "--warmup", "5ms", "--out", &out];
+    let args = [
+        "lab",
+        "table-3.2",
+        "--quick",
+        "--turns",
+        "1",
+        "--time",
+        "50ms",
+        "--warmup",
+        "5ms",
+        "--panels",
+        "k1,k3",
+        "--out",
+        &out,
+    ];
     let output = planaria(&args);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let printed = text(&output.stdout);
@@ -447,6 +460,16 @@ fn lab_measures_a_figure() {
         let file = dir.path().join("results").join(format!("table-3.2.{ending}"));
         assert!(std::fs::metadata(&file).is_ok_and(|m| m.len() > 500), "{}", file.display());
     }
+    // With settings of one's own.
+    let own = ["--schemes", "silo,silo+none", "--sessions", "3", "--wait", "200us", "--theta", "0.7"];
+    let output = planaria(&[&args[..9], &["--panels", "k3", "--out", &out], &own].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    for part in ["3 sessions, each transaction waits 200 us", "SILO at once", "not as in the paper"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let output = planaria(&["lab", "table-3.2", "--reads", "5", "--out", &out]);
+    assert!(text(&output.stderr).contains("has no parameter \"reads\""), "{}", text(&output.stderr));
     let output = planaria(&["lab", "fig-9.9"]);
     assert!(text(&output.stderr).contains("unrecognized subcommand"), "{}", text(&output.stderr));
 }

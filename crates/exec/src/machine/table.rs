@@ -168,7 +168,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        self.pace.step();
+        self.pace.step("gets");
         let desc = &code.gets[usize::from(number)];
         let table = ctx.tables.get(desc.table);
         let codec = table.index(desc.index).codec();
@@ -225,7 +225,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        self.pace.step();
+        self.pace.step("loads");
         let desc = &code.loads[usize::from(number)];
         let mark = self.heap.arena.mark();
         let image = match row_handle(frame[usize::from(desc.row)]) {
@@ -303,7 +303,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<bool, Interrupt> {
-        self.pace.step();
+        self.pace.step("scans");
         let desc = &code.scans[usize::from(number)];
         if desc.whole {
             return self.next_of_batch(desc, frame, ctx);
@@ -416,7 +416,7 @@ impl Machine {
         let height = self.cursors.len().saturating_sub(1);
         let rows = self.batches[height].rows.len();
         for _ in 0..rows.max(1) {
-            self.pace.step();
+            self.pace.step("scans");
             if !P::WRITES && rows > 0 {
                 point("has read a row of a snapshot");
             }
@@ -482,7 +482,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        self.pace.step();
+        self.pace.step("inserts");
         if !P::WRITES {
             return Err(read_only("INSERT").into());
         }
@@ -515,7 +515,7 @@ impl Machine {
         frame: &mut [Slot],
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        self.pace.step();
+        self.pace.step("updates");
         if !P::WRITES {
             return Err(read_only("UPDATE").into());
         }
@@ -591,7 +591,7 @@ impl Machine {
         row: Slot,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        self.pace.step();
+        self.pace.step("deletes");
         if !P::WRITES {
             return Err(read_only("DELETE").into());
         }

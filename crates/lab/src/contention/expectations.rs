@@ -122,7 +122,9 @@ fn judged(test: &Test, plot: &Plot) -> Option<(String, Option<bool>)> {
         Test::Change { metric, of, least, most } => {
             let ratio = plot.number(of, *metric, At::Last)? / plot.number(of, *metric, At::First)?;
             let text = format!("{} times from one end to the other, {least} to {most} wanted", round(ratio));
-            (text, ratio.is_finite().then_some(ratio >= *least && ratio <= *most))
+            // One place is no way from one to another.
+            let is_known = ratio.is_finite() && plot.line(of)?.points.len() > 1;
+            (text, is_known.then_some(ratio >= *least && ratio <= *most))
         }
         Test::Falling { metric, of, slack } => {
             let points = &plot.line(of)?.points;

@@ -56,6 +56,10 @@ pub enum Vary {
     Unhealed,
     /// The exponent of the keys' distribution.
     Theta,
+    /// Sessions beside those that are measured, each of which reads all tables again and again, as of one moment.
+    Readers,
+    /// Nothing: schemes are compared at one point, workload by workload.
+    Nothing,
     /// Nothing: latencies are shown by how many transactions end within a time, of these.
     Latency(&'static [&'static str]),
 }
@@ -70,6 +74,8 @@ impl Vary {
             Vary::CrossPartition => "cross-partition transactions (%)",
             Vary::Unhealed => "calls that are not healed (%)",
             Vary::Theta => "theta",
+            Vary::Readers => "long readers",
+            Vary::Nothing => "",
             Vary::Latency(_) => "latency (us)",
         }
     }
@@ -119,23 +125,23 @@ impl Contention {
             _ => None,
         }
     }
+}
 
-    /// What it is, for people: stands in every caption.
-    pub fn describe(self, sessions: Option<usize>) -> String {
-        let sessions = sessions.map_or("sessions".to_owned(), |n| {
-            format!("{n} {}", if n == 1 { "session" } else { "sessions" })
-        });
-        match self {
-            Contention::Real => format!("{sessions}, nothing but the work"),
-            Contention::Oversubscribed { yield_every } => {
-                format!("{sessions} that yield every {yield_every} operations: oversubscribed")
-            }
-            Contention::Virtual { .. } => format!("{sessions} in virtual time: simulated"),
-            Contention::Waiting { micros } if micros % 1000 == 0 => {
-                format!("{sessions}, each transaction waits {} ms", micros / 1000)
-            }
-            Contention::Waiting { micros } => format!("{sessions}, each transaction waits {micros} us"),
-        }
+/// What sessions do, for people: stands in every caption. `simulated`: in virtual time.
+pub(super) fn describe(sessions: Option<usize>, pauses: &Pauses, simulated: bool) -> String {
+    let mut text = sessions
+        .map_or("sessions".to_owned(), |n| format!("{n} {}", if n == 1 { "session" } else { "sessions" }));
+    let micros = pauses.wait.as_micros();
+    match pauses.yield_every {
+        _ if simulated => text += " in virtual time: simulated",
+        0 if micros == 0 => text += ", nothing but the work",
+        0 => {}
+        every => text += &format!(" that yield every {every} operations: oversubscribed"),
+    }
+    match micros {
+        0 => text,
+        _ if micros % 1000 == 0 => format!("{text}, each transaction waits {} ms", micros / 1000),
+        _ => format!("{text}, each transaction waits {micros} us"),
     }
 }
 
@@ -154,6 +160,57 @@ pub struct Panel {
     pub plots: Metric,
     /// What stands in the table beside it.
     pub lists: &'static [Metric],
+    /// Its points, where they are not all of the experiment's axis: what is simulated takes long.
+    pub points: Option<Points>,
+    /// A quick run has it only where it is asked for by its name.
+    pub slow: bool,
+    /// Its workload, where that is not the experiment's.
+    pub workload: Option<Inputs>,
+}
+
+impl Panel {
+    /// What most have, for the rest of one.
+    pub const PLAIN: Panel = Panel {
+        name: "",
+        contention: Contention::Real,
+        sessions: 0,
+        units: 0,
+        plots: Metric::Throughput,
+        lists: &[],
+        points: None,
+        slow: false,
+        workload: None,
+    };
+
+    /// With points of its own.
+    pub const fn at(self, full: &'static [f64], quick: &'static [f64]) -> Panel {
+        Panel { points: Some(Points { full, quick }), ..self }
+    }
+
+    /// Left out of quick runs, but by name.
+    pub const fn slow(self) -> Panel {
+        Panel { slow: true, ..self }
+    }
+}
+
+/// Points of an axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Points {
+    /// Rising.
+    pub full: &'static [f64],
+    /// The same where it is to be quick.
+    pub quick: &'static [f64],
+}
+
+/// A workload, and what its drivers draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs {
+    /// The workload's name.
+    pub name: &'static str,
+    /// The exponent of the keys' distribution.
+    pub theta: Option<f64>,
+    /// Operations of a transaction.
+    pub operations: Option<u32>,
 }
 
 /// What is measured.

@@ -15,16 +15,18 @@
 mod catalogue;
 pub mod expectations;
 pub mod experiment;
+mod plan;
 pub mod plot;
+mod prices;
 pub mod report;
 mod run;
 mod scheme;
 mod virtual_time;
 
 pub use catalogue::EXPERIMENTS;
-pub use run::{Line, Median, Outcome, Plot, Point, Settings};
-pub use scheme::Scheme;
-pub use virtual_time::Calibration;
+pub use run::{Line, Median, Outcome, Own, Plot, Point, Settings};
+pub use scheme::{Kind, Scheme};
+pub use virtual_time::{Calibration, FEW_RESTARTS, RATE_PERCENT, RESTARTS_PERCENT};
 
 #[cfg(test)]
 mod tests;

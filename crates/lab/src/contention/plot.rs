@@ -5,6 +5,7 @@
 //! each caption.
 
 use super::experiment::Metric;
+use super::report;
 use super::run::{Line, Outcome, Plot};
 use planaria::{Error, Result, SqlState};
 use plotters::coord::Shift;
@@ -26,6 +27,10 @@ const COLORS: [RGBColor; 8] = [
 const WIDTH: u32 = 920;
 const HEIGHT: u32 = 460;
 const HEAD: u32 = 64;
+/// Of a line of a table below a plot.
+const LINE: u32 = 16;
+/// Where the columns of the calibration begin.
+const TABLE: [i32; 9] = [16, 190, 260, 350, 450, 520, 630, 720, 790];
 
 /// A scheme has one colour in all plots, whatever else is in them.
 fn color(scheme: &str, number: usize) -> RGBColor {
@@ -38,7 +43,12 @@ fn color(scheme: &str, number: usize) -> RGBColor {
         "partitioned",
         "occ-unvalidated",
         "silo-unvalidated",
+        "healing-always",
+        "healing-cache",
+        "healing-without",
     ];
+    // With or without back-off.
+    let scheme = scheme.split('+').next().unwrap_or(scheme);
     COLORS[known.iter().position(|k| *k == scheme).unwrap_or(number) % COLORS.len()]
 }
 
@@ -67,21 +77,51 @@ fn failed(e: impl std::fmt::Display) -> Error {
 pub fn svg(outcome: &Outcome) -> Result<String> {
     let mut text = String::new();
     {
-        let height = HEAD + HEIGHT * outcome.plots.len().max(1) as u32;
+        let height =
+            HEAD + outcome.plots.iter().map(|plot| HEIGHT + table_height(plot)).sum::<u32>().max(HEIGHT);
         let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
-        let (head, body) = root.split_vertically(HEAD);
+        let (head, mut body) = root.split_vertically(HEAD);
         let line = |text: &str, size: i32, y: i32| {
             head.draw(&Text::new(text.to_owned(), (16, y), ("sans-serif", size))).map_err(failed)
         };
         line(&format!("{}: {}", outcome.id, outcome.title), 20, 12)?;
         line(outcome.paper, 13, 40)?;
-        for (area, plot) in body.split_evenly((outcome.plots.len().max(1), 1)).iter().zip(&outcome.plots) {
-            draw(area, plot)?;
+        for plot in &outcome.plots {
+            let (area, rest) = body.split_vertically(HEIGHT);
+            draw(&area, plot)?;
+            let (area, rest) = rest.split_vertically(table_height(plot));
+            calibration(&area, plot)?;
+            body = rest;
         }
         root.present().map_err(failed)?;
     }
     Ok(text)
+}
+
+fn table_height(plot: &Plot) -> u32 {
+    if plot.simulated { LINE * (report::calibration(plot).len() as u32 + 3) } else { 0 }
+}
+
+/// Below what is simulated, how near it comes to real runs; what is too far off in red.
+fn calibration(area: &DrawingArea<SVGBackend<'_>, Shift>, plot: &Plot) -> Result<()> {
+    if !plot.simulated {
+        return Ok(());
+    }
+    let write = |text: &str, x: i32, line: usize, bad: bool| {
+        let color = if bad { RGBColor(200, 0, 0) } else { BLACK };
+        let style = ("sans-serif", 13).into_font().color(&color);
+        area.draw(&Text::new(text.to_owned(), (x, LINE as i32 * line as i32), style)).map_err(failed)
+    };
+    let head = format!("simulated; {}", report::calibration_head(plot));
+    write(&head, TABLE[0], 0, head.contains(report::MISSED))?;
+    for (i, row) in report::calibration(plot).iter().enumerate() {
+        let bad = row.iter().any(|cell| cell == report::MISSED);
+        for (cell, x) in row.iter().zip(TABLE) {
+            write(cell, x, i + 1, bad)?;
+        }
+    }
+    Ok(())
 }
 
 /// Axes: from the least to the greatest place, from 0 to above the greatest number.

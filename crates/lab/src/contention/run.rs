@@ -9,14 +9,14 @@
 //!    loses updates is no result.
 
 use super::expectations::{self, Verdict};
-use super::experiment::{Contention, Experiment, Metric, Panel, Vary};
-use super::scheme::{Scheme, chosen};
+use super::experiment::{Experiment, Metric, Panel, Vary};
+use super::plan::workloads;
+use super::scheme::{Kind, Scheme, chosen};
 use super::virtual_time::{self, Calibration, Job};
 use crate::load::{Measured, histogram};
 use crate::machine::Machine;
 use crate::recovery::Watch;
 use hdrhistogram::Histogram;
-use planaria::lab::Pauses;
 use planaria::{BackoffKind, Database, Error, Result, SqlState};
 use planaria_workload::{Parameters, Suite};
 use serde::Serialize;
@@ -41,8 +41,23 @@ pub struct Settings {
     pub backoff: BackoffKind,
     /// Units that are loaded at most, whatever memory would hold.
     pub units_max: Option<u64>,
+    /// What is to be otherwise than in the experiment.
+    pub own: Own,
     /// Seed of the inputs.
     pub seed: u64,
+}
+
+/// Settings in place of those of all panels; without, theirs. What the axis varies is then one point of it.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// Sessions.
+    pub sessions: Option<usize>,
+    /// Operations after which a session yields, but in virtual time; never with 0.
+    pub yield_every: Option<u64>,
+    /// How long each attempt waits.
+    pub wait: Option<Duration>,
+    /// What drivers draw.
+    pub parameters: Parameters,
 }
 
 /// A number, over the turns.
@@ -160,10 +175,20 @@ pub struct Outcome {
     pub took_seconds: f64,
 }
 
-/// A database, as loaded for a scheme.
+/// A database, as loaded for all series of a scheme.
 struct Base {
-    scheme: Scheme,
+    kind: Kind,
     db: Database,
+}
+
+/// Panels of one workload, each with its points, and what is measured of each series there.
+struct Group {
+    suite: &'static Suite,
+    panels: Vec<(&'static Panel, Vec<f64>)>,
+    series: Vec<Scheme>,
+    bases: Vec<Base>,
+    /// By panel, series and point.
+    cells: Vec<Vec<Vec<Cell>>>,
 }
 
 /// What is measured of a point, turn by turn.
@@ -183,86 +208,30 @@ fn bytes_per_unit(workload: &str) -> u64 {
 }
 
 impl Experiment {
-    /// Runs it. 22023 for panels and schemes that there are not.
+    /// Runs it. 22023 for panels, schemes and parameters that there are not.
     pub fn run(&self, settings: &Settings, watch: &dyn Watch) -> Result<Outcome> {
         let began = std::time::Instant::now();
-        let suite = Suite::find(self.workload)?;
-        let mut notes = Vec::new();
-        let schemes = chosen(self, &settings.schemes, &mut notes)?;
-        let panels = self.chosen_panels(&settings.panels)?;
-        let mut xs = if settings.quick { self.axis.quick.to_vec() } else { self.axis.full.to_vec() };
-        let held = settings.units_max.unwrap_or_else(|| {
-            Machine::available_bytes() / 5 * 3 / bytes_per_unit(self.workload) / schemes.len().max(1) as u64
-        });
-        let wants = |x: f64, panel: &Panel| self.units(panel, x) > held;
-        let fits = |x: &f64| !panels.iter().any(|panel| wants(*x, panel));
-        let (kept, left_out): (Vec<f64>, Vec<f64>) = xs.iter().partition(|x| fits(x));
-        if !left_out.is_empty() {
-            notes.push(format!(
-                "left out, as memory holds no more than {held} {} for each of {} schemes: {left_out:?} {}",
-                suite.unit,
-                schemes.len(),
-                self.axis.vary.name()
-            ));
+        let mut notes: Vec<String> = settings.own.describe().into_iter().collect();
+        let schemes = chosen(self, &settings.schemes, settings.backoff, &mut notes)?;
+        let panels = self.chosen_panels(settings, &mut notes)?;
+        let mut plots = Vec::new();
+        for workload in workloads(self, &panels) {
+            let suite = Suite::find(workload)?;
+            let panels: Vec<_> = panels.iter().copied().filter(|p| self.workload(p) == workload).collect();
+            for panel in &panels {
+                suite.check(&self.parameters(panel, 0.0, &settings.own))?;
+            }
+            let panels = self.fitting(suite, panels, &schemes, settings, &mut notes);
+            if !panels.is_empty() && !schemes.is_empty() {
+                let mut group = self.load(suite, panels, &schemes, watch)?;
+                self.measure(&mut group, settings, watch)?;
+                self.check(&group, settings, watch)?;
+                plots.extend(self.finish(group, settings, watch)?);
+            }
         }
-        xs = kept;
-        if xs.is_empty() || schemes.is_empty() {
+        if plots.is_empty() {
             return Err(Error::new(SqlState::OUT_OF_MEMORY, "there is nothing left to measure")
                 .with_detail(notes.join("\n")));
-        }
-        let units = panels.iter().flat_map(|p| xs.iter().map(|x| self.units(p, *x))).max().unwrap_or(1);
-        let mut bases = Vec::new();
-        for scheme in schemes {
-            watch.step(&format!("loading {units} {} for {}", suite.unit, scheme.name()), 0);
-            let db = scheme.in_memory(settings.backoff)?;
-            suite.install_parallel(&db, units, Machine::cores(), &|_, _| {})?;
-            bases.push(Base { scheme, db });
-        }
-        let mut cells = self.cells(&panels, &xs, bases.len());
-        let real = |panel: &&Panel| panel.contention.virtual_time().is_none();
-        let points = settings.turns * panels.iter().filter(|p| real(p)).count() * xs.len() * bases.len();
-        watch.step("measuring", points as u64);
-        let mut done = 0;
-        for turn in 0..settings.turns {
-            for (p, panel) in panels.iter().enumerate().filter(|(_, panel)| real(panel)) {
-                for (i, x) in xs.iter().enumerate() {
-                    for k in 0..bases.len() {
-                        let at = (k + turn) % bases.len();
-                        let measured = self.job(suite, panel, *x, settings, turn).run(&bases[at].db)?;
-                        cells[p][at][i].add(self, panel, suite, &measured);
-                        done += 1;
-                        watch.at(done);
-                    }
-                }
-            }
-        }
-        for base in bases.iter().filter(|base| base.scheme.is_serializable()) {
-            watch.step(&format!("checking {}", base.scheme.name()), 0);
-            if let Some(v) = suite.violations(&base.db, true)?.first() {
-                let message =
-                    format!("{}: check violated {} times: {}", base.scheme.name(), v.count, v.condition);
-                return Err(Error::new(SqlState::DATA_CORRUPTED, message));
-            }
-        }
-        let mut plots = Vec::new();
-        for (panel, mut cells) in panels.iter().zip(cells) {
-            let mut lines = Vec::new();
-            for (base, cells) in bases.iter().zip(&mut cells) {
-                let mut calibration = Vec::new();
-                if !real(panel) {
-                    watch.step(&format!("{}: simulating {}", panel.name, base.scheme.name()), 0);
-                    let jobs: Vec<Job> = xs.iter().map(|x| self.job(suite, panel, *x, settings, 0)).collect();
-                    let simulated;
-                    (simulated, calibration) = virtual_time::run(base.scheme, settings, &jobs, &base.db)?;
-                    for (cell, measured) in cells.iter_mut().zip(&simulated) {
-                        cell.add(self, panel, suite, measured);
-                    }
-                }
-                let mut line = self.line(panel, &base.scheme, &xs, std::mem::take(cells));
-                line.calibration = calibration;
-                lines.push(line);
-            }
-            plots.push(self.plot(panel, lines));
         }
         let expectations = expectations::judge(self, &plots);
         Ok(Outcome {
@@ -280,60 +249,130 @@ impl Experiment {
         })
     }
 
-    fn chosen_panels(&self, names: &[String]) -> Result<Vec<&'static Panel>> {
-        if let Some(name) = names.iter().find(|name| self.panels.iter().all(|p| p.name != **name)) {
-            let all: Vec<_> = self.panels.iter().map(|p| p.name).collect();
-            let message = format!("{} has no panel \"{name}\"", self.id);
-            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                .with_hint(format!("There are {}.", all.join(", "))));
+    /// Panels with their points, as far as memory holds them for all schemes.
+    fn fitting(
+        &self,
+        suite: &Suite,
+        panels: Vec<&'static Panel>,
+        schemes: &[Scheme],
+        settings: &Settings,
+        notes: &mut Vec<String>,
+    ) -> Vec<(&'static Panel, Vec<f64>)> {
+        let bases = kinds(schemes).len().max(1);
+        let held = settings.units_max.unwrap_or_else(|| {
+            Machine::available_bytes() / 5 * 3 / bytes_per_unit(&suite.name) / bases as u64
+        });
+        let mut fitting = Vec::new();
+        let mut missing: Vec<f64> = Vec::new();
+        for panel in panels {
+            let points = self.points(panel, settings).into_iter();
+            let (kept, left_out): (Vec<f64>, Vec<f64>) = points.partition(|x| self.units(panel, *x) <= held);
+            missing.extend(left_out);
+            if !kept.is_empty() {
+                fitting.push((panel, kept));
+            }
         }
-        let wanted = |panel: &&Panel| names.is_empty() || names.iter().any(|name| *name == panel.name);
-        Ok(self.panels.iter().filter(wanted).collect())
-    }
-
-    fn cells(&self, panels: &[&Panel], xs: &[f64], schemes: usize) -> Vec<Vec<Vec<Cell>>> {
-        let point = || Cell { turns: Vec::new(), causes: Vec::new(), failed: 0, latencies: histogram() };
-        let line = || xs.iter().map(|_| point()).collect();
-        panels.iter().map(|_| (0..schemes).map(|_| line()).collect()).collect()
-    }
-
-    /// Units that a point uses.
-    fn units(&self, panel: &Panel, x: f64) -> u64 {
-        match self.axis.vary {
-            Vary::Units | Vary::SessionsAndUnits => x as u64,
-            _ => panel.units,
+        missing.sort_by(f64::total_cmp);
+        missing.dedup();
+        if !missing.is_empty() {
+            let (unit, axis) = (&suite.unit, self.axis.vary.name());
+            notes.push(format!(
+                "left out, as memory holds no more than {held} {unit} for each of {bases} schemes: {missing:?} {axis}"
+            ));
         }
+        fitting
     }
 
-    fn sessions(&self, panel: &Panel, x: f64) -> usize {
-        match self.axis.vary {
-            Vary::Sessions | Vary::SessionsAndUnits => x as usize,
-            _ => panel.sessions,
+    fn load(
+        &self,
+        suite: &'static Suite,
+        panels: Vec<(&'static Panel, Vec<f64>)>,
+        schemes: &[Scheme],
+        watch: &dyn Watch,
+    ) -> Result<Group> {
+        let units = panels.iter().flat_map(|(p, xs)| xs.iter().map(|x| self.units(p, *x))).max().unwrap_or(1);
+        let mut bases = Vec::new();
+        for kind in kinds(schemes) {
+            watch.step(&format!("loading {units} {} for {}", suite.unit, kind.name()), 0);
+            let db = kind.in_memory()?;
+            suite.install_parallel(&db, units, Machine::cores(), &|_, _| {})?;
+            bases.push(Base { kind, db });
         }
+        let cells = panels
+            .iter()
+            .map(|(_, xs)| schemes.iter().map(|_| xs.iter().map(|_| Cell::default()).collect()).collect());
+        Ok(Group { suite, cells: cells.collect(), panels, series: schemes.to_vec(), bases })
     }
 
-    fn job(&self, suite: &'static Suite, panel: &Panel, x: f64, settings: &Settings, turn: usize) -> Job {
-        let vary = self.axis.vary;
-        let time = panel.contention.virtual_time().map(|time| if settings.quick { time / 4 } else { time });
-        Job {
-            suite,
-            size: self.units(panel, x),
-            sessions: self.sessions(panel, x),
-            parameters: Parameters {
-                theta: (vary == Vary::Theta).then_some(x),
-                home: self.home,
-                cross_partition: if vary == Vary::CrossPartition { Some(x) } else { self.cross_partition },
-                ..Parameters::default()
-            },
-            pauses: Pauses { timed: true, ..panel.contention.pauses() },
-            unhealed: if vary == Vary::Unhealed { x } else { 0.0 },
-            warmup: time.map_or(settings.warmup, |time| time / 2),
-            time: time.unwrap_or(settings.time),
-            seed: settings.seed.wrapping_mul(31).wrapping_add(turn as u64),
+    /// What is real, in turns.
+    fn measure(&self, group: &mut Group, settings: &Settings, watch: &dyn Watch) -> Result<()> {
+        let Group { suite, panels, series, bases, cells } = group;
+        let real = |panel: &Panel| panel.contention.virtual_time().is_none();
+        let points: usize = panels.iter().filter(|(p, _)| real(p)).map(|(_, xs)| xs.len()).sum();
+        watch.step("measuring", (settings.turns * points * series.len()) as u64);
+        let mut done = 0;
+        for turn in 0..settings.turns {
+            for (p, (panel, xs)) in panels.iter().enumerate().filter(|(_, (panel, _))| real(panel)) {
+                for (i, x) in xs.iter().enumerate() {
+                    for k in 0..series.len() {
+                        let at = (k + turn) % series.len();
+                        let job = self.job(suite, panel, *x, settings, (series[at], turn));
+                        let measured = job.run(base(bases, series[at])?)?;
+                        cells[p][at][i].add(self, panel, suite, &measured);
+                        done += 1;
+                        watch.at(done);
+                    }
+                }
+            }
         }
+        Ok(())
     }
 
-    fn line(&self, panel: &Panel, scheme: &Scheme, xs: &[f64], cells: Vec<Cell>) -> Line {
+    /// What loses updates is no result.
+    fn check(&self, group: &Group, settings: &Settings, watch: &dyn Watch) -> Result<()> {
+        let suite = group.suite;
+        for base in group.bases.iter().filter(|base| base.kind.is_serializable()) {
+            watch.step(&format!("checking {}", base.kind.name()), 0);
+            let parameters = &settings.own.parameters;
+            let violations = suite.violations_after(&base.db, suite.default_size, true, parameters)?;
+            if let Some(v) = violations.first() {
+                let message =
+                    format!("{}: check violated {} times: {}", base.kind.name(), v.count, v.condition);
+                return Err(Error::new(SqlState::DATA_CORRUPTED, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Simulates what is to be, and makes the plots.
+    fn finish(&self, group: Group, settings: &Settings, watch: &dyn Watch) -> Result<Vec<Plot>> {
+        let Group { suite, panels, series, bases, cells } = group;
+        let mut plots = Vec::new();
+        for ((panel, xs), cells) in panels.into_iter().zip(cells) {
+            let mut lines = Vec::new();
+            for (scheme, mut cells) in series.iter().zip(cells) {
+                let mut calibration = Vec::new();
+                if panel.contention.virtual_time().is_some() {
+                    watch.step(&format!("{}: simulating {}", panel.name, scheme.name()), 0);
+                    let job = |x: &f64| self.job(suite, panel, *x, settings, (*scheme, 0));
+                    let jobs: Vec<Job> = xs.iter().map(job).collect();
+                    let simulated;
+                    (simulated, calibration) =
+                        virtual_time::run(scheme.kind, settings, &jobs, base(&bases, *scheme)?)?;
+                    for (cell, measured) in cells.iter_mut().zip(&simulated) {
+                        cell.add(self, panel, suite, measured);
+                    }
+                }
+                let mut line = self.line(panel, *scheme, &xs, cells);
+                line.calibration = calibration;
+                lines.push(line);
+            }
+            plots.push(self.plot(panel, settings, lines));
+        }
+        Ok(plots)
+    }
+
+    fn line(&self, panel: &Panel, scheme: Scheme, xs: &[f64], cells: Vec<Cell>) -> Line {
         let metrics = self.metrics(panel);
         let latencies = cells.last().map_or_else(histogram, |cell| cell.latencies.clone());
         let points = xs.iter().zip(cells).flat_map(|(x, cell)| {
@@ -359,30 +398,23 @@ impl Experiment {
             }
         });
         Line {
-            scheme: scheme.name().to_owned(),
-            label: scheme.label().to_owned(),
+            scheme: scheme.name(),
+            label: scheme.label(),
             points: points.collect(),
             calibration: Vec::new(),
             latencies,
         }
     }
 
-    fn plot(&self, panel: &Panel, lines: Vec<Line>) -> Plot {
-        let sessions = match self.axis.vary {
-            Vary::Sessions | Vary::SessionsAndUnits => None,
-            _ => Some(panel.sessions),
-        };
-        let mut caption = format!("{}: {}", panel.name, panel.contention.describe(sessions));
-        if panel.units > 0 {
-            let unit = Suite::find(self.workload).map_or("units", |suite| &suite.unit);
-            caption += &format!("; {} {unit}", panel.units);
-        }
+    fn plot(&self, panel: &Panel, settings: &Settings, lines: Vec<Line>) -> Plot {
+        let pauses = self.pauses(panel, &settings.own);
+        let simulated = panel.contention.virtual_time().is_some();
         Plot {
             panel: panel.name,
-            caption,
-            waits: matches!(panel.contention, Contention::Waiting { .. }),
-            simulated: panel.contention.virtual_time().is_some(),
-            oversubscribed: matches!(panel.contention, Contention::Oversubscribed { .. }),
+            caption: self.caption(panel, settings),
+            waits: !pauses.wait.is_zero() && !simulated,
+            simulated,
+            oversubscribed: pauses.yield_every > 0 && !simulated,
             x: self.axis.vary.name(),
             y: panel.plots.name(),
             lists: self.metrics(panel).into_iter().map(Metric::key).collect(),
@@ -414,6 +446,29 @@ impl Experiment {
         }
         all
     }
+}
+
+impl Default for Cell {
+    fn default() -> Cell {
+        Cell { turns: Vec::new(), causes: Vec::new(), failed: 0, latencies: histogram() }
+    }
+}
+
+/// Kinds of some schemes, each once.
+pub(super) fn kinds(schemes: &[Scheme]) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for scheme in schemes {
+        if !kinds.contains(&scheme.kind) {
+            kinds.push(scheme.kind);
+        }
+    }
+    kinds
+}
+
+/// The database of a series.
+fn base(bases: &[Base], scheme: Scheme) -> Result<&Database> {
+    let found = bases.iter().find(|base| base.kind == scheme.kind).map(|base| &base.db);
+    found.ok_or_else(|| Error::new(SqlState::INTERNAL_ERROR, format!("{} was not loaded", scheme.name())))
 }
 
 impl Cell {

@@ -1,41 +1,72 @@
 //! Virtual time: as many threads as are asked for, each on a core of its own, on whatever machine.
 //!
 //! The threads of a simulation ([`planaria_sim::scheduler`]) run one at a time, the one whose clock is the earliest
-//! next. It is the real protocol, machine and data that they run; only time is not real: each operation on a table costs
-//! what it cost on one real thread in the mean, all that the thread did between two of them included, and each step of a
-//! commit a tenth of that. Nothing is known of caches that cores share, and of memory.
+//! next. It is the real protocol, machine and data that they run; only time is not real: each operation on a table has the price
+//! of its kind (`prices`), all that the thread did between two of them included. Nothing is known of caches that
+//! cores share, and of memory.
 //!
-//! 1. One session of the scheme runs for real: seconds of processor time a commit, whatever else the machine does.
-//! 2. One session runs in virtual time at some price; time is in proportion to prices, so that says which price makes a
-//!    commit take as long as it really does.
-//! 3. At that price, on the same database, one and two sessions run again, which real ones are compared with: *calibration*,
+//! 1. What kinds of operations cost against each other is measured on one real thread.
+//! 2. One session of the scheme runs for real: seconds of processor time a commit, whatever else the machine does.
+//! 3. One session runs in virtual time at these prices; time is in proportion to them, so that says how many times as much
+//!    makes a commit take as long as it really does.
+//! 4. At those prices, on the same database, one and two sessions run again, which real ones are compared with: *calibration*,
 //!    printed beside every result. Then the points of the axis.
 
+use super::prices;
 use super::run::Settings;
-use super::scheme::Scheme;
+use super::scheme::Kind;
 use crate::load::{Load, Measured};
 use planaria::lab::Pauses;
 use planaria::{Error, Result, SqlState};
-use planaria_sim::scheduler::{self, Prices};
+use planaria_sim::scheduler;
 use planaria_workload::{Parameters, Suite};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Transactions a second of so many sessions, in virtual time and for real.
+/// What so many sessions do, in virtual time and for real.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// Sessions.
     pub sessions: usize,
-    /// For real, by the processor time that it took.
+    /// Transactions a second for real, by the processor time that they took.
     pub real: f64,
-    /// In virtual time.
+    /// The same in virtual time.
     pub simulated: f64,
+    /// How much more that is in virtual time, of a hundred.
+    pub off_percent: f64,
+    /// Attempts in vain for each transaction, for real.
+    pub real_restarts: f64,
+    /// The same in virtual time.
+    pub simulated_restarts: f64,
+    /// How many more these are, of a hundred, where there are any.
+    pub restarts_off_percent: Option<f64>,
+    /// Whether both are as near as they are to be: [`RATE_PERCENT`], [`RESTARTS_PERCENT`].
+    pub holds: bool,
 }
 
+/// Of a hundred, how far transactions a second may be off.
+pub const RATE_PERCENT: f64 = 15.0;
+/// The same of attempts in vain.
+pub const RESTARTS_PERCENT: f64 = 20.0;
+/// Attempts in vain for each transaction that say nothing: both real runs and simulated ones are too short for them.
+pub const FEW_RESTARTS: f64 = 0.01;
+
 impl Calibration {
-    /// How much more there is in virtual time, of a hundred.
-    pub fn error_percent(&self) -> f64 {
-        100.0 * (self.simulated / self.real - 1.0)
+    pub(super) fn new(sessions: usize, rates: (f64, f64), restarts: (f64, f64)) -> Calibration {
+        let off = |(real, simulated): (f64, f64)| 100.0 * (simulated / real - 1.0);
+        let few = restarts.0 <= FEW_RESTARTS && restarts.1 <= FEW_RESTARTS;
+        let restarts_off = (restarts.0 > 0.0).then(|| off(restarts));
+        let near = restarts_off.is_some_and(|off| off.abs() <= RESTARTS_PERCENT);
+        Calibration {
+            sessions,
+            real: rates.0,
+            simulated: rates.1,
+            off_percent: off(rates),
+            real_restarts: restarts.0,
+            simulated_restarts: restarts.1,
+            restarts_off_percent: restarts_off,
+            holds: off(rates).abs() <= RATE_PERCENT && (few || near),
+        }
     }
 }
 
@@ -48,6 +79,7 @@ pub(super) struct Job {
     pub(super) parameters: Parameters,
     pub(super) pauses: Pauses,
     pub(super) unhealed: f64,
+    pub(super) readers: usize,
     pub(super) warmup: Duration,
     pub(super) time: Duration,
     pub(super) seed: u64,
@@ -64,6 +96,7 @@ impl Job {
             unhealed: self.unhealed,
             ad_hoc: 0.0,
             rate: None,
+            readers: self.readers,
             in_flight: 1,
             durable: false,
             warmup: self.warmup,
@@ -78,42 +111,42 @@ impl Job {
     fn of(&self, sessions: usize) -> Job {
         Job { sessions, ..self.clone() }
     }
+
+    /// The same for longer.
+    fn calibrates(&self, sessions: usize) -> Job {
+        Job { time: self.time * LONGER, ..self.of(sessions) }
+    }
 }
 
-/// A first price of an operation.
-const GUESS: Duration = Duration::from_nanos(500);
+/// So much longer are the runs of one and two sessions that are held against real ones, which do little in a short time.
+pub(super) const LONGER: u32 = 4;
 
 /// Of a real run that says what a commit costs, unless it takes too long.
 const TRANSACTIONS_MIN: u64 = 100;
 const TIME_MAX: Duration = Duration::from_secs(20);
 
-/// Points of a commit cost a tenth of an operation.
-fn prices(operation: Duration) -> Prices {
-    Prices { yields: operation, spins: operation / 10, others: operation / 10 }
-}
-
 /// Runs the first load, whose rate says the price of an operation, and then all of them at that price, on a database of
 /// their own with so many units. `really`: transactions a second of the first one's session for real.
 fn simulate(
-    scheme: Scheme,
+    scheme: Kind,
     settings: &Settings,
     units: u64,
     jobs: Vec<Job>,
     really: f64,
 ) -> Result<Vec<Measured>> {
-    let backoff = settings.backoff;
+    let guess = prices::measured(scheme)?;
     let options = scheduler::Options {
-        prices: Some(prices(GUESS)),
+        prices: Some(guess),
         points_max: u64::MAX,
         events_kept: 1,
         ..scheduler::Options::of_seed(settings.seed)
     };
     let work = move || -> Result<Vec<Measured>> {
-        let db = scheme.in_memory(backoff)?;
+        let db = scheme.in_memory()?;
         let Some(first) = jobs.first() else { return Ok(Vec::new()) };
         first.suite.install(&db, units)?;
         let guessed = rate(&first.run(&db)?);
-        scheduler::reprice(prices(GUESS.mul_f64((guessed / really.max(1.0)).clamp(1e-3, 1e3))));
+        scheduler::reprice(guess.times((guessed / really.max(1.0)).clamp(1e-3, 1e3)));
         jobs.iter().map(|job| job.run(&db)).collect()
     };
     let internal = |what: String| Error::new(SqlState::INTERNAL_ERROR, what);
@@ -128,7 +161,7 @@ fn rate(measured: &Measured) -> f64 {
 /// Runs the loads in virtual time. `real` has the scheme's rows for the measurement that gives the price; the first of the
 /// loads says what is run there.
 pub(super) fn run(
-    scheme: Scheme,
+    scheme: Kind,
     settings: &Settings,
     jobs: &[Job],
     real: &planaria::Database,
@@ -150,14 +183,16 @@ pub(super) fn run(
             job.time *= 2;
         }
     };
-    let reals = [real_rate(&really(1)?), real_rate(&really(2)?)];
-    let mut all = vec![first.of(1), first.of(2)];
+    let reals = [really(1)?, really(2)?].map(|m| (real_rate(&m), m.restarts_each()));
+    let mut all = vec![first.calibrates(1), first.calibrates(2)];
     all.extend_from_slice(jobs);
-    let mut measured = simulate(scheme, settings, units, all, reals[0])?;
+    let mut measured = simulate(scheme, settings, units, all, reals[0].0)?;
     let rest = measured.split_off(2);
     let calibrations = measured.iter().zip(reals).enumerate();
     let calibrations = calibrations
-        .map(|(i, (m, real))| Calibration { sessions: i + 1, real, simulated: rate(m) })
+        .map(|(i, (m, (real, restarts)))| {
+            Calibration::new(i + 1, (real, rate(m)), (restarts, m.restarts_each()))
+        })
         .collect();
     Ok((rest, calibrations))
 }

@@ -166,6 +166,7 @@ impl Engine {
         if options.heal_always {
             store.heal_always();
         }
+        store.remember(options.healing_remembers);
         let catalog = Arc::new(Catalog::default());
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default());
         Ok(Arc::new(Engine {

@@ -8,7 +8,7 @@ use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, Result, TableId, WorkerId};
 use planaria_checkpoint::{LoadOptions, LoadProgress, Loaded, Manifest};
 use planaria_log::{Batches, Call, Device, Effect};
-use planaria_protocol::{ClaimInfo, Hosted, Moment, Opened, Traits, Wait};
+use planaria_protocol::{ClaimInfo, Hosted, Moment, Opened, Remembers, Traits, Wait};
 use planaria_recovery::{self as recovery, Progress, Replayer, Report, Scheme, Target, World};
 use planaria_storage::{Header, Table, TableSet, Tables};
 use std::marker::PhantomData;
@@ -24,6 +24,7 @@ pub(crate) trait Store: Send + Sync {
     fn traits(&self) -> Traits;
     /// See [`Heals`](planaria_protocol::Heals).
     fn heal_always(&self);
+    fn remember(&self, what: Remembers);
     /// An empty set: its tables carry what the protocol wants.
     fn no_tables(&self) -> Tables;
     fn worker(&self, id: WorkerId) -> Box<dyn Worker>;
@@ -108,6 +109,10 @@ impl<P: Hosted> Store for StoreOf<P> {
 
     fn heal_always(&self) {
         self.protocol.heal_always();
+    }
+
+    fn remember(&self, what: Remembers) {
+        self.protocol.remember(what);
     }
 
     fn no_tables(&self) -> Tables {

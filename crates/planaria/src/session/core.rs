@@ -409,7 +409,8 @@ impl SessionCore {
     /// How the attempts of a call, or of a statement of a block, wait.
     #[inline]
     pub(crate) fn backoff(&self) -> Backoff {
-        Backoff::of(self.engine.backoff, u64::from(self.worker.0) + 1)
+        let kind = self.pauses.asked.backoff.unwrap_or(self.engine.backoff);
+        Backoff::of(kind, u64::from(self.worker.0) + 1)
     }
 
     /// Waits before the next attempt; others see that.

@@ -13,6 +13,7 @@
 
 use crate::session::core::SessionCore;
 use planaria_base::sync::{Instant, thread};
+use planaria_protocol::BackoffKind;
 use std::time::Duration;
 
 /// What a session does in the midst of its calls and single statements. See
@@ -26,6 +27,8 @@ pub struct Pauses {
     /// What fails is repeated from the beginning, also where the scheme could heal it: calls as Wu's thesis has
     /// ad hoc transactions (§3.4.8).
     pub unhealed: bool,
+    /// How attempts wait that have met others; without, as the database's options say.
+    pub backoff: Option<BackoffKind>,
     /// Takes the time of attempts in vain ([`LabSession::time_lost`](crate::lab::LabSession::time_lost)).
     pub timed: bool,
 }

@@ -6,8 +6,8 @@ use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Levels, LocksMark, LongLived, Protocol, RestartPoint, RestartPoints, RowHandle, RowLocks,
-    Savepoints, SnapshotSource,
+    Isolation, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, RowHandle,
+    RowLocks, Savepoints, SnapshotSource,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
@@ -46,6 +46,8 @@ impl<H: Header, const UNDO: bool> Heals for SerialOn<H, UNDO> {
     const HEALS: bool = false;
 
     fn heal_always(&self) {}
+
+    fn remember(&self, _: Remembers) {}
 
     fn may_heal(&self, _txn: &mut SerialTxn<H>, _may: bool) {}
 

@@ -14,7 +14,7 @@ use super::*;
 use crate::ColumnsRead;
 use crate::footprint::mine::IMPATIENCE;
 use crate::footprint::record::{Seen, read_record};
-use crate::healing::{Heal, Healed, ROUNDS_MAX, is_healed};
+use crate::healing::{Heal, Healed, ROUNDS_MAX, Remembers, is_healed};
 use crate::versioned::dated::is_same;
 use crate::versioned::heat::{Heat, Regime};
 use planaria_base::sync::{point, simulation};
@@ -67,6 +67,8 @@ impl Lookups {
 pub(super) struct Cache {
     /// Its caller runs it again where that is asked for.
     pub(super) may: bool,
+    /// What of its lookups.
+    remembers: Remembers,
     /// A row has changed as it was read.
     pub(super) torn: bool,
     /// It came as far as commit.
@@ -87,9 +89,10 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn new(regime: Arc<Regime>) -> Cache {
+    pub(super) fn new(regime: Arc<Regime>, remembers: Remembers) -> Cache {
         Cache {
             may: false,
+            remembers,
             torn: false,
             ran: false,
             rounds: 0,
@@ -150,14 +153,14 @@ impl Cache {
         record: u64,
     ) {
         let Lookups { known, words } = &mut self.now;
-        if known.len() == KNOWN_MAX {
+        if known.len() == KNOWN_MAX || self.remembers == Remembers::Nothing {
             return;
         }
         let at = words.len() as u32;
         words.extend_from_slice(key);
         let mut row_len = row.len() as u32;
         // A row that is found by another key may lose it.
-        if index != IndexId::PRIMARY || row_len > ROW_WORDS_MAX {
+        if index != IndexId::PRIMARY || row_len > ROW_WORDS_MAX || self.remembers < Remembers::Rows {
             row_len = 0;
         }
         words.extend_from_slice(&row[..row_len as usize]);
@@ -470,7 +473,7 @@ mod tests {
 
     #[test]
     fn a_new_worker_heals_and_a_run_that_is_healed_goes_on_to_be() {
-        let mut cache = Cache::new(Arc::default());
+        let mut cache = Cache::new(Arc::default(), Remembers::Rows);
         cache.begin(true);
         assert!(cache.may);
         let now = Instant::now();

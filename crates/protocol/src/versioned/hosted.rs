@@ -7,10 +7,11 @@ use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Levels, LocksMark, LongLived, Protocol, RestartPoint, RestartPoints, Row, RowHandle, RowLocks,
-    Savepoint, Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
+    Isolation, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, Row,
+    RowHandle, RowLocks, Savepoint, Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
 };
 use planaria_base::clock::CommitClock;
+use planaria_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
 use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Table, TableSet};
 use std::sync::Arc;
@@ -150,6 +151,10 @@ impl<R: Rules> Heals for OverVersions<R> {
 
     fn heal_always(&self) {
         self.regime.heals_always();
+    }
+
+    fn remember(&self, what: Remembers) {
+        self.remembers.store(what as u8, Relaxed);
     }
 
     fn may_heal(&self, txn: &mut Txn<R>, may: bool) {
@@ -391,6 +396,7 @@ impl<R: Rules> Hosted for OverVersions<R> {
             snapshots: Arc::new(Snapshots::new()),
             claims: Arc::new(Claims::new()),
             regime: Arc::default(),
+            remembers: AtomicU8::new(Remembers::default() as u8),
             locks: R::Locks::default(),
         }
     }

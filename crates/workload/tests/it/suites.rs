@@ -3,7 +3,7 @@
 
 use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, ProtocolKind, Session};
-use planaria_workload::{Suite, Workload};
+use planaria_workload::{Parameters, Suite, Workload};
 use std::path::Path;
 
 /// Runs a script and prints rows as `psql -X -q -At` does.
@@ -211,4 +211,41 @@ fn a_workload_is_prepared() {
     db.close().expect("closes");
     let db = Options::new().open(dir.path()).expect("recovers");
     assert_eq!(db.digests().expect("digests"), before);
+}
+
+/// Nothing is inserted, and what must hold then does; the checks notice where it does not.
+#[test]
+fn tpcc_without_inserts_does_not_grow() {
+    let suite = Suite::find("tpcc").expect("a suite");
+    let db = Options::new().in_memory().expect("opens");
+    suite.install(&db, 1).expect("installs");
+    let parameters = Parameters { no_inserts: true, ..Parameters::default() };
+    suite.make_ready(&db, &parameters).expect("adds its procedures");
+    let mut session = db.session().expect("a session");
+    let mut driver = suite.driver_with(&mut session, 1, 1, 0, &parameters).expect("a driver");
+    let rows = |session: &mut Session| {
+        let of = |table: &str| format!("(SELECT count(*) FROM {table})");
+        let sql = ["orders", "order_line", "history", "customer", "stock"].map(of).join(" + ");
+        session.query_one::<(i64,)>(&format!("SELECT {sql}"), ()).expect("counts")
+    };
+    let before = rows(&mut session);
+    let mut done = [0; 5];
+    for _ in 0..300 {
+        let (number, outcome) = driver.next(&mut session);
+        outcome.expect("is done");
+        done[number] += 1;
+    }
+    assert!(done.iter().all(|n| *n > 0), "{done:?}");
+    assert_eq!(rows(&mut session), before);
+    let violations =
+        |parameters: &Parameters| suite.violations_after(&db, 1, true, parameters).expect("checks");
+    assert_eq!(violations(&parameters), []);
+    assert_ne!(violations(&Parameters::default()), [], "histories do not tell of payments");
+    session.execute("UPDATE warehouse SET w_ytd = w_ytd + 1", ()).expect("is changed");
+    session.execute("UPDATE stock SET s_ytd = -1 WHERE s_i_id = 1", ()).expect("is changed");
+    session.execute("DELETE FROM history WHERE h_c_id = 3", ()).expect("is changed");
+    session.execute("UPDATE district SET d_next_o_id = d_next_o_id + 1000", ()).expect("is changed");
+    let found: Vec<String> =
+        violations(&parameters).into_iter().map(|v| v.condition[..3].to_owned()).collect();
+    assert_eq!(found, ["C01", "N01", "N02", "N03", "N04"]);
 }
