@@ -12,8 +12,8 @@ pub const TABLE_COLUMNS_MAX: usize = 1600;
 pub const ROW_BYTES_MAX: usize = 64 << 20;
 /// Arguments of a procedure.
 pub const ARGUMENTS_MAX: usize = 100;
-/// Deepest nesting of procedure calls.
-pub const CALL_DEPTH_MAX: usize = 200;
+/// Nested calls for which every stack has room.
+pub const CALL_DEPTH_SURE: usize = 200;
 /// Jumps backwards of a program between two checks of its reads and of cancellation.
 pub const TURNS_PER_CHECK: u32 = 4096;
 /// Such checks after which a statement that only reads begins anew in a snapshot: 65536 turns.

@@ -71,6 +71,11 @@ impl Heap {
         std::mem::take(&mut self.forms_used)
     }
 
+    /// What runs depends on something that no call has in the log.
+    pub(crate) fn depends_on_forms(&mut self) {
+        self.forms_used = true;
+    }
+
     /// What is done here is an input of what runs, whatever it depends on: it is not noted.
     pub fn unnoticed<R>(&mut self, f: impl FnOnce(&mut Heap) -> R) -> R {
         let used = self.forms_used;

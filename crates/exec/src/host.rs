@@ -7,6 +7,7 @@ use planaria_base::{ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, 
 use planaria_ir::{Draw, Question, Step};
 use planaria_protocol::{Conflict, RowLocks};
 use planaria_storage::TableSet;
+use std::any::Any;
 use std::hint::cold_path;
 use std::sync::Arc;
 
@@ -124,6 +125,15 @@ pub trait Host {
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()>;
     /// Compiles SQL text made at run time, for arguments of these types. Makes the transaction ad hoc.
     fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic>;
+    /// A routine that is carried out statement by statement. Makes the transaction ad hoc.
+    fn stepwise(&mut self, routine: ProcedureId) -> Result<Arc<dyn Stepwise>> {
+        Err(Error::internal(format!("nobody carries {routine} out")))
+    }
+    /// The program of a statement of such a routine.
+    fn step(&mut self, step: &dyn Any) -> Result<StepProgram> {
+        let _ = step;
+        Err(Error::internal("nobody makes programs of statements"))
+    }
     /// Answers a question about the catalog or the session. A conflict: it has to wait for others first, and be asked
     /// again.
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
@@ -167,6 +177,11 @@ pub trait Host {
     ) -> Result<i64> {
         let _ = (name, step, count, push);
         Err(no_cursors())
+    }
+    /// Names and types of the columns of a cursor, if there is one of that name.
+    fn cursor_columns(&self, name: &str) -> Option<Vec<(String, Type)>> {
+        let _ = name;
+        None
     }
     /// Closes a cursor.
     fn close_cursor(&mut self, name: &str) -> Result<()> {
@@ -218,6 +233,35 @@ pub trait Host {
 
 fn no_cursors() -> Error {
     Error::internal("nobody keeps cursors")
+}
+
+/// The code of a statement, and the names and types of what it answers with.
+pub type StepProgram = (Vec<(String, Type)>, Arc<Code>);
+
+/// A routine that is carried out statement by statement.
+pub trait Stepwise {
+    /// Carries it out for these arguments, and answers with its rows, or with one row of what it gives.
+    fn carry_out(&self, arguments: Vec<Datum>, carrier: &mut dyn Carrier) -> Result<(), Interrupt>;
+}
+
+/// What a routine is carried out with that way: the program that has called it.
+pub trait Carrier {
+    /// The program of a statement: what [`Host::step`] makes of it.
+    fn program(&mut self, step: &dyn Any) -> Result<StepProgram>;
+    /// Runs one. Answers with its rows, and with how many it has changed, if it counts them.
+    fn run(&mut self, code: &Code, arguments: &[Datum]) -> Result<(Vec<Vec<Datum>>, Option<i64>), Interrupt>;
+    /// A block begins that catches errors.
+    fn enter(&mut self);
+    /// The innermost such block has ended, well or with an error that it does not catch.
+    fn leave(&mut self);
+    /// It has caught one: what was done since it began is undone, and it has ended.
+    fn back(&mut self);
+    /// A row of the answer.
+    fn answer(&mut self, row: &[Datum]) -> Result<()>;
+    /// What [`Host::cursor_columns`] says.
+    fn cursor_columns(&self, name: &str) -> Option<Vec<(String, Type)>>;
+    /// 57014 where the statement is to end.
+    fn check(&self) -> Result<()>;
 }
 
 /// Finds the code of procedures.

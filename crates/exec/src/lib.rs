@@ -30,6 +30,6 @@ mod search;
 pub use code::{Class, Code, IndexMeta, Source, TableMeta, Teller, Test, Told};
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
-pub use host::{Beside, Context, Dynamic, Host, Interrupt, Link};
+pub use host::{Beside, Carrier, Context, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
 pub use machine::{Machine, Pace, Suspended};
 pub use slot::{BytesKind, Slot};

@@ -172,6 +172,9 @@ pub enum Run {
     Fetch(Step),
     /// Closes the cursor whose name is the text.
     Close,
+    /// Carries a routine out statement by statement, for its arguments; what it answers with goes to `rows`, and the text is
+    /// not looked at.
+    Steps(ProcedureId),
 }
 
 /// How the number of a FETCH counts.

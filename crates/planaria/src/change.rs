@@ -2,13 +2,14 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 16 if the statement has a name of the database, as its client calls it; 15 else |
+//! | 1 | the version of this form: 18 if the statement has a name of the database, as its client calls it; 17 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 14 and 11 are these two of before composite types were made with the default privileges of types.
+//! Versions 16 and 15 are these two of before programs of routines had their second form.
+//! Versions 14 and 11 are 16 and 15 of before composite types were made with the default privileges of types.
 //! Versions 8 and 7 are 14 and 11 of before programs of routines had forms, a row's partition was found before its BEFORE triggers
 //! fire, and a row that moves to another partition was deleted and inserted for triggers: routines and triggers that they make go on
 //! as they did, and a key that CREATE TABLE says twice, by two names, is two.
@@ -27,9 +28,12 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 16;
+const VERSION: u8 = 18;
 /// The database has its own name.
-const OWN_NAME: u8 = 15;
+const OWN_NAME: u8 = 17;
+/// Programs of routines had their first form. So they had in a 15, where the database has its own name.
+const FIRST_FORM: u8 = 16;
+const FIRST_FORM_OWN_NAME: u8 = 15;
 /// Composite types were made without the default privileges of types. So they were in an 11, where the database has its own name.
 const PLAIN_COMPOSITES: u8 = 14;
 const PLAIN_COMPOSITES_OWN_NAME: u8 = 11;
@@ -72,6 +76,8 @@ impl<'t> SchemaChange<'t> {
                 &version @ (BEFORE_INTERVALS..=BEFORE_FORMS
                 | PLAIN_COMPOSITES_OWN_NAME
                 | PLAIN_COMPOSITES
+                | FIRST_FORM_OWN_NAME
+                | FIRST_FORM
                 | OWN_NAME
                 | VERSION),
                 rest,
@@ -103,7 +109,8 @@ impl<'t> SchemaChange<'t> {
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
         let forgets_indexes = version <= FORGETFUL;
-        let any_database = matches!(version, VERSION | PLAIN_COMPOSITES | BEFORE_FORMS | READ_AFTER);
+        let any_database =
+            matches!(version, VERSION | FIRST_FORM | PLAIN_COMPOSITES | BEFORE_FORMS | READ_AFTER);
         let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
         let routes_late = version <= BEFORE_FORMS;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
@@ -127,7 +134,7 @@ impl<'t> SchemaChange<'t> {
             any_database,
             indexes_by_text,
             in_former_ways,
-            form: u8::from(version > BEFORE_FORMS),
+            form: u8::from(version > BEFORE_FORMS) + u8::from(version > FIRST_FORM),
             routes_late,
             plain_composites: version <= PLAIN_COMPOSITES,
             path,
@@ -303,26 +310,25 @@ mod tests {
 
     #[test]
     fn composite_types_of_earlier_forms_have_no_default_privileges() {
-        for (version, plain, any_database) in [
-            (PLAIN_COMPOSITES, true, true),
-            (PLAIN_COMPOSITES_OWN_NAME, true, false),
-            (VERSION, false, true),
-            (OWN_NAME, false, false),
+        for (version, plain, any_database, form) in [
+            (PLAIN_COMPOSITES, true, true, 1),
+            (PLAIN_COMPOSITES_OWN_NAME, true, false, 1),
+            (FIRST_FORM, false, true, 1),
+            (FIRST_FORM_OWN_NAME, false, false, 1),
+            (VERSION, false, true, 2),
+            (OWN_NAME, false, false, 2),
         ] {
             let mut bytes = vec![version];
             bytes.extend(b"postgres\0postgres\x000\0CREATE TYPE");
             let actor =
                 SchemaChange::decode(&bytes).and_then(|c| c.actor(&Catalog::default())).expect("known");
-            assert_eq!(
-                (actor.plain_composites, actor.any_database, actor.form > 0),
-                (plain, any_database, true)
-            );
+            assert_eq!((actor.plain_composites, actor.any_database, actor.form), (plain, any_database, form));
         }
     }
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        for version in [17, 31] {
+        for version in [19, 31] {
             let bytes = [&[version][..], b"postgres\0DROP TABLE t"].concat();
             let error = SchemaChange::decode(&bytes).err().expect("refused");
             assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);

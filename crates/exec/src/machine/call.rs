@@ -58,6 +58,9 @@ impl Machine {
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
         let embedded = desc.run == Run::Constraints;
+        if let Run::Steps(routine) = desc.run {
+            return self.carry_out(routine, desc, caller, pc, frame, base, ctx);
+        }
         if !embedded && !matches!(&desc.run, Run::Statement | Run::Open { columns: None, .. }) {
             return Ok(self.cursor(desc, caller, frame, base, ctx.host)?);
         }

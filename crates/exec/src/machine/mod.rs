@@ -32,6 +32,7 @@ mod compact;
 mod error;
 mod pace;
 mod step;
+mod steps;
 mod suspended;
 mod table;
 mod value;
@@ -42,7 +43,7 @@ use crate::heap::Heap;
 use crate::host::{Beside, Context, Host, Interrupt};
 use crate::slot::Slot;
 use planaria_base::types::TypeClass;
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type, limits};
+use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type, limits, stack};
 use planaria_protocol::{CursorId, LocksMark, Row, RowLocks, Savepoint};
 use planaria_storage::{Arena, KeyBuf, KeyRange, LookAhead};
 
@@ -278,6 +279,8 @@ impl Machine {
         self.turns = limits::TURNS_PER_CHECK;
         self.checks = 0;
         self.handled = false;
+        // Where the stack is that deep calls are measured on.
+        stack::check()?;
         let ended = self.execute(code, &mut frame, Sink::Host, ctx);
         self.end_top(code, frame, ended)
     }
@@ -394,6 +397,22 @@ impl Machine {
         }
     }
 
+    /// 54001 where no further call may be nested. Beyond what every stack has room for, the stack says; a call so deep is not
+    /// logged as one, since whoever replays it may have less.
+    #[inline]
+    fn deeper(&mut self) -> Result<()> {
+        match self.parked.len() < limits::CALL_DEPTH_SURE {
+            true => Ok(()),
+            false => self.far_deeper(),
+        }
+    }
+
+    #[cold]
+    fn far_deeper(&mut self) -> Result<()> {
+        self.heap.depends_on_forms();
+        stack::check()
+    }
+
     /// Parks the caller's frame and runs `code` with these arguments; the callee's frame comes back.
     fn nested<P: RowLocks, H: Host + ?Sized>(
         &mut self,
@@ -403,9 +422,7 @@ impl Machine {
         sink: Sink<'_>,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<Vec<Slot>, Interrupt> {
-        if self.parked.len() >= limits::CALL_DEPTH_MAX {
-            return Err(too_deep().into());
-        }
+        self.deeper()?;
         if args.len() != code.inputs.len() {
             return Err(wrong_count(code, args.len()).into());
         }
@@ -413,6 +430,19 @@ impl Machine {
         for (to, from) in code.inputs.iter().zip(args) {
             inner[usize::from(*to)] = frame[usize::from(*from)];
         }
+        self.inside(code, inner, frame, sink, ctx)
+    }
+
+    /// Parks the caller's frame and runs `code` in a frame that has its arguments.
+    #[inline]
+    fn inside<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        mut inner: Vec<Slot>,
+        frame: &mut Vec<Slot>,
+        sink: Sink<'_>,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<Vec<Slot>, Interrupt> {
         self.parked.push(std::mem::take(frame));
         self.atomic += u32::from(code.is_atomic);
         let ended = self.execute(code, &mut inner, sink, ctx);
@@ -426,12 +456,6 @@ impl Machine {
             }
         }
     }
-}
-
-#[cold]
-fn too_deep() -> Error {
-    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-        .with_hint(format!("Procedures may call each other {} levels deep.", limits::CALL_DEPTH_MAX))
 }
 
 #[cold]

@@ -140,6 +140,9 @@ impl Parser {
         if self.word_if("close") {
             return Ok(Run::Close);
         }
+        if self.word_if("steps") {
+            return Ok(Run::Steps(ProcedureId(self.entity("p")?)));
+        }
         if self.word_if("constraints") {
             return Ok(Run::Constraints);
         }

@@ -318,6 +318,7 @@ impl Printer {
                     Run::Statement => String::new(),
                     Run::Fetch(step) => format!(" fetch {}", step.name()),
                     Run::Close => " close".to_owned(),
+                    Run::Steps(routine) => format!(" steps {routine}"),
                     Run::Constraints => " constraints".to_owned(),
                     Run::Open { name, columns, forward_only } => {
                         let columns = columns.as_ref().map(|names| {

@@ -219,7 +219,7 @@ impl Choice {
                 OpKind::CallSet { procedure: ProcedureId(self.id()), args: self.some(Self::reg), into: coll }
             }
             18 => OpKind::Execute {
-                run: match self.below(5) {
+                run: match self.below(6) {
                     0 => Run::Open {
                         name: self.reg(),
                         columns: self.maybe(|c| c.some(Self::text)),
@@ -228,6 +228,7 @@ impl Choice {
                     1 => Run::Fetch(Step::ALL[self.below(Step::ALL.len())].0),
                     2 => Run::Close,
                     3 => Run::Constraints,
+                    4 => Run::Steps(ProcedureId(self.id())),
                     _ => Run::Statement,
                 },
                 text: self.reg(),

@@ -333,7 +333,7 @@ impl Walk<'_> {
             OpKind::Execute { text, args, rows, row_count, run } => {
                 self.text(*text)?;
                 match run {
-                    Run::Statement | Run::Constraints => {}
+                    Run::Statement | Run::Constraints | Run::Steps(_) => {}
                     Run::Open { name, columns, .. } => {
                         self.text(*name)?;
                         ensure!(

@@ -659,6 +659,7 @@ impl SessionCore {
                 barred: &mut self.barred,
                 wait: (!repeats).then_some(&wait),
             },
+            stepwise: crate::session::steps::within,
             channels: &engine.channels,
             said: &mut self.said,
             deferred: &mut self.deferred,

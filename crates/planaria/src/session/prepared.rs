@@ -224,7 +224,9 @@ impl Compiled {
             let arguments = schema.compile(&arguments, None)?;
             Ok::<_, Error>(SoleCall { routine, passed_on, arguments, pure, types })
         };
-        let by_steps = sole_call(program, &|id| schema.goes_by_steps(id)).map(sole).transpose()?;
+        let goes = |id: ProcedureId| schema.goes_by_steps(id);
+        let by_steps =
+            sole_call(program, &goes).or_else(|| sole_set(program, &goes)).map(sole).transpose()?;
         let writes = |id: ProcedureId| schema.routine(id).is_ok_and(|r| !r.logging.is_read_only());
         let is_command = |id: ProcedureId| schema.routine(id).is_ok_and(|r| r.logging.is_command());
         let call = match guarded {
@@ -267,10 +269,49 @@ fn sole_call(program: &Program, writes: &dyn Fn(ProcedureId) -> bool) -> Option<
     if !harmless {
         return None;
     }
+    Some((arguments_of(program, at, args)?, *procedure))
+}
+
+/// The same of a program that answers with all the rows of a set, as they are.
+fn sole_set(program: &Program, goes: &dyn Fn(ProcedureId) -> bool) -> Option<(Program, ProcedureId)> {
+    let ops = &program.body.0;
+    let wanted =
+        |op: &planaria_ir::Op| matches!(&op.kind, OpKind::CallSet { procedure, .. } if goes(*procedure));
+    let at = ops.iter().position(wanted)?;
+    let OpKind::CallSet { procedure, args, into } = &ops[at].kind else { return None };
+    let gives_all = |coll: &planaria_ir::Coll, row: &[planaria_ir::Reg], body: &planaria_ir::Block| {
+        let mut emits = 0;
+        let others = body.0.iter().all(|op| match &op.kind {
+            OpKind::Emit { values } => {
+                emits += 1;
+                values == row
+            }
+            // Rows are counted.
+            OpKind::Apply { .. } | OpKind::Const { .. } | OpKind::Copy { .. } => true,
+            _ => false,
+        });
+        others && emits == 1 && coll == into
+    };
+    let harmless = ops.iter().enumerate().filter(|(i, _)| *i != at).all(|(i, op)| match &op.kind {
+        OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::Apply { .. } | OpKind::Return => true,
+        OpKind::Clear { .. } | OpKind::Cast { .. } | OpKind::Draw { .. } => i < at,
+        OpKind::Call { procedure, .. } => i < at && !goes(*procedure),
+        OpKind::ForEach { coll, columns, entry: None, body, .. } => i > at && gives_all(coll, columns, body),
+        _ => false,
+    });
+    if !harmless {
+        return None;
+    }
+    Some((arguments_of(program, at, args)?, *procedure))
+}
+
+/// The part of a program before a call, answering with its arguments.
+fn arguments_of(program: &Program, at: usize, args: &[planaria_ir::Reg]) -> Option<Program> {
+    let ops = &program.body.0;
     let mut arguments = program.clone();
     arguments.body.0.truncate(at);
     let position = ops[at].position;
-    let emit = OpKind::Emit { values: args.clone() };
+    let emit = OpKind::Emit { values: args.to_vec() };
     arguments.body.0.push(planaria_ir::Op { id: planaria_ir::OpId(0), position, kind: emit });
     arguments.outputs = args
         .iter()
@@ -278,5 +319,5 @@ fn sole_call(program: &Program, writes: &dyn Fn(ProcedureId) -> bool) -> Option<
         .collect::<Option<_>>()?;
     arguments.row_count = None;
     arguments.renumber();
-    Some((arguments, *procedure))
+    Some(arguments)
 }

@@ -9,18 +9,23 @@
 //! 3. What changes the schema is run as it would be outside, and the next step is analysed under what it made.
 //! 4. An EXCEPTION block is a savepoint.
 //!
-//! So it is slower by far than a program, and logged by the rows that it changes. Cursors, and COMMIT and ROLLBACK, are refused (0A000).
+//! So it is slower by far than a program, and logged by the rows that it changes. Bound cursors, and COMMIT and ROLLBACK, are refused
+//! (0A000). A routine whose records take rows of which nothing is known is carried out so by whatever program calls it ([`Ground`]).
 
+mod ground;
 mod routine;
+mod rows;
 mod variables;
+
+pub(crate) use ground::within;
 
 use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
-use crate::row::{Columns, Row};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
-use planaria_base::{Datum, Error, Isolation, Result, SqlState, Type};
+use ground::Ground;
+use planaria_base::{Datum, Error, Isolation, ProcedureId, Result, SqlState, Type};
 use planaria_ir::Catch;
 use planaria_sql::ddl::is_ddl;
 use planaria_sql::lower::{self, ParamTypes};
@@ -57,7 +62,7 @@ impl SessionCore {
                 let begins = Transaction::Begin { read_only: None, isolation: Some(Isolation::Serializable) };
                 self.transaction_control(&begins)?;
             }
-            let mut steps = Steps::new(self, body, BLOCK, &block);
+            let mut steps = Steps::new(Ground::Session(self, Vec::new()), body, BLOCK, &block);
             let outcome = steps.block(&block);
             let notices = std::mem::take(&mut steps.notices);
             let outcome = outcome.and_then(|_| match own {
@@ -103,20 +108,36 @@ struct Variable {
     record: bool,
 }
 
-/// The answer of a step.
+/// The answer of a step: names and types of its columns, and its rows.
 struct Answer {
-    columns: Columns,
-    rows: Vec<Row>,
+    columns: Vec<(String, Type)>,
+    rows: Vec<Vec<Datum>>,
+    /// Rows that it has changed, where it counts them.
+    counted: Option<i64>,
+}
+
+/// What a body answers with.
+enum Gives {
+    /// Its OUT parameters, if any.
+    Outs,
+    /// A value.
+    Value(Type),
+    /// A row, as the routine declares it.
+    Row(ProcedureId),
+    /// Rows.
+    Set(ProcedureId),
 }
 
 struct Steps<'s> {
-    session: &'s mut SessionCore,
+    ground: Ground<'s>,
     body: Arc<str>,
     /// What errors call it.
     title: Arc<str>,
-    /// Of a function: the type of what it returns, and that, once it is known.
-    returns: Option<Type>,
-    returned: Option<Datum>,
+    /// Of a function: what it returns, and that, once it is known.
+    gives: Gives,
+    returned: Option<Vec<Datum>>,
+    /// How many parameters have numbers.
+    parameters: usize,
     conflict: planaria_syntax::ast::plpgsql::VariableConflict,
     frames: Vec<Frame>,
     found: bool,
@@ -127,13 +148,14 @@ struct Steps<'s> {
 }
 
 impl<'s> Steps<'s> {
-    fn new(session: &'s mut SessionCore, body: &str, title: &str, block: &PlBlock) -> Steps<'s> {
+    fn new(ground: Ground<'s>, body: &str, title: &str, block: &PlBlock) -> Steps<'s> {
         Steps {
-            session,
+            ground,
             body: body.into(),
             title: title.into(),
-            returns: None,
+            gives: Gives::Outs,
             returned: None,
+            parameters: 0,
             conflict: block.conflict,
             frames: Vec::new(),
             found: false,
@@ -161,22 +183,24 @@ impl<'s> Steps<'s> {
         if block.handlers.is_empty() {
             return self.statements(&block.body);
         }
-        // Routines that are called within have savepoints as well: each its own name.
-        let savepoint = format!("(step {})", self.session.savepoints.len());
-        self.session.transaction_control(&Transaction::Savepoint(savepoint.clone()))?;
+        let savepoint = self.ground.enter()?;
         let frames = self.frames.len();
         let handled = self.handled.len();
         match self.statements(&block.body) {
             Ok(flow) => {
-                self.session.transaction_control(&Transaction::Release(savepoint))?;
+                self.ground.leave(savepoint)?;
                 Ok(flow)
             }
             Err(error) => {
                 self.frames.truncate(frames);
                 self.handled.truncate(handled);
-                let Some(handler) = handler_of(&block.handlers, &error)? else { return Err(error) };
-                self.session.transaction_control(&Transaction::RollbackTo(savepoint.clone()))?;
-                self.session.transaction_control(&Transaction::Release(savepoint))?;
+                let handler =
+                    if self.ground.is_stopped() { None } else { handler_of(&block.handlers, &error)? };
+                let Some(handler) = handler else {
+                    self.ground.fail();
+                    return Err(error);
+                };
+                self.ground.back(savepoint)?;
                 self.handle(handler, error)
             }
         }
@@ -210,7 +234,7 @@ impl<'s> Steps<'s> {
             DeclarationKind::Variable { ty, constant, not_null, .. } => {
                 (*constant, *not_null, matches!(ty.kind, TypeNameKind::Record))
             }
-            DeclarationKind::Cursor { .. } => return Err(refused("cursors")),
+            DeclarationKind::Cursor { .. } => return Err(refused("bound cursors")),
             DeclarationKind::Alias(_) => return Err(refused("ALIAS")),
         };
         let answer = self.step(StepKind::Declare(declaration.clone()))?;
@@ -225,7 +249,7 @@ impl<'s> Steps<'s> {
 
     fn statements(&mut self, statements: &[Stmt]) -> Result<Flow> {
         for statement in statements {
-            self.session.check_cancelled()?;
+            self.ground.check()?;
             match self.statement(statement)? {
                 Flow::Next => {}
                 flow => return Ok(flow),
@@ -304,10 +328,10 @@ impl<'s> Steps<'s> {
                 )
             }
             StmtKind::ForQuery { label, targets, query, body } => {
-                let StatementKind::Query(query) = &query.kind else {
-                    return Err(self.placed(refused("loops over the rows of changing statements"), at));
-                };
-                let answer = self.step(StepKind::Query(query.clone()))?;
+                let answer = self.step(match &query.kind {
+                    StatementKind::Query(query) => StepKind::Query(query.clone()),
+                    _ => StepKind::Change(query.clone()),
+                })?;
                 self.for_rows(label.as_deref(), targets, answer, body, at)
             }
             StmtKind::ForExecute { label, targets, text, using, body } => {
@@ -358,9 +382,12 @@ impl<'s> Steps<'s> {
                 false => Ok(Flow::Next),
             },
             StmtKind::Return(None) => Ok(Flow::Return),
-            StmtKind::Return(Some(value)) if let Some(ty) = self.returns.clone() => {
-                self.returned = Some(self.converted(value, ty)?);
-                Ok(Flow::Return)
+            StmtKind::Return(Some(value)) => self.return_(statement, value),
+            StmtKind::ReturnNext(_) | StmtKind::ReturnQuery(_) | StmtKind::ReturnQueryExecute { .. }
+                if let Gives::Set(routine) = self.gives =>
+            {
+                self.return_rows(statement, routine)?;
+                Ok(Flow::Next)
             }
             _ => self.simple(statement).map(|()| Flow::Next),
         }
@@ -411,13 +438,13 @@ impl<'s> Steps<'s> {
             StmtKind::Execute { text, into, using } => self.execute(text, into.as_ref(), using, at),
             StmtKind::Perform(query)
                 if let Some(call) = lower::plpgsql::sole_call(query)
-                    && self.session.may_go_by_steps(call) =>
+                    && self.ground.may_go_by_steps(call) =>
             {
                 self.perform(call, at)
             }
             StmtKind::Sql(sql)
                 if let StatementKind::Call { call, .. } = &sql.kind
-                    && self.session.may_go_by_steps(call) =>
+                    && self.ground.may_go_by_steps(call) =>
             {
                 self.call(sql, call, at)
             }
@@ -428,10 +455,12 @@ impl<'s> Steps<'s> {
                 }
                 Ok(())
             }
-            StmtKind::Open { .. }
-            | StmtKind::Fetch { .. }
-            | StmtKind::Close(_)
-            | StmtKind::ForCursor { .. } => Err(self.placed(refused("cursors"), at)),
+            StmtKind::Fetch { cursor, into: Some(into), .. }
+                if let Some(record) = self.record(&into.targets) =>
+            {
+                self.fetch_record(statement, cursor, &record)
+            }
+            StmtKind::ForCursor { .. } => Err(self.placed(refused("loops over cursors"), at)),
             StmtKind::Transaction(_) => Err(self.placed(refused("COMMIT and ROLLBACK"), at)),
             _ => self.plain(statement),
         }
@@ -440,13 +469,12 @@ impl<'s> Steps<'s> {
     /// A statement as a program of its own.
     fn plain(&mut self, statement: &Stmt) -> Result<()> {
         let answer = self.step(StepKind::Statement(Box::new(statement.clone())))?;
-        let columns = answer.columns.clone();
         let Some(row) = answer.rows.into_iter().next() else { return Ok(()) };
-        let mut values = columns.iter().zip(row.values);
+        let mut values = answer.columns.into_iter().zip(row);
         for variable in self.frames.iter_mut().flat_map(|frame| &mut frame.variables) {
-            let (column, value) =
+            let ((_, ty), value) =
                 values.next().ok_or_else(|| Error::internal("a step without its variables"))?;
-            variable.known.ty = (column.ty != Type::Void).then(|| column.ty.clone());
+            variable.known.ty = (ty != Type::Void).then_some(ty);
             variable.value = value;
         }
         let mut rest = values.map(|(_, value)| value);
@@ -467,7 +495,7 @@ impl<'s> Steps<'s> {
         let outcome = self.run_dynamic(&statement, &text, types, values);
         let answer = outcome.map_err(|error| self.placed_at(of_statement(error, &text), at))?;
         let Some(into) = into else { return Ok(()) };
-        let Some(Answer { columns, rows }) = answer else {
+        let Some(Answer { columns, rows, .. }) = answer else {
             let message = "INTO used with a command that cannot return data";
             return Err(self.placed(Error::new(SqlState::SYNTAX_ERROR, message), at));
         };
@@ -529,22 +557,21 @@ impl<'s> Steps<'s> {
         types: Vec<Option<Type>>,
         values: Vec<Datum>,
     ) -> Result<Option<Answer>> {
-        let program = crate::engine::program::kind::is_program(statement);
-        if !program && !matches!(statement.kind, StatementKind::Truncate { .. }) {
+        if !self.ground.runs(statement) {
             self.change_schema(statement, text).map_err(|error| of_text(error, text))?;
             return Ok(None);
         }
         let answer = self
-            .run(statement.clone(), text, ParamTypes(types), values)
+            .ground
+            .run(statement.clone(), text, ParamTypes(types), values, &mut self.notices)
             .map_err(|error| of_text(error, text))?;
-        let counted = self.session.machine.row_count().unwrap_or(answer.rows.len() as i64);
-        self.row_count = counted;
+        self.row_count = answer.counted.unwrap_or(answer.rows.len() as i64);
         Ok((!answer.columns.is_empty()).then_some(answer))
     }
 
     fn change_schema(&mut self, statement: &Statement, text: &str) -> Result<()> {
-        let result = self.session.run_statement(statement, text, &())?;
-        self.notices.extend(result.notices);
+        let notices = self.ground.change_schema(statement, text)?;
+        self.notices.extend(notices);
         Ok(())
     }
 
@@ -558,43 +585,14 @@ impl<'s> Steps<'s> {
             title: self.title.clone(),
             conflict: self.conflict,
             frames: self.frames.iter().map(known).collect(),
+            parameters: self.parameters,
             kind,
         };
         let variables = self.frames.iter().flat_map(|frame| &frame.variables);
         let mut values: Vec<Datum> =
             variables.filter(|v| v.known.ty.is_some()).map(|v| v.value.clone()).collect();
         values.extend([Datum::Bool(self.found), Datum::Int(self.row_count)]);
-        let statement = Statement { kind: StatementKind::Step(Box::new(step)), position: 0, end: 0 };
-        let text = self.body.clone();
-        self.run(statement, &text, ParamTypes::default(), values)
-    }
-
-    /// Runs a program within the transaction.
-    fn run(
-        &mut self,
-        statement: Statement,
-        text: &str,
-        types: ParamTypes,
-        values: Vec<Datum>,
-    ) -> Result<Answer> {
-        let session = &mut *self.session;
-        let prepared = session.analyse_declared(statement, text, types)?;
-        session.notices.clear();
-        session.rows.clear();
-        session.sunk = 0;
-        session.catch_up()?;
-        let schema = session.schema();
-        let compiled = prepared.compiled(&schema, session.user.current())?;
-        if session.read_only && session.reading.is_none() && !compiled.pure {
-            return Err(crate::engine::program::refusal::read_only("DO"));
-        }
-        let outcome = session.in_block(|s| {
-            s.touch(&compiled.touches)?;
-            s.run_datums(&schema, &compiled.code, &values, false)
-        });
-        self.notices.append(&mut session.notices);
-        outcome?;
-        Ok(Answer { columns: prepared.columns.clone(), rows: std::mem::take(&mut session.rows) })
+        self.ground.step(step, values, &mut self.notices)
     }
 
     fn is_true(&mut self, condition: &Expr) -> Result<bool> {
@@ -637,7 +635,7 @@ impl<'s> Steps<'s> {
         next: &mut dyn FnMut(&mut Self) -> Result<bool>,
     ) -> Result<Flow> {
         while next(self)? {
-            self.session.check_cancelled()?;
+            self.ground.check()?;
             let own = |of: &Option<String>| of.is_none() || of.as_deref() == label;
             match self.statements(body)? {
                 Flow::Next => {}
@@ -692,7 +690,7 @@ impl<'s> Steps<'s> {
         body: &[Stmt],
         at: Position,
     ) -> Result<Flow> {
-        let Answer { columns, rows } = answer;
+        let Answer { columns, rows, .. } = answer;
         let mut rows = rows.into_iter();
         let mut any = false;
         if rows.len() == 0 {
@@ -782,9 +780,9 @@ impl<'s> Steps<'s> {
 impl Answer {
     /// Its only value.
     fn only(self) -> Result<(Type, Datum)> {
-        let value = self.rows.into_iter().next().and_then(|row| row.values.into_iter().next());
-        match (self.columns.first(), value) {
-            (Some(column), Some(value)) => Ok((column.ty.clone(), value)),
+        let value = self.rows.into_iter().next().and_then(|row| row.into_iter().next());
+        match (self.columns.into_iter().next(), value) {
+            (Some((_, ty)), Some(value)) => Ok((ty, value)),
             _ => Err(Error::internal("a step without its answer")),
         }
     }

@@ -72,9 +72,9 @@ fn elsewhere_such_a_call_is_refused() {
 fn what_steps_cannot_do_is_refused_when_the_routine_is_made() {
     let db = Database::in_memory().expect("opens");
     for text in [
-        "CREATE FUNCTION f() RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); END $$",
-        "CREATE FUNCTION f(OUT a int, OUT b int) LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); END $$",
-        "CREATE FUNCTION f(int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); END $$",
+        "CREATE FUNCTION f() RETURNS SETOF record LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); END $$",
+        "CREATE FUNCTION f(int) RETURNS void LANGUAGE plpgsql AS $$ DECLARE a ALIAS FOR $1; BEGIN CREATE TABLE t (a int); END $$",
+        "CREATE PROCEDURE f(text) LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN EXECUTE $1 INTO r; COMMIT; END $$",
         "CREATE PROCEDURE f() LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN CREATE TABLE t (a int); END $$",
         "CREATE PROCEDURE f() LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); COMMIT; END $$",
         "CREATE PROCEDURE f() LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT 1; BEGIN CREATE TABLE t (a int); END $$",

@@ -35,3 +35,9 @@ CREATE TYPE jr_place AS (street text, zip int);
 CREATE TYPE jr_home AS (h jr_place, n int);
 SELECT * FROM json_to_record('{"q":[{"h":"(a,1)"}, {"h":{"zip":2},"n":3}]}') AS x(q jr_home[]);
 SELECT * FROM json_to_record('{"q":["(b,2)", null]}') AS x(q jr_place[]);
+-- A string where a row is wanted that stands alone, in statements and routines.
+CREATE TYPE alone AS (x int, y text);
+SELECT * FROM jsonb_to_recordset('[{"i":{"x":1}},{"i":"(7,seven)"},{"i":null},{"i":"(,)"}]') AS t (i alone);
+CREATE FUNCTION read_alone(j json) RETURNS SETOF alone LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT (i).x, (i).y FROM json_to_recordset(j) AS t (i alone); END $$;
+SELECT * FROM read_alone('[{"i":"(8,eight)"},{"i":{"y":"nine"}}]');
+SELECT * FROM jsonb_to_record('{"i":"(7"}') AS t (i alone);

@@ -153,3 +153,51 @@ END $$;
 CALL maintain('2027-01-15', 2);
 SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'readings'::regclass ORDER BY 1;
 SELECT count(*) FROM made;
+-- Results of rows, several columns, parameters without names, cursors, loops over changed rows.
+CREATE FUNCTION fills(n int) RETURNS SETOF int LANGUAGE plpgsql AS $$
+BEGIN
+  DROP TABLE IF EXISTS filled;
+  CREATE TEMP TABLE filled (x int);
+  INSERT INTO filled SELECT generate_series(1, n);
+  RETURN QUERY SELECT x FROM filled ORDER BY x DESC;
+  RETURN NEXT -1;
+END $$;
+SELECT * FROM fills(3);
+SELECT fills(2);
+SELECT * FROM fills(0) AS f (y);
+CREATE FUNCTION made(text) RETURNS TABLE (tab text, n bigint) LANGUAGE plpgsql AS $$
+DECLARE r record; c refcursor; what text;
+BEGIN
+  EXECUTE format('CREATE TABLE %I (id int, v text)', $1);
+  EXECUTE format('INSERT INTO %I VALUES (1, ''a''), (2, ''b'')', $1);
+  OPEN c FOR EXECUTE format('SELECT * FROM %I ORDER BY id', $1);
+  LOOP
+    FETCH c INTO r;
+    EXIT WHEN NOT FOUND;
+    tab := r.v; n := r.id;
+    RETURN NEXT;
+  END LOOP;
+  CLOSE c;
+  FOR r IN UPDATE filled SET x = x + 10 RETURNING x LOOP
+    tab := 'changed'; n := r.x;
+    RETURN NEXT;
+  END LOOP;
+  FOR what IN SELECT relname FROM pg_class WHERE relname = $1 LOOP
+    RETURN QUERY EXECUTE format('SELECT %L::text, count(*) FROM %I', what, what);
+  END LOOP;
+END $$;
+SELECT * FROM fills(1);
+SELECT * FROM made('zebra1');
+SELECT tab, n FROM made('zebra2');
+CREATE FUNCTION drops(t text, OUT gone text, OUT n int) LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE 'SELECT count(*) FROM ' || quote_ident(t) INTO n;
+  EXECUTE 'DROP TABLE ' || quote_ident(t);
+  gone := t;
+END $$;
+SELECT * FROM drops('zebra1');
+SELECT * FROM zebra1;
+BEGIN;
+SELECT * FROM made('zebra3');
+ROLLBACK;
+SELECT * FROM zebra3;

@@ -77,3 +77,10 @@ SELECT outer_most(6);
 CREATE FUNCTION chain0() RETURNS record LANGUAGE plpgsql AS $$ BEGIN RETURN ROW(1, 2); END $$;
 DO $$ BEGIN FOR i IN 1 .. 24 LOOP EXECUTE format('CREATE FUNCTION chain%s() RETURNS record LANGUAGE plpgsql AS %L', i, format('DECLARE a record; b record; BEGIN IF %s > 20 THEN a := chain%s(); b := chain%s(); END IF; RETURN ROW(%s, 2); END', i, i - 1, i - 1, i)); END LOOP; END $$;
 SELECT chain24();
+-- What a change returns.
+CREATE TABLE changed_rows (a int, b text);
+CREATE FUNCTION puts(n int) RETURNS record LANGUAGE sql AS $$ INSERT INTO changed_rows VALUES (n, 'n' || n) RETURNING a, b $$;
+SELECT puts(3);
+SELECT (puts(4))::text, * FROM puts(5) AS t (p int, q text);
+CREATE FUNCTION takes_all() RETURNS SETOF record LANGUAGE sql AS $$ DELETE FROM changed_rows RETURNING b, a $$;
+SELECT takes_all();

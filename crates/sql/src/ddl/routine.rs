@@ -228,7 +228,7 @@ impl Change {
         if self.actor.checks_bodies || standard {
             let made = self.catalog.procedure(id);
             if lower::plpgsql::routine_goes_by_steps(made) {
-                lower::plpgsql::check_steps(made)?;
+                lower::plpgsql::check_carried_out(made)?;
             }
             lower::plpgsql::check_routine(&self.catalog.ready(), made)
                 .map_err(|e| in_statement(e, create.body_position))?;

@@ -30,7 +30,7 @@ pub fn keyed(catalog: &Catalog, query: &Query) -> Option<(Query, TableId, Vec<Ou
     if !plain || select.having.is_some() || !query.with.is_empty() {
         return None;
     }
-    let table = table_of_type(catalog, name).filter(|t| !t.composite && t.partitioning.is_none())?.id;
+    let table = table_of_type(catalog, name).filter(|t| !t.composite && t.slice().is_none())?.id;
     let l = Lowerer::new(catalog, "cursor", ProgramKind::Statement);
     let keys = key_of(&l, table);
     Some((with_keys(&l, query, table, &keys), table, keys))
@@ -50,7 +50,11 @@ pub fn by_key(
         StatementKind::Delete(s) => (&mut s.filter, &s.table, &s.alias),
         _ => return None,
     };
-    if table_of_type(catalog, target)?.id != table {
+    let target_table = table_of_type(catalog, target)?;
+    let whole = target_table.slice().map_or(target_table, |_| catalog.partition_root(target_table.id));
+    // A partition shows no hidden key.
+    let hidden = whole.id != target_table.id && keys.iter().any(|key| key.name == super::names::ROW_ID);
+    if whole.id != table || hidden {
         return None;
     }
     let position = filter.as_ref().map_or(0, |e| e.position);

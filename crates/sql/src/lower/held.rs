@@ -283,10 +283,13 @@ impl Scope {
     }
 }
 
+/// What to do about a record of several structures.
+pub(super) const ONE_RECORD: &str = "Use one record variable for each query.";
+
 /// 0A000 for a record that was given rows of several structures on different paths.
 pub(super) fn several_structures(record: &str) -> Error {
     let message = format!("record \"{record}\" may have different structures here");
-    Error::unsupported(message, "Use one record variable for each query.")
+    Error::unsupported(message, ONE_RECORD)
 }
 
 /// `55000`

@@ -323,8 +323,15 @@ impl Lowerer<'_> {
             }
             Type::Record(row) if row.of.is_some() => {
                 self.check_row_of_text(row, position)?;
-                let is_null = Bound::apply(Func::IsNull, vec![text], Type::Bool, position);
+                let is_null = Bound::apply(Func::IsNull, vec![text.clone()], Type::Bool, position);
                 let part = Bound::apply(Func::JsonField, vec![value, key], json, position);
+                // A string is the literal of a row; to programs of earlier forms it has none of the fields.
+                let literal = (self.form > 1).then(|| {
+                    let kind = Bound::apply(Func::JsonTypeof, vec![part.clone()], Type::Text, position);
+                    let string = Bound::constant(Datum::Text("string".to_owned()), Type::Text, position);
+                    let is = Bound::apply(Func::TextEq, vec![kind, string], Type::Bool, position);
+                    (is, Bound::new(BoundKind::Cast(Box::new(text), false), ty.clone(), position))
+                });
                 let whole = self.with_let(part, |l, part| {
                     let mut fields = Vec::with_capacity(row.len());
                     for (at, (name, of)) in row.iter().enumerate() {
@@ -345,7 +352,8 @@ impl Lowerer<'_> {
                     Ok(Bound::apply(Func::ArrayMake, fields, Type::Record(row.clone()), position))
                 })?;
                 let null = Bound::null(ty.clone(), position);
-                Bound::new(BoundKind::Case(vec![(is_null, null)], Box::new(whole)), ty.clone(), position)
+                let whens = std::iter::once((is_null, null)).chain(literal).collect();
+                Bound::new(BoundKind::Case(whens, Box::new(whole)), ty.clone(), position)
             }
             Type::Array(of) if let Type::Record(row) = &**of => {
                 self.check_rows_of_text(of, position)?;

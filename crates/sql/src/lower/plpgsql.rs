@@ -23,7 +23,9 @@ mod trigger;
 pub(crate) use trigger::{Assigned, assigned, may_write};
 
 pub use block::catch;
-pub use by_steps::{called_by_itself, check_steps, goes_by_steps, routine_goes_by_steps, sole_call};
+pub use by_steps::{
+    called_by_itself, check_carried_out, check_steps, goes_by_steps, routine_goes_by_steps, sole_call,
+};
 pub(in crate::lower) use cursor::{key_of, with_keys};
 pub use step::lower_step;
 
@@ -103,6 +105,8 @@ struct Body<'l, 'c> {
     checking: bool,
     /// It is a routine that is carried out statement by statement where it is called by itself.
     by_steps: bool,
+    /// Where a record takes rows of which nothing is known, the routine's program carries it out by steps.
+    any_structure: bool,
     /// What a function in SQL has to answer, where that is looked at.
     declared: Option<routine::SqlAnswer>,
     /// Loops over rows of statements that change something, around the statement being lowered.
@@ -122,8 +126,10 @@ impl Body<'_, '_> {
             let ops = self.l.blocks.last().map_or(0, Vec::len);
             if let Err(error) = self.statement(statement) {
                 let error = self.explained(error).at(statement.position);
-                let of_creation =
-                    is_of_creation(&error) && !(self.by_steps && by_steps::is_of_programs(&error));
+                let later = self.by_steps && by_steps::is_of_programs(&error)
+                    || self.any_structure && by_steps::wants_steps(&error);
+                self.needs.steps |= later && self.any_structure && !self.checking;
+                let of_creation = is_of_creation(&error) && !later;
                 if self.checking && of_creation {
                     return Err(error);
                 }

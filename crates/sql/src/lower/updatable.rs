@@ -225,7 +225,7 @@ pub(super) fn table_behind<'c>(catalog: &'c Catalog, view: &'c View) -> Option<&
         view = home.view(wanted)?;
         // Views may lead to each other.
         depth += 1;
-        if depth > planaria_base::limits::CALL_DEPTH_MAX {
+        if depth > planaria_base::limits::CALL_DEPTH_SURE {
             return None;
         }
     }

@@ -229,6 +229,8 @@ pub struct Step {
     pub conflict: VariableConflict,
     /// Blocks around it, from outer to inner.
     pub frames: Vec<StepFrame>,
+    /// So many variables of the outermost one are parameters, which have numbers.
+    pub parameters: usize,
     /// What is done.
     pub kind: StepKind,
 }
@@ -264,8 +266,12 @@ pub enum StepKind {
     Declare(Declaration),
     /// A query, whose rows are the answer.
     Query(Box<Query>),
+    /// INSERT, UPDATE or DELETE with RETURNING, whose rows are the answer.
+    Change(Box<Statement>),
     /// An expression, whose value is the answer.
     Value(Expr),
     /// The answer is a row of the variables.
     Row,
+    /// RETURN NEXT or RETURN QUERY of this routine, whose rows are the answer; RETURN NEXT also for the RETURN of a row.
+    Rows(Box<Stmt>, planaria_base::ProcedureId),
 }

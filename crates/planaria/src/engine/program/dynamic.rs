@@ -3,11 +3,12 @@
 use crate::engine::program::kind::is_program;
 use crate::engine::schema_version::SchemaVersion;
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
-use planaria_exec::Code;
+use planaria_exec::{Code, StepProgram};
 use planaria_ir::Output;
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::{Statement, StatementKind};
 use planaria_syntax::parse;
+use std::any::Any;
 use std::sync::Arc;
 
 /// SQL text made by a running program.
@@ -46,6 +47,19 @@ pub(crate) fn compile_query(
     let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
     let (program, code, _) = schema.compile_for(role, &statement, &types)?;
     Ok((program.outputs, Arc::new(code)))
+}
+
+/// A statement that was not made of text, and the types of its parameters: how a step comes to the host.
+pub(crate) struct Wanted {
+    pub(crate) statement: Statement,
+    pub(crate) types: ParamTypes,
+}
+
+/// The program of a step.
+pub(crate) fn compile_step(schema: &SchemaVersion, role: RoleId, step: &dyn Any) -> Result<StepProgram> {
+    let wanted = step.downcast_ref::<Wanted>().ok_or_else(|| Error::internal("a step of another's"))?;
+    let (program, code, _) = schema.compile_for(role, &wanted.statement, &wanted.types)?;
+    Ok((program.outputs.into_iter().map(|o| (o.name, o.ty)).collect(), Arc::new(code)))
 }
 
 fn one_statement(text: &str) -> Result<Statement> {

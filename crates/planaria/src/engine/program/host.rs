@@ -8,10 +8,11 @@ use crate::engine::program::cancel::Cancel;
 use crate::engine::program::constraints;
 use crate::engine::program::cursor::Cursors;
 use crate::engine::program::deferred::Deferred;
-use crate::engine::program::dynamic::{compile_dynamic, compile_query};
+use crate::engine::program::dynamic::{compile_dynamic, compile_query, compile_step};
 use crate::engine::program::inputs::Inputs;
 use crate::engine::program::keys::Keys;
 use crate::engine::program::refusal::read_only;
+use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
 use crate::row::{Column, Columns, Row};
@@ -25,9 +26,10 @@ use planaria_base::{
 };
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Beside, Code, Dynamic, Host, Interrupt};
+use planaria_exec::{Beside, Code, Dynamic, Host, Interrupt, StepProgram, Stepwise};
 use planaria_ir::{Draw, Question, Step};
 use planaria_syntax::ast::cursor::Direction;
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -83,6 +85,8 @@ pub(crate) struct SessionHost<'a> {
     /// `pg_sleep`, of so many seconds.
     pub(crate) sleep: &'a dyn Fn(f64) -> Result<()>,
     pub(crate) keys: Keys<'a>,
+    /// Routines that are carried out by steps.
+    pub(crate) stepwise: fn(&SchemaVersion, ProcedureId) -> Result<Arc<dyn Stepwise>>,
     /// It reads a snapshot: sequences stay where they are.
     pub(crate) read_only: bool,
     /// It only reads, and may begin anew in a snapshot.
@@ -488,6 +492,15 @@ impl Host for SessionHost<'_> {
         }
     }
 
+    fn stepwise(&mut self, routine: ProcedureId) -> Result<Arc<dyn Stepwise>> {
+        self.inputs.beyond_a_call()?;
+        (self.stepwise)(&self.schema, routine)
+    }
+
+    fn step(&mut self, step: &dyn Any) -> Result<StepProgram> {
+        compile_step(&self.schema, self.role, step)
+    }
+
     fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {
         self.inputs.beyond_a_call()?;
         let (outputs, code) = compile_query(&self.schema, self.role, text, arguments)?;
@@ -533,6 +546,11 @@ impl Host for SessionHost<'_> {
             push(&cursor.rows[*at].values, &mut cursor.columns.iter().map(|c| &c.ty))?;
         }
         Ok(met.len() as i64)
+    }
+
+    fn cursor_columns(&self, name: &str) -> Option<Vec<(String, Type)>> {
+        let cursor = self.cursors.open.get(name)?;
+        Some(cursor.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect())
     }
 
     fn close_cursor(&mut self, name: &str) -> Result<()> {

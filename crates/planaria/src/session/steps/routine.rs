@@ -4,13 +4,14 @@
 //! The arguments are computed by a program, the body is carried out as that of a DO block is, with the parameters as variables
 //! around it, and a last step answers with what the routine returns.
 
-use super::{ATTEMPTS_MAX, Frame, Steps, Variable, hidden};
+use super::ground::Ground;
+use super::{ATTEMPTS_MAX, Frame, Gives, Steps, Variable, hidden};
 use crate::engine::program::refusal::read_only;
 use crate::params::Params;
+use crate::row::Row;
 use crate::session::core::{Block, SessionCore};
 use crate::session::prepared::PreparedStatement;
-use crate::sink::RowSink;
-use crate::sink::reborrow;
+use crate::sink::{RowRef, RowSink, reborrow};
 use planaria_base::{Datum, Error, Isolation, Result, SqlState, Type, stack};
 use planaria_catalog::{Mode, Procedure, Returns};
 use planaria_sql::lower::{self, ParamTypes};
@@ -122,9 +123,12 @@ impl SessionCore {
         drop(schema);
         let body = routine.body.clone();
         let block = parse::plpgsql(&body)?;
-        let mut steps = Steps::new(self, &body, &title, &block);
+        let mut steps = Steps::new(Ground::Session(self, Vec::new()), &body, &title, &block);
         let outcome = steps.routine(&routine, &block, arguments);
-        let outcome = outcome.and_then(|values| steps.answer(values, prepared, sink));
+        let outcome = outcome.and_then(|values| match routine.returns_set() {
+            true => steps.give_rows(prepared, sink),
+            false => steps.answer(values, prepared, sink),
+        });
         notices.append(&mut steps.notices);
         outcome.map_err(|mut error| {
             // It stands in the routine's text, not in the statement's.
@@ -137,8 +141,8 @@ impl SessionCore {
 }
 
 impl Steps<'_> {
-    /// Carries a routine out; answers with what it returns.
-    fn routine(
+    /// Carries a routine out; answers with what it returns. Rows of a set have been given by then.
+    pub(super) fn routine(
         &mut self,
         routine: &Procedure,
         block: &ast::plpgsql::PlBlock,
@@ -147,32 +151,48 @@ impl Steps<'_> {
         let mut arguments = arguments.into_iter();
         let mut variables: Vec<Variable> = Vec::new();
         let mut any_null = false;
-        for parameter in &routine.parameters {
+        for (i, parameter) in routine.parameters.iter().enumerate() {
             let passed = matches!(parameter.mode, Mode::In | Mode::InOut | Mode::Variadic);
             let value = match passed {
                 true => arguments.next().ok_or_else(|| Error::internal("a call without its arguments"))?,
                 false => Datum::Null,
             };
             any_null |= passed && value == Datum::Null;
-            variables.push(hidden(&parameter.name, parameter.ty.clone(), value));
+            let name = match parameter.name.is_empty() {
+                true => format!("${}", i + 1),
+                false => parameter.name.clone(),
+            };
+            variables.push(hidden(&name, parameter.ty.clone(), value));
         }
+        self.parameters = routine.parameters.iter().filter(|p| p.mode != Mode::Table).count();
         let is_out = |mode: Mode| matches!(mode, Mode::Out | Mode::InOut);
         let outs = routine.parameters.iter().any(|p| is_out(p.mode));
-        self.returns = match &routine.returns {
-            Returns::Scalar(ty) if !outs && *ty != Type::Void => Some(ty.clone()),
-            _ => None,
+        self.gives = match &routine.returns {
+            Returns::Scalar(ty) if !outs && *ty != Type::Void => Gives::Value(ty.clone()),
+            Returns::RowOf(_) | Returns::Record { set: false, .. } => Gives::Row(routine.id),
+            _ if routine.returns_set() => Gives::Set(routine.id),
+            _ => Gives::Outs,
         };
         self.frames.push(Frame { label: Some(routine.name.clone()), variables });
         if !(routine.strict && any_null) {
             self.block(block)?;
-            if self.returns.is_some() && self.returned.is_none() {
+            if matches!(self.gives, Gives::Value(_) | Gives::Row(_)) && self.returned.is_none() {
                 let message = "control reached end of function without RETURN";
                 let error = Error::new(SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT, message);
                 return Err(error.context(format!("PL/pgSQL function {}", self.title)));
             }
         }
-        if let Some(ty) = self.returns.clone() {
-            return Ok(vec![(ty, self.returned.take().unwrap_or(Datum::Null))]);
+        match &self.gives {
+            Gives::Value(ty) => {
+                let value = self.returned.take().and_then(|row| row.into_iter().next());
+                return Ok(vec![(ty.clone(), value.unwrap_or(Datum::Null))]);
+            }
+            Gives::Row(_) => {
+                let row = self.returned.take().unwrap_or_default();
+                return Ok(row.into_iter().map(|value| (Type::Void, value)).collect());
+            }
+            Gives::Set(_) => return Ok(Vec::new()),
+            Gives::Outs => {}
         }
         if matches!(routine.returns, Returns::Scalar(Type::Void)) {
             return Ok(vec![(Type::Void, Datum::Null)]);
@@ -206,10 +226,11 @@ impl Steps<'_> {
             title: self.title.clone(),
             conflict: self.conflict,
             frames: vec![StepFrame { label: None, variables }],
+            parameters: 0,
             kind: StepKind::Row,
         };
         let statement = Statement { kind: StatementKind::Step(Box::new(step)), position: 0, end: 0 };
-        let session = &mut *self.session;
+        let session = self.ground.session()?;
         let last = session.analyse_declared(statement, &self.body, ParamTypes::default())?;
         session.notices.clear();
         session.rows.clear();
@@ -220,6 +241,31 @@ impl Steps<'_> {
             s.run_to(&schema, &compiled.code, types, columns, &passed, false, reborrow(&mut sink))
         })?;
         Ok(session.rows.len() as u64 + session.sunk)
+    }
+
+    /// The rows that the statement answers with.
+    fn give_rows(&mut self, prepared: &PreparedStatement, mut sink: Option<&mut dyn RowSink>) -> Result<u64> {
+        let rows = self.ground.take_rows();
+        let count = rows.len() as u64;
+        let session = self.ground.session()?;
+        session.rows.clear();
+        for row in rows {
+            let heap = session.machine.heap_mut();
+            let Some(sink) = &mut sink else {
+                session.rows.push(Row::of(&prepared.columns, row, heap));
+                continue;
+            };
+            heap.clear();
+            let slots = row.iter().map(|value| heap.push_datum(value)).collect::<Result<Vec<_>>>()?;
+            let named = row.iter().enumerate().filter_map(|(at, value)| match value {
+                Datum::Reg(oid, name) => Some((at, *oid, name.clone())),
+                _ => None,
+            });
+            let names: Vec<(usize, u32, String)> = named.collect();
+            session.sunk += 1;
+            sink.row(RowRef::with_names(&slots, heap, &names))?;
+        }
+        Ok(count)
     }
 
     /// PERFORM of nothing but a call that may have to be carried out by steps.
@@ -271,14 +317,15 @@ impl Steps<'_> {
         let is_call = matches!(statement.kind, StatementKind::Call { .. });
         let body = self.body.clone();
         let outcome = (|| {
-            let prepared = self.session.analyse_declared(statement, &body, ParamTypes(types))?;
+            let session = self.ground.session()?;
+            let prepared = session.analyse_declared(statement, &body, ParamTypes(types))?;
             if is_call && !prepared.columns.is_empty() {
                 let what = "a CALL with INOUT parameters of a procedure that changes the schema, within a body, is not supported";
                 return Err(Error::unsupported(what, "Call it by itself, or leave the parameters out."));
             }
-            let count = self.session.start_program(&prepared, &values, None);
-            self.session.rows.clear();
-            self.notices.append(&mut self.session.notices);
+            let count = session.start_program(&prepared, &values, None);
+            session.rows.clear();
+            self.notices.append(&mut session.notices);
             count
         })();
         outcome.map_err(|mut error| {

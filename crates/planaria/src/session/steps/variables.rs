@@ -1,7 +1,6 @@
 //! Rows and values into the variables of a DO block.
 
 use super::{Frame, Steps, Variable, hidden, named};
-use crate::row::{Column, Columns, Row};
 use planaria_base::shape::Shape;
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -13,18 +12,18 @@ impl Steps<'_> {
     pub(super) fn assign_row(
         &mut self,
         targets: &[Expr],
-        columns: &Columns,
-        row: Option<Row>,
+        columns: &[(String, Type)],
+        row: Option<Vec<Datum>>,
         at: Position,
     ) -> Result<()> {
         if let Some(record) = self.record(targets) {
             return self.assign_record(&record, columns, row).map_err(|error| self.placed(error, at));
         }
         let values = match row {
-            Some(row) => row.values,
+            Some(row) => row,
             None => vec![Datum::Null; columns.len()],
         };
-        let values: Vec<(Type, Datum)> = columns.iter().map(|c| c.ty.clone()).zip(values).collect();
+        let values: Vec<(Type, Datum)> = columns.iter().map(|(_, ty)| ty.clone()).zip(values).collect();
         if let [target] = targets
             && self.is_row(target)
         {
@@ -35,8 +34,13 @@ impl Steps<'_> {
         self.assign_values(targets, &values, at)
     }
 
-    pub(super) fn assign_record(&mut self, name: &str, columns: &Columns, row: Option<Row>) -> Result<()> {
-        let value = row.map_or(Datum::Null, |row| Datum::Array(row.values));
+    pub(super) fn assign_record(
+        &mut self,
+        name: &str,
+        columns: &[(String, Type)],
+        row: Option<Vec<Datum>>,
+    ) -> Result<()> {
+        let value = row.map_or(Datum::Null, Datum::Array);
         self.set_record(name, Some(Type::Record(record_type(columns))), value)
     }
 
@@ -100,8 +104,8 @@ impl Steps<'_> {
     }
 }
 
-fn record_type(columns: &[Column]) -> RowType {
-    columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect::<Vec<_>>().into()
+pub(super) fn record_type(columns: &[(String, Type)]) -> RowType {
+    columns.to_vec().into()
 }
 
 /// What FOREACH goes through: the elements of an array, or arrays of so many of its inner dimensions.

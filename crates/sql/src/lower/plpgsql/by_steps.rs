@@ -6,9 +6,10 @@
 //! a statement of a routine is refused when it is reached.
 
 use crate::ddl::is_ddl;
+use crate::lower::held::ONE_RECORD;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Language, Procedure, Returns};
-use planaria_syntax::ast::plpgsql::{DeclarationKind, PlBlock, Stmt, StmtKind};
+use planaria_syntax::ast::plpgsql::{DeclarationKind, Opened, PlBlock, Stmt, StmtKind};
 use planaria_syntax::ast::{
     Expr, ExprKind, FunctionCall, Name, Query, QueryBody, Select, SelectItem, StatementKind, TypeNameKind,
 };
@@ -22,7 +23,23 @@ pub fn goes_by_steps(body: &str) -> bool {
     let Ok(block) = parse::plpgsql(body) else { return false };
     let mut records = Vec::new();
     records_of(&block, &mut records);
-    any_in_block(&block, &|statement| needs_steps(statement, &records))
+    any_in_block(&block, &|statement| {
+        needs_steps(statement, &records) || fetches_unknown(&block, statement, &records)
+    })
+}
+
+/// Whether a record takes rows of a cursor that the body opens for no query of its own.
+fn fetches_unknown(block: &PlBlock, statement: &Stmt, records: &[String]) -> bool {
+    let StmtKind::Fetch { cursor, into: Some(into), .. } = &statement.kind else { return false };
+    let of_query = |s: &Stmt| match &s.kind {
+        StmtKind::Open { cursor: opened, what, .. } => {
+            opened.parts == cursor.parts && !matches!(what, Opened::Execute { .. })
+        }
+        _ => false,
+    };
+    let mut bound = false;
+    declarations(block, &mut |kind| bound |= matches!(kind, DeclarationKind::Cursor { .. }));
+    is_record(&into.targets, records) && !bound && !any_in_block(block, &of_query)
 }
 
 /// The same of a routine, where its call is all that a statement does.
@@ -69,30 +86,80 @@ pub(super) const SCHEMA_CHANGE: &str = "a schema change in a routine that is not
 pub(super) const CALL_BY_ITSELF: &str =
     "Make the call a statement of its own: CALL name(..), SELECT name(..), or in PL/pgSQL PERFORM name(..).";
 
+/// What to do about a FETCH into a record that does not know its structure.
+pub(super) const ONE_BY_ONE: &str = "Declare the variables one by one, or a variable of a table's row type.";
+
+/// The form of programs since which records take whatever row comes, in whatever calls the routine.
+const OF_ANY_STRUCTURE: u8 = 2;
+
 /// Whether a statement is refused only because it stands in a program.
 pub(super) fn is_of_programs(error: &Error) -> bool {
     error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED
         && error.fields().hint.as_deref() == Some(CALL_BY_ITSELF)
 }
 
+/// Whether a statement is refused because a record has no structure there that is known beforehand.
+pub(super) fn wants_steps(error: &Error) -> bool {
+    let hint = error.fields().hint.as_deref();
+    error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED
+        && (hint == Some(CALL_BY_ITSELF) && !error.message().starts_with(SCHEMA_CHANGE)
+            || hint == Some(ONE_BY_ONE)
+            || hint == Some(ONE_RECORD))
+}
+
+/// Whether the program of a routine may carry it out by steps, where its records take rows of which nothing is known. Those of
+/// former versions go on as they were: logs have calls of them.
+pub(super) fn may_be_within(routine: &Procedure) -> bool {
+    routine.form >= OF_ANY_STRUCTURE && routine.language == Language::PlPgSql && check_within(routine).is_ok()
+}
+
+/// 0A000 for what a routine cannot have that is carried out by steps: wherever it is called, if it does not change the schema.
+pub fn check_carried_out(routine: &Procedure) -> Result<()> {
+    match check_steps(routine) {
+        Err(_) if !changes_schema_somewhere(&routine.body) => check_within(routine),
+        checked => checked,
+    }
+}
+
+fn changes_schema_somewhere(body: &str) -> bool {
+    let Ok(block) = parse::plpgsql(body) else { return false };
+    any_in_block(&block, &|statement| needs_steps(statement, &[]))
+}
+
+/// 0A000 for what a routine cannot have that is carried out by steps wherever it is called.
+fn check_within(routine: &Procedure) -> Result<()> {
+    let Ok(block) = parse::plpgsql(&routine.body) else { return Ok(()) };
+    let out = |p: &planaria_catalog::Parameter| {
+        !matches!(p.mode, planaria_catalog::Mode::In | planaria_catalog::Mode::Variadic)
+    };
+    let rows = routine.parameters.iter().any(|p| out(p) && matches!(p.ty, Type::Record(_)));
+    if routine.returns == Returns::Trigger {
+        return refused_in_steps("a trigger", "Use scalar variables, or a variable of a row type.");
+    }
+    if rows || matches!(&routine.returns, Returns::Scalar(Type::Record(_))) {
+        return refused_in_steps("an OUT parameter of a row type", "Return the row.");
+    }
+    if routine.returns_domain.is_some() || routine.parameters.iter().any(|p| p.domain.is_some()) {
+        return refused_in_steps("a domain", "Use the type that the domain is over.");
+    }
+    check_body(&block)
+}
+
+fn refused_in_steps(what: &str, hint: &str) -> Result<()> {
+    let where_ = "in a routine that changes the schema or reads records of EXECUTE";
+    Err(Error::unsupported(format!("{what} is not supported {where_}"), hint))
+}
+
 /// 0A000 for what a routine that is carried out by steps cannot have.
 pub fn check_steps(routine: &Procedure) -> Result<()> {
-    let refused = |what: &str, hint: &str| {
-        let where_ = "in a routine that changes the schema or reads records of EXECUTE";
-        Err(Error::unsupported(format!("{what} is not supported {where_}"), hint))
-    };
+    let refused = refused_in_steps;
     match &routine.returns {
-        Returns::Procedure | Returns::Scalar(_) => {}
-        Returns::OutRow => {
-            return refused("a result of several columns", "Write a procedure with INOUT parameters.");
-        }
-        _ => return refused("a result of rows", "Let it fill a table, which is read afterwards."),
+        Returns::Procedure | Returns::Scalar(_) | Returns::OutRow => {}
+        Returns::SetOf(_) | Returns::SetOfTable(_) | Returns::Table | Returns::SetOfOutRow => {}
+        _ => return refused("a result of a row", "Write a procedure with INOUT parameters."),
     }
     if routine.security_definer || !routine.settings.is_empty() {
         return refused("SECURITY DEFINER or SET", "Leave it out.");
-    }
-    if routine.parameters.iter().any(|p| p.name.is_empty()) {
-        return refused("a parameter without a name", "Name it.");
     }
     if routine.returns_domain.is_some() || routine.parameters.iter().any(|p| p.domain.is_some()) {
         return refused("a domain", "Use the type that the domain is over.");
@@ -101,35 +168,28 @@ pub fn check_steps(routine: &Procedure) -> Result<()> {
         return refused("a result of a row type", "Write a procedure with INOUT parameters.");
     }
     let Ok(block) = parse::plpgsql(&routine.body) else { return Ok(()) };
+    check_body(&block)
+}
+
+/// 0A000 for what no body can have that is carried out by steps.
+fn check_body(block: &PlBlock) -> Result<()> {
+    let refused = refused_in_steps;
     let hint = "Do that in a routine of its own.";
     let declares = |block: &PlBlock, wanted: &dyn Fn(&DeclarationKind) -> bool| {
         let mut found = false;
         declarations(block, &mut |kind| found |= wanted(kind));
         found
     };
-    if declares(&block, &|kind| matches!(kind, DeclarationKind::Alias(_))) {
+    if declares(block, &|kind| matches!(kind, DeclarationKind::Alias(_))) {
         return refused("ALIAS", hint);
     }
-    let cursor = |s: &Stmt| {
-        matches!(
-            s.kind,
-            StmtKind::Open { .. } | StmtKind::Fetch { .. } | StmtKind::Close(_) | StmtKind::ForCursor { .. }
-        )
-    };
-    if declares(&block, &|kind| matches!(kind, DeclarationKind::Cursor { .. }))
-        || any_in_block(&block, &cursor)
+    if declares(block, &|kind| matches!(kind, DeclarationKind::Cursor { .. }))
+        || any_in_block(block, &|s| matches!(s.kind, StmtKind::ForCursor { .. }))
     {
-        return refused("a cursor", hint);
+        return refused("a bound cursor", hint);
     }
-    if any_in_block(&block, &|s| matches!(s.kind, StmtKind::Transaction(_))) {
+    if any_in_block(block, &|s| matches!(s.kind, StmtKind::Transaction(_))) {
         return refused("COMMIT or ROLLBACK", hint);
-    }
-    let changing = |s: &Stmt| match &s.kind {
-        StmtKind::ForQuery { query, .. } => !matches!(query.kind, StatementKind::Query(_)),
-        _ => false,
-    };
-    if any_in_block(&block, &changing) {
-        return refused("a loop over the rows of a changing statement", hint);
     }
     Ok(())
 }

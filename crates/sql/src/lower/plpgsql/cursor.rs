@@ -52,6 +52,8 @@ pub(super) struct Needs {
     pub inferring: Inferring,
     /// The structures of the rows that it answers with.
     pub answered: Vec<Shape>,
+    /// Its records take rows of which nothing is known beforehand: it is carried out by steps.
+    pub steps: bool,
 }
 
 impl Needs {
@@ -598,7 +600,7 @@ impl Body<'_, '_> {
         if columns.is_none() && self.is_record(into) {
             return Err(Error::unsupported(
                 "FETCH of a cursor that was opened elsewhere into a record variable is not supported",
-                "Declare the variables one by one, or a variable of a table's row type.",
+                super::by_steps::ONE_BY_ONE,
             )
             .at(into.position));
         }

@@ -180,7 +180,13 @@ fn lower_once(
             let block = parse::plpgsql(&procedure.body)
                 .map_err(|e| of_compilation(e, &procedure.name, &procedure.body))?;
             let by_steps = checking && by_steps::routine_goes_by_steps(procedure);
-            lower_body(&mut l, scope, &procedure.name, answer, &block, (checking, by_steps), trigger, needs)?;
+            let any_structure = !inferring && by_steps::may_be_within(procedure);
+            if needs.steps {
+                super::step::carried_out(&mut l, procedure, &answer);
+                return l.lowered();
+            }
+            let how = How { checking, by_steps, any_structure };
+            lower_body(&mut l, scope, &procedure.name, answer, &block, how, trigger, needs)?;
         }
         Language::Sql => {
             let statements = parse::statements(&procedure.body)?;
@@ -245,13 +251,13 @@ pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Gua
         needs.give_rows(&mut l.rows);
         let mut scope = Scope::new();
         scope.push(None);
-        lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, (false, false), None, needs)?;
+        lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, How::default(), None, needs)?;
         l.lowered()
     })
 }
 
 /// Columns of the answer; sets `outs` and `outputs` of the program.
-fn answer(
+pub(super) fn answer(
     catalog: &Catalog,
     l: &mut Lowerer<'_>,
     procedure: &Procedure,
@@ -379,12 +385,21 @@ pub(super) fn body<'l, 'c>(
         jumps: Vec::new(),
         checking: false,
         by_steps: false,
+        any_structure: false,
         declared: None,
         trigger: None,
         cursors: Vec::new(),
         changing_loops: 0,
         needs: Needs::default(),
     }
+}
+
+/// How a body is lowered: see the fields of [`Body`].
+#[derive(Clone, Copy, Default)]
+struct How {
+    checking: bool,
+    by_steps: bool,
+    any_structure: bool,
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -394,13 +409,13 @@ fn lower_body(
     name: &str,
     answer: Answer,
     block: &PlBlock,
-    (checking, by_steps): (bool, bool),
+    how: How,
     trigger: Option<OfTrigger>,
     needs: &mut Needs,
 ) -> Result<()> {
     l.conflict = block.conflict;
     let mut body = body(l, scope, name, answer, asks_row_count(block));
-    (body.checking, body.by_steps) = (checking, by_steps);
+    (body.checking, body.by_steps, body.any_structure) = (how.checking, how.by_steps, how.any_structure);
     body.trigger = trigger;
     body.needs = needs.clone();
     let done = body.block(block);
@@ -594,6 +609,10 @@ impl Body<'_, '_> {
             return Err(no_answer(declared.as_ref(), &name));
         }
         let unknown = matches!(self.answer, Answer::Unknown(_));
+        if unknown && !self.l.inferring.is_empty() {
+            let columns = self.l.describe_statement(&self.scope, statement)?;
+            self.note_columns(&columns);
+        }
         let mut sink = |l: &mut Lowerer<'_>, values: &[Typed]| {
             if unknown {
                 return Ok(());

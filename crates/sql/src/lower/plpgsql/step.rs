@@ -4,10 +4,11 @@ use super::block::registers;
 use super::cursor::Needs;
 use super::{Answer, Body};
 use crate::lower::held::{Held, of_parameter};
+use crate::lower::types::CastContext;
 use crate::lower::{Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable};
-use planaria_base::{Datum, Error, Result, Type};
-use planaria_catalog::Catalog;
-use planaria_ir::{OpKind, Output, Param, ParamMode, ProgramKind, Reg, RegKind};
+use planaria_base::{Datum, Error, ProcedureId, Result, Type};
+use planaria_catalog::{Catalog, Mode, Procedure};
+use planaria_ir::{CollDecl, CollKind, OpKind, Output, Param, ParamMode, ProgramKind, Reg, RegKind, Run};
 use planaria_syntax::ast::plpgsql::{Step, StepKind};
 
 /// Lowers a step. Its parameters are the variables that have a type, from outer to inner, then FOUND and ROW_COUNT.
@@ -58,12 +59,19 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
             if known.not_null {
                 not_null.extend(registers(&variable).into_iter().map(|reg| (reg, known.name.clone())));
             }
+            if count <= step.parameters {
+                scope.positional.push(variable.clone());
+            }
             scope.declare(known.name.clone(), variable);
         }
     }
     let (found, row_count) = (parameter(l, "found", &Type::Bool), parameter(l, "row_count", &Type::Int8));
     l.conflict = step.conflict;
-    let mut body = super::routine::body(l, scope, "inline_code_block", Answer::Void, true);
+    let answer = match &step.kind {
+        StepKind::Rows(_, routine) => answer_of(l, &scope, *routine)?,
+        _ => Answer::Void,
+    };
+    let mut body = super::routine::body(l, scope, "inline_code_block", answer, true);
     body.by_steps = true;
     body.constants = constants;
     body.not_null = not_null;
@@ -79,6 +87,67 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
         return Ok(());
     }
     done
+}
+
+/// What the rows are that a step answers with.
+fn answer_of(l: &mut Lowerer<'_>, scope: &Scope, routine: ProcedureId) -> Result<Answer> {
+    let catalog = l.catalog;
+    let routine = catalog.procedure(routine);
+    let mut outs = Vec::new();
+    for parameter in routine.parameters.iter().filter(|p| !matches!(p.mode, Mode::In | Mode::Variadic)) {
+        if let Some(Variable::Scalar(value)) = scope.variable(&parameter.name) {
+            outs.push((Output { name: parameter.name.clone(), ty: value.ty.clone() }, value.reg));
+        }
+    }
+    let answer = super::routine::answer(catalog, l, routine, outs)?;
+    l.program.outs.clear();
+    // A row is given as the only one of a set is.
+    Ok(match answer {
+        Answer::Row(_) | Answer::Record(_) => {
+            let outputs = l.program.outputs.clone();
+            l.emitted_domains = vec![None; outputs.len()];
+            Answer::Set(outputs, None)
+        }
+        other => other,
+    })
+}
+
+/// The program of a routine whose records take rows of which nothing is known: the engine carries it out by steps.
+pub(super) fn carried_out(l: &mut Lowerer<'_>, procedure: &Procedure, answer: &Answer) {
+    let passed = l.program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
+    let text = l.constant(Datum::Null, Type::Text);
+    let row_count = l.temp(Type::Int8);
+    let (columns, to): (Vec<Type>, Option<Vec<Reg>>) = match answer {
+        Answer::Set(outputs, _) => (outputs.iter().map(|o| o.ty.clone()).collect(), None),
+        Answer::Void => (Vec::new(), Some(Vec::new())),
+        _ => {
+            let outs = l.program.outs.clone();
+            (l.program.outputs.iter().map(|o| o.ty.clone()).collect(), Some(outs))
+        }
+    };
+    let run = Run::Steps(procedure.id);
+    if columns.is_empty() {
+        l.emit(OpKind::Execute { text, args: passed, rows: None, row_count, run });
+        return;
+    }
+    let values = columns.iter().cloned().map(RegKind::Value).collect();
+    let coll = l.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
+    l.emit(OpKind::Clear { coll });
+    l.emit(OpKind::Execute { text, args: passed, rows: Some(coll), row_count, run });
+    let row: Vec<Reg> = columns.iter().map(|ty| l.temp(ty.clone())).collect();
+    let label = l.label();
+    l.begin_block();
+    match to {
+        None => l.emit(OpKind::Emit { values: row.clone() }),
+        Some(to) => {
+            for (dst, src) in to.into_iter().zip(&row) {
+                l.emit(OpKind::Copy { dst, src: *src });
+            }
+            l.emit(OpKind::Exit { label });
+        }
+    }
+    let body = l.end_block();
+    l.emit(OpKind::ForEach { coll, columns: row, entry: None, label, body });
 }
 
 fn parameter(l: &mut Lowerer<'_>, name: &str, ty: &Type) -> Reg {
@@ -129,6 +198,20 @@ impl Body<'_, '_> {
                 self.l.program.outputs = super::statement::settled(&columns);
                 Ok(())
             }
+            StepKind::Change(statement) => {
+                let described = self.l.describe_statement(&self.scope, statement)?;
+                let columns = super::statement::settled(&described);
+                self.change(statement, &mut |l, values| {
+                    let mut row = Vec::new();
+                    for (value, column) in values.iter().zip(&columns) {
+                        row.push(l.cast(value.clone(), &column.ty, CastContext::Implicit)?);
+                    }
+                    l.emit(OpKind::Emit { values: row });
+                    Ok(())
+                })?;
+                self.l.program.outputs = columns;
+                Ok(())
+            }
             StepKind::Row => {
                 let frames = self.scope.frames().iter().flat_map(|f| f.variables.iter().cloned());
                 let is_found = |v: &Variable| matches!(v, Variable::Scalar(value) if value.reg == self.found);
@@ -140,6 +223,7 @@ impl Body<'_, '_> {
                 self.answer_row(values);
                 Ok(())
             }
+            StepKind::Rows(statement, _) => self.statements(std::slice::from_ref(statement)),
             StepKind::Value(expr) => {
                 let value = self.l.expr(&self.scope, expr)?;
                 let ty = if value.ty == Type::Unknown { Type::Text } else { value.ty };
