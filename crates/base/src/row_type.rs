@@ -44,6 +44,12 @@ impl Hash for RowOf {
 }
 
 impl RowType {
+    /// Whether it is the same row type as it was before its table got, or lost, columns.
+    pub fn is_former_of(&self, now: &RowType) -> bool {
+        let same = matches!((&self.of, &now.of), (Some(of), Some(now)) if of.table == now.table);
+        same && self.fields != now.fields
+    }
+
     /// Whether it is the row type of that table.
     pub fn is_of(&self, table: TableId) -> bool {
         self.of.as_ref().is_some_and(|of| of.table == table)

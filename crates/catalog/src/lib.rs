@@ -52,7 +52,7 @@ pub use policies::{Policy, PolicyCommand};
 pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
-pub use role::{Membership, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use role::{Membership, PREDEFINED, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use routines::{Hints, PROGRAM_FORM, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
@@ -412,6 +412,9 @@ pub struct Sequence {
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
+    /// The integer type it was declared with, which is shown; `None` in what former versions stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ty: Option<Type>,
 }
 
 /// WITH CHECK OPTION: which conditions rows must meet that are written through a view.

@@ -5,8 +5,8 @@
 //! from the log in their order, so a recovered database has the same OIDs.
 
 use crate::{
-    Catalog, Check, Index, Procedure, Role, SUPERUSER, Schema, Sequence, Table, TypeKind, UserType, View,
-    Wanted, key, of_key,
+    Catalog, Check, Index, PREDEFINED, Procedure, Role, SUPERUSER, Schema, Sequence, Table, TypeKind,
+    UserType, View, Wanted, key, of_key,
 };
 use imbl::OrdMap;
 use planaria_base::oid::{FIRST_NORMAL, Oid};
@@ -377,14 +377,19 @@ impl Catalog {
     }
     /// The OID of a role.
     pub fn role_oid(&self, id: RoleId) -> Oid {
-        if id == SUPERUSER { SUPERUSER_OID } else { self.oids.of(&Object::Role(id)) }
+        if id == SUPERUSER {
+            return SUPERUSER_OID;
+        }
+        let name = self.role_by_id(id).map_or("", |role| role.name.as_str());
+        let predefined = PREDEFINED.iter().find(|(predefined, _)| *predefined == name);
+        predefined.map_or_else(|| self.oids.of(&Object::Role(id)), |(_, oid)| *oid)
     }
     /// The role of an OID.
     pub fn role_of_oid(&self, oid: Oid) -> Option<&Role> {
         match self.oids.object(oid) {
             _ if oid == SUPERUSER_OID => self.role_by_id(SUPERUSER),
             Some(Object::Role(id)) => self.role_by_id(*id),
-            _ => None,
+            _ => PREDEFINED.iter().find(|(_, of)| *of == oid).and_then(|(name, _)| self.role(name)),
         }
     }
     /// The OID of a table, view, index or sequence by name.

@@ -81,6 +81,20 @@ fn named(relation: &str, name: &str, namespace: Option<&str>) -> Named {
 static TYPES: LazyLock<Named> = LazyLock::new(|| named("pg_type", "typname", Some("typnamespace")));
 static ROUTINES: LazyLock<Named> = LazyLock::new(|| named("pg_proc", "proname", Some("pronamespace")));
 static OPERATORS: LazyLock<Named> = LazyLock::new(|| named("pg_operator", "oprname", None));
+/// Types of the operands of each operator; 0 where it has none.
+static OPERANDS: LazyLock<HashMap<Oid, (Oid, Oid)>> = LazyLock::new(|| {
+    let relation = system::unqualified("pg_operator").expect("a system relation");
+    let [oid, left, right] =
+        ["oid", "oprleft", "oprright"].map(|name| relation.column(name).expect("a column of it"));
+    let rows = system::fixed_rows(relation.id).iter();
+    rows.filter_map(|row| match (&row[oid], &row[left], &row[right]) {
+        (Datum::Int(oid), Datum::Int(left), Datum::Int(right)) => {
+            Some((*oid as Oid, (*left as Oid, *right as Oid)))
+        }
+        _ => None,
+    })
+    .collect()
+});
 static COLLATIONS: LazyLock<Named> = LazyLock::new(|| named("pg_collation", "collname", None));
 
 /// Schema and name of a possibly qualified name.
@@ -114,18 +128,7 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
         SystemType::RegType => return find_type(catalog, trimmed),
         SystemType::RegProcedure => return find_procedure(catalog, trimmed),
         SystemType::RegOper | SystemType::RegOperator => {
-            let name = trimmed.strip_prefix("pg_catalog.").unwrap_or(trimmed);
-            let name = name.split('(').next().unwrap_or(name);
-            return match OPERATORS.by_name.get(name).map(Vec::as_slice) {
-                Some([one]) => Ok(*one),
-                Some(_) => Err(Error::new(
-                    SqlState::AMBIGUOUS_FUNCTION,
-                    format!("more than one operator named {name}"),
-                )),
-                None => {
-                    Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}")))
-                }
-            };
+            return find_operator(catalog, trimmed, text);
         }
         _ => {}
     }
@@ -167,6 +170,29 @@ pub fn find(catalog: &Catalog, ty: SystemType, text: &str) -> Result<Oid> {
             )),
         },
         _ => Err(planaria_base::text_io::invalid_syntax(ty.name(), text)),
+    }
+}
+
+/// An operator by its name, and by the types of its operands where they are said: `+(integer,integer)`, `-(NONE,integer)`.
+fn find_operator(catalog: &Catalog, trimmed: &str, text: &str) -> Result<Oid> {
+    let name = trimmed.strip_prefix("pg_catalog.").unwrap_or(trimmed);
+    let (name, operands) = match name.split_once('(') {
+        Some((name, operands)) => (name.trim(), Some(operands.trim_end().trim_end_matches(')'))),
+        None => (name, None),
+    };
+    let mut found = OPERATORS.by_name.get(name).cloned().unwrap_or_default();
+    if let Some((left, right)) = operands.and_then(|operands| operands.split_once(',')) {
+        let operand = |ty: &str| match ty.trim() {
+            none if none.eq_ignore_ascii_case("none") => Ok(0),
+            ty => find_type(catalog, ty),
+        };
+        let wanted = (operand(left)?, operand(right)?);
+        found.retain(|oid| OPERANDS.get(oid) == Some(&wanted));
+    }
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}"))),
+        _ => Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, format!("more than one operator named {name}"))),
     }
 }
 
@@ -370,9 +396,18 @@ pub fn show(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
         SystemType::RegType => type_name(catalog, oid),
         SystemType::RegProc => routine_name(catalog, oid),
         SystemType::RegProcedure => routine_signature(catalog, oid),
-        SystemType::RegOper | SystemType::RegOperator => {
-            OPERATORS.by_oid.get(&oid).map(|(_, name)| name.clone())
-        }
+        SystemType::RegOper => OPERATORS.by_oid.get(&oid).map(|(_, name)| {
+            let several = OPERATORS.by_name.get(name).is_some_and(|all| all.len() > 1);
+            if several { format!("{PG_CATALOG}.{name}") } else { name.clone() }
+        }),
+        SystemType::RegOperator => OPERATORS.by_oid.get(&oid).map(|(_, name)| {
+            let (left, right) = OPERANDS.get(&oid).copied().unwrap_or_default();
+            let operand = |ty| match ty {
+                0 => "NONE".to_owned(),
+                ty => type_name(catalog, ty).unwrap_or_else(|| ty.to_string()),
+            };
+            format!("{name}({},{})", operand(left), operand(right))
+        }),
         SystemType::RegNamespace => namespace_name(catalog, oid).map(quote_ident),
         SystemType::RegRole => catalog.role_of_oid(oid).map(|r| quote_ident(&r.name)),
         SystemType::RegConfig => search::configuration(oid).map(|of| quote_ident(of.name)),

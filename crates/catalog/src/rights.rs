@@ -560,7 +560,7 @@ impl Catalog {
         if self.is_superuser(role) {
             return kind.all();
         }
-        let mut all = Privileges::NONE;
+        let mut all = self.predefined_privileges(role, kind);
         for grant in rights.grants(kind).iter() {
             if grant.grantee.is_none_or(|g| self.has_privileges_of(role, g)) {
                 all = all.with(grant.privileges);

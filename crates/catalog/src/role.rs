@@ -4,7 +4,8 @@
 //! directed graph without circles; a role that *inherits* uses the privileges of the roles it is a
 //! member of without SET ROLE.
 
-use crate::Catalog;
+use crate::{Catalog, ObjectKind, Privileges};
+use planaria_base::oid::Oid;
 use planaria_base::{Error, Result, RoleId, SqlState};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,28 @@ pub const SUPERUSER: RoleId = RoleId(0);
 /// Name of the first superuser: what clients of PostgreSQL guess. A constant, because the state that a
 /// log is replayed from must not depend on the machine.
 pub const SUPERUSER_NAME: &str = "postgres";
+
+/// The roles that every database of PostgreSQL has, with their OIDs. Here one comes to be when it first gets a member.
+pub const PREDEFINED: [(&str, Oid); 12] = [
+    ("pg_checkpoint", 4544),
+    ("pg_database_owner", 6171),
+    ("pg_execute_server_program", 4571),
+    ("pg_monitor", 3373),
+    ("pg_read_all_data", READ_ALL.1),
+    ("pg_read_all_settings", 3374),
+    ("pg_read_all_stats", 3375),
+    ("pg_read_server_files", 4569),
+    ("pg_signal_backend", 4200),
+    ("pg_stat_scan_tables", 3377),
+    ("pg_write_all_data", WRITE_ALL.1),
+    ("pg_write_server_files", 4570),
+];
+
+/// Whose members may read all tables, views and sequences.
+const READ_ALL: (&str, Oid) = ("pg_read_all_data", 6181);
+
+/// Whose members may change all tables, views and sequences.
+const WRITE_ALL: (&str, Oid) = ("pg_write_all_data", 6182);
 
 /// A role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +168,26 @@ impl Catalog {
     /// superuser.
     pub fn has_privileges_of(&self, member: RoleId, role: RoleId) -> bool {
         member == role || self.is_superuser(member) || self.reached(member, true).contains(&role)
+    }
+
+    /// What a role may do with objects of a kind, whichever, by its memberships in predefined roles.
+    pub(crate) fn predefined_privileges(&self, member: RoleId, kind: ObjectKind) -> Privileges {
+        let changes = match kind {
+            ObjectKind::Table | ObjectKind::View => {
+                Privileges::INSERT.with(Privileges::UPDATE).with(Privileges::DELETE)
+            }
+            ObjectKind::Sequence => Privileges::UPDATE,
+            ObjectKind::Schema | ObjectKind::Public => Privileges::USAGE,
+            _ => return Privileges::NONE,
+        };
+        let reads = if changes == Privileges::USAGE { changes } else { Privileges::SELECT };
+        let mut all = Privileges::NONE;
+        for ((name, _), privileges) in [(READ_ALL, reads), (WRITE_ALL, changes)] {
+            if self.role(name).is_some_and(|role| self.has_privileges_of(member, role.id)) {
+                all = all.with(privileges);
+            }
+        }
+        all
     }
 
     /// Whether `member` may become `role` by SET ROLE.

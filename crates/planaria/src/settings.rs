@@ -5,6 +5,7 @@
 //! transaction.
 
 mod database;
+mod harmless;
 mod role;
 mod running;
 mod styles;
@@ -299,7 +300,7 @@ fn moved() -> u64 {
 }
 
 fn find(lower: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|s| s.name.eq_ignore_ascii_case(lower))
+    SETTINGS.iter().chain(harmless::SETTINGS).find(|s| s.name.eq_ignore_ascii_case(lower))
 }
 
 /// 42704
@@ -443,6 +444,7 @@ impl Setting {
             DateStyle => styles::take_dates(&Settings::default(), &text),
             Zone => match datetime::Zone::of_setting(&text) {
                 Ok(zone) => Ok(zone.name().to_owned()),
+                Err(e) if e.detail().is_some() => Err(e),
                 Err(_) => Err(invalid(self.name, &text)),
             },
             Search => match planaria_catalog::reg::search_configuration(&text) {
@@ -696,7 +698,9 @@ impl Settings {
                     s.description.to_owned(),
                 ]
             };
-            return Ok((show_columns(name), SETTINGS.iter().map(row).collect()));
+            let mut all: Vec<_> = SETTINGS.iter().chain(harmless::SETTINGS).map(row).collect();
+            all.sort_by_key(|row: &Vec<String>| row[0].to_ascii_lowercase());
+            return Ok((show_columns(name), all));
         }
         let value = self.get(name)?.to_owned();
         Ok((show_columns(name), vec![vec![value]]))

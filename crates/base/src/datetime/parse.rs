@@ -342,14 +342,22 @@ impl<'a> Fields<'a> {
 
     fn word(&mut self, token: &str) -> Result<()> {
         let word = token.to_ascii_lowercase();
-        // A day by its Julian number.
-        let number = word.strip_prefix('j').filter(|_| !is_time(self.ty)).and_then(|n| n.parse::<i32>().ok());
-        if let Some(number) = number.filter(|n| *n >= 0) {
+        // A day by its Julian number, a zone directly behind it.
+        if let Some(text) = word.strip_prefix('j').filter(|_| !is_time(self.ty)) {
+            let (number, zone) = text.split_at(text.find(['+', '-']).unwrap_or(text.len()));
+            if let Some(number) = number.parse::<i32>().ok().filter(|n| *n >= 0) {
+                if self.has_date() {
+                    return Err(self.invalid());
+                }
+                self.days = Some(i64::from(number) - JULIAN_OFFSET_DAYS);
+                return if zone.is_empty() { Ok(()) } else { self.zone(zone) };
+            }
+        }
+        if let Some((year, month, day)) = spelled_out(&word) {
             if self.has_date() {
                 return Err(self.invalid());
             }
-            self.days = Some(i64::from(number) - JULIAN_OFFSET_DAYS);
-            return Ok(());
+            return self.set_day(year, month, day);
         }
         if let Some(month) = month_by_name(&word) {
             if self.month.is_some() || self.days.is_some() {
@@ -623,6 +631,14 @@ impl<'a> Fields<'a> {
         let full = if year.len() <= 2 { self.short_year(number(year)) } else { number(year) };
         self.set_day(full, i64::from(month), number(day))
     }
+}
+
+/// `y2001m02d04`
+fn spelled_out(word: &str) -> Option<(i64, i64, i64)> {
+    let (year, rest) = word.strip_prefix('y')?.split_once('m')?;
+    let (month, day) = rest.split_once('d')?;
+    let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    Some((number(year)?, number(month)?, number(day)?))
 }
 
 /// Separates a clock from the zone or AM/PM directly behind it.

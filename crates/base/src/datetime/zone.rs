@@ -103,8 +103,13 @@ impl Zone {
             Some(offset) => {
                 let offset = super::parse_interval(offset, super::IntervalForm::Postgres)?;
                 if offset.months != 0 || offset.days != 0 {
-                    let message = "cannot specify months or days in a time zone";
-                    return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                    let mut shown = Vec::new();
+                    super::write_interval(&mut shown, offset, super::Styles::default());
+                    let shown = String::from_utf8_lossy(&shown).into_owned();
+                    let message = format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{shown}'\"");
+                    let what = if offset.months != 0 { "months" } else { "days" };
+                    return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                        .with_detail(format!("Cannot specify {what} in time zone interval.")));
                 }
                 Some(offset.micros / MICROS_PER_SECOND)
             }

@@ -80,6 +80,19 @@ WHERE schemaname NOT IN ('pg_catalog', 'information_schema');
 SELECT * FROM pg_catalog.pg_stat_all_tables
 WHERE schemaname IN ('pg_catalog', 'information_schema');
 
+-- view pg_catalog.pg_stat_xact_all_tables
+SELECT relid, schemaname, relname, 0 AS seq_scan, 0 AS seq_tup_read, 0 AS idx_scan, 0 AS idx_tup_fetch,
+       0 AS n_tup_ins, 0 AS n_tup_upd, 0 AS n_tup_del, 0 AS n_tup_hot_upd
+FROM pg_catalog.pg_stat_all_tables;
+
+-- view pg_catalog.pg_stat_xact_user_tables
+SELECT * FROM pg_catalog.pg_stat_xact_all_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema');
+
+-- view pg_catalog.pg_stat_xact_sys_tables
+SELECT * FROM pg_catalog.pg_stat_xact_all_tables
+WHERE schemaname IN ('pg_catalog', 'information_schema');
+
 -- view pg_catalog.pg_stat_all_indexes
 SELECT c.oid AS relid, i.oid AS indexrelid, n.nspname AS schemaname, c.relname AS relname,
        i.relname AS indexrelname
@@ -492,6 +505,9 @@ FROM pg_catalog.pg_auth_members am
 JOIN pg_catalog.pg_authid m ON m.oid = am.member
 JOIN pg_catalog.pg_authid r ON r.oid = am.roleid
 WHERE pg_has_role(m.oid, 'USAGE');
+
+-- view information_schema.administrable_role_authorizations
+SELECT * FROM information_schema.applicable_roles WHERE is_grantable = 'YES';
 
 -- view information_schema.character_sets
 SELECT 'UTF8' AS character_set_name, 'UCS' AS character_repertoire, 'UTF8' AS form_of_use,

@@ -8,7 +8,7 @@
 use super::fast::{int2, int4, int8};
 use super::{json, number};
 use crate::heap::Heap;
-use crate::slot::Slot;
+use crate::slot::{ArrayRef, Slot};
 use planaria_base::cast::needs_cast;
 use planaria_base::datetime::{Forms, Interval, Styles};
 use planaria_base::limits::NAME_BYTES_MAX;
@@ -19,7 +19,7 @@ use planaria_base::packed::money;
 use planaria_base::packed::timetz::TimeTz;
 use planaria_base::range::{self, Range};
 use planaria_base::text_io::{self, count_chars};
-use planaria_base::types::{Clock, PackedType, SystemType, TypeClass};
+use planaria_base::types::{Clock, PackedType, RowType, SystemType, TypeClass};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime, watch};
 use planaria_storage::arena::Bytes;
 
@@ -156,7 +156,11 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
             heap.text(&text)
         }
         (Slot::Text(at) | Slot::Citext(at), to) => parse_as(at, to, explicit, heap),
-        (Slot::Array(_), Type::System(_)) | (Slot::Array(_), Type::Record(_)) => Ok(slot),
+        (Slot::Array(array), Type::Record(row)) => match from {
+            Type::Record(before) if before.is_former_of(row) => reshaped(array, before, row, heap),
+            _ => Ok(slot),
+        },
+        (Slot::Array(_), Type::System(_)) => Ok(slot),
         (Slot::Array(array), Type::Array(element_to)) => match from {
             Type::Array(element_from) if needs_cast(element_from, element_to) => {
                 let mut elements = heap.elements(array).to_vec();
@@ -169,6 +173,21 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         },
         _ => Err(cannot_cast(from, to)),
     }
+}
+
+/// A row whose type has got, or lost, fields: those that it has go on by their names, new ones are NULL.
+#[cold]
+fn reshaped(row: ArrayRef, from: &RowType, to: &RowType, heap: &mut Heap) -> Result<Slot> {
+    let had = heap.elements(row).to_vec();
+    let mut fields = Vec::with_capacity(to.len());
+    for (name, ty) in to.iter() {
+        let place = from.iter().position(|(field, _)| field == name);
+        fields.push(match place.and_then(|i| Some((had.get(i)?, &from[i].1))) {
+            Some((field, before)) => cast(*field, before, ty, true, heap)?,
+            None => Slot::Null,
+        });
+    }
+    heap.array(&fields)
 }
 
 #[cold]

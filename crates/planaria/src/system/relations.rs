@@ -51,8 +51,19 @@ pub(super) fn visible_sequences(catalog: &Catalog) -> impl Iterator<Item = &Sequ
     catalog.sequences.definitions().filter(|s| !s.hidden)
 }
 
-/// The type of a sequence's values: that with its limit, as the type itself is not kept.
+/// The type of a sequence's values: that with its limit, where former versions stored it or its bounds left it.
 pub(super) fn sequence_type(sequence: &Sequence) -> Type {
+    let holds = |ty: &&Type| {
+        let (min, max) = match ty {
+            Type::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+            Type::Int4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            _ => (i64::MIN, i64::MAX),
+        };
+        sequence.min >= min && sequence.max <= max
+    };
+    if let Some(ty) = sequence.ty.as_ref().filter(holds) {
+        return ty.clone();
+    }
     let within = |low: i64, high: i64| {
         let ends = if sequence.increment > 0 { sequence.max == high } else { sequence.min == low };
         ends && sequence.min >= low && sequence.max <= high

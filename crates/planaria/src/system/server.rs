@@ -8,7 +8,7 @@ use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, TableId};
 use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
-use planaria_catalog::{Catalog, acl_name};
+use planaria_catalog::{Catalog, PREDEFINED, acl_name};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -86,6 +86,20 @@ pub(super) fn roles(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("rolconnlimit", role.connection_limit)
                 .set("rolpassword", role.verifier.as_ref().filter(|_| trusted))
                 .set("rolvaliduntil", role.valid_until);
+        });
+    }
+    // Those that have had no member yet.
+    for (name, oid) in PREDEFINED.iter().filter(|(name, _)| catalog.role(name).is_none()) {
+        rows.add(|r| {
+            r.set("oid", *oid)
+                .set("rolname", *name)
+                .set("rolinherit", true)
+                .set("rolcreaterole", false)
+                .set("rolcreatedb", false)
+                .set("rolcanlogin", false)
+                .set("rolreplication", false)
+                .set("rolbypassrls", false)
+                .set("rolconnlimit", -1);
         });
     }
 }

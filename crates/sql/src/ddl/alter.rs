@@ -16,7 +16,7 @@ use super::table::{DefaultDef, check_columns, says_nothing, table_constraint};
 use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::CastContext;
 use crate::lower::qualified_expression;
-use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId};
+use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ColumnDefault, ForeignKey, IndexKey, Object, Table};
 use planaria_syntax::ast::{
     AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name,
@@ -66,6 +66,21 @@ impl Rewrite {
     /// Nothing is to be looked at: there are no rows.
     pub(super) fn promise_nothing(&mut self) {
         self.promises.clear();
+    }
+    /// A column's rows, as values, have other fields.
+    pub(super) fn reshape(&mut self, place: usize, column: &str, ty: Type) {
+        let own = ExprKind::Column(Name { parts: vec![column.to_owned()], position: 0 });
+        self.computed.push(RowExpr {
+            expr: node(own),
+            kept: false,
+            ty,
+            context: CastContext::Assignment,
+            domain: None,
+            column: column.to_owned(),
+            over_new: false,
+        });
+        self.columns[place] = NewColumn::Computed(self.computed.len() - 1);
+        self.needed = true;
     }
     /// A new column at that place is computed from the stored row.
     pub(super) fn compute(&mut self, place: usize, e: RowExpr) {
@@ -121,6 +136,7 @@ impl Change {
         self.catalog.require_owner(self.actor.user, &Object::Table(id))?;
         actions.iter().try_for_each(|action| refuse_action(table, action))?;
         let mut rewrite = Rewrite::of(table);
+        let holders = self.holders_of_rows(id, actions);
         for action in actions {
             self.check_partition_action(id, action)?;
             let before = self.catalog.table_by_id(id).clone();
@@ -136,6 +152,7 @@ impl Change {
         }
         self.settle_partitions()?;
         self.make_indexes_again(id, &mut rewrite)?;
+        self.reshape_rows_as_values(id, &rewrite, holders)?;
         self.finish_alter(id, rewrite)?;
         Ok("ALTER TABLE")
     }

@@ -2,11 +2,13 @@
 
 use super::alter::Rewrite;
 use super::depend::References;
-use super::{Change, names};
+use super::table::column_type;
+use super::{Change, NewColumn, names};
+use crate::lower::Declared;
 use planaria_base::{ColumnId, Error, Result, SchemaId, SqlState, TableId, Type};
 use planaria_catalog::oids;
-use planaria_catalog::{ColumnDefault, IndexKey, Object, ObjectKind, key};
-use planaria_syntax::ast::{AlterTable, ColumnDef, Name};
+use planaria_catalog::{ColumnDefault, IndexKey, Object, ObjectKind, Table, key};
+use planaria_syntax::ast::{AlterTable, ColumnDef, Constraint, ConstraintKind, Name};
 
 /// 42704 of `serial` and its like, of which the integers are those, where a type has to stand.
 pub(crate) fn no_serial(of: &Type) -> Error {
@@ -69,7 +71,7 @@ impl Change {
         find(true).or_else(|| find(false))
     }
 
-    /// 0A000 for a change of a table, or of a composite type, that would change the rows that columns have as values.
+    /// 0A000 for a change of a table, or of a composite type, that the rows that columns have as values cannot follow.
     pub(super) fn check_rows_as_values(&self, id: TableId, action: &AlterTable) -> Result<()> {
         let changes_rows = matches!(
             action,
@@ -82,8 +84,16 @@ impl Change {
             return Ok(());
         };
         let table = self.catalog.table_by_id(id);
-        if let AlterTable::RenameColumn { from, .. } = action {
-            return self.refuse_field_in_texts(from, &table.name);
+        match action {
+            AlterTable::RenameColumn { from, .. } => {
+                return self.refuse_field_in_texts(from, &table.name, "renamed");
+            }
+            AlterTable::DropColumn { name, .. } => {
+                return self.refuse_field_in_texts(name, &table.name, "dropped");
+            }
+            // Its value in rows that are there is NULL, as in PostgreSQL.
+            AlterTable::AddColumn { column, .. } if self.is_null_at_first(column)? => return Ok(()),
+            _ => {}
         }
         let (what, its) = if table.composite { ("type", "it") } else { ("table", "its row type") };
         let user = self.catalog.table_by_id(user);
@@ -93,14 +103,72 @@ impl Change {
             user.name,
             user.columns[column.index()].name
         );
-        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-        // PostgreSQL changes no rows for these.
-        let hint = "Make another type, and change the type of the column to it with USING.";
-        Err(if matches!(action, AlterTable::SetType { .. }) { error } else { error.with_hint(hint) })
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+    }
+
+    /// Whether a new column is NULL in all rows: it has no default, is not computed, and is of no domain.
+    fn is_null_at_first(&self, def: &ColumnDef) -> Result<bool> {
+        let (Declared { domain, .. }, serial) = column_type(&self.catalog, &def.name, &def.ty)?;
+        let says_what = |c: &Constraint| {
+            use ConstraintKind::{Default, GeneratedStored, Identity};
+            matches!(c.kind, Default { .. } | GeneratedStored { .. } | Identity { .. })
+        };
+        Ok(!serial && domain.is_none() && !def.constraints.iter().any(says_what))
+    }
+
+    /// The tables that have rows of a table or type as values, as they are before it gets or loses columns.
+    pub(super) fn holders_of_rows(&self, id: TableId, actions: &[AlterTable]) -> Vec<Table> {
+        let changes =
+            |a: &AlterTable| matches!(a, AlterTable::AddColumn { .. } | AlterTable::DropColumn { .. });
+        if !actions.iter().any(changes) || self.column_of_rows(id).is_none() {
+            return Vec::new();
+        }
+        let has_rows = |table: &Table| {
+            let some = table.columns.iter().any(|c| c.ty.row_of().is_some());
+            some && !table.composite && table.partition.is_none() && table.id != id
+        };
+        let all = self.catalog.tables.iter().flatten();
+        all.filter(|table| has_rows(table)).map(|table| Table::clone(table)).collect()
+    }
+
+    /// The rows that columns have as values get, and lose, what the table or type has got and lost: rows that have such
+    /// columns are written anew.
+    pub(super) fn reshape_rows_as_values(
+        &mut self,
+        id: TableId,
+        rewrite: &Rewrite,
+        stored: Vec<Table>,
+    ) -> Result<()> {
+        if stored.is_empty() {
+            return Ok(());
+        }
+        let table = self.catalog.table_by_id(id);
+        for (column, source) in table.columns.iter().zip(&rewrite.columns).filter(|(c, _)| !c.hidden) {
+            let before = rewrite.stored.column(&column.name);
+            if before.is_some_and(|(place, _)| !matches!(source, NewColumn::Keep(from) if *from == place)) {
+                // A row's fields go on by their names.
+                let message = format!("attribute \"{}\" cannot be dropped and added at once", column.name);
+                return Err(Error::unsupported(message, "Do it in two statements."));
+            }
+        }
+        self.keep_row_types();
+        for table in stored {
+            let mut rewrite = Rewrite::of(&table);
+            let now = self.catalog.table_by_id(table.id).columns.clone();
+            for (place, (was, now)) in table.columns.iter().zip(&now).enumerate() {
+                if was.ty != now.ty {
+                    rewrite.reshape(place, &was.name, now.ty.clone());
+                }
+            }
+            if rewrite.needed {
+                self.finish_alter(table.id, rewrite)?;
+            }
+        }
+        Ok(())
     }
 
     /// 0A000 where a text that is kept names a field: it would not follow.
-    fn refuse_field_in_texts(&self, field: &str, of: &str) -> Result<()> {
+    fn refuse_field_in_texts(&self, field: &str, of: &str, what: &str) -> Result<()> {
         let names_it = |texts: &mut dyn Iterator<Item = &str>| -> Result<bool> {
             for text in texts {
                 if References::of_text(text)?.fields.contains(field) {
@@ -109,7 +177,7 @@ impl Change {
             }
             Ok(false)
         };
-        let message = || format!("attribute \"{field}\" of \"{of}\" cannot be renamed");
+        let message = || format!("attribute \"{field}\" of \"{of}\" cannot be {what}");
         let hint = "Drop what names it, make the change, create it again.";
         let refused = |what: String| {
             let detail = format!("{what} may name it, and is kept as text.");
@@ -178,12 +246,14 @@ impl Change {
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         };
         let mut rewrite = Rewrite::of(self.catalog.table_by_id(id));
+        let holders = self.holders_of_rows(id, actions);
         for action in actions {
             if let AlterTable::AddColumn { column, .. } = action {
                 self.refuse_serial(column)?;
             }
             self.action(id, action, &mut rewrite)?;
         }
+        self.reshape_rows_as_values(id, &rewrite, holders)?;
         self.finish_alter(id, rewrite)?;
         Ok("ALTER TYPE")
     }

@@ -1,7 +1,7 @@
 //! CREATE TABLE (LIKE ..): what another table is, as if it were written out.
 
 use super::{Change, names, reparse};
-use planaria_base::{ColumnId, Error, Result, SequenceId, TableId};
+use planaria_base::{ColumnId, Error, Result, SequenceId, TableId, Type};
 use planaria_catalog::{
     CheckTime, Column, ColumnDefault, Index, IndexKey, Object, Privileges, Requirement, Table, UniqueKind,
 };
@@ -97,6 +97,8 @@ impl Change {
             ColumnDefault::Identity { sequence, always } if like.identity => {
                 let options = match self.catalog.sequences.get(sequence.index()) {
                     Some(Some(s)) => SequenceOptions {
+                        // As in PostgreSQL, whatever the column is.
+                        ty: Some(Type::Int8),
                         start: Some(s.start),
                         increment: Some(s.increment),
                         min: Some(Some(s.min)),

@@ -108,6 +108,9 @@ pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> 
         let computed = |l: &mut Lowerer<'_>| {
             if !e.over_new {
                 let value = l.expr(&scope, &e.expr)?;
+                if are_rows_of_before(&value.ty, &e.ty) {
+                    return l.reshaped(value, &e.ty);
+                }
                 return l.cast(value, &e.ty, e.context);
             }
             let scope = new_row_scope(l, row, &changed);
@@ -125,6 +128,15 @@ pub(super) fn row_program(catalog: &Catalog, row: &Table, exprs: &[RowExpr]) -> 
         lowerer.program.outputs.push(Output { name: e.column.clone(), ty: e.ty.clone() });
     }
     lowerer.finish()
+}
+
+/// Whether values are rows, or arrays of rows, of the same type before it got, or lost, fields.
+fn are_rows_of_before(from: &Type, to: &Type) -> bool {
+    match (from, to) {
+        (Type::Array(from), Type::Array(to)) => are_rows_of_before(from, to),
+        (Type::Record(from), Type::Record(to)) => from.is_former_of(to),
+        _ => false,
+    }
 }
 
 /// The columns of a row as it becomes: those that were computed, and the stored ones.

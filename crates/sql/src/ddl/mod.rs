@@ -66,6 +66,7 @@ mod retype;
 mod role;
 mod routine;
 mod schema;
+mod schema_texts;
 mod sequence;
 mod statistics;
 mod table;
@@ -375,7 +376,16 @@ impl Change {
     fn statement(&mut self, statement: &Statement) -> Result<&'static str> {
         match &statement.kind {
             StatementKind::CreateTable(create) => self.create_table(create),
-            StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data, on_commit } => {
+            StatementKind::CreateTableAs {
+                name,
+                if_not_exists,
+                unlogged,
+                columns,
+                query,
+                with_data,
+                on_commit,
+            } => {
+                self.say_logged(name.parts.last().filter(|_| *unlogged));
                 self.create_table_as(name, *if_not_exists, columns, query, (*with_data, *on_commit))
             }
             StatementKind::CreateIndex(create) => self.create_index(create),
@@ -551,6 +561,14 @@ impl Change {
     /// The type of a new column.
     fn kept(&self, ty: Type) -> Type {
         if ty == Type::Interval && self.actor.before_intervals { Type::OldInterval } else { ty }
+    }
+
+    /// NOTICE for a table that is to be unlogged.
+    fn say_logged(&mut self, unlogged: Option<&String>) {
+        if let Some(name) = unlogged {
+            let message = format!("table \"{name}\" is logged like any other");
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+        }
     }
 
     /// 42501 where the actor does not have the privilege.

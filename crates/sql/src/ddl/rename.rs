@@ -219,7 +219,7 @@ impl Change {
     }
 
     /// Hidden columns of indexes are called as their keys are shown.
-    fn name_hidden(&mut self, id: TableId) {
+    pub(super) fn name_hidden(&mut self, id: TableId) {
         let table = self.catalog.table_by_id(id);
         let mut names = Vec::new();
         for index in &table.indexes {

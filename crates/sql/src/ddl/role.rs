@@ -2,7 +2,7 @@
 
 use super::{Change, names};
 use planaria_base::{Error, Result, RoleId, SchemaId, SqlState, datetime, limits};
-use planaria_catalog::{Membership, Object, Role, SUPERUSER, no_role};
+use planaria_catalog::{Membership, Object, PREDEFINED, Role, SUPERUSER, no_role};
 use planaria_syntax::ast::{Position, RoleChange, RoleName, RoleOption, RoleSpec};
 
 pub(super) fn denied(message: impl Into<String>) -> Error {
@@ -315,7 +315,7 @@ impl Change {
         let grantor = granted_by.map_or(Ok(self.actor.user), |g| self.role_of(g))?;
         let members = self.roles_of(members)?;
         for (name, _) in roles {
-            let role = self.catalog.role_named(name)?.id;
+            let role = self.predefined_or_named(name)?;
             self.add_members(role, &members, admin, grantor)?;
         }
         Ok("GRANT ROLE")
@@ -329,10 +329,21 @@ impl Change {
     ) -> Result<&'static str> {
         let members = self.roles_of(members)?;
         for (name, _) in roles {
-            let role = self.catalog.role_named(name)?.id;
+            let role = self.predefined_or_named(name)?;
             self.remove_members(role, &members, admin)?;
         }
         Ok("REVOKE ROLE")
+    }
+
+    /// A role by name; one that every database of PostgreSQL has is made where it is not there yet.
+    fn predefined_or_named(&mut self, name: &str) -> Result<RoleId> {
+        let predefined = PREDEFINED.iter().any(|(predefined, _)| *predefined == name);
+        if !predefined || self.catalog.role(name).is_some() {
+            return self.catalog.role_named(name).map(|role| role.id);
+        }
+        let id = RoleId::from(self.catalog.roles.len());
+        self.catalog.roles.push(Some(Role::new(id, name).into()));
+        Ok(id)
     }
 
     /// Whether the actor may say who is a member of a role.

@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP of schemas, and what moves from one to another.
 //!
-//! What is kept as text names schemas; so one that such a text names is not renamed, and nothing moves that one names.
+//! What is kept as text names schemas: such texts follow where a schema is renamed (`schema_texts`), and nothing moves that
+//! one names.
 
 use super::depend::{Object as Target, References};
 use super::{Change, names};
@@ -168,20 +169,7 @@ impl Change {
             return Err(schema_exists(to));
         }
         refuse_reserved(to)?;
-        let mut named = None;
-        each_text(&self.catalog, &mut |what, holder, references| {
-            if references.schemas.contains(name) {
-                named.get_or_insert(format!(
-                    "The definition of {what} \"{holder}\" names it, and is kept as text."
-                ));
-            }
-        })?;
-        if let Some(detail) = named {
-            let hint = "Drop it, rename the schema, create it again.";
-            return Err(
-                Error::unsupported(format!("schema \"{name}\" cannot be renamed"), hint).with_detail(detail)
-            );
-        }
+        let before = self.rename_schema_in_texts(name, to)?;
         if let Some(schema) = self.catalog.schema_mut(id) {
             to.clone_into(&mut schema.name);
         }
@@ -195,6 +183,7 @@ impl Change {
         for (id, now) in enums {
             self.catalog.replace_enum(id, &now);
         }
+        self.refuse_changed_views(before, &format!("schema \"{name}\" cannot be renamed"))?;
         Ok("ALTER SCHEMA")
     }
 

@@ -67,6 +67,7 @@ fn configure(sequence: &mut Sequence, options: &SequenceOptions, ty: &Type, new:
 fn retype(sequence: &mut Sequence, options: &SequenceOptions) -> Result<()> {
     let ty = match &options.ty {
         Some(ty) => {
+            sequence.ty = Some(ty.clone());
             // A bound that was the old type's own becomes the new type's.
             let (type_min, type_max) = bounds(ty)?;
             let greatest: [i64; 3] = [i16::MAX.into(), i32::MAX.into(), i64::MAX];
@@ -118,7 +119,7 @@ impl Change {
             false => self.catalog.rights_of_new(role, planaria_catalog::ObjectKind::Sequence, Some(schema)),
         };
         let (start, increment, min, max, cycle, cache) = (1, 1, 1, 1, false, 1);
-        let comment = None;
+        let (comment, ty_shown) = (None, Some(options.ty.as_ref().unwrap_or(ty).clone()));
         let mut sequence = Sequence {
             id,
             schema,
@@ -133,6 +134,7 @@ impl Change {
             hidden,
             rights,
             comment,
+            ty: ty_shown,
         };
         configure(&mut sequence, options, ty, true)?;
         let restart = options.restart.map(|value| value.unwrap_or(sequence.start));

@@ -154,10 +154,7 @@ impl Change {
             self.skip_existing(&exists);
             return Ok("CREATE TABLE");
         }
-        if create.unlogged {
-            let message = format!("table \"{name}\" is logged like any other");
-            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-        }
+        self.say_logged(create.name.parts.last().filter(|_| create.unlogged));
         let as_partition;
         let (create, of) = match &create.partition_of {
             Some(of) => {

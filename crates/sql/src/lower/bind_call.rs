@@ -336,8 +336,9 @@ impl Lowerer<'_> {
             let expr = Expr { position, kind: ExprKind::Subquery(Box::new(query)) };
             return self.bind(names, &expr);
         }
-        // Former versions had no `timeofday()` that could hide one of somebody's own, and logged nothing for its calls.
-        let own = name == "timeofday" && self.catalog.procedures_named(&name).next().is_some();
+        // Former versions had no such functions that could hide one of somebody's own, and logged nothing for their calls.
+        let own = super::written::LATER.contains(&name.as_str())
+            && self.catalog.procedures_named(&name).next().is_some();
         if !own && let Some(query) = super::written::value(&name, call, position)? {
             let expr = Expr { position, kind: ExprKind::Subquery(Box::new(query)) };
             return self.bind(names, &expr);
@@ -573,11 +574,13 @@ impl Lowerer<'_> {
                 let columns = bound.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
                 Ok(Some(self.new_rel(name, columns, RelKind::Query(Box::new(bound)))))
             }
-            _ if let Some(query) = super::written::rows(
-                self.citext_set(names, call, name)?.unwrap_or(name),
-                call,
-                position,
-            )? =>
+            _ if (!super::written::LATER.contains(&name)
+                || self.catalog.procedures_named(name).next().is_none())
+                && let Some(query) = super::written::rows(
+                    self.citext_set(names, call, name)?.unwrap_or(name),
+                    call,
+                    position,
+                )? =>
             {
                 let query = if ordinality { super::written::numbered(query)? } else { query };
                 let bound = self.bind_level(names.inner(), &query, false)?;

@@ -713,7 +713,10 @@ impl Lowerer<'_> {
     }
 
     /// What clocks of a zone show at an instant, or the instant at which they show this.
-    fn at_time_zone(&mut self, inner: Bound, zone: Bound, position: u32) -> Result<Bound> {
+    fn at_time_zone(&mut self, mut inner: Bound, zone: Bound, position: u32) -> Result<Bound> {
+        if *inner.ty.plain() == Type::Time {
+            inner = self.coerce(inner, &super::packed::TIMETZ, CastContext::Implicit)?;
+        }
         if let Type::Packed(PackedType::TimeTz(_)) = inner.ty {
             let by_interval = zone.ty.class() == TypeClass::Interval;
             let (func, by) = match by_interval {

@@ -539,6 +539,14 @@ impl<'c> Lowerer<'c> {
         self.exact(&bound)
     }
 
+    /// Rows, or arrays of rows, of a type that has got, or lost, fields since they were stored.
+    pub fn reshaped(&mut self, value: Typed, ty: &Type) -> Result<Reg> {
+        // Not what tells whether one type holds another: fields may only have come behind the others.
+        let dst = self.temp(ty.clone());
+        self.emit(OpKind::Cast { dst, src: value.reg, explicit: true });
+        Ok(dst)
+    }
+
     /// The text a value is printed as by `concat`, `format`, RAISE and clients; unlike a cast to text,
     /// booleans are `t` and `f`.
     pub fn output(&mut self, value: Typed) -> Result<Reg> {

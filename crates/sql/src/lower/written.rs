@@ -17,6 +17,21 @@ pub(super) const OF_VECTOR: &str = "lexemes of vector";
 /// The name of a result that has that of its function.
 pub(super) const FOUND: &str = "found";
 
+/// Functions that former versions did not have: one of somebody's own by such a name goes on to be meant, since logs have
+/// calls of it.
+pub(super) const LATER: &[&str] = &[
+    "aclexplode",
+    "current_query",
+    "oidvectortypes",
+    "pg_current_xact_id",
+    "pg_relation_filenode",
+    "pg_sequence_last_value",
+    "pg_sequence_parameters",
+    "pg_sleep_for",
+    "pg_sleep_until",
+    "timeofday",
+];
+
 /// A function that returns rows; `None` where a call means none of these.
 pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Option<Query>> {
     let text = match (name, call.args.len()) {
@@ -81,6 +96,36 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
                       pg_catalog.unnest(\"{PARTITIONS}\"($a, 'tree'::text)) AS $p"
             )
         }
+        ("pg_sequence_parameters", 1) => {
+            "SELECT $s.seqstart AS start_value, $s.seqmin AS minimum_value, $s.seqmax AS maximum_value,
+                    $s.seqincrement AS increment, $s.seqcycle AS cycle_option, $s.seqcache AS cache_size,
+                    $s.seqtypid AS data_type
+             FROM (SELECT NULL::pg_catalog.regclass AS $a) AS given, pg_catalog.pg_sequence AS $s
+             WHERE $s.seqrelid = $a::pg_catalog.regclass"
+                .to_owned()
+        }
+        // The letters of a privilege, each with a star behind it where it may be granted.
+        ("aclexplode", 1) => {
+            "SELECT coalesce((SELECT $r.oid FROM pg_catalog.pg_authid AS $r WHERE $r.rolname = $p[3]), 0::oid) AS grantor,
+                    coalesce((SELECT $r.oid FROM pg_catalog.pg_authid AS $r WHERE $r.rolname = $p[1]), 0::oid) AS grantee,
+                    CASE pg_catalog.substr($p[2], $n, 1)
+                        WHEN 'a' THEN 'INSERT' WHEN 'r' THEN 'SELECT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE'
+                        WHEN 'D' THEN 'TRUNCATE' WHEN 'x' THEN 'REFERENCES' WHEN 't' THEN 'TRIGGER'
+                        WHEN 'X' THEN 'EXECUTE' WHEN 'U' THEN 'USAGE' WHEN 'C' THEN 'CREATE' WHEN 'T' THEN 'TEMPORARY'
+                        WHEN 'c' THEN 'CONNECT' WHEN 's' THEN 'SET' WHEN 'A' THEN 'ALTER SYSTEM'
+                    END AS privilege_type,
+                    pg_catalog.substr($p[2], $n + 1, 1) = '*' AS is_grantable
+             FROM (SELECT NULL::aclitem[] AS $a) AS given, pg_catalog.unnest($a::aclitem[]) AS $i,
+                  LATERAL (SELECT ARRAY(
+                      SELECT CASE WHEN $q LIKE '\"%'
+                             THEN pg_catalog.replace(pg_catalog.substr($q, 2, pg_catalog.length($q) - 2), '\"\"', '\"')
+                             ELSE $q END
+                      FROM pg_catalog.unnest(pg_catalog.regexp_match(
+                          $i::text, '^(\"(?:[^\"]|\"\")*\"|[^=]*)=([^/]*)/(.*)')) AS $q) AS $p) AS parts,
+                  pg_catalog.generate_series(1, pg_catalog.length($p[2])) AS $n
+             WHERE pg_catalog.substr($p[2], $n, 1) <> '*'"
+                .to_owned()
+        }
         ("pg_options_to_table", 1) => {
             "SELECT pg_catalog.split_part($o, '=', 1) AS option_name,
                     pg_catalog.substr($o, pg_catalog.strpos($o, '=') + 1) AS option_value
@@ -126,6 +171,40 @@ pub(super) fn value(name: &str, call: &FunctionCall, position: u32) -> Result<Op
              END::pg_catalog.aclitem[] AS acldefault
              FROM (SELECT '' AS $t, 0 AS $o) AS given,
                   LATERAL (SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid($o::pg_catalog.oid)::text) AS $r) AS role"
+        }
+        ("oidvectortypes", 1) => {
+            "SELECT pg_catalog.array_to_string(
+                        ARRAY(SELECT pg_catalog.format_type($t, NULL) FROM pg_catalog.unnest($a) AS $t), ', ')
+                        AS oidvectortypes
+             FROM (SELECT NULL::pg_catalog.oidvector AS $a) AS given"
+        }
+        ("pg_sequence_last_value", 1) => {
+            "SELECT (SELECT $s.last_value FROM pg_catalog.pg_sequences AS $s
+                     WHERE pg_catalog.format('%I.%I', $s.schemaname, $s.sequencename)::pg_catalog.regclass = $a::pg_catalog.regclass)
+                     AS pg_sequence_last_value
+             FROM (SELECT NULL::pg_catalog.regclass AS $a) AS given"
+        }
+        ("current_query", 0) => {
+            "SELECT (SELECT $s.query FROM pg_catalog.pg_stat_activity AS $s WHERE $s.pid = pg_catalog.pg_backend_pid())
+                    AS current_query
+             FROM (SELECT 1) AS given"
+        }
+        ("pg_current_xact_id", 0) => {
+            "SELECT pg_catalog.txid_current() AS pg_current_xact_id FROM (SELECT 1) AS given"
+        }
+        ("pg_relation_filenode", 1) => {
+            "SELECT (SELECT $c.relfilenode FROM pg_catalog.pg_class AS $c WHERE $c.oid = $a::pg_catalog.regclass AND $c.relfilenode <> 0)
+                    AS pg_relation_filenode
+             FROM (SELECT NULL::pg_catalog.regclass AS $a) AS given"
+        }
+        ("pg_sleep_for", 1) => {
+            "SELECT pg_catalog.pg_sleep(pg_catalog.date_part('epoch', $a::interval)) AS pg_sleep_for
+             FROM (SELECT NULL::interval AS $a) AS given"
+        }
+        ("pg_sleep_until", 1) => {
+            "SELECT pg_catalog.pg_sleep(pg_catalog.date_part('epoch', $a::timestamptz) -
+                                        pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())) AS pg_sleep_until
+             FROM (SELECT NULL::timestamptz AS $a) AS given"
         }
         ("timeofday", 0) => {
             "SELECT pg_catalog.to_char(pg_catalog.clock_timestamp(), 'Dy Mon DD HH24:MI:SS.US YYYY TZ') AS timeofday
@@ -199,6 +278,15 @@ pub(super) fn of_array(name: &str, call: &FunctionCall, position: u32) -> Result
              FROM (SELECT NULL AS $a) AS given, LATERAL (SELECT ARRAY(SELECT pg_catalog.unnest($a)) AS $l) AS flat",
             max = i64::MAX
         ),
+        "num_nulls" | "num_nonnulls" => {
+            let not = if name == "num_nulls" { "" } else { "NOT " };
+            format!(
+                "SELECT CASE WHEN $a IS NOT NULL THEN (
+                     SELECT pg_catalog.count(*) FROM pg_catalog.unnest($a) AS $e WHERE $e IS {not}NULL
+                 )::int4 END AS {name}
+                 FROM (SELECT NULL AS $a) AS given"
+            )
+        }
         _ => return Ok(None),
     };
     filled(&text, call, position).map(Some)

@@ -442,6 +442,7 @@ pub enum StatementKind {
     CreateTableAs {
         name: Name,
         if_not_exists: bool,
+        unlogged: bool,
         columns: Vec<String>,
         query: Box<Query>,
         with_data: bool,

@@ -213,6 +213,11 @@ impl Parser<'_> {
             self.signed_integer()?;
             return Ok(AlterTable::Ignored("SET STATISTICS".to_owned()));
         }
+        if self.at_any(&["set", "reset"]) && self.peek_at(1).kind == super::lex::Kind::LeftParen {
+            self.bump();
+            self.parameters_in_parens()?;
+            return Ok(AlterTable::Ignored("options of a column".to_owned()));
+        }
         if self.eat_words(&["set", "storage"]) || self.eat_words(&["set", "compression"]) {
             self.label()?;
             return Ok(AlterTable::Ignored("SET STORAGE".to_owned()));

@@ -41,6 +41,7 @@ mod partition;
 mod plpgsql;
 mod policy;
 mod query;
+mod renamed;
 mod role;
 mod routine;
 mod script;
@@ -60,6 +61,7 @@ use planaria_base::{Error, Result, SqlState, limits};
 use self::lex::{Kind, Lexer, Token};
 pub use self::named::{Numbered, numbered};
 use self::parser::Parser;
+pub use self::renamed::schema_renamed;
 pub use self::script::Script;
 use crate::ast;
 

@@ -24,7 +24,7 @@ pub(crate) struct Parser<'a> {
     turns: u32,
     /// The next SELECT is a statement's own, which may make a table; then that table, if it does.
     pub(crate) may_select_into: bool,
-    pub(crate) selected_into: Option<Name>,
+    pub(crate) selected_into: Option<(Name, bool)>,
     /// Height of the tallest expression or query made so far within the open production.
     height: usize,
 }

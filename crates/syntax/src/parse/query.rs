@@ -219,15 +219,13 @@ impl Parser<'_> {
             if !may_select_into {
                 return Err(self.syntax_error("SELECT ... INTO is not allowed here", position));
             }
-            if self.at_word("unlogged") {
-                return self.unsupported("SELECT INTO of an unlogged table", position);
-            }
             if !self.eat_word("local") {
                 self.eat_word("global");
             }
             let temporary = self.eat_word("temporary") || self.eat_word("temp");
+            let unlogged = !temporary && self.eat_word("unlogged");
             self.eat_word("table");
-            self.selected_into = Some(self.new_relation(temporary)?);
+            self.selected_into = Some((self.new_relation(temporary)?, unlogged));
         }
         if self.eat_word("from") {
             select.from = self.list(Self::table_ref)?;

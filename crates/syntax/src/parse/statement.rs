@@ -102,10 +102,11 @@ impl Parser<'_> {
     /// A query, or the table that its INTO makes.
     fn selected(&mut self, query: Query) -> StatementKind {
         let query = Box::new(query);
-        let Some(name) = self.selected_into.take() else { return StatementKind::Query(query) };
+        let Some((name, unlogged)) = self.selected_into.take() else { return StatementKind::Query(query) };
         StatementKind::CreateTableAs {
             name,
             if_not_exists: false,
+            unlogged,
             columns: Vec::new(),
             query,
             with_data: true,

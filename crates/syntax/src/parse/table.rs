@@ -16,7 +16,6 @@ const BYTE_ORDER: &[&str] = &["C", "POSIX", "ucs_basic", "default", "C.UTF-8", "
 impl Parser<'_> {
     /// `CREATE [TEMP | UNLOGGED] TABLE ..`, CREATE taken.
     pub(crate) fn create_table(&mut self) -> Result<StatementKind> {
-        let start = self.position();
         if !self.eat_word("local") {
             self.eat_word("global");
         }
@@ -26,10 +25,7 @@ impl Parser<'_> {
         let if_not_exists = self.eat_words(&["if", "not", "exists"]);
         let name = self.new_relation(temporary)?;
         if self.at_any(&["as", "with", "without", "tablespace", "using", "on"]) || self.at_bare_columns() {
-            if unlogged {
-                return self.unsupported("CREATE TABLE AS of an unlogged table", start);
-            }
-            return self.create_table_as(name, if_not_exists);
+            return self.create_table_as(name, if_not_exists, unlogged);
         }
         let mut table = CreateTable {
             name,
@@ -75,21 +71,31 @@ impl Parser<'_> {
     }
 
     /// `[(columns)] AS query [WITH [NO] DATA]`
-    fn create_table_as(&mut self, name: Name, if_not_exists: bool) -> Result<StatementKind> {
+    fn create_table_as(&mut self, name: Name, if_not_exists: bool, unlogged: bool) -> Result<StatementKind> {
         let columns = match self.at_kind(Kind::LeftParen) {
             true => self.paren_names()?,
             false => Vec::new(),
         };
-        if self.at_word("with") && self.peek_at(1).kind == Kind::LeftParen {
-            self.storage_parameters()?;
-        }
-        let on_commit = match self.at_words(&["on", "commit"]) {
-            true => self.on_commit(&name)?,
-            false => OnCommit::PreserveRows,
-        };
-        if self.at_any(&["using", "on", "tablespace", "without"]) {
-            let what = format!("{} in CREATE TABLE AS", self.word().as_str().to_uppercase());
-            return self.unsupported(&what, self.position());
+        let mut on_commit = OnCommit::PreserveRows;
+        while !self.at_word("as") {
+            let position = self.position();
+            match self.word().as_str() {
+                "with" => self.storage_parameters()?,
+                "without" => self.expect_words(&["without", "oids"])?,
+                "on" => on_commit = self.on_commit(&name)?,
+                "tablespace" => {
+                    self.bump();
+                    self.name()?;
+                }
+                "using" => {
+                    self.bump();
+                    let method = self.name()?;
+                    if method != "heap" {
+                        return self.unsupported(&format!("access method {method}"), position);
+                    }
+                }
+                _ => break,
+            }
         }
         self.expect_word("as")?;
         if self.at_word("execute") {
@@ -100,7 +106,15 @@ impl Parser<'_> {
         if with_data {
             self.eat_words(&["with", "data"]);
         }
-        Ok(StatementKind::CreateTableAs { name, if_not_exists, columns, query, with_data, on_commit })
+        Ok(StatementKind::CreateTableAs {
+            name,
+            if_not_exists,
+            unlogged,
+            columns,
+            query,
+            with_data,
+            on_commit,
+        })
     }
 
     fn table_element(&mut self, table: &mut CreateTable) -> Result<()> {

@@ -434,10 +434,18 @@ impl Parser<'_> {
         kind = digits.map_or(kind, TypeNameKind::Known);
         // A number without a unit is one of the last field; of a whole one nothing is cut.
         let whole_number = text.trim().parse::<i64>().is_ok();
-        if let Some(field) = fields.last()
-            && text.trim().parse::<f64>().is_ok()
-        {
-            text = format!("{} {field}", text.trim());
+        if let Some(field) = fields.last() {
+            let is_number = |word: &str| word.parse::<f64>().is_ok();
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let with_units = match words[..] {
+                [number] if is_number(number) => Some(format!("{number} {field}")),
+                // Days in front of hours.
+                [days, hours] if *field == "hour" && is_number(days) && is_number(hours) => {
+                    Some(format!("{days} day {hours} hour"))
+                }
+                _ => None,
+            };
+            text = with_units.unwrap_or(text);
         }
         if fields == ["minute", "second"] && text.matches(':').count() == 1 {
             text = with_hours(&text);

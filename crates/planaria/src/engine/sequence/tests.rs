@@ -11,6 +11,7 @@ fn sequence(start: i64, increment: i64, min: i64, max: i64, cycle: bool) -> Sequ
         max,
         cycle,
         cache: 1,
+        ty: None,
         owner: None,
         hidden: false,
         rights: planaria_catalog::Rights::default(),
