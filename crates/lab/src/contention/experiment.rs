@@ -140,7 +140,7 @@ pub(super) fn describe(sessions: Option<usize>, pauses: &Pauses, simulated: bool
     }
     match micros {
         0 => text,
-        _ if micros % 1000 == 0 => format!("{text}, each transaction waits {} ms", micros / 1000),
+        _ if micros.is_multiple_of(1000) => format!("{text}, each transaction waits {} ms", micros / 1000),
         _ => format!("{text}, each transaction waits {micros} us"),
     }
 }
