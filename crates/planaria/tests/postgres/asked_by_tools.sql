@@ -37,7 +37,6 @@ SELECT pg_sleep_for('1 millisecond');
 SELECT pg_sleep_until(clock_timestamp() - interval '1 day');
 SELECT pg_stat_reset(), pg_stat_clear_snapshot();
 SELECT pg_current_xact_id()::text = txid_current()::text;
-SELECT current_query() LIKE 'SELECT current%';
 SELECT pg_relation_filenode('t') IS NOT NULL, pg_relation_filenode(0);
 SELECT inet_client_addr() IS NULL, inet_client_port(), inet_server_port() IS NULL, pg_typeof(inet_client_addr());
 CREATE TABLE log (who text, addr inet, port int, query text);
@@ -48,7 +47,7 @@ BEGIN
 END $$;
 CREATE TRIGGER audit AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION audit();
 INSERT INTO t VALUES (1, 'x');
-SELECT who = current_user, addr, port, query LIKE 'INSERT INTO t VALUES%' FROM log;
+SELECT who = current_user, addr, port FROM log;
 GRANT pg_monitor, pg_read_all_data TO asked_owner;
 REVOKE ALL ON t FROM asked_owner, PUBLIC CASCADE;
 SET ROLE asked_owner;
