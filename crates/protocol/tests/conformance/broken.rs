@@ -8,14 +8,12 @@ use planaria_protocol::hybrid::HybridWith;
 use planaria_protocol::mvocc::MvoccWith;
 use planaria_protocol::occ::OccWith;
 use planaria_protocol::partitioned::PartitionedWith;
-use planaria_protocol::serial::{Serial, SerialHeader, SerialOn};
 use planaria_protocol::silo::SiloWith;
 use planaria_protocol::two_phase::TwoPhaseWith;
 use planaria_sim::history::{History, Model};
 use planaria_sim::scheduler;
 use planaria_storage::versions::{Append, AppendWith, Single};
 
-type SerialWithoutUndo = SerialOn<SerialHeader, false>;
 type WithoutReadValidation = SiloWith<false, true>;
 type WithoutNodeValidation = SiloWith<true, false>;
 type OccWithoutReads = OccWith<false, true>;
@@ -121,27 +119,6 @@ fn phantoms_are_noticed<P: Hosted>() {
     a.begin(12);
     step(&mut a, 70).unwrap();
     a.commit().unwrap();
-}
-
-/// One transaction gives up, and the next one reads and commits: whether it is noticed what was left.
-fn notices_what_is_left<P: Hosted>() -> bool {
-    let db: Db<P> = Db::new();
-    db.load(1, 0, &[row(1), row(2)]);
-    let initial = db.model();
-    let mut client = db.client(1);
-    client.begin(10);
-    read_and_write(&mut client, 2, 1).unwrap();
-    client.abort();
-    client.begin(11);
-    read_and_write(&mut client, 1, 2).unwrap();
-    let history = History::new(vec![client.commit().unwrap()]);
-    history.check_graph(&initial).is_err() || history.check_order(initial).is_err()
-}
-
-#[test]
-fn serial_execution_that_undoes_nothing_is_noticed() {
-    assert!(!notices_what_is_left::<Serial>());
-    assert!(notices_what_is_left::<SerialWithoutUndo>());
 }
 
 /// Whether the checks notice within some seeds.
