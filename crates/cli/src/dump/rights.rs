@@ -33,7 +33,7 @@ pub fn roles(source: &mut Source) -> Result<Vec<String>> {
     }
     let query = "SELECT quote_ident(r.rolname), quote_ident(m.rolname), a.admin_option
                  FROM pg_auth_members a JOIN pg_authid r ON r.oid = a.roleid JOIN pg_authid m ON m.oid = a.member
-                 WHERE a.roleid >= 16384 ORDER BY r.rolname, m.rolname";
+                 WHERE a.member >= 16384 ORDER BY r.rolname, m.rolname";
     for row in source.rows(query)? {
         let admin = if row.is(2) { " WITH ADMIN OPTION" } else { "" };
         statements.push(format!("GRANT {} TO {}{admin};", row.text(0), row.text(1)));

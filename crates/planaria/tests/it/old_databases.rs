@@ -2,7 +2,8 @@
 //! a number of microseconds, 8 bytes in a row; `SCRIPT` made them, with `CALL put(7)` in `call` and `checkpoint`, and with a
 //! CHECKPOINT at the end in the latter. `reads-after` is from when what RETURNING and ON CONFLICT ask of the table for each row saw what the
 //! statement had changed so far; `READS_AFTER` made it. `former-keys` is from when keys of indexes saw no generated columns, a real was
-//! the double precision that its text says, and BETWEEN SYMMETRIC passed over a NULL; `FORMER_KEYS` made it.
+//! the double precision that its text says, and BETWEEN SYMMETRIC passed over a NULL; `FORMER_KEYS` made it. `renamed-schema` is from
+//! when bodies did not follow where a schema was renamed, and `inet_client_port` was nobody's name; `RENAMED_SCHEMA` made it.
 
 mod formats;
 
@@ -70,6 +71,24 @@ const FORMER_KEYS: &str = "
     call reals(2);
     call between_bounds(5, null);
     update g set v = 12 where k = 2;";
+
+/// What was executed in `renamed-schema`.
+const RENAMED_SCHEMA: &str = "
+    create schema live;
+    create table live.t (a int primary key);
+    create table log (what text);
+    create function inet_client_port() returns int language sql as $$ select 78 $$;
+    create procedure put(x int) begin atomic insert into live.t values (x); end;
+    create function rows_there() returns bigint language sql begin atomic select count(*) from live.t; end;
+    create procedure note() language plpgsql as $$ begin insert into log values (inet_client_port() || ', ' || rows_there()); end $$;
+    call put(1);
+    call note();
+    alter schema live rename to old;
+    create schema live;
+    create table live.t (a int primary key);
+    call put(2);
+    call put(3);
+    call note();";
 
 fn copy_of(name: &str) -> tempfile::TempDir {
     copy_from(&format!("before-intervals/{name}"))
@@ -262,4 +281,26 @@ fn keys_and_reals_are_of_today() {
         rows(&db, "SELECT k, s FROM h ORDER BY k"),
         ["1|0.10000000149011612", "2|0.10000000149011612", "7|0.30000001192092896"]
     );
+}
+
+/// Calls of before and after the schema was renamed, of routines that name it.
+#[test]
+fn bodies_did_not_follow_where_a_schema_was_renamed() {
+    let tables = |db: &Database| {
+        [
+            "SELECT a FROM old.t ORDER BY a",
+            "SELECT a FROM live.t ORDER BY a",
+            "SELECT what FROM log ORDER BY what",
+        ]
+        .map(|query| rows(db, query))
+    };
+    let dir = copy_from("renamed-schema");
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        assert_eq!(tables(&db), [vec!["1"], vec!["2", "3"], vec!["78, 1", "78, 2"]], "{scheme:?}");
+        // Today they do.
+        let db = Database::in_memory().expect("opens");
+        db.execute_script(RENAMED_SCHEMA).expect("the script");
+        assert_eq!(tables(&db), [vec!["1", "2", "3"], vec![], vec!["78, 1", "78, 3"]]);
+    }
 }

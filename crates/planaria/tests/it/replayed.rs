@@ -72,3 +72,30 @@ fn referential_actions_and_volatile_conditions_are_replayed() {
         }
     }
 }
+
+/// A procedure that cannot be cut, as it calls one that calls itself, runs alone; rows of its table that were logged by value
+/// have a place all the same.
+#[test]
+fn tables_of_who_runs_alone_are_changed_by_others() {
+    let disk = SimDisk::new(8);
+    let options = |scheme| Options::new().log(LogKind::Command).recovery(scheme).recovery_threads(2);
+    let db = options(Scheme::Clr).open_device(disk.device()).expect("opens");
+    db.execute_script(
+        "CREATE TABLE log (id serial PRIMARY KEY, what text, n int);
+         CREATE FUNCTION deep(n int) RETURNS int LANGUAGE plpgsql AS $$
+         BEGIN IF n = 0 THEN RETURN 0; END IF; RETURN 1 + deep(n - 1); END $$;
+         CREATE PROCEDURE note(n int) LANGUAGE plpgsql AS $$
+         BEGIN INSERT INTO log (what, n) VALUES ('note', deep(n)); END $$;
+         CALL note(5);
+         INSERT INTO log (what, n) VALUES ('by itself', 0);
+         CALL note(7);
+         UPDATE log SET n = n + 1 WHERE id = 1;",
+    )
+    .expect("the script");
+    let digests = db.digests().expect("reads");
+    drop(db);
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = options(scheme).open_device(disk.device()).unwrap_or_else(|e| panic!("{scheme:?}: {e}"));
+        assert_eq!(db.digests().expect("reads"), digests, "{scheme:?}");
+    }
+}

@@ -175,6 +175,16 @@ impl Procedures {
         Ok(alone)
     }
 
+    /// Which tables the procedures change that are replayed in pieces, now that one of them is not: those have blocks.
+    fn count_written(&mut self) {
+        let operations = self.known.values().filter_map(|known| match known {
+            Known::Pieces(cuttable) => Some(&cuttable.operations.operations),
+            Known::Alone | Known::Nothing => None,
+        });
+        self.written = operations.flatten().flat_map(|o| o.accesses.writes.iter().copied()).collect();
+        self.graphs.clear();
+    }
+
     /// The graph of all procedures seen, and of transactions logged by value that change these tables.
     /// `None` if a procedure turned out to be one whose calls run alone: ask [`Procedures::learn`] again.
     pub(super) fn graph(&mut self, by_value: &BTreeSet<TableId>) -> Option<Arc<Graph>> {
@@ -194,6 +204,7 @@ impl Procedures {
                 Err(id) if whole.insert(id) => {}
                 Err(id) => {
                     self.known.insert(id, Known::Alone);
+                    self.count_written();
                     return None;
                 }
             }

@@ -7,6 +7,9 @@ use planaria_catalog::{ColumnDefault, IndexKey, Table, TypeKind, View};
 use planaria_ir::Output;
 use planaria_syntax::parse::schema_renamed;
 
+/// Forms of schema changes from which on texts follow.
+const TEXTS_FOLLOW: u8 = 2;
+
 /// The names, and who has a text that could not follow.
 struct Renaming<'n> {
     from: &'n str,
@@ -82,7 +85,7 @@ impl Renaming<'_> {
 
 impl Change {
     /// Has all texts that are kept name a schema by another name. Answers with the views that have changed, with their
-    /// columns as they were.
+    /// columns as they were. (Once most texts that named it were in the way, and the others stayed as they were.)
     pub(super) fn rename_schema_in_texts(
         &mut self,
         from: &str,
@@ -90,6 +93,9 @@ impl Change {
     ) -> Result<Vec<(String, Vec<Output>)>> {
         let renaming = Renaming { from, to };
         let mut views = Vec::new();
+        if self.actor.form < TEXTS_FOLLOW {
+            return Ok(views);
+        }
         for view in self.catalog.views.values() {
             if References::of_view(view)?.schemas.contains(from) {
                 let mut changed = View::clone(view);

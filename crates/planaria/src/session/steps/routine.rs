@@ -320,7 +320,7 @@ impl Steps<'_> {
             let session = self.ground.session()?;
             let prepared = session.analyse_declared(statement, &body, ParamTypes(types))?;
             if is_call && !prepared.columns.is_empty() {
-                let what = "a CALL with INOUT parameters of a procedure that changes the schema, within a body, is not supported";
+                let what = "a CALL with INOUT parameters of a procedure that changes the schema, or has records of any structure, within a body, is not supported";
                 return Err(Error::unsupported(what, "Call it by itself, or leave the parameters out."));
             }
             let count = session.start_program(&prepared, &values, None);
