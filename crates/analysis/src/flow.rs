@@ -361,10 +361,8 @@ impl<'p> Walk<'p> {
 
     /// To the region of a label, whose next turn it may be; or out of the program.
     fn leave(&mut self, to: Option<(Label, bool)>, state: &mut State) {
-        if self.paths == Paths::All {
-            return;
-        }
-        if let (Some(state), Some((label, next))) = (state.take(), to)
+        let left = if self.paths == Paths::All { state.clone() } else { state.take() };
+        if let (Some(state), Some((label, next))) = (left, to)
             && let Some(region) = self.regions.get_mut(&label)
         {
             if next { region.nexts.push(state) } else { region.exits.push(state) }

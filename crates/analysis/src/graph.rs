@@ -213,4 +213,6 @@ pub fn is_node(kind: &OpKind) -> bool {
 }
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use super::{Edge, EdgeKind, is_node};
 use crate::errors::may_raise;
 use crate::flow::{At, Def, DefId, Flow, Place, Step, Var, is_loop};
 use planaria_base::Level;
-use planaria_ir::OpKind;
+use planaria_ir::{OpKind, StateSource};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A set of nodes, by their numbers.
@@ -126,11 +126,12 @@ impl<'f, 'p> Reach<'f, 'p> {
             let uses = &self.flow.uses[at as usize];
             // The row comes first.
             let (keys, values) = match self.flow.kind(at) {
-                OpKind::Scan { .. } | OpKind::Get { .. } | OpKind::Load { .. } | OpKind::Delete { .. } => {
-                    uses.split_at(uses.len())
-                }
+                OpKind::Scan { .. }
+                | OpKind::Get { .. }
+                | OpKind::Load { .. }
+                | OpKind::Delete { .. }
+                | OpKind::Claim { .. } => uses.split_at(uses.len()),
                 OpKind::Update { .. } => uses.split_at(1),
-                OpKind::Claim { .. } => continue,
                 _ => uses.split_at(0),
             };
             for (uses, kind) in [(keys, EdgeKind::Key), (values, EdgeKind::Value)] {
@@ -158,10 +159,9 @@ impl<'f, 'p> Reach<'f, 'p> {
     /// The same with the collection that it looks into.
     fn looks(&self, at: At) -> Nodes {
         let mut nodes = self.reads(at);
-        // What a body does to rows that are still to come is not counted.
-        if let Some(def) = self.flow.looks[at as usize].first() {
+        self.flow.looks[at as usize].iter().for_each(|def| {
             nodes.add(&self.defs[*def]);
-        }
+        });
         nodes
     }
 
@@ -193,7 +193,7 @@ impl<'f, 'p> Reach<'f, 'p> {
     fn note_errors(&mut self, at: At) {
         let Some(region) = self.tries.last().copied() else { return };
         if self.is_caught(self.flow.kind(at)) {
-            let mut because = self.reads(at);
+            let mut because = self.looks(at);
             because.add(&self.control[at as usize]);
             because.add(&self.itself(at));
             self.leave(Some(region), &because);
@@ -225,12 +225,18 @@ impl<'f, 'p> Reach<'f, 'p> {
             OpKind::Exit { .. } | OpKind::Continue { .. } | OpKind::Return => {
                 self.leave(self.flow.target(at), &control);
             }
-            OpKind::Raise { level: Level::Exception, .. } if !self.is_caught(kind) => {
+            // Which error it is may be known when it is raised, and then there may be no handler for it.
+            OpKind::Raise { level: Level::Exception, state, .. }
+                if !matches!(state, StateSource::Known(_)) || !self.is_caught(kind) =>
+            {
                 control.add(&self.reads(at));
                 self.leave(None, &control);
             }
-            OpKind::Try { .. } => self.tries.push(at),
             _ => {}
+        }
+        self.note_errors(at);
+        if let OpKind::Try { .. } = kind {
+            self.tries.push(at);
         }
         if kind.label().is_some() || matches!(kind, OpKind::Try { .. }) {
             self.left.push((Some(at), Nodes::default()));
@@ -238,8 +244,6 @@ impl<'f, 'p> Reach<'f, 'p> {
             for (left, turned) in self.left.iter_mut().zip(self.turned.get(&at).into_iter().flatten()) {
                 left.1.add(turned);
             }
-        } else if !matches!(kind, OpKind::If { .. }) {
-            self.note_errors(at);
         }
     }
 
@@ -252,7 +256,6 @@ impl<'f, 'p> Reach<'f, 'p> {
         }
         if kind.label().is_some() {
             self.left.pop();
-            self.note_errors(at);
         }
         if let (OpKind::Try { .. }, Some(outer)) = (kind, self.tries.last().copied()) {
             // It may be for the handlers further out.
@@ -262,9 +265,16 @@ impl<'f, 'p> Reach<'f, 'p> {
     }
 
     fn define(&mut self, def: DefId) {
-        let Def { at, place, .. } = self.flow.defs[def];
+        let Def { var, at, place, .. } = self.flow.defs[def];
         let Some(at) = at else { return };
         let nodes = if place == Place::Def { self.written(def, at) } else { self.met(def, at) };
+        if let (Var::Coll(_), Place::Def, Some(region)) = (var, place, self.tries.last().copied())
+            && self.is_caught(self.flow.kind(at))
+        {
+            // Whether there is room for more, for one.
+            let before = self.before(def);
+            self.leave(Some(region), &before);
+        }
         self.grown |= self.defs[def].add(&nodes);
     }
 
@@ -310,9 +320,16 @@ impl<'f, 'p> Reach<'f, 'p> {
             | OpKind::Get { .. }
             | OpKind::Load { .. }
             | OpKind::Insert { .. }
+            | OpKind::Claim { .. }
             | OpKind::Call { .. }
             | OpKind::CallSet { .. }
             | OpKind::Execute { .. } => self.itself(at),
+            // A map leaves the values alone where there is no such key.
+            OpKind::MapGet { .. } => {
+                let mut nodes = self.looks(at);
+                nodes.add(&self.before(def));
+                nodes
+            }
             OpKind::Try { .. } => self.decided[at as usize].clone(),
             _ => self.looks(at),
         }
