@@ -10,11 +10,9 @@
 //! | control | what `a` answered decides whether `b` runs |
 //! | data | both touch one table, at least one writes; `a` stands first, or both stand in one loop |
 //!
-//! The first three are flow dependencies (PACMAN §4.1.1); they follow the registers. The analysis is
-//! an abstract interpretation of the structured regions: every register holds the set of nodes its
-//! value comes from, directly or through other values; branches join, loops are repeated until
-//! nothing changes. A register that was written in a branch or a loop depends, afterwards, on what
-//! decided the branch or ended the loop. Collections are one set each.
+//! The first three are flow dependencies (PACMAN §4.1.1); they follow the registers: every definition of one ([`crate::flow`])
+//! has the set of nodes that its value comes from, directly or through other values (`reach`). What was written in a
+//! branch or a loop depends, afterwards, on what decided the branch or ended the loop. Collections are one set each.
 //!
 //! Errors. Outside of `Try` an error ends the transaction, so it decides nothing about one that
 //! committed; only an explicit `Raise` counts, as a guard. Within a `Try`, an operation that may raise
