@@ -1,11 +1,11 @@
 //! `EXPLAIN PROCEDURE`: operations, keys, dependencies, and how calls are logged.
 
-use crate::graph::{DependencyGraph, Edge, EdgeKind, is_node};
+use crate::graph::{DependencyGraph, is_node};
 use crate::logging::Logging;
 use crate::paper::Accesses;
 use planaria_base::{ColumnId, Datum, IndexId, ProcedureId, SequenceId, TableId};
 use planaria_ir::{Bound, Func, Op, OpId, OpKind, Program, Range, Reg};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// Names of what a program refers to by number.
 pub trait Names {
@@ -81,26 +81,17 @@ pub fn numbers(program: &Program, names: &dyn Names) -> HashMap<OpId, usize> {
 /// because what it has read is stale. That is itself, what depends on it, and whatever touches a table that one of these writes.
 pub fn repeats(program: &Program, names: &dyn Names) -> Vec<(usize, Vec<usize>)> {
     let graph = DependencyGraph::with_callees(program, &|p| names.accesses(p));
-    let (mut reads, mut may_write) = (HashSet::new(), HashSet::new());
+    let mut reads = HashSet::new();
     program.body.visit(&mut |op| {
         let calls = is_node(&op.kind) && op.kind.table().is_none();
         if calls || matches!(op.kind, OpKind::Get { .. } | OpKind::Scan { .. }) {
             reads.insert(op.id);
         }
-        if calls || op.kind.is_write() {
-            may_write.insert(op.id);
-        }
     });
     let number = |id: OpId| graph.nodes.iter().position(|node| *node == id).map(|at| at + 1);
     let closure = |read: OpId| {
-        let (mut found, mut next) = (BTreeSet::from([read]), vec![read]);
-        while let Some(from) = next.pop() {
-            // That a write stands behind a read of its table says when it runs, not what it writes.
-            let follows =
-                |e: &&Edge| e.from == from && (e.kind != EdgeKind::Data || may_write.contains(&from));
-            next.extend(graph.edges.iter().filter(follows).map(|e| e.to).filter(|to| found.insert(*to)));
-        }
-        let mut numbers: Vec<usize> = found.into_iter().filter_map(number).collect();
+        let mut numbers: Vec<usize> =
+            graph.reached_from(program, [read]).into_iter().filter_map(number).collect();
         numbers.sort_unstable();
         numbers
     };

@@ -1,7 +1,10 @@
 //! What a program tells about itself: dependencies between its operations, and how its calls are logged.
 //!
+//! * `flow`: definitions, controls and escapes of a program, found by one walk over it. What depends on control flow is a view
+//!   of it: the next, [`regrow`]'s values and [`paper`]'s chains of definitions.
 //! * [`graph`]: the program dependency graph: key, value, control and data edges (PACMAN §4.1; thesis
-//!   §3.3). Replay cuts slices along it, healing redoes what a stale read reaches.
+//!   §3.3). `EXPLAIN` shows it, and which operations a stale read may change under healing; [`paper`] cuts slices along it.
+//!   Healing itself runs the whole program again, and does not read it.
 //! * [`inline()`]: calls replaced by the bodies of what they call.
 //! * [`committed()`]: a program as replay of a logged call meets it.
 //! * [`logging`]: whether a call can be logged as a call, and why not.
@@ -15,6 +18,7 @@ pub mod committed;
 pub mod cost;
 pub mod errors;
 pub mod explain;
+mod flow;
 pub mod graph;
 pub mod inline;
 pub mod logging;

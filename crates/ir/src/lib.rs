@@ -3,7 +3,7 @@
 //! Planaria has one executable form. PL/pgSQL control flow is kept as structured regions; a SQL
 //! query is lowered, data-centric, into nested loops over index accesses and collections, so that
 //! *every access to a table is an explicit operation with its key in registers*. That is what
-//! lets one graph serve execution, `EXPLAIN`, replay slices (PACMAN §4) and healing (thesis 3).
+//! lets one walk over a program serve `EXPLAIN`, replay slices (PACMAN §4), and pieces.
 //!
 //! ```text
 //!   SQL, PL/pgSQL --sql--> Program --verify--> Program --exec--> Code (register VM)

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn edges_follow_keys_values_and_conditions() {
     use planaria_base::{ColumnId, Datum, IndexId, TableId, Type};
-    use planaria_ir::{Func, Op, ProgramKind, RegKind};
+    use planaria_ir::{Block, Func, Op, ProgramKind, Reg, RegKind};
     let mut p = Program::new("transfer", ProgramKind::Procedure);
     let table = TableId(0);
     let (src, amount) = (p.value(Type::Int8), p.value(Type::Int8));

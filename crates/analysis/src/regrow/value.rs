@@ -3,15 +3,16 @@
 //! A node is a value of a register between two writes: what an operation wrote, or the meeting of
 //! several at the end of a branch, at the head of a loop or behind it (the φ of static single
 //! assignment; over structured regions every φ has its place at a region). Copies make no node. What
-//! decided a branch, or how often a loop turned, is an input of the φ.
+//! decided a branch, or how often a loop turned, is an input of the φ. It is a view of [`Flow`], whose definitions these are.
 //!
 //! Nodes that must be equal have one *value number*: equal constants, and the same pure function of
 //! equal values.
 
 use super::Unplannable;
 use super::facts::Facts;
+use crate::flow::{self, At, DefId, Flow, Paths, Step, Var, is_loop};
 use planaria_base::{ColumnId, IndexId, ProcedureId, TableId};
-use planaria_ir::{Block, Label, Op, OpId, OpKind, Program, Reg, RegKind};
+use planaria_ir::{Coll, Op, OpId, OpKind, Program, Reg, RegKind};
 use std::collections::BTreeMap;
 
 /// A value.
@@ -124,28 +125,21 @@ pub struct Values<'p> {
     numbers: BTreeMap<String, usize>,
 }
 
-type Env = Option<Vec<NodeId>>;
-
-struct Region {
-    op: OpId,
-    /// Height of `controls` at its start.
-    controls: usize,
-    exits: Vec<Vec<NodeId>>,
-    nexts: Vec<Vec<NodeId>>,
-    /// What decided exits and continues.
-    decided: Vec<NodeId>,
-}
-
+/// Makes values of definitions.
 struct Builder<'p, 'f> {
     values: Values<'p>,
+    flow: Flow<'p>,
     program: &'p Program,
     facts: &'f Facts,
     pure: &'f dyn Fn(ProcedureId) -> bool,
-    path: Vec<OpId>,
-    controls: Vec<(OpId, NodeId)>,
-    regions: BTreeMap<Label, Region>,
+    /// By definition: its value.
+    of: Vec<NodeId>,
+    /// By operation: the read that it is, and whether it takes another turn.
+    reads: BTreeMap<At, usize>,
+    turns: BTreeMap<At, NodeId>,
+    /// By region that has ended: what decided about its exits and continues, and whether it takes another turn.
+    decided: BTreeMap<At, Vec<NodeId>>,
     colls: Vec<NodeId>,
-    depth: u32,
 }
 
 impl<'p> Values<'p> {
@@ -156,6 +150,7 @@ impl<'p> Values<'p> {
         facts: &Facts,
         pure: &dyn Fn(ProcedureId) -> bool,
     ) -> Result<Values<'p>, Unplannable> {
+        planaria_base::stack::check().map_err(|_| Unplannable("It nests too deeply.".into()))?;
         let values = Values {
             nodes: Vec::new(),
             reads: Vec::new(),
@@ -165,29 +160,31 @@ impl<'p> Values<'p> {
             blocks: Vec::new(),
             numbers: BTreeMap::new(),
         };
+        let flow = Flow::of(program, Paths::Taken);
+        let of = vec![NodeId::MAX; flow.defs.len()];
         let mut b = Builder {
             values,
+            flow,
             program,
             facts,
             pure,
-            path: Vec::new(),
-            controls: Vec::new(),
-            regions: BTreeMap::new(),
+            of,
+            reads: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            decided: BTreeMap::new(),
             colls: Vec::new(),
-            depth: 0,
         };
-        let mut env = Vec::new();
-        for i in 0..program.regs.len() {
-            let reg = Reg::from(i);
-            let node = b.node(Some(reg), None, Place::Start, NodeKind::Known, Vec::new(), None);
-            env.push(node);
+        for block in &b.flow.blocks {
+            b.values.blocks.push(block.iter().map(|at| b.flow.ops[*at as usize].id).collect());
         }
-        for _ in &program.colls {
-            let node = b.node(None, None, Place::Start, NodeKind::Rows, Vec::new(), None);
-            b.colls.push(node);
+        for step in std::mem::take(&mut b.flow.steps) {
+            match step {
+                Step::Op(at) => b.op(at)?,
+                Step::Def(def) => b.define(def),
+                Step::Handlers(_) | Step::End(_) => {}
+            }
         }
-        let mut env = Some(env);
-        b.block(&program.body, &mut env)?;
+        b.close();
         Ok(b.values)
     }
 
@@ -211,9 +208,8 @@ impl<'p> Values<'p> {
 impl<'p> Builder<'p, '_> {
     fn node(
         &mut self,
-        reg: Option<Reg>,
-        op: Option<OpId>,
-        place: Place,
+        (reg, at): (Option<Reg>, Option<At>),
+        (place, depth): (Place, u32),
         kind: NodeKind,
         inputs: Vec<NodeId>,
         key: Option<String>,
@@ -223,98 +219,76 @@ impl<'p> Builder<'p, '_> {
             Some(key) => *self.values.numbers.entry(key).or_insert(id),
             None => id,
         };
-        self.values.nodes.push(Node { reg, op, place, kind, inputs, number, depth: self.depth });
+        let op = at.map(|at| self.flow.ops[at as usize].id);
+        self.values.nodes.push(Node { reg, op, place, kind, inputs, number, depth });
         if let Some(op) = op {
             self.values.ops.entry(op).or_default().defs.push(id);
         }
         id
     }
 
-    fn phi(&mut self, reg: usize, op: OpId, place: Place, inputs: Vec<NodeId>) -> NodeId {
-        self.node(Some(Reg::from(reg)), Some(op), place, NodeKind::Phi, inputs, None)
+    /// A node of an operation that no register holds.
+    fn beside(&mut self, at: At, kind: NodeKind, inputs: Vec<NodeId>) -> NodeId {
+        let depth = self.flow.depth[at as usize];
+        self.node((None, Some(at)), (Place::Def, depth), kind, inputs, None)
     }
 
-    fn block(&mut self, block: &'p Block, env: &mut Env) -> Result<(), Unplannable> {
-        planaria_base::stack::check().map_err(|_| Unplannable("It nests too deeply.".into()))?;
-        let number = self.values.blocks.len();
-        self.values.blocks.push(block.0.iter().map(|op| op.id).collect());
-        for (position, op) in block.0.iter().enumerate() {
-            if env.is_none() {
+    /// The values that an operation reads.
+    fn inputs(&self, at: At) -> Vec<NodeId> {
+        self.flow.uses[at as usize].iter().map(|(_, def)| self.of[*def]).collect()
+    }
+
+    /// For each operation from `region` to this one that decides whether it runs: the deciding value. All around it, without
+    /// a region.
+    fn controls(&self, at: At, region: Option<At>) -> Vec<(OpId, NodeId)> {
+        let mut found = Vec::new();
+        for around in self.flow.around(at) {
+            let op = self.flow.ops[around as usize];
+            let decides = match op.kind {
+                OpKind::If { .. } => self.inputs(around).first().copied(),
+                _ => self.turns.get(&around).copied(),
+            };
+            found.extend(decides.map(|value| (op.id, value)));
+            if Some(around) == region {
                 break;
             }
-            let info = self.values.ops.entry(op.id).or_default();
-            (info.block, info.position) = (number, position);
-            self.op(op, env)?;
         }
-        Ok(())
+        found.reverse();
+        found
     }
 
-    /// What decided that control is here, since the region began.
-    fn decided(&self, from: usize) -> Vec<NodeId> {
-        self.controls[from..].iter().map(|(_, n)| *n).collect()
+    /// See the field.
+    fn decided(&mut self, region: At) -> Vec<NodeId> {
+        if let Some(known) = self.decided.get(&region) {
+            return known.clone();
+        }
+        let of = |e: &&flow::Escape| e.target == Some(region) && self.flow.block[e.at as usize].is_some();
+        let escapes = self.flow.escapes_in(region).iter().filter(of);
+        let left = escapes.flat_map(|e| self.controls(e.at, Some(region))).map(|(_, value)| value);
+        let decided: Vec<NodeId> = left.chain(self.turns.get(&region).copied()).collect();
+        self.decided.insert(region, decided.clone());
+        decided
     }
 
-    fn escape(&mut self, op: OpId, label: Option<Label>, env: &mut Env, next: bool) {
-        let state = env.take().expect("control is here");
-        let target = label.map(|label| {
-            let controls = self.regions[&label].controls;
-            let mut decided = self.decided(controls);
-            let region = self.regions.get_mut(&label).expect("the verifier found the label");
-            region.decided.append(&mut decided);
-            if next {
-                region.nexts.push(state)
-            } else {
-                region.exits.push(state)
-            }
-            region.op
-        });
-        self.values.escapes.push((op, target));
-    }
-
-    fn op(&mut self, op: &'p Op, env: &mut Env) -> Result<(), Unplannable> {
-        let here = env.as_mut().expect("control is here");
-        let mut uses = Vec::new();
-        op.kind.reads(&mut |r| uses.push((r, here[r.index()])));
-        let inputs: Vec<NodeId> = uses.iter().map(|(_, n)| *n).collect();
+    /// An operation is met: what is known of it, and what it makes besides definitions.
+    fn op(&mut self, at: At) -> Result<(), Unplannable> {
+        let op = self.flow.ops[at as usize];
+        let inputs = self.inputs(at);
         self.values.code.insert(op.id, op);
+        let mut path: Vec<OpId> = self.flow.around(at).map(|a| self.flow.ops[a as usize].id).collect();
+        path.reverse();
+        let controls = self.controls(at, None);
+        let uses = self.flow.uses[at as usize].iter().map(|(reg, def)| (*reg, self.of[*def])).collect();
+        let block = self.flow.block[at as usize].unwrap_or_default();
+        let position = self.flow.position[at as usize];
         let info = self.values.ops.entry(op.id).or_default();
-        info.path.clone_from(&self.path);
-        info.controls.clone_from(&self.controls);
-        info.uses = uses;
-        info.depth = self.depth;
+        (info.path, info.controls, info.uses) = (path, controls, uses);
+        (info.block, info.position, info.depth) = (block, position, self.flow.depth[at as usize]);
         match &op.kind {
-            OpKind::Copy { dst, src } => here[dst.index()] = here[src.index()],
-            OpKind::Const { dst, value } => {
-                let ty = self.program.kind_of(*dst);
-                let key = format!("const {value:?} {ty:?}");
-                let node = self.node(Some(*dst), Some(op.id), Place::Def, NodeKind::Const, vec![], Some(key));
-                here[dst.index()] = node;
-            }
-            OpKind::Apply { dst, func, .. } => {
-                let kind = NodeKind::Pure { total: func.total() };
-                here[dst.index()] = self.pure_value(op, *dst, kind, &inputs, &format!("{func:?}"));
-            }
-            OpKind::Cast { dst, explicit, src } => {
-                let ty = (self.program.kind_of(*src), self.program.kind_of(*dst));
-                let kind = NodeKind::Pure { total: false };
-                here[dst.index()] =
-                    self.pure_value(op, *dst, kind, &inputs, &format!("cast {explicit} {ty:?}"));
-            }
-            OpKind::ArraySet { array, .. } => {
-                let node = self.def(op, *array, NodeKind::Pure { total: false }, inputs);
-                here[array.index()] = node;
-            }
-            OpKind::Draw { dst, .. } | OpKind::NextValue { dst, .. } | OpKind::CurrentValue { dst, .. } => {
-                here[dst.index()] = self.def(op, *dst, NodeKind::Known, vec![]);
-            }
-            OpKind::Call { procedure, outs, .. } if (self.pure)(*procedure) => {
-                for out in outs {
-                    here[out.index()] = self.def(op, *out, NodeKind::Pure { total: false }, inputs.clone());
-                }
-            }
             OpKind::CallSet { procedure, into, .. } if (self.pure)(*procedure) => {
-                self.change(*into, inputs);
+                self.change(at, *into, inputs);
             }
+            OpKind::Call { procedure, .. } if (self.pure)(*procedure) => {}
             OpKind::Call { .. } | OpKind::CallSet { .. } => {
                 return Err(Unplannable("It calls itself, or a function that returns rows it reads.".into()));
             }
@@ -331,113 +305,163 @@ impl<'p> Builder<'p, '_> {
             }
             OpKind::SetValue { .. } => return Err(Unplannable("It sets a sequence.".into())),
             OpKind::Try { .. } => return Err(Unplannable("It has an exception block.".into())),
-            OpKind::Get { table, index, row, columns, .. } => {
-                let read = self.read(op.id, *table, Some(*index));
-                self.columns(op, read, *row, columns, &inputs, here);
+            OpKind::Get { table, index, .. } => {
+                self.read(at, *table, Some(*index));
             }
-            OpKind::Load { table, columns, .. } => {
-                let read = self.read(op.id, *table, None);
-                for (column, reg) in columns {
-                    here[reg.index()] = self.column(op, read, *reg, Some(*column), &inputs);
-                }
+            OpKind::Load { table, .. } => {
+                self.read(at, *table, None);
             }
-            OpKind::Insert { row, .. } => {
-                if let Some(row) = row {
-                    here[row.index()] = self.def(op, *row, NodeKind::Handle, vec![]);
-                }
+            OpKind::Scan { table, index, .. } => {
+                let read = self.read(at, *table, Some(*index));
+                let mut from = inputs;
+                from.push(self.origin(read, None));
+                let turn = self.beside(at, NodeKind::Turn, from);
+                self.turns.insert(at, turn);
             }
-            OpKind::Update { .. }
-            | OpKind::Delete { .. }
-            | OpKind::Keep { .. }
-            | OpKind::Piece { .. }
-            | OpKind::Emit { .. }
-            | OpKind::Raise { .. }
-            | OpKind::Notify { .. }
-            | OpKind::EndTransaction { .. } => {}
-            OpKind::Clear { .. } => {}
+            OpKind::ForEach { .. } | OpKind::ForMatches { .. } => {
+                let from = self.looked_up(op, inputs);
+                let turn = self.beside(at, NodeKind::Turn, from);
+                self.turns.insert(at, turn);
+            }
             OpKind::Push { coll, .. }
             | OpKind::Trim { coll, .. }
             | OpKind::Fill { coll, .. }
             | OpKind::MapPut { coll, .. }
-            | OpKind::SetEntry { coll, .. } => {
-                self.change(*coll, inputs);
+            | OpKind::SetEntry { coll, .. } => self.change(at, *coll, inputs),
+            OpKind::Exit { .. } | OpKind::Continue { .. } | OpKind::Return => {
+                let target = self.flow.target(at).map(|t| self.flow.ops[t as usize].id);
+                self.values.escapes.push((op.id, target));
             }
-            OpKind::Sort { .. } => {}
-            OpKind::Len { .. } | OpKind::MapGet { .. } => {
-                let coll = op.kind.read_collection().expect("it reads one");
-                let mut inputs = inputs;
-                inputs.push(self.colls[coll.index()]);
-                let mut regs = Vec::new();
-                op.kind.writes(&mut |r| regs.push(r));
-                for reg in regs {
-                    // A map leaves the values alone where there is no such key.
-                    let mut inputs = inputs.clone();
-                    inputs.push(here[reg.index()]);
-                    here[reg.index()] = self.def(op, reg, NodeKind::Pure { total: false }, inputs);
-                }
-            }
-            OpKind::Exit { label } => self.escape(op.id, Some(*label), env, false),
-            OpKind::Continue { label } => self.escape(op.id, Some(*label), env, true),
-            OpKind::Return => self.escape(op.id, None, env, false),
-            OpKind::If { then, otherwise, .. } => {
-                let cond = inputs[0];
-                self.path.push(op.id);
-                self.controls.push((op.id, cond));
-                let mut other = env.clone();
-                self.block(then, env)?;
-                self.block(otherwise, &mut other)?;
-                self.controls.pop();
-                self.path.pop();
-                *env = match (env.take(), other) {
-                    (Some(a), Some(b)) => Some(self.join(op.id, a, b, cond)),
-                    (a, b) => a.or(b),
-                };
-            }
-            OpKind::Loop { label, body } => self.region(op, *label, body, None, vec![], env)?,
-            OpKind::Block { label, body } => self.region(op, *label, body, None, vec![], env)?,
-            OpKind::Scan { table, index, row, columns, label, body, .. } => {
-                let read = self.read(op.id, *table, Some(*index));
-                let whole = self.whole(read);
-                let mut from = inputs.clone();
-                from.push(whole);
-                let turn = self.node(None, Some(op.id), Place::Def, NodeKind::Turn, from, None);
-                let mut written = vec![(*row, None)];
-                written.extend(columns.iter().map(|(c, r)| (*r, Some(*c))));
-                let written = Written::Row(read, written, inputs);
-                self.region(op, *label, body, Some(turn), vec![written], env)?;
-            }
-            OpKind::ForEach { coll, label, body, .. } | OpKind::ForMatches { coll, label, body, .. } => {
-                let mut from = inputs;
-                from.push(self.colls[coll.index()]);
-                let turn = self.node(None, Some(op.id), Place::Def, NodeKind::Turn, from.clone(), None);
-                self.region(op, *label, body, Some(turn), vec![Written::Values(from)], env)?;
-            }
+            _ => {}
         }
         Ok(())
     }
 
-    fn def(&mut self, op: &Op, reg: Reg, kind: NodeKind, inputs: Vec<NodeId>) -> NodeId {
-        self.node(Some(reg), Some(op.id), Place::Def, kind, inputs, None)
+    /// A definition is met. Its φ's inputs that are behind it come at the end ([`Builder::close`]).
+    fn define(&mut self, def: DefId) {
+        let flow::Def { var, at, place, depth, .. } = self.flow.defs[def];
+        self.of[def] = match (var, at) {
+            // What is in a collection has one value, whatever changed it when.
+            (Var::Coll(coll), Some(_)) => self.colls[coll.index()],
+            (Var::Coll(_), None) => {
+                let node = self.node((None, None), (Place::Start, depth), NodeKind::Rows, vec![], None);
+                self.colls.push(node);
+                node
+            }
+            (Var::Reg(reg), None) => {
+                self.node((Some(reg), None), (Place::Start, depth), NodeKind::Known, vec![], None)
+            }
+            (Var::Reg(reg), Some(at)) => match place {
+                flow::Place::Start | flow::Place::Def | flow::Place::Caught => self.written(def, reg, at),
+                flow::Place::Head => {
+                    let inputs = self.flow.defs[def].from.iter().take(1).map(|from| self.of[*from]).collect();
+                    self.node((Some(reg), Some(at)), (Place::Head, depth), NodeKind::Phi, inputs, None)
+                }
+                flow::Place::Join | flow::Place::After => self.met(def, reg, at),
+            },
+        };
     }
 
-    fn pure_value(&mut self, op: &Op, dst: Reg, kind: NodeKind, inputs: &[NodeId], what: &str) -> NodeId {
+    /// A meeting behind a branch or a region, if different values meet.
+    fn met(&mut self, def: DefId, reg: Reg, at: At) -> NodeId {
+        let flow::Def { place, depth, from, .. } = &self.flow.defs[def];
+        let (place, depth) = (*place, *depth);
+        let mut inputs: Vec<NodeId> = from.iter().map(|from| self.of[*from]).collect();
+        inputs.dedup();
+        match (&inputs[..], place) {
+            ([one], _) if !is_loop(self.flow.kind(at)) => *one,
+            ([then, otherwise], flow::Place::Join) => {
+                let place = Place::Join { then: *then, otherwise: *otherwise };
+                inputs.extend(self.inputs(at).first());
+                self.node((Some(reg), Some(at)), (place, depth), NodeKind::Phi, inputs, None)
+            }
+            _ => {
+                inputs.extend(self.decided(at));
+                self.node((Some(reg), Some(at)), (Place::After, depth), NodeKind::Phi, inputs, None)
+            }
+        }
+    }
+
+    /// The inputs of a loop's heads: what the turns leave, and what decided about them.
+    fn close(&mut self) {
+        for def in 0..self.flow.defs.len() {
+            let of = &self.flow.defs[def];
+            let (flow::Place::Head, Var::Reg(_), Some(at)) = (of.place, of.var, of.at) else { continue };
+            let mut inputs: Vec<NodeId> = of.from.iter().skip(1).map(|from| self.of[*from]).collect();
+            inputs.extend(self.decided(at));
+            self.values.nodes[self.of[def]].inputs.extend(inputs);
+        }
+    }
+
+    /// The value that an operation writes.
+    fn written(&mut self, def: DefId, reg: Reg, at: At) -> NodeId {
+        let op = self.flow.ops[at as usize];
+        let flow::Def { nth, depth, ref from, .. } = self.flow.defs[def];
+        let before: Vec<NodeId> = from.iter().map(|from| self.of[*from]).collect();
+        let inputs = self.inputs(at);
+        let (kind, inputs, key) = match &op.kind {
+            OpKind::Copy { .. } => return inputs[0],
+            OpKind::Const { value, .. } => {
+                let ty = self.program.kind_of(reg);
+                (NodeKind::Const, vec![], Some(format!("const {value:?} {ty:?}")))
+            }
+            OpKind::Apply { func, .. } => {
+                let key = self.pure_key(reg, &inputs, &format!("{func:?}"));
+                (NodeKind::Pure { total: func.total() }, inputs, Some(key))
+            }
+            OpKind::Cast { explicit, src, .. } => {
+                let ty = (self.program.kind_of(*src), self.program.kind_of(reg));
+                let key = self.pure_key(reg, &inputs, &format!("cast {explicit} {ty:?}"));
+                (NodeKind::Pure { total: false }, inputs, Some(key))
+            }
+            OpKind::Draw { .. } | OpKind::NextValue { .. } | OpKind::CurrentValue { .. } => {
+                (NodeKind::Known, vec![], None)
+            }
+            OpKind::Insert { .. } => (NodeKind::Handle, vec![], None),
+            // The row comes first.
+            OpKind::Get { columns, .. } | OpKind::Scan { columns, .. } => {
+                self.found(at, nth.checked_sub(1).map(|nth| columns[nth].0), inputs)
+            }
+            OpKind::Load { columns, .. } => self.found(at, Some(columns[nth].0), inputs),
+            OpKind::Len { .. } | OpKind::MapGet { .. } => {
+                let mut inputs = self.looked_up(op, inputs);
+                // A map leaves the values alone where there is no such key.
+                inputs.extend(before);
+                (NodeKind::Pure { total: false }, inputs, None)
+            }
+            OpKind::ForEach { .. } | OpKind::ForMatches { .. } => {
+                (NodeKind::Pure { total: false }, self.looked_up(op, inputs), None)
+            }
+            _ => (NodeKind::Pure { total: false }, inputs, None),
+        };
+        self.node((Some(reg), Some(at)), (Place::Def, depth), kind, inputs, key)
+    }
+
+    fn pure_key(&self, dst: Reg, inputs: &[NodeId], what: &str) -> String {
         let numbers: Vec<usize> = inputs.iter().map(|n| self.values.nodes[*n].number).collect();
-        let key = format!("{what} {numbers:?} {:?}", self.program.kind_of(dst));
-        self.node(Some(dst), Some(op.id), Place::Def, kind, inputs.to_vec(), Some(key))
+        format!("{what} {numbers:?} {:?}", self.program.kind_of(dst))
+    }
+
+    /// Inputs of what is made of a collection's rows.
+    fn looked_up(&self, op: &Op, mut inputs: Vec<NodeId>) -> Vec<NodeId> {
+        inputs.extend(op.kind.read_collection().map(|coll| self.colls[coll.index()]));
+        inputs
     }
 
     /// A collection changes, under what decided that.
-    fn change(&mut self, coll: planaria_ir::Coll, inputs: Vec<NodeId>) {
-        let decided = self.decided(0);
+    fn change(&mut self, at: At, coll: Coll, inputs: Vec<NodeId>) {
+        let decided = self.controls(at, None).into_iter().map(|(_, value)| value);
         let node = self.colls[coll.index()];
         self.values.nodes[node].inputs.extend(inputs.into_iter().chain(decided));
     }
 
-    fn read(&mut self, op: OpId, table: TableId, index: Option<IndexId>) -> usize {
+    fn read(&mut self, at: At, table: TableId, index: Option<IndexId>) -> usize {
+        let op = self.flow.ops[at as usize].id;
         self.values.reads.push(Read { op, table, index });
         let read = self.values.reads.len() - 1;
-        self.node(None, Some(op), Place::Def, NodeKind::Source { read }, vec![], None);
-        self.node(None, Some(op), Place::Def, NodeKind::Stable { read }, vec![], None);
+        self.beside(at, NodeKind::Source { read }, vec![]);
+        self.beside(at, NodeKind::Stable { read }, vec![]);
+        self.reads.insert(at, read);
         read
     }
 
@@ -456,152 +480,22 @@ impl<'p> Builder<'p, '_> {
         *defs.iter().find(|n| self.values.nodes[**n].kind == wanted).expect("made with the read")
     }
 
-    fn whole(&self, read: usize) -> NodeId {
-        self.origin(read, None)
-    }
-
-    fn column(
-        &mut self,
-        op: &Op,
-        read: usize,
-        reg: Reg,
+    /// What a read finds: a column, or the row.
+    fn found(
+        &self,
+        at: At,
         column: Option<ColumnId>,
-        keys: &[NodeId],
-    ) -> NodeId {
-        let mut inputs = keys.to_vec();
+        mut inputs: Vec<NodeId>,
+    ) -> (NodeKind, Vec<NodeId>, Option<String>) {
+        let read = self.reads[&at];
         inputs.push(self.origin(read, column));
         // A column is NULL where there is no row.
-        let found = self.whole(read);
+        let found = self.origin(read, None);
         if !inputs.contains(&found) {
             inputs.push(found);
         }
-        self.def(op, reg, NodeKind::Read { read, column }, inputs)
+        (NodeKind::Read { read, column }, inputs, None)
     }
-
-    fn columns(
-        &mut self,
-        op: &Op,
-        read: usize,
-        row: Reg,
-        columns: &[(ColumnId, Reg)],
-        keys: &[NodeId],
-        env: &mut [NodeId],
-    ) {
-        env[row.index()] = self.column(op, read, row, None, keys);
-        for (column, reg) in columns {
-            env[reg.index()] = self.column(op, read, *reg, Some(*column), keys);
-        }
-    }
-
-    fn join(&mut self, op: OpId, a: Vec<NodeId>, b: Vec<NodeId>, cond: NodeId) -> Vec<NodeId> {
-        let mut out = a;
-        for (reg, other) in b.into_iter().enumerate() {
-            let (then, otherwise) = (out[reg], other);
-            if then != otherwise {
-                let place = Place::Join { then, otherwise };
-                out[reg] = self.phi(reg, op, place, vec![then, otherwise, cond]);
-            }
-        }
-        out
-    }
-
-    fn region(
-        &mut self,
-        op: &'p Op,
-        label: Label,
-        body: &'p Block,
-        turn: Option<NodeId>,
-        written: Vec<Written>,
-        env: &mut Env,
-    ) -> Result<(), Unplannable> {
-        let before = env.take().expect("control is here");
-        let loops = !matches!(op.kind, OpKind::Block { .. });
-        let mut assigned = vec![false; self.program.regs.len()];
-        op.kind.writes(&mut |r| assigned[r.index()] = true);
-        body.visit(&mut |o| o.kind.writes(&mut |r| assigned[r.index()] = true));
-        let region = Region {
-            op: op.id,
-            controls: self.controls.len(),
-            exits: vec![],
-            nexts: vec![],
-            decided: vec![],
-        };
-        self.regions.insert(label, region);
-        self.depth += u32::from(loops);
-        let mut head = before.clone();
-        if loops {
-            for reg in (0..head.len()).filter(|r| assigned[*r]) {
-                head[reg] = self.phi(reg, op.id, Place::Head, vec![before[reg]]);
-            }
-        }
-        let heads = head.clone();
-        self.path.push(op.id);
-        if let Some(turn) = turn {
-            self.controls.push((op.id, turn));
-        }
-        let mut start = head.clone();
-        for w in written {
-            match w {
-                Written::Row(read, columns, keys) => {
-                    for (reg, column) in columns {
-                        start[reg.index()] = self.column(op, read, reg, column, &keys);
-                    }
-                }
-                Written::Values(from) => {
-                    let mut regs = Vec::new();
-                    op.kind.writes(&mut |r| regs.push(r));
-                    for reg in regs {
-                        start[reg.index()] = self.def(op, reg, NodeKind::Pure { total: false }, from.clone());
-                    }
-                }
-            }
-        }
-        let mut inside = Some(start);
-        self.block(body, &mut inside)?;
-        if turn.is_some() {
-            self.controls.pop();
-        }
-        self.path.pop();
-        self.depth -= u32::from(loops);
-        let mut region = self.regions.remove(&label).expect("inserted above");
-        let decided: Vec<NodeId> = region.decided.iter().copied().chain(turn).collect();
-        if loops {
-            region.nexts.extend(inside.take());
-            for reg in (0..head.len()).filter(|r| assigned[*r]) {
-                let mut inputs: Vec<NodeId> = region.nexts.iter().map(|e| e[reg]).collect();
-                inputs.extend(&decided);
-                self.values.nodes[heads[reg]].inputs.extend(inputs);
-            }
-        }
-        let mut ends = region.exits;
-        match (loops, turn) {
-            (true, Some(_)) => ends.push(head),
-            (true, None) => {}
-            (false, _) => ends.extend(inside),
-        }
-        let mut after: Env = None;
-        if let Some((first, rest)) = ends.split_first() {
-            let mut out = first.clone();
-            for reg in 0..out.len() {
-                let mut all: Vec<NodeId> = vec![out[reg]];
-                all.extend(rest.iter().map(|e| e[reg]));
-                all.dedup();
-                if all.len() > 1 || (loops && assigned[reg]) {
-                    all.extend(&decided);
-                    out[reg] = self.phi(reg, op.id, Place::After, all);
-                }
-            }
-            after = Some(out);
-        }
-        *env = after;
-        Ok(())
-    }
-}
-
-/// What a region's operation writes at the start of each turn.
-enum Written {
-    Row(usize, Vec<(Reg, Option<ColumnId>)>, Vec<NodeId>),
-    Values(Vec<NodeId>),
 }
 
 /// Whether a register holds a row handle.

@@ -2,7 +2,8 @@
 //! decides whether they run, and values from other parts where that comes to their operations.
 
 use super::Uncut;
-use super::chains::{Chains, ENTRY, is_loop, is_region};
+use super::chains::{Chains, ENTRY, is_region};
+use crate::flow::is_loop;
 use planaria_base::Type;
 use planaria_ir::{OpKind, Program, Reg, RegKind};
 use std::cell::RefCell;
@@ -161,7 +162,7 @@ impl<'a, 'p> Demand<'a, 'p> {
         match (place, reg) {
             (Place::After(_), Some(reg)) => {
                 let defs = self.cut.chains.defs_after(op, reg);
-                self.value(self.cut.chains.parent[op as usize], Some(op), reg, &defs);
+                self.value(self.cut.chains.parent(op), Some(op), reg, &defs);
             }
             _ => {
                 self.work.push(Work::Exec(op));
@@ -173,7 +174,7 @@ impl<'a, 'p> Demand<'a, 'p> {
     /// The value that a register has where an operation reads it.
     pub(super) fn value_at(&mut self, op: u32, reg: Reg) {
         let defs = self.cut.chains.uses[op as usize].get(&reg).cloned().unwrap_or_default();
-        self.value(self.cut.chains.parent[op as usize], None, reg, &defs);
+        self.value(self.cut.chains.parent(op), None, reg, &defs);
         self.work.push(Work::Control(op));
     }
 
@@ -261,7 +262,7 @@ impl<'a, 'p> Demand<'a, 'p> {
         }
         if !matches!(kind, OpKind::Keep { .. }) {
             for (reg, defs) in &cut.chains.uses[op as usize] {
-                self.value(cut.chains.parent[op as usize], None, *reg, defs);
+                self.value(cut.chains.parent(op), None, *reg, defs);
             }
         }
         self.work.extend(cut.chains.fills[op as usize].iter().map(|fill| Work::Exec(*fill)));
@@ -288,8 +289,8 @@ impl<'a, 'p> Demand<'a, 'p> {
             // It must end: whatever leaves it decides about its own next turn.
             let chains = &self.cut.chains;
             let leaves = |t: u32| chains.contains(t, op);
-            let ends = chains.escapes.iter().filter(|e| chains.contains(op, e.op));
-            self.work.extend(ends.filter(|e| e.target.is_none_or(leaves)).map(|e| Work::Exec(e.op)));
+            let ends = chains.escapes().iter().filter(|e| chains.contains(op, e.at));
+            self.work.extend(ends.filter(|e| e.target.is_none_or(leaves)).map(|e| Work::Exec(e.at)));
         }
     }
 
@@ -299,8 +300,8 @@ impl<'a, 'p> Demand<'a, 'p> {
         }
         let chains = &self.cut.chains;
         self.work.extend(chains.around(op).map(Work::Region));
-        let governing = chains.escapes.iter().filter(|e| chains.governs(e, op));
-        self.work.extend(governing.map(|e| Work::Exec(e.op)));
+        let governing = chains.escapes().iter().filter(|e| chains.governs(e, op));
+        self.work.extend(governing.map(|e| Work::Exec(e.at)));
     }
 }
 

@@ -147,7 +147,7 @@ impl Finder<'_, '_> {
     fn taken(&mut self, op: u32, reg: Reg, defs: &BTreeSet<u32>) -> Option<Reg> {
         let chains = &self.cut.chains;
         let def = defs.iter().find(|d| **d != ENTRY)?;
-        let region = *chains.ended(*def, chains.parent[op as usize]).last()?;
+        let region = *chains.ended(*def, chains.parent(op)).last()?;
         if chains.repeats(region) || chains.defs_after(region, reg) != *defs {
             return None;
         }

@@ -38,7 +38,8 @@ mod keys;
 mod tests;
 
 use super::{LocalGraph, Slice};
-use chains::{Chains, is_loop};
+use crate::flow::is_loop;
+use chains::Chains;
 use demand::{Cut, Demand, Part, Pass};
 use planaria_base::{ColumnId, IndexId, TableId, Type};
 use planaria_ir::{OpKind, Program};
@@ -153,7 +154,7 @@ pub fn cut(
     program.renumber();
     let chains = Chains::of(&program);
     let draws = draws(&chains);
-    let mut owner: Vec<Option<Part>> = vec![None; chains.ops.len()];
+    let mut owner: Vec<Option<Part>> = vec![None; chains.ops().len()];
     for (s, slice) in graph.slices.iter().enumerate() {
         slice.ops.iter().for_each(|op| owner[ids[op]] = Some(s + 1));
     }
@@ -190,7 +191,7 @@ pub fn cut(
 fn draws(chains: &Chains<'_>) -> Vec<u32> {
     let is_keep = |op: &u32| matches!(chains.kind(*op), OpKind::Keep { .. });
     let is_draw = |op: &u32| is_input(chains.kind(*op)) && !is_keep(op);
-    let all = 0..chains.ops.len() as u32;
+    let all = 0..chains.ops().len() as u32;
     // The last draw, or the end of the loops around it.
     let last = all.clone().filter(is_draw).map(|op| {
         let outermost = chains.around(op).filter(|x| is_loop(chains.kind(*x))).last();
