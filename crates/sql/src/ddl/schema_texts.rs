@@ -94,7 +94,7 @@ impl Change {
         let renaming = Renaming { from, to };
         let mut views = Vec::new();
         if self.actor.form < TEXTS_FOLLOW {
-            return Ok(views);
+            return Ok(Vec::new());
         }
         for view in self.catalog.views.values() {
             if References::of_view(view)?.schemas.contains(from) {
