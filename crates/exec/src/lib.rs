@@ -31,5 +31,7 @@ pub use code::{Class, Code, IndexMeta, Source, TableMeta, Teller, Test, Told};
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
 pub use host::{Beside, Carrier, Context, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
+#[cfg(debug_assertions)]
+pub use machine::{Event, Frame, Trace};
 pub use machine::{Machine, Pace, Suspended};
 pub use slot::{BytesKind, Slot};

@@ -81,6 +81,20 @@ pub struct Code {
     /// The routine that it is of, where that has settings, or a path, of its own.
     pub(crate) own: Option<ProcedureId>,
     pub(crate) fingerprint: Fingerprint,
+    #[cfg(debug_assertions)]
+    pub(crate) program: Made,
+}
+
+/// What a code was made of, for who traces it. It is no part of what the code is.
+#[cfg(debug_assertions)]
+#[derive(Default)]
+pub(crate) struct Made(pub Option<std::sync::Arc<planaria_ir::Program>>);
+
+#[cfg(debug_assertions)]
+impl fmt::Debug for Made {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
 }
 
 /// Of a code's other fields, made when it is first asked for.

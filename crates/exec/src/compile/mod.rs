@@ -72,6 +72,8 @@ fn compile_dyn(
     env: &dyn CompileEnv,
 ) -> Result<Code> {
     program.renumber();
+    #[cfg(debug_assertions)]
+    let made = std::sync::Arc::new(program.clone());
     let (uses, again) = simplify::simplify(&mut program, ahead);
     let mut emit = Emitter::new(program.regs.len());
     emit.uses = uses;
@@ -113,7 +115,10 @@ fn compile_dyn(
     compiler.emit.emit(Inst::Return);
     let outs = compiler.emit.regs(&program.outs)?;
     let row_count = program.row_count.map(|r| compiler.emit.reg(r)).transpose()?;
-    compiler.finish(inputs, outs, row_count)
+    let code = compiler.finish(inputs, outs, row_count)?;
+    #[cfg(debug_assertions)]
+    let code = Code { program: Made(Some(made)), ..code };
+    Ok(code)
 }
 
 /// A region that is being emitted.
@@ -609,6 +614,8 @@ impl Compiler<'_> {
             definer: self.env.definer(),
             own: self.env.own(),
             fingerprint: Default::default(),
+            #[cfg(debug_assertions)]
+            program: Made::default(),
         })
     }
 }

@@ -24,8 +24,8 @@
 //! Jumps backwards also count: every [`limits::TURNS_PER_CHECK`] of them the reads are validated (a
 //! zombie must not loop for ever on what it saw) and cancellation is looked for.
 //!
-//! The operation of every instruction is known ([`Code`] keeps its `OpId`): tracing for healing can be
-//! added to `steps` as one more type parameter without touching the code format.
+//! The operation of every instruction is known ([`Code`] keeps its `OpId`). In debug builds a machine can be asked to remember
+//! what each was given and has answered (`trace`): tests of healing compare two runs.
 
 mod call;
 mod compact;
@@ -35,6 +35,8 @@ mod step;
 mod steps;
 mod suspended;
 mod table;
+#[cfg(debug_assertions)]
+mod trace;
 mod value;
 
 use crate::code::{Code, R};
@@ -49,6 +51,8 @@ use planaria_storage::{Arena, KeyBuf, KeyRange, LookAhead};
 
 pub use pace::Pace;
 pub use suspended::Suspended;
+#[cfg(debug_assertions)]
+pub use trace::{Event, Frame, Trace};
 
 /// A worker's state for running programs. See the module's head.
 pub struct Machine {
@@ -93,6 +97,8 @@ pub struct Machine {
     row_count: Option<i64>,
     /// Operations on tables, of all runs.
     pub pace: Pace,
+    #[cfg(debug_assertions)]
+    trace: Option<Box<Trace>>,
 }
 
 /// Rows of a scan that have been read together, with their images; those from `at` on are still to come.
@@ -173,6 +179,8 @@ impl Machine {
             suspended: None,
             row_count: None,
             pace: Pace::default(),
+            #[cfg(debug_assertions)]
+            trace: None,
         }
     }
 
@@ -340,10 +348,14 @@ impl Machine {
             coll.open(desc.kind, desc.keys.into(), desc.values.into());
         }
         let caller = code.definer.map(|role| ctx.host.become_user(role));
+        #[cfg(debug_assertions)]
+        self.trace_begin(code, frame);
         let ended = match code.own {
             None => self.steps(code, frame, sink, base, ctx),
             Some(routine) => self.steps_within(routine, code, frame, sink, base, ctx),
         };
+        #[cfg(debug_assertions)]
+        self.trace_end(ended.is_ok());
         if let Some(caller) = caller {
             ctx.host.become_user(caller);
         }

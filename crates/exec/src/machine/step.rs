@@ -73,6 +73,12 @@ impl Machine {
             }
             let (next, stop) = self.hot(code, pc, frame, sink, base, ctx);
             pc = next;
+            #[cfg(debug_assertions)]
+            let began = match stop {
+                Stop::Call(call) => self.trace_call(&code.calls[usize::from(call)].args, frame),
+                Stop::Execute(execute) => self.trace_call(&code.executes[usize::from(execute)].args, frame),
+                Stop::Return | Stop::Fail(_) => None,
+            };
             ended = match stop {
                 Stop::Return => return Ok(()),
                 Stop::Call(call) => {
@@ -83,6 +89,8 @@ impl Machine {
                 }
                 Stop::Fail(interrupt) => Err(interrupt),
             };
+            #[cfg(debug_assertions)]
+            self.trace_called(began, code.places[pc - 1].op, ended.is_ok());
         }
     }
 
@@ -158,6 +166,13 @@ impl Machine {
                     Some(order) => $test.holds(order),
                     None => $test.holds_null(),
                 }
+            };
+        }
+        // Whether it could be done, or there was another row.
+        macro_rules! traced {
+            ($done:expr) => {
+                #[cfg(debug_assertions)]
+                self.traced(code, pc - 1, frame, $done);
             };
         }
         loop {
@@ -310,7 +325,10 @@ impl Machine {
                 Inst::Trim { trim } => {
                     attempt!(self.trim(&code.trims[usize::from(trim)], frame, base, ctx.host));
                 }
-                Inst::Draw { dst, input } => reg!(dst) = attempt!(ctx.host.draw(input)),
+                Inst::Draw { dst, input } => {
+                    reg!(dst) = attempt!(ctx.host.draw(input));
+                    traced!(true);
+                }
                 Inst::Name { dst, of } => {
                     let name = attempt!(ctx.host.name(of));
                     reg!(dst) = attempt!(self.heap.text(&name));
@@ -320,9 +338,11 @@ impl Machine {
                 }
                 Inst::NextValue { dst, sequence } => {
                     reg!(dst) = Slot::Int(attempt!(ctx.host.next_value(sequence)));
+                    traced!(true);
                 }
                 Inst::CurrentValue { dst, sequence } => {
                     reg!(dst) = Slot::Int(attempt!(ctx.host.current_value(sequence)));
+                    traced!(true);
                 }
                 Inst::SetValue { value, is_called, sequence } => {
                     if let (Slot::Int(value), Slot::Bool(called)) = (reg!(value), reg!(is_called)) {
@@ -415,9 +435,11 @@ impl Machine {
                     } else {
                         attempt!(self.ask(desc, frame, ctx.host));
                     }
+                    traced!(true);
                 }
                 Inst::SystemRows { rows } => {
                     attempt!(self.system_rows(&code.system_rows[usize::from(rows)], base, ctx.host));
+                    traced!(true);
                 }
                 Inst::Keep { values } => attempt!(self.keep(code.run(values), frame, ctx.host)),
                 Inst::Piece { piece, args } => {
@@ -425,7 +447,10 @@ impl Machine {
                 }
 
                 // ---- tables ----
-                Inst::Get { get } => attempt!(self.get(code, get, frame, ctx)),
+                Inst::Get { get } => {
+                    attempt!(self.get(code, get, frame, ctx));
+                    traced!(true);
+                }
                 Inst::GetAgain { get } => {
                     if ctx.protocol.reads_stand(ctx.txn) {
                         let desc = &code.gets[usize::from(get)];
@@ -435,32 +460,58 @@ impl Machine {
                     } else {
                         attempt!(self.get(code, get, frame, ctx));
                     }
+                    traced!(true);
                 }
-                Inst::Load { load } => attempt!(self.load(code, load, frame, ctx)),
-                Inst::ScanOpen { scan } => self.scan_open(code, scan, frame, ctx),
+                Inst::Load { load } => {
+                    attempt!(self.load(code, load, frame, ctx));
+                    traced!(true);
+                }
+                Inst::ScanOpen { scan } => {
+                    self.scan_open(code, scan, frame, ctx);
+                    traced!(true);
+                }
                 Inst::ScanNext { scan, end } => {
-                    jump_if!(end, !attempt!(self.scan_next(code, scan, frame, ctx)));
+                    let goes_on = attempt!(self.scan_next(code, scan, frame, ctx));
+                    traced!(goes_on);
+                    jump_if!(end, !goes_on);
                 }
-                Inst::ScanRead { scan } => attempt!(self.scan_read(code, scan, frame)),
+                Inst::ScanRead { scan } => {
+                    attempt!(self.scan_read(code, scan, frame));
+                    traced!(true);
+                }
                 Inst::ScanAdd { scan, dst, by, end } => {
                     let rows = attempt!(self.scan_batch(code, scan, ctx));
                     for _ in 0..rows {
                         ints!(dst, dst, by, fast::int8_add);
                     }
+                    traced!(rows > 0);
                     jump_if!(end, rows == 0);
                 }
                 Inst::ScanClose => {
                     let height = self.cursors.len().saturating_sub(1);
                     self.close_cursors(height, ctx);
                 }
-                Inst::Insert { insert } => attempt!(self.insert(code, insert, frame, ctx)),
-                Inst::Update { update } => attempt!(self.update(code, update, frame, ctx)),
-                Inst::Delete { table, row } => attempt!(self.delete(table, reg!(row), ctx)),
+                Inst::Insert { insert } => {
+                    let done = self.insert(code, insert, frame, ctx);
+                    traced!(done.is_ok());
+                    attempt!(done);
+                }
+                Inst::Update { update } => {
+                    let done = self.update(code, update, frame, ctx);
+                    traced!(done.is_ok());
+                    attempt!(done);
+                }
+                Inst::Delete { table, row } => {
+                    let done = self.delete(table, reg!(row), ctx);
+                    traced!(done.is_ok());
+                    attempt!(done);
+                }
                 Inst::Claim { table, row, strength, if_claimed, granted } => {
                     let claimed = attempt!(self.claim(table, reg!(row), strength, if_claimed, ctx));
                     if granted != NONE {
                         frame[usize::from(granted)] = Slot::Bool(claimed);
                     }
+                    traced!(true);
                 }
             }
         }

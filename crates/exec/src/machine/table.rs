@@ -528,6 +528,12 @@ impl Machine {
         };
         let heap = &self.heap;
         let old = old.words(&heap.arena);
+        #[cfg(debug_assertions)]
+        if let Some(trace) = &mut self.trace
+            && table.index(planaria_base::IndexId::PRIMARY).codec().encode_row(old, &mut self.old_key).is_ok()
+        {
+            trace.changes(self.old_key.words());
+        }
         table.layout().encode_update_with(
             old,
             desc.set.len(),

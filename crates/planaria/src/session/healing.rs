@@ -13,6 +13,9 @@
 //! (`Inputs::unlogged`): it may wait for others, or take long. A run that comes to do so, or holds its locks for
 //! [`healing_max`](crate::Options::healing_max), ends there, and is tried again without them.
 
+#[cfg(debug_assertions)]
+mod checked;
+
 use crate::engine::counters::Pause;
 use crate::engine::schema_version::{LogAs, SchemaVersion};
 use crate::engine::table_locks::Touches;
@@ -123,6 +126,8 @@ impl SessionCore {
             return self.run_and_commit(schema, body, &mut last);
         }
         self.txn.may_heal(!self.pauses.asked.unhealed);
+        #[cfg(debug_assertions)]
+        self.machine.begin_trace();
         match self.run_and_commit(schema, body, &mut last) {
             Err(Interrupt::Conflict(cause)) => self.heal(schema, body, last, cause),
             outcome => outcome,
@@ -159,7 +164,16 @@ impl SessionCore {
                 (Heal::Run, _) => {
                     let until = *until.get_or_insert_with(|| Instant::now() + self.engine.healing_max);
                     self.begin_again(until);
-                    self.run_and_commit(schema, body, &mut last)
+                    #[cfg(debug_assertions)]
+                    let before = self.machine.take_trace();
+                    #[cfg(debug_assertions)]
+                    self.machine.begin_trace();
+                    let outcome = self.run_and_commit(schema, body, &mut last);
+                    #[cfg(debug_assertions)]
+                    if let (Some(before), Some(after)) = (&before, self.machine.trace()) {
+                        checked::check(before, after);
+                    }
+                    outcome
                 }
                 _ => break Err(cause.into()),
             };
