@@ -760,7 +760,7 @@ fn who_is_repeated_is_seen() {
         move || {
             while !stop.load(Ordering::Relaxed) {
                 let counted = db.stats().waiting.counts()[1] == ("retry", 1);
-                let event = db.query(EVENTS, ()).expect("reads")[0].text(0).map(String::from);
+                let event = db.query(EVENTS, ()).expect("reads")[0].text(0);
                 if counted || event.is_some() {
                     assert!(event.is_none_or(|event| event == "Timeout TransactionRetry"));
                     seen.store(true, Ordering::Relaxed);
