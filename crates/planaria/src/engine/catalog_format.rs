@@ -47,6 +47,10 @@ fn as_before(value: &mut Value) {
             for since in ["reads_before", "form", "knows_absent_rows", "routes_first", "computed_anew"] {
                 fields.remove(since);
             }
+            // Sequences did not say which type they were declared with.
+            if fields.contains_key("increment") {
+                fields.remove("ty");
+            }
             fields.values_mut().for_each(as_before);
         }
         Value::Array(items) => items.iter_mut().for_each(as_before),
