@@ -131,7 +131,7 @@ impl<'p> Run<'p> {
                 });
             }
         }
-        let fails = !states.is_empty() && by % 5 == 0;
+        let fails = !states.is_empty() && by.is_multiple_of(5);
         fails.then(|| Error { state: states[(by / 5) as usize % states.len()], value: by })
     }
 
@@ -198,7 +198,7 @@ impl<'p> Run<'p> {
         }
         match kind {
             OpKind::If { cond, then, otherwise } => {
-                let taken = self.regs[cond.index()] % 2 == 0;
+                let taken = self.regs[cond.index()].is_multiple_of(2);
                 return self.block(if taken { then } else { otherwise });
             }
             OpKind::Loop { label, body } => return self.turns(*label, body, &mut |_, _| true),
@@ -362,7 +362,7 @@ impl Gen {
             program.colls.push(CollDecl { kind: CollKind::List, keys: vec![], values });
         }
         let left = 10 + (seed % 4) as u32 * 8;
-        let tries = seed % 2 == 0;
+        let tries = seed.is_multiple_of(2);
         let mut of = Gen { seed: hash(seed), regs, rows, labels: 0, tries, handles: false, left };
         while of.left > 2 {
             let more = of.block(0, &mut Vec::new());
