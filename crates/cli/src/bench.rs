@@ -213,6 +213,10 @@ pub fn bench(options: &Options) -> Result<()> {
     output::writable(options.report.as_deref())?;
     suite.check(&options.inputs.parameters())?;
     let size = options.warehouses.or(options.rows).unwrap_or(suite.default_size);
+    if size == 0 {
+        let what = format!("{} of no size has nothing to run on", suite.name);
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, what).with_hint("It is 1 at least."));
+    }
     let logged = options.log != LogKind::Off && options.durability != Durability::Off;
     let temporary = std::env::temp_dir().join(format!("planaria-bench-{}", std::process::id()));
     let dir = options.data.clone().unwrap_or(temporary.clone());

@@ -155,6 +155,12 @@ fn wrong_words_get_a_word_of_help() {
         "{}",
         text(&output.stderr)
     );
+    for size in ["--warehouses", "--rows"] {
+        let output = planaria(&["bench", "tpcc", size, "0", "--log", "off", "--durability", "off"]);
+        assert!(text(&output.stderr).contains("22023: tpcc of no size"), "{}", text(&output.stderr));
+    }
+    let output = planaria(&["serve", "--protocol", "nonsense"]);
+    assert!(text(&output.stderr).contains("there are: serial, silo"), "{}", text(&output.stderr));
     let output = planaria(&["bench", "tpcc", "--log", "loud"]);
     assert!(text(&output.stderr).contains("command, logical, physical"), "{}", text(&output.stderr));
 }
