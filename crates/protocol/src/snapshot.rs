@@ -19,7 +19,7 @@
 //!
 //! **What writers do** ([`Snapshots::older_than`]). A commit that has drawn its timestamp T, and
 //! has validated, looks at `count`. If a snapshot is open it keeps the old image of every row that some
-//! open S < T sees, by the row's record ([`Table::keep`]), and puts those versions that an index entry about to go has
+//! open S < T sees, by the row's record ([`planaria_storage::TableKeeper`]), and puts those versions that an index entry about to go has
 //! led to among the [old versions](planaria_storage::OldVersions) of the entry's key; all before it changes a
 //! record or an index. It holds the list of open snapshots for that long.
 //!

@@ -44,5 +44,7 @@ pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{
     Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Stored, Words, WordsMut, copy_range,
 };
-pub use table::{Index, IndexSet, IndexSpec, MemoryUse, Shape, Table, TableDigest, TableSet, TableSpec};
+pub use table::{
+    Index, IndexSet, IndexSpec, MemoryUse, Shape, Table, TableDigest, TableKeeper, TableSet, TableSpec,
+};
 pub use versions::{Append, Single, VersionStorage};

@@ -34,8 +34,8 @@ use std::sync::Arc;
 
 mod images;
 
-pub use images::Forgetting;
 pub(crate) use images::OldImages;
+pub use images::{Forgetting, Keeper};
 
 /// Up to this many young versions are left alone.
 const YOUNG_MIN: u64 = 2000;

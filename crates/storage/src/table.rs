@@ -332,25 +332,11 @@ impl<H: Header> Table<H> {
         self.inner.heap.give_back()
     }
 
-    /// A record's image is to be [kept](Table::keep) soon. See [`VersionStorage::prefetch_kept`].
+    /// Begins to keep versions for the commit of a worker that is about to change rows.
     #[inline]
-    pub fn prefetch_kept(&self, record: RecordRef<'_, H>, pin: Pinned<'_>) {
-        self.inner.versions.prefetch_kept(record, pin);
-    }
-
-    /// Keeps a record's image, which it has had from one commit to another that is about to change it. `worker`: whose
-    /// commit that is. The caller holds the record's lock. Of what was kept before, that may go which is not `needed` any
-    /// more. See [`VersionStorage::keep`].
-    #[inline]
-    pub fn keep(
-        &self,
-        record: RecordRef<'_, H>,
-        lifetime: (CommitTs, CommitTs),
-        needed: Needed<'_>,
-        worker: usize,
-        pin: Pinned<'_>,
-    ) {
-        self.inner.versions.keep(record, lifetime, needed, worker, pin);
+    pub fn keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> TableKeeper<'k, H> {
+        let versions = &self.inner.versions;
+        TableKeeper { versions, keeper: versions.keeper(worker, pin), worker, pin }
     }
 
     /// The image that a record had at a moment, if it is another now; or is about to be, where versions stay as they
@@ -359,7 +345,7 @@ impl<H: Header> Table<H> {
         self.inner.versions.find(record, at, pin)
     }
 
-    /// Calls `f` with begin, end and image of everything that was [kept](Table::keep) of a record.
+    /// Calls `f` with begin, end and image of everything that was [kept](TableKeeper::keep) of a record.
     pub fn for_each_kept(
         &self,
         record: RecordRef<'_, H>,
@@ -557,6 +543,23 @@ impl<H: Header> Table<H> {
             return Err(format!("table {}: indexes have {counts:?} entries", self.id));
         }
         Ok(())
+    }
+}
+
+/// Keeps the versions of a table's rows that one commit is about to change. See [`Table::keeper`].
+pub struct TableKeeper<'k, H: Header> {
+    versions: &'k H::Versions,
+    keeper: <H::Versions as VersionStorage>::Keeper<'k>,
+    worker: usize,
+    pin: Pinned<'k>,
+}
+
+impl<H: Header> TableKeeper<'_, H> {
+    /// Keeps a record's image, which it has had from one commit to another that is about to change it. The caller holds the
+    /// record's lock. Of what was kept before, that may go which is not `needed` any more. See [`VersionStorage::keep`].
+    #[inline]
+    pub fn keep(&mut self, record: RecordRef<'_, H>, lifetime: (CommitTs, CommitTs), needed: Needed<'_>) {
+        self.versions.keep(&mut self.keeper, record, lifetime, needed, self.worker, self.pin);
     }
 }
 

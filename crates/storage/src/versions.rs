@@ -40,6 +40,8 @@ pub trait VersionStorage: Sized + Send + Sync + 'static {
     /// Whether a version stays as it is while a commit puts the next one in its place. Then a reader that meets a record
     /// which is locked by somebody who comes later than it in the order reads on ([`Header::changes_after`]).
     const INTACT: bool;
+    /// What whoever keeps versions holds meanwhile.
+    type Keeper<'k>;
 
     /// Of a table without rows.
     fn new() -> Self;
@@ -72,13 +74,14 @@ pub trait VersionStorage: Sized + Send + Sync + 'static {
         pin: Pinned<'_>,
     );
 
-    /// A version of a record is to be [kept](VersionStorage::keep) soon: fetches what that takes, if it is far away.
-    fn prefetch_kept<H: Header>(&self, record: RecordRef<'_, H>, pin: Pinned<'_>);
+    /// Begins to [keep](VersionStorage::keep) versions for one commit, that of a worker.
+    fn keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> Self::Keeper<'k>;
 
     /// Keeps the newest version, which ends by the commit that calls this and holds the record's lock. Older ones that are
     /// not `needed` any more may go. Whoever calls this sees to it that no reader comes meanwhile that needs them.
     fn keep<H: Header>(
         &self,
+        keeper: &mut Self::Keeper<'_>,
         record: RecordRef<'_, H>,
         lifetime: (CommitTs, CommitTs),
         needed: Needed<'_>,
@@ -95,7 +98,7 @@ pub trait VersionStorage: Sized + Send + Sync + 'static {
         pin: Pinned<'p>,
     ) -> Option<&'p [u64]>;
 
-    /// Calls `f` with begin, end and image of everything that was kept of a record, newest first.
+    /// Calls `f` with begin, end and image of everything that was kept of a record, in any order.
     fn for_each<H: Header>(
         &self,
         record: RecordRef<'_, H>,

@@ -5,7 +5,7 @@ use super::*;
 use crate::door::look;
 use crate::snapshot::Older;
 use planaria_base::sync::{Instant, point, thread};
-use planaria_storage::Kept;
+use planaria_storage::{Kept, TableKeeper};
 use std::hint::cold_path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -426,20 +426,15 @@ impl<R: Rules> Txn<R> {
     /// Between steps 3 and 4, while a snapshot is open: keeps the rows that it sees, and that are about to change.
     #[cold]
     fn keep_old_versions(&mut self, tables: &TableSet<R::Header>, older: &Older<'_>, ts: CommitTs) {
+        let mut gives_up = false;
+        let pin = self.foot.participant.pinned();
+        let mut keeper: Option<(TableId, TableKeeper<'_, R::Header>)> = None;
         for (_, at) in &self.foot.order {
             let write = &self.foot.writes[*at as usize];
-            if write.origin != Origin::Insert && older.may_see(write.table, CommitTs(write.version)) {
-                let pin = self.foot.participant.pinned();
-                tables.get(write.table).prefetch_kept(look(write.record, pin), pin);
-            }
-        }
-        for at in 0..self.foot.order.len() {
-            let at = self.foot.order[at].1;
-            let write = &self.foot.writes[at as usize];
             if write.origin == Origin::Insert {
                 continue;
             }
-            let pin = self.foot.participant.pinned();
+            gives_up |= write.state == State::Dead || !write.touched.is_empty();
             let (begin, table) = (CommitTs(write.version), tables.get(write.table));
             // Most rows that change often have changed since.
             let mut seen = older.may_see(write.table, begin);
@@ -453,10 +448,19 @@ impl<R: Rules> Txn<R> {
             }
             if seen {
                 let needed = |begin, end| older.may_see_until(write.table, begin, end);
-                table.keep(shown, (begin, ts), &needed, self.foot.worker, pin);
+                // One at a time: two may have the same lane.
+                keeper = keeper.filter(|(of, _)| *of == write.table);
+                let (_, keeper) =
+                    keeper.get_or_insert_with(|| (write.table, table.keeper(self.foot.worker, pin)));
+                keeper.keep(shown, (begin, ts), &needed);
             }
-            if write.state == State::Dead || !write.touched.is_empty() {
-                self.keep_old_keys(at, table, older, ts);
+        }
+        drop(keeper);
+        for at in (0..self.foot.order.len()).filter(|_| gives_up) {
+            let at = self.foot.order[at].1;
+            let write = &self.foot.writes[at as usize];
+            if write.origin != Origin::Insert && (write.state == State::Dead || !write.touched.is_empty()) {
+                self.keep_old_keys(at, tables.get(write.table), older, ts);
             }
         }
     }

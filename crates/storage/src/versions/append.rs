@@ -358,6 +358,7 @@ impl<const KEEPS: bool, const STOPS: bool> AppendWith<KEEPS, STOPS> {
 impl<const KEEPS: bool, const STOPS: bool> VersionStorage for AppendWith<KEEPS, STOPS> {
     const NAME: &'static str = "append";
     const INTACT: bool = true;
+    type Keeper<'k> = ();
 
     fn new() -> Self {
         AppendWith {
@@ -415,11 +416,12 @@ impl<const KEEPS: bool, const STOPS: bool> VersionStorage for AppendWith<KEEPS, 
 
     /// Versions are behind the record, which the commit has read.
     #[inline]
-    fn prefetch_kept<H: Header>(&self, _record: RecordRef<'_, H>, _pin: Pinned<'_>) {}
+    fn keeper<'k>(&'k self, _worker: usize, _pin: Pinned<'k>) {}
 
     #[cold]
     fn keep<H: Header>(
         &self,
+        (): &mut (),
         record: RecordRef<'_, H>,
         (begin, end): (CommitTs, CommitTs),
         needed: Needed<'_>,

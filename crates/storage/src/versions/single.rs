@@ -7,7 +7,7 @@
 
 use super::{Needed, VersionStorage};
 use crate::heap::Heap;
-use crate::old::{Forgetting, OldImages, OldUse};
+use crate::old::{Forgetting, Keeper, OldImages, OldUse};
 use crate::reclaim::{Participant, Pinned};
 use crate::record::{self, Header, RecordPtr, RecordRef};
 use planaria_base::CommitTs;
@@ -21,6 +21,7 @@ pub struct Single {
 impl VersionStorage for Single {
     const NAME: &'static str = "single";
     const INTACT: bool = false;
+    type Keeper<'k> = Keeper<'k>;
 
     fn new() -> Single {
         Single { old: OldImages::new() }
@@ -62,21 +63,22 @@ impl VersionStorage for Single {
     }
 
     #[inline]
-    fn prefetch_kept<H: Header>(&self, record: RecordRef<'_, H>, pin: Pinned<'_>) {
-        self.old.prefetch(pin, record.ptr().to_word());
+    fn keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> Keeper<'k> {
+        self.old.keeper(pin, worker)
     }
 
     #[inline]
     fn keep<H: Header>(
         &self,
+        keeper: &mut Keeper<'_>,
         record: RecordRef<'_, H>,
         lifetime: (CommitTs, CommitTs),
         _needed: Needed<'_>,
-        worker: usize,
-        pin: Pinned<'_>,
+        _worker: usize,
+        _pin: Pinned<'_>,
     ) {
         let words = record.only_image().iter().map(|word| word.load(Ordering::Relaxed));
-        self.old.put(pin, worker, record.ptr().to_word(), lifetime, words);
+        keeper.put(record.ptr().to_word(), lifetime, words);
     }
 
     fn find<'p, H: Header>(

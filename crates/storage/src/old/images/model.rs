@@ -17,7 +17,8 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
 fn put(old: &OldImages, lane: usize, record: u64, begin: u64, end: u64) {
     let mut participant = Participant::new();
     let lifetime = (CommitTs(begin), CommitTs(end));
-    old.put(participant.guard().pinned(), lane, record, lifetime, [begin].into_iter());
+    let guard = participant.guard();
+    old.keeper(guard.pinned(), lane).put(record, lifetime, [begin].into_iter());
 }
 
 fn find(old: &OldImages, at: u64) -> Option<u64> {

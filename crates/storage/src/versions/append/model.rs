@@ -57,7 +57,7 @@ impl Subject {
         let pin = guard.pinned();
         if begin <= at && at < end {
             let lifetime = (CommitTs(begin), CommitTs(end));
-            self.versions.keep(self.shown(pin), lifetime, &|b, e| b.0 <= at && at < e.0, 0, pin);
+            self.versions.keep(&mut (), self.shown(pin), lifetime, &|b, e| b.0 <= at && at < e.0, 0, pin);
         }
         self.install(end, pin);
     }

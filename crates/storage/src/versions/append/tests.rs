@@ -76,7 +76,7 @@ impl Rows {
         // SAFETY: not retired.
         let shown = unsafe { self.rows[at].record.deref(guard.pinned()) };
         if needed(begin, CommitTs(ts)) {
-            self.table.keep(shown, (begin, CommitTs(ts)), &needed, at, guard.pinned());
+            self.table.keeper(at, guard.pinned()).keep(shown, (begin, CommitTs(ts)), &needed);
         }
     }
 
@@ -373,7 +373,7 @@ fn readers_beside_writers_and_a_collector() {
                     let shown = unsafe { row.record.deref(guard.pinned()) };
                     // One in two believes that all of them are needed.
                     let lifetime = (CommitTs(last), CommitTs(ts));
-                    table.keep(shown, lifetime, &|_, _| true, at, guard.pinned());
+                    table.keeper(at, guard.pinned()).keep(shown, lifetime, &|_, _| true);
                     table.install(shown, &image(ts), CommitTs(ts), at, guard.pinned());
                     last = ts;
                 }
