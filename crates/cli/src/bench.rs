@@ -6,6 +6,7 @@
 
 use crate::arguments::{Time, positive};
 use crate::bench_output::{self as output, Line, Percentile};
+use crate::beside::{self, Beside};
 use crate::inputs::Inputs;
 use crate::log_bytes::{self, LogBytes};
 use crate::print;
@@ -93,7 +94,7 @@ pub struct Options {
     /// Calls a thread may have in flight
     #[arg(long, default_value_t = 10_000, value_parser = positive())]
     in_flight: usize,
-    /// Transaction blocks that are open meanwhile, each for a tenth of a second
+    /// Transaction blocks that come and go in every second second, each open for a tenth of one; what they cost is shown
     #[arg(long, default_value_t = 0)]
     blocks: usize,
     /// Seed of the inputs
@@ -162,6 +163,8 @@ struct Report {
     cpu_us_per_txn: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     series: Vec<Second>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beside_blocks: Option<Beside>,
     /// Of protocols that heal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     healing: Vec<(&'static str, u64)>,
@@ -258,9 +261,10 @@ pub fn bench(options: &Options) -> Result<()> {
     };
     let load_seconds = start.elapsed().as_secs_f64();
 
-    let measured = measure(&db, suite, size, options, &line)?;
+    let (measured, beside_blocks) = measure(&db, suite, size, options, &line)?;
     drop(line);
     let mut report = report(suite, size, options, &measured, load_seconds);
+    report.beside_blocks = beside_blocks;
     if let Some(error) = &measured.first_error {
         eprint!("a transaction failed: {}", print::error(error, None));
     }
@@ -341,7 +345,13 @@ impl Drop for RemoveOnDrop {
     }
 }
 
-fn measure(db: &Database, suite: &Suite, size: u64, options: &Options, line: &Line) -> Result<Measured> {
+fn measure(
+    db: &Database,
+    suite: &Suite,
+    size: u64,
+    options: &Options,
+    line: &Line,
+) -> Result<(Measured, Option<Beside>)> {
     let show = |live: Live| line.show(live);
     let seconds = |what: f64| {
         Duration::try_from_secs_f64(what)
@@ -368,13 +378,16 @@ fn measure(db: &Database, suite: &Suite, size: u64, options: &Options, line: &Li
     };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let blocks: Vec<_> = (0..options.blocks).map(|_| scope.spawn(|| blocks_beside(db, &stop))).collect();
+        let blocks = (options.blocks > 0).then(|| scope.spawn(|| beside::blocks(db, options.blocks, &stop)));
         let measured = load.run(db);
-        stop.store(true, Ordering::SeqCst);
-        for block in blocks {
-            block.join().map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "a block panicked"))??;
-        }
-        measured
+        stop.store(true, Ordering::Relaxed);
+        let beside = match blocks.map(std::thread::ScopedJoinHandle::join) {
+            None => None,
+            Some(found) => {
+                found.map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "what opens blocks panicked"))??
+            }
+        };
+        Ok((measured?, beside))
     })
 }
 
@@ -386,17 +399,6 @@ impl Options {
     fn wait(&self) -> Duration {
         self.wait.map_or(Duration::ZERO, |Time(wait)| wait)
     }
-}
-
-/// Keeps a transaction block open, one after the other.
-fn blocks_beside(db: &Database, stop: &AtomicBool) -> Result<()> {
-    let mut session = db.session()?;
-    while !stop.load(Ordering::SeqCst) {
-        session.execute_script("BEGIN; SELECT 1")?;
-        std::thread::sleep(Duration::from_millis(100));
-        session.execute_script("SELECT 1; COMMIT")?;
-    }
-    Ok(())
 }
 
 /// Runs the checks; what does not hold is an error.
@@ -457,6 +459,7 @@ fn report(suite: &Suite, size: u64, options: &Options, measured: &Measured, load
         table_operations_per_txn: measured.each(measured.table_operations as f64),
         cpu_us_per_txn: measured.each(measured.cpu_seconds) * 1e6,
         series: measured.series.clone(),
+        beside_blocks: None,
         healing: measured.healing(),
         log_bytes_per_txn: (after.log_bytes - before.log_bytes) as f64 / records.max(1) as f64,
         log_records: records,
@@ -547,6 +550,9 @@ fn print_table(r: &Report, series: bool) {
             print::grouped(s.restarts),
             s.max_us
         );
+    }
+    if let Some(beside) = &r.beside_blocks {
+        println!("  {beside}");
     }
     if !r.healing.is_empty() {
         let healing: Vec<String> = r

@@ -21,6 +21,7 @@
 mod arguments;
 mod bench;
 mod bench_output;
+mod beside;
 mod campaign;
 mod checkpoint;
 mod demo;
