@@ -78,7 +78,7 @@ pub fn case(seed: u64, steps: usize, log: LogKind, theme: Option<Theme>) -> Repo
     let script = draw::script(&mut dice, steps, protocol.is_concurrent(), theme);
     let mut struck: BTreeSet<usize> = (0..STRUCK).map(|_| dice.below(script.len() as u64) as usize).collect();
     struck.insert(script.len() - 1);
-    let plan = Plan { seed, log, protocol, script, struck, schemes: Scheme::ALL.to_vec(), after: false };
+    let plan = Trial { seed, log, protocol, script, struck, schemes: Scheme::ALL.to_vec(), after: false };
     let (mut report, failed) = simulated(&plan);
     if let Some(failed) = failed {
         report.violation = Some(shrink::told(plan, failed));
@@ -106,7 +106,7 @@ pub(crate) fn strike(prepared: &Prepared, number: u64) -> Verdict {
 
 /// What is done.
 #[derive(Clone)]
-struct Plan {
+struct Trial {
     seed: u64,
     log: LogKind,
     protocol: ProtocolKind,
@@ -129,7 +129,7 @@ struct Failed {
 }
 
 /// Carries out a plan under the scheduler.
-fn simulated(plan: &Plan) -> (Report, Option<Failed>) {
+fn simulated(plan: &Trial) -> (Report, Option<Failed>) {
     let plan = plan.clone();
     let options = scheduler::Options {
         points_max: 2_000_000,
@@ -153,7 +153,7 @@ fn simulated(plan: &Plan) -> (Report, Option<Failed>) {
 type Place = Arc<Mutex<(usize, Option<Scheme>)>>;
 
 struct Case {
-    plan: Plan,
+    plan: Trial,
     dice: Dice,
     disk: SimDisk,
     checkpoint_on_close: bool,
@@ -176,7 +176,7 @@ fn say(what: &str) -> impl Fn(Error) -> String + '_ {
 }
 
 impl Case {
-    fn new(plan: Plan, reached: Place) -> Case {
+    fn new(plan: Trial, reached: Place) -> Case {
         let mut dice = Dice::new(plan.seed, 22);
         Case {
             disk: SimDisk::new(dice.draw()),

@@ -80,7 +80,7 @@ pub struct Written {
 
 /// Transactions while something is written; medians of the turns.
 #[derive(Clone, Debug, Serialize)]
-pub struct Part {
+pub struct Phase {
     /// What.
     pub writing: Writing,
     /// Transactions a second.
@@ -130,7 +130,7 @@ pub struct Outcome {
     /// Writing a checkpoint.
     pub written: Written,
     /// Transactions meanwhile.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Phase>,
     /// Opening again.
     pub restart: Restart,
 }
@@ -206,7 +206,7 @@ impl Checkpoints<'_> {
     }
 
     /// All turns, with the same workers throughout.
-    fn work(&self, db: &Database, watch: &dyn Watch) -> Result<Vec<Part>> {
+    fn work(&self, db: &Database, watch: &dyn Watch) -> Result<Vec<Phase>> {
         let bench = Bench { part: AtomicUsize::new(NOT_MEASURED), stop: AtomicBool::new(false) };
         let turn = self.writing.iter().flat_map(|writing| [Writing::None, *writing]);
         let plan: Vec<Writing> =
@@ -247,7 +247,7 @@ impl Checkpoints<'_> {
             let beside = |at: usize| (rate(at - 1) + rate(at + 1)) / 2.0;
             let of_none = |at: usize| if writing == Writing::None { 1.0 } else { rate(at) / beside(at) };
             let quantile = |q| median(all().map(|at| latencies[at].value_at_quantile(q) as f64 / 1e3));
-            Part {
+            Phase {
                 writing,
                 txn_per_s: median(all().map(rate)),
                 of_none: median(all().map(of_none)),

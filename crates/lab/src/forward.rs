@@ -15,7 +15,7 @@ pub enum Length {
 }
 
 /// What to run.
-pub(crate) struct Plan<'a> {
+pub(crate) struct Job<'a> {
     pub suite: &'a Suite,
     pub size: u64,
     pub length: Length,
@@ -38,7 +38,7 @@ pub(crate) struct Ran {
 /// Transactions a worker takes from the common budget at a time.
 const PORTION: i64 = 64;
 
-impl Plan<'_> {
+impl Job<'_> {
     /// Runs it; the log is on disk afterwards.
     pub(crate) fn run(&self, db: &Database, tell: &(dyn Fn(u64) + Sync)) -> Result<Ran> {
         let budget = AtomicI64::new(match self.length {

@@ -11,7 +11,7 @@
 //!
 //! Medians are reported. Not measured: loading a checkpoint, reading from a slow disk.
 
-use crate::forward::{Plan, Ran};
+use crate::forward::{Job, Ran};
 use crate::machine::Machine;
 use planaria::Options;
 use planaria::lab::{LabDatabase, LabOptions, TaskRecord};
@@ -339,7 +339,7 @@ impl Experiment<'_> {
             &format!("running {} with a {kind} log on {} workers", self.suite.name, self.workers),
             total,
         );
-        let plan = Plan {
+        let job = Job {
             suite: self.suite,
             size: self.size,
             length: self.length,
@@ -347,7 +347,7 @@ impl Experiment<'_> {
             ad_hoc: self.ad_hoc,
             seed: self.seed,
         };
-        let Ran { transactions, failed, seconds } = plan.run(&db, &|done| watch.at(done))?;
+        let Ran { transactions, failed, seconds } = job.run(&db, &|done| watch.at(done))?;
         watch.step("taking the digests before the crash", 0);
         let digests = db.digests()?;
         let stats = db.stats();

@@ -5,7 +5,7 @@
 //! is closed, and opened again. The rates behind the first answer are assumed, those behind the others were
 //! measured at the opening before.
 
-use crate::forward::{Length, Plan};
+use crate::forward::{Job, Length};
 use crate::machine::Machine;
 use crate::recovery::Watch;
 use planaria::{Database, Durability, Options, Result, Scheme};
@@ -90,7 +90,7 @@ impl Restarts<'_> {
                     db.checkpoint()?;
                 }
                 watch.step(&format!("turn {}", turn + 1), transactions);
-                let plan = Plan {
+                let job = Job {
                     suite: self.suite,
                     size: self.size,
                     length: Length::Transactions(transactions),
@@ -98,7 +98,7 @@ impl Restarts<'_> {
                     ad_hoc: 0.0,
                     seed: self.seed + turn * 2 + i as u64,
                 };
-                plan.run(&db, &|done| watch.at(done))?;
+                job.run(&db, &|done| watch.at(done))?;
             }
             let now = db.stats().checkpoint;
             let digests = db.digests()?;

@@ -145,7 +145,7 @@ impl TaskGraph {
         let alone = self.makespan_ns(1, take_ns);
         let points = workers.iter().map(|&workers| {
             let ns = self.makespan_ns(workers, take_ns);
-            Point {
+            Speedup {
                 workers,
                 milliseconds: ns as f64 / 1e6,
                 speedup: alone as f64 / ns.max(1) as f64,
@@ -200,12 +200,12 @@ pub struct Simulation {
     /// Work by kind of task.
     pub work_ms_by_kind: BTreeMap<String, f64>,
     /// One a number of workers.
-    pub points: Vec<Point>,
+    pub points: Vec<Speedup>,
 }
 
 /// A number of workers.
 #[derive(Clone, Debug, Serialize)]
-pub struct Point {
+pub struct Speedup {
     /// Workers.
     pub workers: usize,
     /// Time they take.

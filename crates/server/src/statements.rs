@@ -26,7 +26,7 @@ const TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// See the module's head.
 pub(crate) struct Statements {
-    parts: Box<[Part]>,
+    parts: Box<[Shard]>,
     texts: Mutex<HashMap<u64, Arc<str>>>,
     texts_max: usize,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Statements {
 /// On cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Part(Mutex<HashMap<(u64, RoleId), Taken>>);
+struct Shard(Mutex<HashMap<(u64, RoleId), Taken>>);
 
 /// Times in milliseconds. The spread by Welford's method, which loses nothing where times are long and alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +85,7 @@ fn own_part() -> usize {
 
 impl Statements {
     fn keeping(texts_max: usize) -> Statements {
-        let parts = (0..PARTS).map(|_| Part::default()).collect();
+        let parts = (0..PARTS).map(|_| Shard::default()).collect();
         Statements { parts, texts: Mutex::default(), texts_max }
     }
 

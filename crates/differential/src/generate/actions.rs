@@ -73,7 +73,7 @@ impl Domain {
 
 /// A column of a key, or one that refers to it.
 #[derive(Clone, Debug)]
-struct Part {
+struct KeyColumn {
     name: String,
     domain: Domain,
 }
@@ -82,14 +82,14 @@ struct Part {
 #[derive(Clone, Debug)]
 struct Key {
     table: usize,
-    parts: Vec<Part>,
+    parts: Vec<KeyColumn>,
     primary: bool,
 }
 
 /// A foreign key.
 #[derive(Clone, Debug)]
 struct Link {
-    parts: Vec<Part>,
+    parts: Vec<KeyColumn>,
     /// Which key it refers to.
     to: usize,
     /// Its columns are a key themselves.
@@ -100,7 +100,7 @@ struct Link {
 struct Kin {
     name: String,
     /// The key that its rows are inserted with, unless that is a link's.
-    own: Option<Vec<Part>>,
+    own: Option<Vec<KeyColumn>>,
     links: Vec<Link>,
 }
 
@@ -192,7 +192,7 @@ pub(super) fn script(rng: Rng) -> Vec<Statement> {
     all.into_iter().map(plain).collect()
 }
 
-fn names(parts: &[Part]) -> String {
+fn names(parts: &[KeyColumn]) -> String {
     parts.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -246,7 +246,7 @@ impl Relations {
         all
     }
 
-    fn own_key(&mut self) -> Vec<Part> {
+    fn own_key(&mut self) -> Vec<KeyColumn> {
         let domains = [
             Domain::Int,
             Domain::Int,
@@ -259,10 +259,13 @@ impl Relations {
         ];
         let first = *self.rng.pick(&domains);
         if self.rng.chance(70) {
-            return vec![Part { name: "id".to_owned(), domain: first }];
+            return vec![KeyColumn { name: "id".to_owned(), domain: first }];
         }
         let second = *self.rng.pick(&domains);
-        vec![Part { name: "k1".to_owned(), domain: first }, Part { name: "k2".to_owned(), domain: second }]
+        vec![
+            KeyColumn { name: "k1".to_owned(), domain: first },
+            KeyColumn { name: "k2".to_owned(), domain: second },
+        ]
     }
 
     /// Columns that refer to a key: their definitions go to `defs`.
@@ -306,7 +309,7 @@ impl Relations {
                 def.push(opt(text(format!(" CHECK ({check})"))));
             }
             defs.push(seq(def));
-            parts.push(Part { name, domain });
+            parts.push(KeyColumn { name, domain });
         }
         let unique = primary || self.rng.chance(18);
         if unique {
@@ -320,7 +323,7 @@ impl Relations {
         Link { parts, to, unique }
     }
 
-    fn reference(&mut self, key: &Key, parts: &[Part]) -> Node {
+    fn reference(&mut self, key: &Key, parts: &[KeyColumn]) -> Node {
         let mut restricts = false;
         let parent = format!("t{}", key.table);
         let mut def =
@@ -356,7 +359,7 @@ impl Relations {
             let name = format!("g{}", (b'a' + i as u8) as char);
             let ty = *self.rng.pick(part.domain.children());
             all.push(text(format!("ALTER TABLE t0 ADD COLUMN {name} {ty}")));
-            parts.push(Part { name, domain: part.domain });
+            parts.push(KeyColumn { name, domain: part.domain });
         }
         let reference = self.reference(&key, &parts);
         all.push(seq([text("ALTER TABLE t0 ADD "), reference]));
@@ -401,7 +404,7 @@ impl Relations {
     }
 
     /// A value that a key may well have: by its place, or what it was made with.
-    fn present(&mut self, to: usize, part: &Part, row: i64) -> String {
+    fn present(&mut self, to: usize, part: &KeyColumn, row: i64) -> String {
         let key = &self.keys[to];
         // The same row for all parts of a key.
         let i = part.name.bytes().last().map_or(0, |c| usize::from(c.saturating_sub(b'a')));

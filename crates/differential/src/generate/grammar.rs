@@ -33,7 +33,7 @@ enum Hole {
 
 /// A part of an alternative.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Part {
+enum Symbol {
     Text(&'static str),
     Hole(Hole),
 }
@@ -42,13 +42,13 @@ enum Part {
 #[derive(Clone, Debug)]
 struct Alternative {
     weight: usize,
-    statements: Vec<Vec<Part>>,
+    statements: Vec<Vec<Symbol>>,
 }
 
 impl Alternative {
     /// It leads to no other rule.
     fn is_leaf(&self) -> bool {
-        !self.statements.iter().flatten().any(|p| matches!(p, Part::Hole(Hole::Rule { .. })))
+        !self.statements.iter().flatten().any(|p| matches!(p, Symbol::Hole(Hole::Rule { .. })))
     }
 }
 
@@ -101,10 +101,10 @@ fn hole(inside: &'static str) -> Hole {
 }
 
 /// The parts of a statement: what stands between backquotes are holes.
-fn parts(statement: &'static str) -> Vec<Part> {
+fn parts(statement: &'static str) -> Vec<Symbol> {
     let pieces = statement.split('`').enumerate();
-    let part = |(n, piece)| if n % 2 == 0 { Part::Text(piece) } else { Part::Hole(hole(piece)) };
-    pieces.map(part).filter(|p| *p != Part::Text("")).collect()
+    let part = |(n, piece)| if n % 2 == 0 { Symbol::Text(piece) } else { Symbol::Hole(hole(piece)) };
+    pieces.map(part).filter(|p| *p != Symbol::Text("")).collect()
 }
 
 impl Grammar {
@@ -145,7 +145,7 @@ impl Grammar {
             _ => (1, line),
         };
         let line = if line == "(nothing)" { "" } else { line };
-        let statements: Vec<Vec<Part>> = line.split(" ;; ").map(|s| parts(s.trim())).collect();
+        let statements: Vec<Vec<Symbol>> = line.split(" ;; ").map(|s| parts(s.trim())).collect();
         let alternative = Alternative { weight, statements };
         let Some(of) = self.rules.get_mut(rule) else { return };
         if of.simple.is_none() && !line.contains('`') {
@@ -196,7 +196,7 @@ impl Writer<'_> {
         let depth = depth.saturating_sub(1);
         // A rule that is but another one: its statements.
         if let [statement] = &statements[..]
-            && let [Part::Hole(Hole::Rule { rule, many: 1, optional: false, name: None })] = statement[..]
+            && let [Symbol::Hole(Hole::Rule { rule, many: 1, optional: false, name: None })] = statement[..]
         {
             return self.expand(rule, depth, names);
         }
@@ -204,14 +204,14 @@ impl Writer<'_> {
         statements.iter().map(|parts| self.fill(parts, depth, &mut names)).collect()
     }
 
-    fn fill(&mut self, parts: &[Part], depth: usize, names: &mut Names) -> Node {
+    fn fill(&mut self, parts: &[Symbol], depth: usize, names: &mut Names) -> Node {
         let mut nodes = Vec::new();
         for part in parts {
             let node = match part {
-                Part::Text(s) => text(*s),
-                Part::Hole(Hole::Again(name)) => text(names.get(name).cloned().unwrap_or_default()),
-                Part::Hole(Hole::Range(low, high)) => text(self.rng.between(*low, *high).to_string()),
-                Part::Hole(Hole::Fresh(name)) => {
+                Symbol::Text(s) => text(*s),
+                Symbol::Hole(Hole::Again(name)) => text(names.get(name).cloned().unwrap_or_default()),
+                Symbol::Hole(Hole::Range(low, high)) => text(self.rng.between(*low, *high).to_string()),
+                Symbol::Hole(Hole::Fresh(name)) => {
                     self.fresh += 1;
                     let number = self.fresh.to_string();
                     if let Some(name) = name {
@@ -219,7 +219,7 @@ impl Writer<'_> {
                     }
                     text(number)
                 }
-                Part::Hole(Hole::Rule { rule, many, optional, name }) => {
+                Symbol::Hole(Hole::Rule { rule, many, optional, name }) => {
                     if *optional && self.rng.chance(50) {
                         continue;
                     }
@@ -261,7 +261,7 @@ impl Grammar {
         let mut wrong = Vec::new();
         for (rule, of) in &self.rules {
             for part in of.alternatives.iter().flat_map(|a| &a.statements).flatten() {
-                if let Part::Hole(Hole::Rule { rule: of, .. }) = part {
+                if let Symbol::Hole(Hole::Rule { rule: of, .. }) = part {
                     named.push(of);
                     if !self.rules.contains_key(of) {
                         wrong.push(format!("{rule} names {of}"));

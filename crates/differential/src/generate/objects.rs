@@ -20,7 +20,7 @@ struct Column {
 
 /// A partition, and its bounds.
 #[derive(Clone, Debug)]
-struct Part {
+struct Partition {
     name: String,
     bounds: String,
     attached: bool,
@@ -32,7 +32,7 @@ struct Relation {
     columns: Vec<Column>,
     /// Its partition key is the column `k`.
     key: Option<&'static Sort>,
-    parts: Vec<Part>,
+    parts: Vec<Partition>,
     primary: bool,
     view: Option<String>,
 }
@@ -191,7 +191,7 @@ impl Script {
                         ["a", "b"][i]
                     )));
                 }
-                table.parts.push(Part { name: part, bounds, attached: true });
+                table.parts.push(Partition { name: part, bounds, attached: true });
             }
         }
         all.insert(0, seq(create));

@@ -172,12 +172,12 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
 }
 
 /// Some words of a document, as what a query is held against.
-struct Part<'d> {
+struct Passage<'d> {
     words: &'d [Word<'d>],
     operands: &'d [&'d Operand],
 }
 
-impl Source for Part<'_> {
+impl Source for Passage<'_> {
     fn has(&self, operand: &Operand, found: Option<&mut Found>) -> Truth {
         let is = |word: &&Word<'_>| word.operand.is_some_and(|n| std::ptr::eq(self.operands[n], operand));
         match found {
@@ -205,7 +205,7 @@ struct Document<'d> {
     options: Options,
 }
 
-/// Part of a document that holds the whole query, or part of such a part.
+/// Passage of a document that holds the whole query, or part of such a part.
 struct Fragment {
     begin: usize,
     end: usize,
@@ -231,7 +231,7 @@ impl Document<'_> {
             let mut end = Some(p);
             while let Some(q) = end.filter(|q| ((q - p) as i64) < longest) {
                 watch::check()?;
-                if holds(root, &Part { words: &self.words[p..=q], operands: &self.operands }) {
+                if holds(root, &Passage { words: &self.words[p..=q], operands: &self.operands }) {
                     return Ok(Some((p, q)));
                 }
                 end = self.first_from(q + 1);

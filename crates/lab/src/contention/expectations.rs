@@ -1,7 +1,7 @@
 //! Whether what a paper says comes out here, too.
 
 use super::experiment::{At, Expectation, Experiment, Metric, Test};
-use super::run::{Line, Plot, Point};
+use super::run::{Line, Plot, PlotPoint};
 use planaria_workload::skew::{accessed, zipf};
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ impl Plot {
             At::First => points.first()?.get(metric),
             At::Last => points.last()?.get(metric),
             At::Near(x) => {
-                let far = |point: &&Point| (point.x - x).abs();
+                let far = |point: &&PlotPoint| (point.x - x).abs();
                 points.iter().min_by(|a, b| far(a).total_cmp(&far(b)))?.get(metric)
             }
         }

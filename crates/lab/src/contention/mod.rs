@@ -24,7 +24,7 @@ mod scheme;
 mod virtual_time;
 
 pub use catalogue::EXPERIMENTS;
-pub use run::{Line, Median, Outcome, Own, Plot, Point, Settings};
+pub use run::{Line, Median, Outcome, Own, Plot, PlotPoint, Settings};
 pub use scheme::{Kind, Scheme};
 pub use virtual_time::{Calibration, FEW_RESTARTS, RATE_PERCENT, RESTARTS_PERCENT};
 

@@ -2,7 +2,7 @@
 
 use super::expectations::round;
 use super::experiment::Metric;
-use super::run::{Outcome, Plot, Point};
+use super::run::{Outcome, Plot, PlotPoint};
 use super::virtual_time::{RATE_PERCENT, RESTARTS_PERCENT};
 use std::fmt::Write;
 
@@ -121,7 +121,7 @@ fn details(out: &mut String, plot: &Plot) {
 
 /// Where sessions that wait had no processor left, so that it was the machine that was measured.
 fn saturated(plot: &Plot, cores: usize) -> Vec<String> {
-    let busy = |point: &Point| {
+    let busy = |point: &PlotPoint| {
         let rate = point.get(Metric::Throughput)?;
         Some(rate * point.get(Metric::Processor)? / 1e6 / cores as f64)
     };
@@ -182,7 +182,7 @@ pub(super) fn calibration_head(plot: &Plot) -> String {
     )
 }
 
-fn causes(point: &Point) -> String {
+fn causes(point: &PlotPoint) -> String {
     let all: u64 = point.causes.iter().map(|(_, n)| n).sum();
     let mut causes: Vec<_> = point.causes.iter().collect();
     causes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));

@@ -85,7 +85,7 @@ impl Median {
 
 /// What was measured at a place of the axis.
 #[derive(Clone, Debug, Serialize)]
-pub struct Point {
+pub struct PlotPoint {
     /// The place.
     pub x: f64,
     /// Numbers, by [`Metric::key`].
@@ -96,7 +96,7 @@ pub struct Point {
     pub failed: u64,
 }
 
-impl Point {
+impl PlotPoint {
     /// A number of it.
     pub fn get(&self, metric: Metric) -> Option<f64> {
         let key = metric.key();
@@ -112,7 +112,7 @@ pub struct Line {
     /// As the paper writes it.
     pub label: String,
     /// Points, in the order of the axis.
-    pub points: Vec<Point>,
+    pub points: Vec<PlotPoint>,
     /// Where it is simulated: how near to real runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<Calibration>,
@@ -380,7 +380,7 @@ impl Experiment {
             let numbers: Vec<_> = numbers
                 .map(|(i, m)| (m.key(), Median::of(cell.turns.iter().map(|turn| turn[i]).collect())))
                 .collect();
-            let at = |x, numbers| Point { x, numbers, causes: cell.causes.clone(), failed: cell.failed };
+            let at = |x, numbers| PlotPoint { x, numbers, causes: cell.causes.clone(), failed: cell.failed };
             match self.axis.vary {
                 Vary::Latency(_) => within(&cell.latencies)
                     .into_iter()

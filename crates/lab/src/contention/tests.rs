@@ -229,7 +229,7 @@ fn what_cannot_be_measured_is_said() {
 }
 
 fn line(scheme: &str, numbers: &[f64]) -> Line {
-    let points = numbers.iter().enumerate().map(|(i, n)| Point {
+    let points = numbers.iter().enumerate().map(|(i, n)| PlotPoint {
         x: i as f64,
         numbers: vec![(Metric::Throughput.key(), Median { median: *n, least: *n, greatest: *n })],
         causes: Vec::new(),
