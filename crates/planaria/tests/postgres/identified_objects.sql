@@ -49,4 +49,3 @@ SELECT (pg_identify_object('pg_language'::regclass, oid, 0)).* FROM pg_language 
 SELECT (pg_identify_object('pg_am'::regclass, oid, 0)).* FROM pg_am WHERE amname = 'btree';
 SELECT (pg_identify_object('pg_collation'::regclass, oid, 0)).* FROM pg_collation WHERE collname = 'C';
 SELECT * FROM pg_identify_object('pg_class'::regclass, 1, 0);
-SELECT (pg_identify_object(classid, objid, objsubid)).type, count(*) FROM pg_depend WHERE refobjid = '"Odd s"."T"'::regclass AND deptype IN ('a', 'n') GROUP BY 1 ORDER BY 1;

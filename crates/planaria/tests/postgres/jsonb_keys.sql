@@ -35,4 +35,3 @@ INSERT INTO docs_unique VALUES (NULL), ('{}');
 INSERT INTO docs_unique VALUES (NULL);
 INSERT INTO docs_unique VALUES ('{ }');
 CREATE TABLE docs_plain (j json PRIMARY KEY);
-ALTER TABLE items ALTER data TYPE json USING data::json;

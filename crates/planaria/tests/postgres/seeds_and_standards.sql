@@ -14,7 +14,7 @@ CREATE FUNCTION dice(seed float8) RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN
 SELECT array_agg(d) FROM dice(0.42) d;
 SELECT pg_has_role('pg_monitor', 'pg_read_all_settings', 'MEMBER'), pg_has_role('pg_monitor', 'pg_read_all_stats', 'USAGE'), pg_has_role('pg_monitor', 'pg_stat_scan_tables', 'MEMBER');
 SELECT pg_has_role('pg_monitor', 'pg_read_all_data', 'MEMBER'), pg_has_role('pg_read_all_settings', 'pg_monitor', 'MEMBER'), pg_has_role('postgres', 'pg_read_all_stats', 'USAGE');
-SELECT roleid::regrole, member::regrole, admin_option FROM pg_auth_members ORDER BY 1::text, 2::text;
+SELECT r.rolname, m.rolname, admin_option FROM pg_auth_members JOIN pg_roles r ON r.oid = roleid JOIN pg_roles m ON m.oid = member ORDER BY 1, 2;
 CREATE ROLE watcher_of_seeds;
 GRANT pg_monitor TO watcher_of_seeds;
 SELECT pg_has_role('watcher_of_seeds', 'pg_read_all_stats', 'USAGE'), pg_has_role('watcher_of_seeds', 'pg_monitor', 'MEMBER'), pg_has_role('watcher_of_seeds', 'pg_read_all_data', 'MEMBER');

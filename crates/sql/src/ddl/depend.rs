@@ -528,7 +528,7 @@ fn of_row_type(
     };
     for table in catalog.tables.iter().flatten() {
         for (c, column) in table.visible() {
-            if table.id != id && column.domain.is_none() && of_it(&column.ty) {
+            if table.id != id && of_it(&column.ty) {
                 all.push((Object::Column(table.id, c), on(&column.ty)));
             } else if let ColumnDefault::Expression(text) = &column.default
                 && References::of_text(text)?.types.contains(name)
@@ -542,21 +542,14 @@ fn of_row_type(
             }
         }
     }
-    for other in catalog.types.iter().flatten() {
-        if let Some(domain) = other.domain().filter(|d| d.over.is_none() && of_it(&d.base)) {
-            all.push((Object::Type(other.id), on(&domain.base)));
-        }
-    }
     for p in catalog.procedures.iter().filter(|p| p.current) {
-        // What is of a domain over it depends on that.
         let result = match &p.returns {
-            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(ty).filter(|_| p.returns_domain.is_none()),
+            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(ty),
             _ => None,
         };
-        let given = p.parameters.iter().filter(|q| q.domain.is_none()).map(|q| &q.ty);
         if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == id) {
             all.push((Object::Routine(p.id), own.to_owned()));
-        } else if let Some(ty) = given.chain(result).find(|ty| of_it(ty)) {
+        } else if let Some(ty) = p.parameters.iter().map(|q| &q.ty).chain(result).find(|ty| of_it(ty)) {
             all.push((Object::Routine(p.id), on(ty)));
         }
     }

@@ -217,7 +217,13 @@ impl Change {
         let Declared { ty: base, domain: over } =
             Lowerer::new(&self.catalog.ready(), "type", ProgramKind::Statement).declared(ty)?;
         self.require_types(&base, over)?;
-        if base.row_of().is_none() && matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
+        if base.row_of().is_some() {
+            let hint = "Put the condition into a CHECK of the table.";
+            return Err(
+                Error::unsupported(format!("a domain over {base} is not supported"), hint).at(ty.position)
+            );
+        }
+        if matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
             let message = format!("\"{base}\" is not a valid base type for a domain");
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(ty.position));
         }
