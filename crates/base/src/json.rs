@@ -4,6 +4,7 @@
 //! A lexer and a parser with a stack of its own, in one pass: as deep as memory, in linear work.
 
 pub mod change;
+pub mod key;
 pub mod part;
 pub mod path;
 pub mod value;

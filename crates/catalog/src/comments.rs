@@ -160,7 +160,7 @@ impl Catalog {
                 }
             }
             for (id, column) in table.visible() {
-                all.extend(comment(PG_CLASS, oid, id.index() + 1, &column.comment));
+                all.extend(comment(PG_CLASS, oid, table.number(id) as usize, &column.comment));
             }
             let constraint = |name: &String| self.oids.of(&Object::Constraint(table.id, name.clone()));
             for index in table.shown_indexes() {
@@ -259,7 +259,9 @@ impl Catalog {
             (PG_PROC | PG_CLASS | PG_CONSTRAINT | PG_TRIGGER | PG_POLICY, _) => {
                 match (self.oids.object(oid)?, class, column) {
                     (Object::Table(id), PG_CLASS, 0) => &self.table_by_id(*id).comment,
-                    (Object::Table(id), PG_CLASS, n) => &self.table_by_id(*id).columns.get(n - 1)?.comment,
+                    (Object::Table(id), PG_CLASS, n) => {
+                        &self.table_by_id(*id).column_numbered(n as i64)?.1.comment
+                    }
                     (Object::View(name), PG_CLASS, 0) => &self.views.get(name)?.comment,
                     (Object::View(name), PG_CLASS, n) => {
                         let view = self.views.get(name)?;

@@ -369,6 +369,7 @@ mod tests {
             row_security: false,
             force_row_security: false,
             policies: Vec::new(),
+            dropped: Vec::new(),
             statistics: Vec::new(),
             generation: 0,
             rights: Rights::default(),

@@ -21,6 +21,7 @@ pub mod definitions;
 mod extensions;
 mod index;
 mod instances;
+mod numbers;
 pub mod oids;
 mod partitions;
 mod policies;
@@ -44,6 +45,7 @@ pub use defaults::Defaults;
 pub use definitions::{Definitions, Named, Shared};
 pub use extensions::{AVAILABLE_EXTENSIONS, AvailableExtension, Extension};
 pub use index::{Exclusion, ExclusionOperator, Index, IndexDefinition, IndexKey, KeyOrder, UniqueKind};
+pub use numbers::DroppedColumn;
 pub use oids::Oids;
 pub use partitions::{
     Partition, PartitionBound, PartitionKey, Partitioning, RangeLimit, RowRule, RuleKind, Strategy,
@@ -52,7 +54,7 @@ pub use policies::{Policy, PolicyCommand};
 pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
-pub use role::{Membership, PREDEFINED, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use role::{MONITOR, Membership, PREDEFINED, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use routines::{Hints, PROGRAM_FORM, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
@@ -173,7 +175,7 @@ pub struct Table {
     pub schema: SchemaId,
     /// Name, in lower case unless quoted.
     pub name: String,
-    /// Stored columns in order; dropped columns are gone (the rows were rewritten).
+    /// Stored columns in order; of dropped ones nothing but their numbers is kept (the rows were rewritten).
     pub columns: Vec<Column>,
     /// Indexes; 0 is the primary one and always unique.
     pub indexes: Vec<Index>,
@@ -214,6 +216,9 @@ pub struct Table {
     /// Policies, in the order of their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<Policy>,
+    /// Columns that were dropped, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedColumn>,
     /// Extended statistics, in the order in which they were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statistics: Vec<Statistics>,

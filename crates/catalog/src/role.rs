@@ -32,6 +32,10 @@ pub const PREDEFINED: [(&str, Oid); 12] = [
     ("pg_write_server_files", 4570),
 ];
 
+/// The predefined role that is a member of others, and those.
+pub const MONITOR: (&str, [&str; 3]) =
+    ("pg_monitor", ["pg_read_all_settings", "pg_read_all_stats", "pg_stat_scan_tables"]);
+
 /// Whose members may read all tables, views and sequences.
 const READ_ALL: (&str, Oid) = ("pg_read_all_data", 6181);
 
@@ -153,9 +157,11 @@ impl Catalog {
             if let Some(role) = self.role_by_id(all[next])
                 && (role.inherit || !inheriting)
             {
-                for m in &role.member_of {
-                    if !all.contains(&m.role) {
-                        all.push(m.role);
+                let of_monitor = MONITOR.1.iter().filter(|_| role.name == MONITOR.0);
+                let of_monitor = of_monitor.filter_map(|name| self.role(name)).map(|role| role.id);
+                for role in role.member_of.iter().map(|m| m.role).chain(of_monitor) {
+                    if !all.contains(&role) {
+                        all.push(role);
                     }
                 }
             }

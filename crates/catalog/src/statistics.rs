@@ -48,7 +48,7 @@ impl Statistics {
     /// Its columns in the order of the table's, each with its number, from 1.
     pub fn columns_in_order<'t>(&self, table: &'t Table) -> Vec<(usize, &'t str)> {
         let own = table.visible().filter(|(_, c)| self.columns.contains(&c.name));
-        own.map(|(id, c)| (id.index() + 1, c.name.as_str())).collect()
+        own.map(|(id, c)| (table.number(id) as usize, c.name.as_str())).collect()
     }
 }
 

@@ -194,7 +194,8 @@ fn parse_rows() -> HashMap<SystemId, Vec<Vec<Datum>>> {
     for line in include_str!("system/rows.txt").lines().filter(|l| !l.starts_with('#')) {
         if let Some(head) = line.strip_prefix("= ") {
             let (name, columns) = head.split_once(": ").expect("relation: columns");
-            let relation = unqualified(name).expect("a relation");
+            let (schema, name) = name.split_once('.').unwrap_or((PG_CATALOG, name));
+            let relation = relation(schema, name).expect("a relation");
             let column = |c: &str| relation.column(c).unwrap_or_else(|| panic!("{name} has no {c}"));
             shape = Some((relation, columns.split(' ').map(column).collect()));
             continue;

@@ -27,7 +27,9 @@ mod host;
 mod machine;
 mod search;
 
-pub use code::{Class, Code, IndexMeta, Source, TableMeta, Teller, Test, Told};
+pub use code::{
+    Bounds, Class, Code, End, IndexMeta, Leaf, Part, Partitions, Source, TableMeta, Teller, Test, Told,
+};
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
 pub use host::{Beside, Carrier, Context, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};

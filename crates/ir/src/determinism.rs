@@ -220,7 +220,7 @@ impl Question {
             Notify | ListeningChannels | NotificationUsage | TriggerDepth | CallStack | DeferTrigger
             | HasPrivilege | HasRole | RelationSize | DatabaseSize | SetSetting | SetSettingOfDefiner
             | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime
-            | ExportSnapshot | Sleep | SessionId | User | StartTime => Determinism::Session,
+            | ExportSnapshot | Sleep | SetSeed | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // Logged with the call.
@@ -256,6 +256,7 @@ impl Question {
                     | Question::ReloadSettings
                     | Question::ForgetStatements
                     | Question::Sleep
+                    | Question::SetSeed
                     | Question::ExportSnapshot
                     | Question::Notify
                     | Question::DeferTrigger

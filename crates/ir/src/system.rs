@@ -133,6 +133,8 @@ questions! {
     ExportSnapshot "snapshot.export" () -> T;
     /// Sleeps so many seconds.
     Sleep "sleep" (F) -> X;
+    /// Seeds what `random()` draws from in this session.
+    SetSeed "random.seed" (F) -> X;
     /// Takes an advisory lock: the key or its first part, the second part or 0, and how: a sum of `ADVISORY_*`.
     AdvisoryLock "advisory.lock" (I, I, I) -> X;
     /// The same if it need not wait; whether it has it.

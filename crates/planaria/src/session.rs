@@ -14,6 +14,7 @@ pub(crate) mod current_of;
 mod deferred;
 pub(crate) mod deferred_triggers;
 pub(crate) mod explain;
+mod explain_formats;
 pub(crate) mod explain_recovery;
 pub(crate) mod fetch;
 pub(crate) mod given;

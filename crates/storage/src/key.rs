@@ -12,6 +12,7 @@
 //! | uuid | 16 |
 //! | interval | 16: its span in microseconds ([`Interval::span`]), biased; 8 where it is kept without months |
 //! | citext | the folded text, as text |
+//! | jsonb | what orders it (`planaria_base::json::key`), as text |
 //! | text, bytea | bytes with `00` as `01 01` and `01` as `01 02`, then `00`: ordered, prefix-free |
 //!
 //! No encoding is a prefix of another of the same column, hence none of the same index: keys differ
@@ -25,7 +26,6 @@
 
 use crate::row::{Column, ColumnKind, Field, RowLayout, at_scale};
 use crate::table::IndexSpec;
-use planaria_base::citext;
 use planaria_base::datetime::Interval;
 use planaria_base::limits::{INDEX_COLUMNS_MAX, INDEX_KEY_BYTES_MAX};
 use planaria_base::numeric::Long;
@@ -174,7 +174,7 @@ impl KeyCodec {
             let (a, b) = (&a.column, &b.column);
             a.kind() == b.kind()
                 && a.scale() == b.scale()
-                && a.folds() == b.folds()
+                && a.fold() == b.fold()
                 && !a.nullable()
                 && !b.nullable()
         };
@@ -271,7 +271,7 @@ fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
         ColumnKind::OldInterval => (biased(c.interval(image).span() as i64, 8), 8),
         kind => {
             match kind {
-                ColumnKind::Bytes if c.folds() => push_escaped(&citext::fold(c.bytes(image)), key),
+                ColumnKind::Bytes if c.folds() => push_escaped(&c.fold().of(c.bytes(image)), key),
                 ColumnKind::Bytes => push_escaped(c.bytes(image), key),
                 ColumnKind::Numeric => numeric::push_stored(c, image, key),
                 ColumnKind::Uuid => push_uuid(c.uuid(image), key),
@@ -333,7 +333,7 @@ fn push_value(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
         }
         (kind, field) => {
             match (kind, field) {
-                (ColumnKind::Bytes, Field::Bytes(v)) if c.folds() => push_escaped(&citext::fold(v), key),
+                (ColumnKind::Bytes, Field::Bytes(v)) if c.folds() => push_escaped(&c.fold().of(v), key),
                 (ColumnKind::Bytes, Field::Bytes(v)) => push_escaped(v, key),
                 (ColumnKind::Numeric, Field::Numeric(v)) => push_numeric(v, key),
                 (ColumnKind::Numeric, Field::Long(v)) => push_long(&Long::from_bytes(v), key),

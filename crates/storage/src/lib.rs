@@ -42,7 +42,7 @@ pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken};
 pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{
-    Column, ColumnKind, ColumnSpec, Field, InPlace, RowLayout, Stored, Words, WordsMut, copy_range,
+    Column, ColumnKind, ColumnSpec, Field, Fold, InPlace, RowLayout, Stored, Words, WordsMut, copy_range,
 };
 pub use table::{
     Index, IndexSet, IndexSpec, MemoryUse, Shape, Table, TableDigest, TableKeeper, TableSet, TableSpec,

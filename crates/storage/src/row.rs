@@ -30,7 +30,9 @@ use planaria_base::types::SystemType;
 use planaria_base::{ColumnId, Error, Numeric, Result, SqlState, Type};
 use std::ops::Range;
 
+mod fold;
 mod long;
+pub use fold::Fold;
 use long::{MARK_LONG, MARK_SPECIAL, NAN_MANTISSA, marked};
 pub use long::{Stored, copy_range};
 
@@ -164,8 +166,8 @@ pub struct Column {
     kind: ColumnKind,
     /// Scale of a `Decimal`.
     scale: u8,
-    /// Whether its keys are those of the folded text.
-    folds: bool,
+    /// What keys are made of, if not of its bytes.
+    fold: Fold,
     /// Byte offset at which the first variable-length column begins; 0 for every other column.
     begin: u32,
 }
@@ -271,10 +273,15 @@ impl Column {
     pub fn scale(&self) -> u8 {
         self.scale
     }
-    /// Whether equal values of it may have different bytes: what is compared is the folded text ([`planaria_base::citext`]).
+    /// Whether equal values of it may have different bytes.
     #[inline]
     pub fn folds(&self) -> bool {
-        self.folds
+        self.fold != Fold::No
+    }
+    /// What keys are made of: bytes that are ordered as its values are, and equal where they are.
+    #[inline]
+    pub fn fold(&self) -> Fold {
+        self.fold
     }
     /// Whether it may hold NULL.
     #[inline]
@@ -521,7 +528,7 @@ impl RowLayout {
                 null_mask: 0,
                 kind: ColumnKind::Bool,
                 scale: 0,
-                folds: false,
+                fold: Fold::No,
                 begin: 0,
             };
             specs.len()
@@ -560,7 +567,11 @@ impl RowLayout {
         for (nth, id) in variable.iter().enumerate() {
             let column = &mut columns[id.index()];
             column.kind = ColumnKind::Bytes;
-            column.folds = specs[id.index()].ty == Type::Citext;
+            column.fold = match specs[id.index()].ty {
+                Type::Citext => Fold::Citext,
+                Type::Jsonb => Fold::Jsonb,
+                _ => Fold::No,
+            };
             column.offset = end + 4 * nth as u32;
             column.begin = if nth == 0 { fixed_bytes } else { 0 };
         }

@@ -518,3 +518,29 @@ SELECT 'UTF8' AS character_set_name, 'UCS' AS character_repertoire, 'UTF8' AS fo
 SELECT current_database() AS collation_catalog, n.nspname AS collation_schema,
        c.collname AS collation_name, 'NO PAD' AS pad_attribute
 FROM pg_catalog.pg_collation c JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace;
+
+-- view information_schema.column_udt_usage
+SELECT current_database() AS udt_catalog, coalesce(nbt.nspname, nt.nspname) AS udt_schema,
+       coalesce(bt.typname, t.typname) AS udt_name, current_database() AS table_catalog,
+       nc.nspname AS table_schema, c.relname AS table_name, a.attname AS column_name
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class c ON a.attrelid = c.oid
+JOIN pg_catalog.pg_namespace nc ON nc.oid = c.relnamespace
+JOIN pg_catalog.pg_type t ON a.atttypid = t.oid
+JOIN pg_catalog.pg_namespace nt ON t.typnamespace = nt.oid
+LEFT JOIN pg_catalog.pg_type bt ON t.typtype = 'd' AND t.typbasetype = bt.oid
+LEFT JOIN pg_catalog.pg_namespace nbt ON bt.typnamespace = nbt.oid
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')
+  AND pg_has_role(coalesce(bt.typowner, t.typowner), 'USAGE');
+
+-- view information_schema.data_type_privileges
+SELECT current_database() AS object_catalog, x.schema AS object_schema, x.name AS object_name,
+       x.type AS object_type, x.identifier AS dtd_identifier
+FROM (SELECT udt_schema::text AS schema, udt_name::text AS name, 'USER-DEFINED TYPE' AS type,
+             dtd_identifier::text AS identifier FROM information_schema.attributes
+      UNION ALL SELECT table_schema, table_name, 'TABLE', dtd_identifier FROM information_schema.columns
+      UNION ALL SELECT domain_schema, domain_name, 'DOMAIN', dtd_identifier FROM information_schema.domains
+      UNION ALL SELECT specific_schema, specific_name, 'ROUTINE', dtd_identifier
+      FROM information_schema.parameters
+      UNION ALL SELECT specific_schema, specific_name, 'ROUTINE', dtd_identifier
+      FROM information_schema.routines) x;

@@ -15,6 +15,8 @@ pub struct TableMeta {
     pub indexes: Vec<IndexMeta>,
     /// The layout of its rows: the same that its storage has, as both are made from the columns' types.
     pub layout: RowLayout,
+    /// Of the root of a partitioned table: whose its rows are.
+    pub partitions: Option<super::Partitions>,
 }
 
 /// An index as compiled code needs to know it.
@@ -34,7 +36,13 @@ impl TableMeta {
         indexes: Vec<IndexMeta>,
     ) -> planaria_base::Result<TableMeta> {
         let (columns, specs): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
-        Ok(TableMeta { name: name.into(), columns, indexes, layout: RowLayout::new(&specs)? })
+        Ok(TableMeta {
+            name: name.into(),
+            columns,
+            indexes,
+            layout: RowLayout::new(&specs)?,
+            partitions: None,
+        })
     }
 }
 

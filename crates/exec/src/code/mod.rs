@@ -14,11 +14,13 @@
 
 mod desc;
 mod inst;
+mod leaves;
 mod meta;
 
 pub(crate) use desc::*;
 pub(crate) use inst::*;
 pub use inst::{Class, Test};
+pub use leaves::{Bounds, End, Leaf, Part, Partitions};
 pub use meta::{IndexMeta, Source, TableMeta, Teller, Told};
 
 use crate::slot::Slot;

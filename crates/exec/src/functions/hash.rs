@@ -1,6 +1,7 @@
 //! PostgreSQL's hash of bytes (`hash_bytes_extended`): Bob Jenkins' lookup3, little-endian. Programs keep what it gives, in tables
 //! and as keys of advisory locks, so it must be the same here.
 
+use crate::heap::Heap;
 use crate::slot::Slot;
 
 fn mix(s: &mut [u32; 3]) {
@@ -48,6 +49,23 @@ pub fn of_int8(value: i64, seed: u64) -> u64 {
     let (low, high) = (value as u32, (value >> 32) as u32);
     let folded = low ^ if value >= 0 { high } else { !high };
     extended(&folded.to_le_bytes(), seed)
+}
+
+/// PostgreSQL's seed of the hashes that tell partitions apart.
+const PARTITION_SEED: u64 = 0x7A5B_2236_7996_DCFD;
+
+/// The hash of a part of a partition key; `None` of a type that no such key has.
+pub(crate) fn of_key(value: Slot, heap: &Heap) -> Option<Slot> {
+    let hash = match value {
+        Slot::Null => return Some(Slot::Null),
+        // An integer has the hash of the bigint that it is.
+        Slot::Int(n) => of_int8(n, PARTITION_SEED),
+        Slot::Text(bytes) => extended(heap.bytes(bytes), PARTITION_SEED),
+        Slot::Bool(b) => extended(&i32::from(b).to_le_bytes(), PARTITION_SEED),
+        Slot::Uuid(uuid) => extended(&uuid, PARTITION_SEED),
+        _ => return None,
+    };
+    Some(Slot::Int(hash as i64))
 }
 
 /// Whether the hashes of a partition key, those of NULLs left out, leave a remainder: modulus, remainder, hashes

@@ -57,6 +57,7 @@ mod trigram;
 
 pub use array::{get as element, load as load_array, nth as nth_element, store as store_array};
 pub use cast::{cast, display};
+pub(crate) use hash::{is_of_partition, of_key as hash_of_value};
 pub use order::{compare, eq, hash};
 pub use shaped::nest as nest_arrays;
 

@@ -6,7 +6,7 @@ use crate::functions;
 use crate::heap::Heap;
 use crate::host::{Context, Host, Interrupt};
 use crate::slot::Slot;
-use planaria_base::{Error, IndexId, Level, Result, SqlState};
+use planaria_base::{ColumnId, Error, IndexId, Level, Result, SqlState};
 use planaria_ir::{Diagnostic, ProgramKind};
 use planaria_protocol::{Refused, RowLocks};
 use planaria_storage::Field;
@@ -197,9 +197,9 @@ pub(super) fn refused(why: Refused, meta: &TableMeta, image: &[u64], heap: &mut 
     }
 }
 
-fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64], heap: &mut Heap) -> Error {
-    let Some(index) = meta.indexes.get(index.index()) else {
-        return Error::internal(format!("table {} has no index {index}", meta.name));
+fn duplicate(meta: &TableMeta, at: IndexId, image: &[u64], heap: &mut Heap) -> Error {
+    let Some(index) = meta.indexes.get(at.index()) else {
+        return Error::internal(format!("table {} has no index {at}", meta.name));
     };
     let names: Vec<&str> = index.columns.iter().map(|c| meta.columns[c.index()].as_str()).collect();
     let values: Vec<String> = index
@@ -207,12 +207,18 @@ fn duplicate(meta: &TableMeta, index: IndexId, image: &[u64], heap: &mut Heap) -
         .iter()
         .map(|c| print(meta.layout.field(image, *c), &meta.layout.specs()[c.index()].ty, heap))
         .collect();
+    let mut value = |column: ColumnId| {
+        field_datum(meta.layout.field(image, column), &meta.layout.specs()[column.index()].ty)
+    };
+    let leaf = meta.partitions.as_ref().and_then(|partitions| partitions.leaf(&mut value));
+    let name = leaf.and_then(|leaf| leaf.index(at)).unwrap_or(&index.name);
+    let table = leaf.map_or(&meta.name, |leaf| &leaf.name);
     Error::new(
         SqlState::UNIQUE_VIOLATION,
-        format!("duplicate key value violates unique constraint \"{}\"", index.name),
+        format!("duplicate key value violates unique constraint \"{name}\""),
     )
     .with_detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
-    .constraint(index.name.clone(), meta.name.clone())
+    .constraint(name, table)
 }
 
 /// A value as the session shows it; `around`: the heap of whoever computes.

@@ -44,7 +44,9 @@ fn value(catalog: &Catalog) -> Value {
 fn as_before(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            for since in ["reads_before", "form", "knows_absent_rows", "routes_first", "computed_anew"] {
+            for since in
+                ["reads_before", "form", "knows_absent_rows", "routes_first", "computed_anew", "dropped"]
+            {
                 fields.remove(since);
             }
             // Sequences did not say which type they were declared with.

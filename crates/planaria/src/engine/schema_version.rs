@@ -5,6 +5,7 @@
 
 mod along;
 mod deferred;
+mod leaves;
 mod permit;
 mod plan;
 
@@ -481,7 +482,9 @@ fn table_meta(catalog: &Catalog, table: &planaria_catalog::Table) -> Result<Arc<
         .iter()
         .map(|i| IndexMeta { name: i.name.clone(), columns: i.columns.clone() })
         .collect();
-    Ok(Arc::new(TableMeta::new(table.name.clone(), columns, indexes)?))
+    let mut meta = TableMeta::new(table.name.clone(), columns, indexes)?;
+    meta.partitions = leaves::of_root(catalog, table);
+    Ok(Arc::new(meta))
 }
 
 /// Definitions name none that is not there; a log that was forged may.

@@ -5,6 +5,7 @@ use crate::session::StatementResult;
 use planaria_base::datetime::Styles;
 use planaria_base::types::SystemType;
 use planaria_base::{Datum, Type};
+use planaria_syntax::ast::ExplainFormat;
 
 /// A statement without rows that is done.
 pub(crate) fn done(tag: &str) -> StatementResult {
@@ -29,9 +30,10 @@ pub(crate) fn table_result(tag: &str, names: Vec<&str>, lines: Vec<Vec<String>>)
     StatementResult { tag: tag.to_owned(), rows, count, notices: Vec::new(), position: 0 }
 }
 
-/// The answer of an EXPLAIN (FORMAT JSON).
-pub(crate) fn json_result(plan: String) -> StatementResult {
-    let ty = Type::System(SystemType::Json);
+/// The answer of an EXPLAIN in a format that is one value, from its JSON.
+pub(crate) fn plan_result(plan: String, format: ExplainFormat) -> StatementResult {
+    let ty = if format == ExplainFormat::Json { Type::System(SystemType::Json) } else { Type::Text };
+    let plan = super::explain_formats::explained(plan, format);
     let columns = Columns::from_iter([Column { name: "QUERY PLAN".to_owned(), ty, origin: None }]);
     let row = Row {
         columns: columns.clone(),

@@ -6,7 +6,7 @@ use crate::notice::Notice;
 use crate::options::LogKind;
 use crate::params::Params;
 use crate::session::StatementResult;
-use crate::session::answer::{json_result, lines_result};
+use crate::session::answer::{lines_result, plan_result};
 use crate::session::core::SessionCore;
 use crate::session::prepared::{Compiled, PreparedStatement};
 use crate::session::statement::{might_know_types, type_of};
@@ -18,7 +18,7 @@ use planaria_ir::{OpId, Program};
 use planaria_recovery::CompiledPiece;
 use planaria_sql::ddl;
 use planaria_sql::lower::{self, ParamTypes, PlanNode, Runner};
-use planaria_syntax::ast::{Name, Statement, StatementKind, TypeName};
+use planaria_syntax::ast::{ExplainFormat, Name, Statement, StatementKind, TypeName};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -167,7 +167,7 @@ impl SessionCore {
     pub(crate) fn explain(
         &mut self,
         statement: &Statement,
-        json: bool,
+        format: ExplainFormat,
         summary: bool,
         params: &dyn Params,
     ) -> Result<StatementResult> {
@@ -180,13 +180,13 @@ impl SessionCore {
             plan => plan?,
         };
         let planning = milliseconds(began.elapsed());
-        if json {
+        if format != ExplainFormat::Text {
             let mut shown = plan_json(&plan, None);
             if summary {
                 shown.truncate(shown.len() - END_OF_JSON.len());
                 shown.push_str(&format!(",\n    \"Planning Time\": {planning:.3}{END_OF_JSON}"));
             }
-            return Ok(json_result(shown));
+            return Ok(plan_result(shown, format));
         }
         let mut lines = plan_text(&plan, None);
         if summary {
@@ -199,7 +199,7 @@ impl SessionCore {
     pub(crate) fn explain_analyze(
         &mut self,
         statement: &Statement,
-        json: bool,
+        format: ExplainFormat,
         summary: bool,
         (text, params): (&str, &dyn Params),
     ) -> Result<StatementResult> {
@@ -233,9 +233,9 @@ impl SessionCore {
         let counters = counters.map_or_else(Vec::new, |row| row.values.iter().map(counter).collect());
         let times = [planning, began.elapsed().saturating_sub(planning)];
         let ran = Ran { counters, times: Some(times).filter(|_| summary) };
-        let told = match json {
-            true => json_result(plan_json(&plan, Some(&ran))),
-            false => lines_result(plan_text(&plan, Some(&ran))),
+        let told = match format {
+            ExplainFormat::Text => lines_result(plan_text(&plan, Some(&ran))),
+            format => plan_result(plan_json(&plan, Some(&ran)), format),
         };
         // What it said, and what it waits for, stay.
         Ok(StatementResult { rows: told.rows, tag: told.tag, count: told.count, ..result })

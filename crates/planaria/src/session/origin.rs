@@ -107,7 +107,7 @@ fn add_relation<'c>(
     let shown = alias.map_or(table, |a| &a.name).clone();
     // The columns of a view are known to the planner alone.
     let Some(table) = wanted.and_then(|wanted| catalog.table(catalog.located(wanted))) else { return false };
-    let columns = table.visible().map(|(id, c)| (c.name.as_str(), id.index() as i16 + 1)).collect();
+    let columns = table.visible().map(|(id, c)| (c.name.as_str(), table.number(id))).collect();
     sources.push(Source { shown, oid: catalog.table_oid(table.id), columns });
     true
 }

@@ -303,12 +303,12 @@ impl SessionCore {
                 lower::check_language(language.as_deref())?;
                 self.do_by_steps(body, *body_position)?
             }
-            StatementKind::Explain { statement, json, analyze: false, summary } => {
-                self.explain(statement, *json, *summary == Some(true), params)?
+            StatementKind::Explain { statement, format, analyze: false, summary } => {
+                self.explain(statement, *format, *summary == Some(true), params)?
             }
-            StatementKind::Explain { statement, json, analyze: true, summary } => {
-                let (json, summary) = (*json, summary.unwrap_or(true));
-                return self.explain_analyze(statement, json, summary, (text, params));
+            StatementKind::Explain { statement, format, analyze: true, summary } => {
+                let (format, summary) = (*format, summary.unwrap_or(true));
+                return self.explain_analyze(statement, format, summary, (text, params));
             }
             StatementKind::ExplainProcedure { name, args } => {
                 self.explain_procedure(name, args.as_deref())?

@@ -302,7 +302,7 @@ pub(crate) fn answer(
             Err(Error::internal("what is deferred is the session's"))
         }
         Question::ExportSnapshot => Err(Error::internal("its snapshot is the session's")),
-        Question::Sleep => Err(Error::internal("sleeping is the session's")),
+        Question::Sleep | Question::SetSeed => Err(Error::internal("it is the session's to do")),
         Question::Notify | Question::ListeningChannels | Question::NotificationUsage => {
             Err(Error::internal("channels are the session's"))
         }

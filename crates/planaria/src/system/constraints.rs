@@ -1,7 +1,7 @@
 //! Constraints, and what depends on what.
 
 use super::Facts;
-use super::relations::{exclusion_operators, is_primary, key_numbers, number, visible_sequences};
+use super::relations::{exclusion_operators, is_primary, key_numbers, visible_sequences};
 use super::routines::result;
 use super::rows::Rows;
 use super::types::declared_oid;
@@ -26,8 +26,8 @@ const PG_NAMESPACE: Oid = 2615;
 const PG_EXTENSION: Oid = 3079;
 const PG_STATISTIC_EXT: Oid = 3381;
 
-fn numbers(columns: &[ColumnId]) -> Vec<i16> {
-    columns.iter().map(|c| number(*c)).collect()
+fn numbers(table: &Table, columns: &[ColumnId]) -> Vec<i16> {
+    columns.iter().map(|c| table.number(*c)).collect()
 }
 
 /// `confdeltype`, `confupdtype`
@@ -44,7 +44,7 @@ fn action(action: ReferentialAction) -> char {
 fn checked_columns(table: &Table, expression: &str) -> Vec<i16> {
     let names = planaria_syntax::parse::expression(expression).map(|e| e.column_names()).unwrap_or_default();
     let mut found: Vec<i16> =
-        names.iter().filter_map(|n| table.column(n)).map(|(id, _)| number(id)).collect();
+        names.iter().filter_map(|n| table.column(n)).map(|(id, _)| table.number(id)).collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -120,8 +120,8 @@ pub(super) fn constraints(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("confdeltype", if key.restricts_delete { 'r' } else { action(key.on_delete) })
                     .set("convalidated", !key.not_valid)
                     .set("confmatchtype", if key.match_full { 'f' } else { 's' })
-                    .set("conkey", numbers(&key.columns))
-                    .set("confkey", numbers(&key.parent_columns));
+                    .set("conkey", numbers(table, &key.columns))
+                    .set("confkey", numbers(parent, &key.parent_columns));
             });
         }
     }
@@ -220,14 +220,14 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         let identity =
             matches!(default, ColumnDefault::Identity { sequence: own, .. } if *own == sequence.id);
         let of = (PG_CLASS, catalog.sequence_oid(sequence.id), 0);
-        let on = (PG_CLASS, catalog.table_oid(table.id), number(column));
+        let on = (PG_CLASS, catalog.table_oid(table.id), table.number(column));
         add(on, of, if identity { 'i' } else { 'a' });
     }
     for table in catalog.tables.iter().flatten() {
         let relation = catalog.table_oid(table.id);
         for (id, column) in table.visible().filter(|(_, c)| c.has_default()) {
             let default = catalog.oids.of(&Object::Default(table.id, column.name.clone()));
-            add((PG_CLASS, relation, number(id)), (PG_ATTRDEF, default, 0), 'a');
+            add((PG_CLASS, relation, table.number(id)), (PG_ATTRDEF, default, 0), 'a');
             match &column.default {
                 ColumnDefault::Sequence(sequence) => {
                     add((PG_CLASS, catalog.sequence_oid(*sequence), 0), (PG_ATTRDEF, default, 0), 'n');
@@ -240,7 +240,7 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
             }
         }
         for (id, column) in table.visible().filter(|(_, c)| c.ty.row_of().is_some()) {
-            add((PG_TYPE, oid::of(&column.ty), 0), (PG_CLASS, relation, number(id)), 'n');
+            add((PG_TYPE, oid::of(&column.ty), 0), (PG_CLASS, relation, table.number(id)), 'n');
         }
         if let Some(partition) = &table.partition {
             add((PG_CLASS, catalog.table_oid(partition.of), 0), (PG_CLASS, relation, 0), 'a');
@@ -268,7 +268,7 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                 let constraint = catalog.oids.of(&Object::Constraint(table.id, index.name.clone()));
                 add((PG_CONSTRAINT, constraint, 0), (PG_CLASS, oid, 0), 'i');
                 for column in index.columns.iter().filter(|c| !table.columns[c.index()].hidden) {
-                    add((PG_CLASS, relation, number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
+                    add((PG_CLASS, relation, table.number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
                 }
             } else {
                 let texts = index.definition.iter().flat_map(|d| {
@@ -289,7 +289,7 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
                     IndexKey::Expression(_) => None,
                 });
                 for column in index.columns.iter().filter(stored).chain(said) {
-                    add((PG_CLASS, relation, number(*column)), (PG_CLASS, oid, 0), 'a');
+                    add((PG_CLASS, relation, table.number(*column)), (PG_CLASS, oid, 0), 'a');
                 }
             }
         }
@@ -312,7 +312,7 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
             add((PG_PROC, function, 0), (PG_TRIGGER, oid, 0), 'n');
             add((PG_CLASS, relation, 0), (PG_TRIGGER, oid, 0), 'a');
             for column in &trigger.columns {
-                add((PG_CLASS, relation, number(*column)), (PG_TRIGGER, oid, 0), 'n');
+                add((PG_CLASS, relation, table.number(*column)), (PG_TRIGGER, oid, 0), 'n');
             }
         }
         for policy in &table.policies {
@@ -327,8 +327,12 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
             let constraint = catalog.oids.of(&Object::Constraint(table.id, key.name.clone()));
             let parent = catalog.table_oid(key.parent);
             for (column, referenced) in key.columns.iter().zip(&key.parent_columns) {
-                add((PG_CLASS, relation, number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
-                add((PG_CLASS, parent, number(*referenced)), (PG_CONSTRAINT, constraint, 0), 'n');
+                add((PG_CLASS, relation, table.number(*column)), (PG_CONSTRAINT, constraint, 0), 'a');
+                add(
+                    (PG_CLASS, parent, catalog.table_by_id(key.parent).number(*referenced)),
+                    (PG_CONSTRAINT, constraint, 0),
+                    'n',
+                );
             }
         }
     }
@@ -363,7 +367,7 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         add((PG_CLASS, catalog.view_oid(view), 0), (PG_REWRITE, rule, 0), 'i');
         for (at, column) in view.columns.iter().enumerate().filter(|(_, c)| view.defaults.contains_key(*c)) {
             let default = catalog.oids.of(&Object::ViewDefault(view.key(), column.clone()));
-            let number = number(ColumnId::from(at));
+            let number = at as i16 + 1;
             add((PG_CLASS, catalog.view_oid(view), number), (PG_ATTRDEF, default, 0), 'a');
         }
         for trigger in view.triggers() {

@@ -105,7 +105,11 @@ fn relation(catalog: &Catalog, object: Oid, column: i64) -> Option<String> {
         (None, Some(Object::Table(id))) => {
             let table = catalog.table_by_id(*id);
             let kind = if table.materialized.is_some() { "materialized view" } else { "table" };
-            (kind, table.visible().map(|(_, c)| c.name.as_str()).collect())
+            if column != 0 {
+                let (_, found) = table.column_numbered(column)?;
+                return Some(format!("column {} of {kind} {name}", found.name));
+            }
+            (kind, Vec::new())
         }
         (None, Some(Object::View(view))) => {
             ("view", catalog.views.get(view)?.columns.iter().map(String::as_str).collect())

@@ -1,6 +1,6 @@
 //! Partitioned tables: `pg_partitioned_table`, `pg_inherits`, and what is asked of them.
 
-use super::relations::{number, operator_class};
+use super::relations::operator_class;
 use super::rows::Rows;
 use super::{Facts, shown};
 use planaria_base::Type;
@@ -30,7 +30,7 @@ pub(super) fn partitioned_tables(facts: &Facts<'_>, rows: &mut Rows) {
         let columns: Vec<i16> = partitioning
             .keys
             .iter()
-            .map(|k| k.column.as_deref().and_then(|c| table.column(c)).map_or(0, |(id, _)| number(id)))
+            .map(|k| k.column.as_deref().and_then(|c| table.column(c)).map_or(0, |(id, _)| table.number(id)))
             .collect();
         let types: Vec<Type> = partition_key_types(catalog, table).unwrap_or_default();
         let expressions: Vec<String> = partitioning

@@ -7,7 +7,9 @@ use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, RoleId, SqlState};
 use planaria_catalog::oids::Object as Identified;
-use planaria_catalog::{Catalog, Object, ObjectKind, Privileges, Role, reg, shown_grants, system};
+use planaria_catalog::{
+    Catalog, MONITOR, Object, ObjectKind, PREDEFINED, Privileges, Role, reg, shown_grants, system,
+};
 
 /// `pg_default_acl`
 pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
@@ -193,8 +195,7 @@ fn column_named(catalog: &Catalog, object: &Object, column: Option<&str>) -> Res
     if let Ok(number) = column.parse::<usize>() {
         let at = match object {
             Object::Table(id) => {
-                let found = catalog.table_by_id(*id).columns.get(number.wrapping_sub(1));
-                found.filter(|c| !c.hidden).map(|c| c.name.clone())
+                catalog.table_by_id(*id).column_numbered(number as i64).map(|(_, c)| c.name.clone())
             }
             _ => columns.get(number.wrapping_sub(1)).map(|name| (*name).to_owned()),
         };
@@ -205,17 +206,55 @@ fn column_named(catalog: &Catalog, object: &Object, column: Option<&str>) -> Res
     Err(Error::new(SqlState::UNDEFINED_COLUMN, message))
 }
 
+/// A role that memberships are asked of.
+#[derive(Clone, Copy)]
+enum OfRole {
+    /// One of the catalog.
+    Known(RoleId),
+    /// A predefined one that has had no member yet.
+    Predefined(&'static str),
+}
+
+fn of_role(facts: &Facts<'_>, name: Option<&str>) -> Result<Option<OfRole>> {
+    let is = |(predefined, oid): &&(&str, Oid)| {
+        name.is_some_and(|name| name == *predefined || name.parse() == Ok(*oid))
+    };
+    match PREDEFINED.iter().find(is) {
+        Some((name, _)) if facts.catalog.role(name).is_none() => Ok(Some(OfRole::Predefined(name))),
+        _ => Ok(role(facts, name)?.map(OfRole::Known)),
+    }
+}
+
+impl OfRole {
+    /// Whether it is in a role, as `known` says it of two of the catalog.
+    fn is_in(self, of: OfRole, catalog: &Catalog, known: fn(&Catalog, RoleId, RoleId) -> bool) -> bool {
+        let monitors = |name: &str| MONITOR.1.contains(&name);
+        match (self, of) {
+            (OfRole::Known(member), OfRole::Known(of)) => known(catalog, member, of),
+            (OfRole::Known(member), OfRole::Predefined(of)) => {
+                let monitor = catalog.role(MONITOR.0).filter(|_| monitors(of));
+                catalog.is_superuser(member) || monitor.is_some_and(|m| known(catalog, member, m.id))
+            }
+            (OfRole::Predefined(member), OfRole::Known(of)) => {
+                member == MONITOR.0 && catalog.role_by_id(of).is_some_and(|of| monitors(&of.name))
+            }
+            (OfRole::Predefined(member), OfRole::Predefined(of)) => {
+                member == of || member == MONITOR.0 && monitors(of)
+            }
+        }
+    }
+}
+
 /// Whether `member` may become a role (MEMBER), or has its privileges already (USAGE).
 pub(super) fn has_role(facts: &Facts<'_>, member: Option<&str>, group: &str, what: &str) -> Result<bool> {
-    let catalog = facts.catalog;
-    let (Some(member), Some(group)) = (role(facts, member)?, role(facts, Some(group))?) else {
+    let (Some(member), Some(group)) = (of_role(facts, member)?, of_role(facts, Some(group))?) else {
         return Ok(false);
     };
     let mut any = false;
     for word in what.split(',').map(|w| w.trim().to_uppercase()) {
         any |= match word.split(" WITH ").next().unwrap_or_default() {
-            "USAGE" => catalog.has_privileges_of(member, group),
-            "MEMBER" => catalog.is_member_of(member, group),
+            "USAGE" => member.is_in(group, facts.catalog, Catalog::has_privileges_of),
+            "MEMBER" => member.is_in(group, facts.catalog, Catalog::is_member_of),
             _ => {
                 let message = format!("unrecognized privilege type: \"{}\"", word.to_lowercase());
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));

@@ -26,11 +26,6 @@ const ANYENUM: Oid = 3500;
 /// What `name_ops` of an ordered index keeps: `cstring`.
 const NAME_KEPT: Oid = 2275;
 
-/// `attnum` of a column.
-pub(super) fn number(column: ColumnId) -> i16 {
-    column.index() as i16 + 1
-}
-
 /// Names and types of a view's columns; none where its query does not bind any more.
 pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<(String, Type)> {
     let described = planaria_syntax::parse::query(&view.query).and_then(|query| {
@@ -101,7 +96,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 None if table.is_partitioned() => 'p',
                 None => 'r',
             };
-            class(r, catalog.table_oid(table.id), &table.name, kind, table.visible().count());
+            class(r, catalog.table_oid(table.id), &table.name, kind, table.numbers());
             if let Some(populated) = table.materialized {
                 r.set("relispopulated", populated).set("relhasrules", true);
             }
@@ -246,7 +241,7 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
     for table in catalog.tables.iter().flatten() {
         let oid = catalog.table_oid(table.id);
         for (id, column) in table.visible() {
-            add(oid, id.index(), &column.name, &column.ty, &mut |r| {
+            add(oid, table.number(id) as usize - 1, &column.name, &column.ty, &mut |r| {
                 r.set("attnotnull", column.not_null).set("atthasdef", column.has_default());
                 if let Some(domain) = column.domain {
                     r.set("atttypid", catalog.type_oid(domain)).set("atttypmod", -1);
@@ -261,6 +256,11 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
                 if let ColumnDefault::Identity { always, .. } = column.default {
                     r.set("attidentity", if always { 'a' } else { 'd' });
                 }
+            });
+        }
+        for dropped in &table.dropped {
+            add(oid, usize::from(dropped.number) - 1, &dropped.name(), &dropped.ty, &mut |r| {
+                r.set("atttypid", 0).set("attisdropped", true);
             });
         }
         for index in table.shown_indexes() {
@@ -340,7 +340,7 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
             rows.add(|r| {
                 r.set("oid", catalog.oids.of(&Object::Default(table.id, column.name.clone())))
                     .set("adrelid", catalog.table_oid(table.id))
-                    .set("adnum", number(id))
+                    .set("adnum", table.number(id))
                     .set("adbin", shown::default_text(catalog, table, column));
             });
         }
@@ -351,7 +351,7 @@ pub(super) fn defaults(facts: &Facts<'_>, rows: &mut Rows) {
             rows.add(|r| {
                 r.set("oid", catalog.oids.of(&Object::ViewDefault(view.key(), column.clone())))
                     .set("adrelid", catalog.view_oid(view))
-                    .set("adnum", number(ColumnId::from(at)))
+                    .set("adnum", at as i16 + 1)
                     .set("adbin", shown::view_default(catalog, text, ty));
             });
         }
@@ -451,15 +451,15 @@ fn included(index: &Index) -> &[ColumnId] {
 
 /// `indkey`: numbers of the columns, 0 for an expression.
 fn shown_keys(table: &Table, index: &Index) -> Vec<i16> {
-    key_numbers(table, index).chain(included(index).iter().map(|c| number(*c))).collect()
+    key_numbers(table, index).chain(included(index).iter().map(|c| table.number(*c))).collect()
 }
 
 /// The numbers of an index's keys in the order in which they were said, 0 for an expression.
-pub(super) fn key_numbers<'i>(table: &Table, index: &'i Index) -> impl Iterator<Item = i16> + use<'i> {
+pub(super) fn key_numbers<'i>(table: &'i Table, index: &'i Index) -> impl Iterator<Item = i16> + use<'i> {
     table.said_keys(index).map(|at| match index.definition.as_ref().and_then(|d| d.keys.get(at)) {
-        Some(IndexKey::Column(column)) => number(*column),
+        Some(IndexKey::Column(column)) => table.number(*column),
         Some(IndexKey::Expression(_)) => 0,
-        None => number(index.columns[at]),
+        None => table.number(index.columns[at]),
     })
 }
 

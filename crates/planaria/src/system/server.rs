@@ -8,7 +8,7 @@ use planaria_base::oid::{self, Oid};
 use planaria_base::{Datum, TableId};
 use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
-use planaria_catalog::{Catalog, PREDEFINED, acl_name};
+use planaria_catalog::{Catalog, MONITOR, PREDEFINED, SUPERUSER, acl_name};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -117,6 +117,19 @@ pub(super) fn members(facts: &Facts<'_>, rows: &mut Rows) {
             });
         }
     }
+    for of in MONITOR.1 {
+        rows.add(|r| {
+            r.set("roleid", predefined(of))
+                .set("member", predefined(MONITOR.0))
+                .set("grantor", catalog.role_oid(SUPERUSER))
+                .set("admin_option", false);
+        });
+    }
+}
+
+/// The OID of a predefined role, which may be none of the catalog's yet.
+fn predefined(name: &str) -> Option<Oid> {
+    PREDEFINED.iter().find(|(predefined, _)| *predefined == name).map(|(_, oid)| *oid)
 }
 
 /// `pg_db_role_setting`

@@ -1,7 +1,6 @@
 //! `pg_trigger`.
 
 use super::Facts;
-use super::relations::number;
 use super::rows::Rows;
 use planaria_base::Datum;
 use planaria_catalog::oids::Object;
@@ -74,7 +73,7 @@ pub(super) fn triggers(facts: &Facts<'_>, rows: &mut Rows) {
                     )
                     .set("tginitdeferred", trigger.constraint == Some(CheckTime::Deferred))
                     .set("tgnargs", trigger.arguments.len())
-                    .set("tgattr", trigger.columns.iter().map(|c| number(*c)).collect::<Vec<i16>>())
+                    .set("tgattr", trigger.columns.iter().map(|c| table.number(*c)).collect::<Vec<i16>>())
                     .set("tgargs", arguments(trigger))
                     .set("tgoldtable", trigger.old_table.clone())
                     .set("tgnewtable", trigger.new_table.clone())

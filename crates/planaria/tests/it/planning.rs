@@ -207,8 +207,13 @@ fn a_plan_can_be_json() {
     assert_eq!(plan("SELECT 1")[0]["Plan"]["Node Type"], "Result");
     let insert = &plan("INSERT INTO a VALUES (1, 2)")[0]["Plan"];
     assert_eq!((&insert["Node Type"], &insert["Operation"]), (&"ModifyTable".into(), &"Insert".into()));
-    let error = db.query("EXPLAIN (FORMAT XML) SELECT 1", ()).expect_err("no XML");
-    assert_eq!(error.sqlstate().as_str(), "0A000");
+    let error = db.query("EXPLAIN (FORMAT CSV) SELECT 1", ()).expect_err("no such format");
+    assert_eq!(error.sqlstate().as_str(), "22023");
+    for (format, begins) in [("XML", "<explain xmlns="), ("YAML", "- Plan: \n    Node Type: \"Result\"")] {
+        let rows = db.query(&format!("EXPLAIN (FORMAT {format}) SELECT 1"), ()).expect("it is explained");
+        let shown = rows[0].text(0).expect("a text");
+        assert!(rows.len() == 1 && shown.starts_with(begins), "{shown}");
+    }
 }
 
 fn lines(session: &mut Session, sql: &str) -> Vec<String> {

@@ -402,7 +402,7 @@ impl Change {
                 std::cmp::Ordering::Greater => Some(ColumnId::from(c - 1)),
             })
             .collect();
-        let name = self.table_mut(id).columns.remove(gone).name;
+        let name = self.table_mut(id).take_column(column).name;
         self.table_mut(id).rights.move_column(&name, None);
         self.remap(id, &map);
         if let NewColumn::Computed(n) = rewrite.columns.remove(gone) {

@@ -434,7 +434,7 @@ pub(super) fn check_key(ty: &Type, position: Position) -> Result<()> {
                         data type.";
             Err(Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint).at(position))
         }
-        Type::Jsonb | Type::Array(_) | Type::Record(_) => {
+        Type::Array(_) | Type::Record(_) => {
             let hint = "Keep what is looked for in a column of its own.";
             Err(Error::unsupported(format!("a key of type {ty} is not supported"), hint).at(position))
         }

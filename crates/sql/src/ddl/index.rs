@@ -50,7 +50,8 @@ impl Change {
             }
         }
         // What no ordered index can have as a key may be one of these: it is remembered as they are.
-        remembered |= method != "btree" && types.iter().any(|(ty, at)| check_key(ty, *at).is_err());
+        let not_made = |ty: &Type, at| *ty == Type::Jsonb || check_key(ty, at).is_err();
+        remembered |= method != "btree" && types.iter().any(|(ty, at)| not_made(ty, *at));
         let orders = match method {
             "btree" => in_bytes(&create.orders),
             _ => self.check_classes(method, &create.orders, &types)?,

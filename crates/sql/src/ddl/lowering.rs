@@ -415,20 +415,10 @@ impl Change {
                 self.validate_exclusion(*table, name)?;
                 continue;
             }
-            let mut mixed = None;
-            let (query, error) = match &promise {
+            let (queries, error) = match &promise {
                 Promise::Check { table, name } => {
-                    let Some(table) = &self.catalog.tables[table.index()] else { continue };
-                    let Some(check) = table.checks.iter().find(|c| c.name == *name) else { continue };
-                    let null = text(node(ExprKind::Null));
-                    let from = relation(&self.catalog, table, &table.name);
-                    let query = select(null, from, not(reparse::expression(&check.expression)?), Some(1));
-                    let message = format!(
-                        "check constraint \"{name}\" of relation \"{}\" is violated by some row",
-                        table.name
-                    );
-                    let error = Error::new(SqlState::CHECK_VIOLATION, message);
-                    (query, error.constraint(name, &table.name))
+                    self.validate_check(*table, name)?;
+                    continue;
                 }
                 Promise::ForeignKey { table, name } => {
                     let Some(table) = &self.catalog.tables[table.index()] else { continue };
@@ -440,19 +430,48 @@ impl Change {
                         table.name
                     );
                     let error = Error::new(SqlState::FOREIGN_KEY_VIOLATION, message);
-                    mixed = half_null(&self.catalog, table, name);
-                    (self.orphans(table, name), error.constraint(name, &table.name))
+                    let mixed = half_null(&self.catalog, table, name);
+                    let queries = mixed.into_iter().chain([self.orphans(table, name)]);
+                    (queries.collect::<Vec<_>>(), error.constraint(name, &table.name))
                 }
                 Promise::Exclusion { .. } => continue,
             };
-            for query in mixed.into_iter().chain([query]) {
-                let kind = StatementKind::Query(Box::new(query));
-                let statement = Statement { position: 0, end: 0, kind };
-                let home = self.catalog.at_home();
-                let program = lower::lower_statement(&home, &statement, &ParamTypes::default())?;
-                let validation = Validation { program, error: error.clone() };
-                self.out.work.push(Work::Validate(Box::new(validation)));
+            for query in queries {
+                self.validate_by(query, error.clone())?;
             }
+        }
+        Ok(())
+    }
+
+    /// A query that must give no row; else the error.
+    fn validate_by(&mut self, query: Query, error: Error) -> Result<()> {
+        let kind = StatementKind::Query(Box::new(query));
+        let statement = Statement { position: 0, end: 0, kind };
+        let home = self.catalog.at_home();
+        let program = lower::lower_statement(&home, &statement, &ParamTypes::default())?;
+        self.out.work.push(Work::Validate(Box::new(Validation { program, error })));
+        Ok(())
+    }
+
+    /// The CHECK holds for all rows. Of a partitioned table each partition is asked by itself: the error names it.
+    fn validate_check(&mut self, id: TableId, name: &str) -> Result<()> {
+        let Some(table) = &self.catalog.tables[id.index()] else { return Ok(()) };
+        let Some(check) = table.checks.iter().find(|c| c.name == *name) else { return Ok(()) };
+        let condition = reparse::expression(&check.expression)?;
+        let mut relations: Vec<TableId> = table.leaves().iter().map(|(leaf, _)| *leaf).collect();
+        if relations.is_empty() {
+            relations.push(id);
+        }
+        for id in relations {
+            let table = self.catalog.table_by_id(id);
+            let null = text(node(ExprKind::Null));
+            let from = relation(&self.catalog, table, &table.name);
+            let query = select(null, from, not(condition.clone()), Some(1));
+            let relation = &table.name;
+            let message =
+                format!("check constraint \"{name}\" of relation \"{relation}\" is violated by some row");
+            let error = Error::new(SqlState::CHECK_VIOLATION, message).constraint(name, relation);
+            self.validate_by(query, error)?;
         }
         Ok(())
     }

@@ -244,6 +244,7 @@ impl Change {
             row_security: false,
             force_row_security: false,
             policies: Vec::new(),
+            dropped: Vec::new(),
             statistics: Vec::new(),
             generation: 0,
             rights: self.new_rights(ObjectKind::Table, schema),

@@ -197,6 +197,7 @@ impl Change {
             row_security: false,
             force_row_security: false,
             policies: Vec::new(),
+            dropped: Vec::new(),
             statistics: Vec::new(),
             generation: 0,
             rights: Rights::default(),

@@ -33,25 +33,18 @@ impl<'c> Lowerer<'c> {
                 let name = &table.columns[*column].name;
                 let before = format!("null value in column \"{name}\" of relation \"");
                 let behind = "\" violates not-null constraint";
-                let message = format!("{before}{}{behind}", table.name);
-                let fields = ErrorFields {
-                    detail,
-                    table: Some(table.name.clone()),
-                    column: Some(name.clone()),
-                    ..ErrorFields::default()
+                let fields = ErrorFields { detail, column: Some(name.clone()), ..ErrorFields::default() };
+                let raise = |l: &mut Self| {
+                    let relation = l.relation_of_row(table, &values)?;
+                    l.raise_of_row(SqlState::NOT_NULL_VIOLATION, table, relation, (&before, behind), fields)
                 };
                 // The last one needs no test: one of them is NULL.
                 if i + 1 == candidates.len() {
-                    let told = l.message_of_row(table, &values, (&before, behind))?;
-                    l.raise_told(SqlState::NOT_NULL_VIOLATION, told, message, fields);
+                    raise(l)?;
                     continue;
                 }
                 let null = l.apply(Func::IsNull, vec![*reg], Type::Bool);
-                l.when(null, |l| {
-                    let told = l.message_of_row(table, &values, (&before, behind))?;
-                    l.raise_told(SqlState::NOT_NULL_VIOLATION, told, message, fields);
-                    Ok(())
-                })?;
+                l.when(null, raise)?;
             }
             Ok(())
         })
@@ -120,16 +113,10 @@ impl<'c> Lowerer<'c> {
                 let detail = l.failing_row(table, &values)?;
                 let behind = format!("\" violates check constraint \"{}\"", check.name);
                 let around = ("new row for relation \"", behind.as_str());
-                let told = l.message_of_row(table, &values, around)?;
-                let message = format!("{}{}{}", around.0, table.name, around.1);
-                let fields = ErrorFields {
-                    detail,
-                    constraint: Some(check.name.clone()),
-                    table: Some(table.name.clone()),
-                    ..ErrorFields::default()
-                };
-                l.raise_told(SqlState::CHECK_VIOLATION, told, message, fields);
-                Ok(())
+                let relation = l.relation_of_row(table, &values)?;
+                let constraint = Some(check.name.clone());
+                let fields = ErrorFields { detail, constraint, ..ErrorFields::default() };
+                l.raise_of_row(SqlState::CHECK_VIOLATION, table, relation, around, fields)
             })?;
         }
         Ok(())
@@ -236,8 +223,35 @@ impl<'c> Lowerer<'c> {
         let tail = format!(" is not present in table \"{}\".", parent.name);
         let detail = self.foreign_detail(child, &columns, values, &tail)?;
         let fields = foreign_fields(&key.name, &child.name, detail);
-        self.raise(SqlState::FOREIGN_KEY_VIOLATION, orphan_message(child, key), fields);
-        Ok(())
+        let relation = self.relation_of_child(child, key, values)?;
+        let behind = format!("\" violates foreign key constraint \"{}\"", key.name);
+        self.raise_of_row(SqlState::FOREIGN_KEY_VIOLATION, child, relation, (ORPHAN, &behind), fields)
+    }
+
+    /// The relation of a stored row that has a key, as [`relation_of_row`](Self::relation_of_row) says it. Routines do not look for it: what
+    /// they read, and keep for replay, is what it was.
+    fn relation_of_child(&mut self, child: &Table, key: &ForeignKey, values: &[Reg]) -> Result<Option<Reg>> {
+        if child.leaves().is_empty() || self.program.kind != ProgramKind::Statement {
+            return Ok(None);
+        }
+        let relation = self.temp(Type::Text);
+        let own = self.constant(Datum::Text(child.name.clone()), Type::Text);
+        self.copy(relation, own);
+        let all: Vec<usize> = (0..child.columns.len()).collect();
+        let label = self.label();
+        let rel = self.table_rel(child.id, "");
+        let body = self.block(|l| {
+            l.for_references(rel, key, values, &all, &mut |l| {
+                let row = l.row_values(rel, &all);
+                if let Some(found) = l.relation_of_row(child, &row)? {
+                    l.copy(relation, found);
+                }
+                l.emit(OpKind::Exit { label });
+                Ok(())
+            })
+        })?;
+        self.emit(OpKind::Block { label, body });
+        Ok(Some(relation))
     }
 
     /// The same of a foreign key that a change of a table violates: without the values where policies may hide its rows.
@@ -318,8 +332,11 @@ impl<'c> Lowerer<'c> {
 /// The DETAIL of a MATCH FULL key that is NULL in part.
 pub(crate) const MIXED_KEY: &str = "MATCH FULL does not allow mixing of null and nonnull key values.";
 
+/// How the message of an orphan begins.
+const ORPHAN: &str = "insert or update on table \"";
+
 fn orphan_message(child: &Table, key: &ForeignKey) -> String {
-    format!("insert or update on table \"{}\" violates foreign key constraint \"{}\"", child.name, key.name)
+    format!("{ORPHAN}{}\" violates foreign key constraint \"{}\"", child.name, key.name)
 }
 
 pub(super) fn foreign_fields(key: &str, table: &str, detail: Reg) -> ErrorFields {

@@ -639,23 +639,10 @@ impl Lowerer<'_> {
         });
     }
 
-    /// The same with a message that was computed, if it was.
-    pub(super) fn raise_told(
-        &mut self,
-        state: SqlState,
-        told: Option<Reg>,
-        message: String,
-        fields: ErrorFields,
-    ) {
-        match told {
-            None => self.raise(state, message, fields),
-            Some(message) => self.emit(OpKind::Raise {
-                level: Level::Exception,
-                state: StateSource::Known(state),
-                message,
-                fields,
-            }),
-        }
+    /// The same with a message that was computed.
+    pub(super) fn raise_text(&mut self, state: SqlState, message: Reg, fields: ErrorFields) {
+        let (level, state) = (Level::Exception, StateSource::Known(state));
+        self.emit(OpKind::Raise { level, state, message, fields });
     }
 
     /// A new collection.

@@ -57,6 +57,7 @@ mod generated;
 mod given;
 mod held;
 mod hypothetical;
+mod identify;
 mod immutable;
 mod insert;
 mod instead;

@@ -17,7 +17,7 @@ use super::types::CastContext;
 use planaria_base::types::TypeClass;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{RowRule, RuleKind, Table};
-use planaria_ir::{ErrorFields, Func, Reg};
+use planaria_ir::{Diagnostic, ErrorFields, Func, Reg};
 use planaria_syntax::ast::{Expr, FunctionCall, Name};
 
 /// PostgreSQL's seed of the hashes that tell partitions apart.
@@ -69,29 +69,26 @@ impl<'c> Lowerer<'c> {
             let Some(e) = self.bind_rule(table, rel, rule, changed)? else { continue };
             let holds = self.value(&e)?;
             let fails = self.apply(Func::IsFalse, vec![holds], Type::Bool);
-            let name = self.catalog.table_by_id(partition).name.clone();
             self.raising(fails, |l| {
                 let values = row(l);
                 let detail = l.failing_row(table, &values)?;
-                let mut fields = ErrorFields { detail, table: Some(name.clone()), ..ErrorFields::default() };
-                let (state, message) = match &rule.kind {
+                let mut fields = ErrorFields { detail, ..ErrorFields::default() };
+                let (state, before, behind) = match &rule.kind {
                     RuleKind::Check { name: check, .. } => {
                         fields.constraint = Some(check.clone());
-                        let message =
-                            format!("new row for relation \"{name}\" violates check constraint \"{check}\"");
-                        (SqlState::CHECK_VIOLATION, message)
+                        let behind = format!("\" violates check constraint \"{check}\"");
+                        (SqlState::CHECK_VIOLATION, "new row for relation \"".to_owned(), behind)
                     }
                     RuleKind::NotNull { column, .. } => {
                         fields.column = Some(column.clone());
-                        let message = format!(
-                            "null value in column \"{column}\" of relation \"{name}\" violates not-null constraint"
-                        );
-                        (SqlState::NOT_NULL_VIOLATION, message)
+                        let before = format!("null value in column \"{column}\" of relation \"");
+                        (SqlState::NOT_NULL_VIOLATION, before, "\" violates not-null constraint".to_owned())
                     }
                     RuleKind::Route(_) => return Err(Error::internal("a rule of another kind")),
                 };
-                l.raise(state, message, fields);
-                Ok(())
+                let relation = l.relation_of_row(table, &values)?;
+                let partition = l.catalog.table_by_id(partition);
+                l.raise_of_row(state, partition, relation, (&before, &behind), fields)
             })?;
         }
         Ok(())
@@ -172,14 +169,9 @@ impl<'c> Lowerer<'c> {
         detail.map(Some)
     }
 
-    /// A message with the name of the relation that a row belongs to: of a root, the partition's. `around`: what stands
-    /// before and behind it.
-    pub(super) fn message_of_row(
-        &mut self,
-        table: &Table,
-        values: &Values,
-        around: (&str, &str),
-    ) -> Result<Option<Reg>> {
+    /// The name of the relation that a row belongs to, where that is not the table it is stored in: of a root, the
+    /// partition's.
+    pub(super) fn relation_of_row(&mut self, table: &Table, values: &Values) -> Result<Option<Reg>> {
         if table.leaves().is_empty()
             || values.iter().zip(&table.columns).any(|(v, c)| v.is_none() && !c.hidden)
         {
@@ -194,12 +186,34 @@ impl<'c> Lowerer<'c> {
             table.leaves().iter().map(|(id, c)| format!("WHEN {c} THEN {}", name(self, id))).collect();
         let own = name(self, &table.id);
         let e = self.bind_over_row(table, shadow, &format!("CASE {} ELSE {own} END", whens.join(" ")))?;
-        let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, 0);
         let e = self.operand(e, &Type::Text)?;
-        let message = Bound::apply(Func::Concat, vec![text(around.0), e, text(around.1)], Type::Text, 0);
-        let message = self.value(&message);
+        let relation = self.value(&e);
         self.available.pop();
-        message.map(Some)
+        relation.map(Some)
+    }
+
+    /// Raises an error that names the relation of a row, in its message as well: `around` is what stands before and behind it.
+    /// `relation`: where it is not `table`.
+    pub(super) fn raise_of_row(
+        &mut self,
+        state: SqlState,
+        table: &Table,
+        relation: Option<Reg>,
+        around: (&str, &str),
+        mut fields: ErrorFields,
+    ) -> Result<()> {
+        let Some(relation) = relation else {
+            fields.table = Some(table.name.clone());
+            self.raise(state, format!("{}{}{}", around.0, table.name, around.1), fields);
+            return Ok(());
+        };
+        let text = |t: &str| Bound::constant(Datum::Text(t.to_owned()), Type::Text, 0);
+        let named = Bound::new(BoundKind::Reg(relation), Type::Text, 0);
+        let message = Bound::apply(Func::Concat, vec![text(around.0), named, text(around.1)], Type::Text, 0);
+        let message = self.value(&message)?;
+        fields.computed.push((Diagnostic::Table, relation));
+        self.raise_text(state, message, fields);
+        Ok(())
     }
 
     /// 0A000 for ONLY of a partitioned table: it has no rows but those of its partitions.

@@ -122,6 +122,7 @@ static TABLE: &[Line] = &[
     line("pg_notify", &[Text, Text], &[], Question::Notify, Type::Void),
     line("pg_notification_queue_usage", &[], &[], Question::NotificationUsage, Type::Float8),
     line("pg_sleep", &[Type::Float8], &[], Question::Sleep, Type::Void),
+    line("setseed", &[Type::Float8], &[], Question::SetSeed, Type::Void),
     line("pg_postmaster_start_time", &[], &[], Question::StartTime, Type::TimestampTz),
     line("pg_export_snapshot", &[], &[], Question::ExportSnapshot, Type::Text),
     line("pg_conf_load_time", &[], &[], Question::SettingsTime, Type::TimestampTz),

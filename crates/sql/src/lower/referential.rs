@@ -264,7 +264,7 @@ impl Lowerer<'_> {
     }
 
     /// Runs `body` for each row of a table's relation whose key has these values.
-    fn for_references(
+    pub(super) fn for_references(
         &mut self,
         rel: RelId,
         key: &ForeignKey,

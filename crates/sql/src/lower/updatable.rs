@@ -551,6 +551,7 @@ impl<'c> Lowerer<'c> {
                     if check.partition {
                         let message =
                             format!("new row for relation \"{}\" violates partition constraint", check.view);
+                        let fields = ErrorFields { table: Some(check.view.clone()), ..fields };
                         l.raise(SqlState::CHECK_VIOLATION, message, fields);
                         return Ok(());
                     }

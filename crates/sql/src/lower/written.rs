@@ -24,6 +24,7 @@ pub(super) const LATER: &[&str] = &[
     "current_query",
     "oidvectortypes",
     "pg_current_xact_id",
+    "pg_identify_object",
     "pg_relation_filenode",
     "pg_sequence_last_value",
     "pg_sequence_parameters",
@@ -126,6 +127,7 @@ pub(super) fn rows(name: &str, call: &FunctionCall, position: u32) -> Result<Opt
              WHERE pg_catalog.substr($p[2], $n, 1) <> '*'"
                 .to_owned()
         }
+        ("pg_identify_object", 3) => super::identify::object(),
         ("pg_options_to_table", 1) => {
             "SELECT pg_catalog.split_part($o, '=', 1) AS option_name,
                     pg_catalog.substr($o, pg_catalog.strpos($o, '=') + 1) AS option_value

@@ -556,8 +556,8 @@ pub enum StatementKind {
     Explain {
         /// ANALYZE
         analyze: bool,
-        /// FORMAT JSON
-        json: bool,
+        /// FORMAT
+        format: ExplainFormat,
         /// SUMMARY: times are told; where nothing is said, with ANALYZE.
         summary: Option<bool>,
         /// What is explained.
@@ -726,6 +726,19 @@ pub struct CreateTable {
     pub partition_of: Option<PartitionOf>,
     /// INHERITS ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
+}
+
+/// How EXPLAIN answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExplainFormat {
+    /// Lines.
+    Text,
+    /// JSON
+    Json,
+    /// XML
+    Xml,
+    /// YAML
+    Yaml,
 }
 
 /// `LIKE table [INCLUDING .. | EXCLUDING ..]`: the columns of another table, and what is taken with them.

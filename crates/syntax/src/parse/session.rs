@@ -1,11 +1,11 @@
 //! Transaction control, settings, prepared statements, EXPLAIN.
 
 use planaria_base::text_io::quote_ident;
-use planaria_base::{Isolation, Result};
+use planaria_base::{Error, Isolation, Result, SqlState};
 
 use super::lex::Kind;
 use super::parser::Parser;
-use crate::ast::{Position, SettingValue, StatementKind, Transaction};
+use crate::ast::{ExplainFormat, Position, SettingValue, StatementKind, Transaction};
 
 /// What a list of transaction modes says.
 #[derive(Default)]
@@ -409,11 +409,11 @@ impl Parser<'_> {
         if self.eat_word("recovery") {
             return Ok(StatementKind::ExplainRecovery);
         }
-        let (mut analyze, mut json, mut summary) = (false, false, None);
+        let (mut analyze, mut format, mut summary) = (false, ExplainFormat::Text, None);
         if self.at_kind(Kind::LeftParen) && !self.at_paren_query() {
             self.bump();
             loop {
-                self.explain_option(&mut analyze, &mut json, &mut summary)?;
+                self.explain_option(&mut analyze, &mut format, &mut summary)?;
                 if !self.eat(Kind::Comma) {
                     break;
                 }
@@ -428,14 +428,14 @@ impl Parser<'_> {
             return self.fail();
         }
         let statement = Box::new(self.statement()?);
-        Ok(StatementKind::Explain { analyze, json, summary, statement })
+        Ok(StatementKind::Explain { analyze, format, summary, statement })
     }
 
-    /// One option: ANALYZE counts, FORMAT is text or JSON, SUMMARY tells times, the others shape PostgreSQL's own figures.
+    /// One option: ANALYZE counts, SUMMARY tells times, the others shape PostgreSQL's own figures.
     fn explain_option(
         &mut self,
         analyze: &mut bool,
-        json: &mut bool,
+        format: &mut ExplainFormat,
         summary: &mut Option<bool>,
     ) -> Result<()> {
         let position = self.position();
@@ -447,10 +447,20 @@ impl Parser<'_> {
         match option.as_str() {
             "analyze" | "analyse" => *analyze = matches!(value.as_str(), "true" | "on" | "1"),
             "summary" => *summary = Some(matches!(value.as_str(), "true" | "on" | "1")),
-            "format" if !["text", "json"].contains(&value.as_str()) => {
-                return self.unsupported("EXPLAIN with a format other than text and JSON", position);
+            "format" => {
+                *format = match value.as_str() {
+                    "text" => ExplainFormat::Text,
+                    "json" => ExplainFormat::Json,
+                    "xml" => ExplainFormat::Xml,
+                    "yaml" => ExplainFormat::Yaml,
+                    _ => {
+                        let message =
+                            format!("unrecognized value for EXPLAIN option \"format\": \"{value}\"");
+                        let state = SqlState::INVALID_PARAMETER_VALUE;
+                        return Err(Error::new(state, message).at(position));
+                    }
+                }
             }
-            "format" => *json = value == "json",
             "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing" | "memory"
             | "serialize" => {}
             _ => {

@@ -404,6 +404,10 @@ impl Host for SessionHost<'_> {
             return Ok(Slot::Null);
         }
         match question {
+            Question::SetSeed => {
+                self.inputs.seed(args[0].float())?;
+                return Ok(Slot::Null);
+            }
             Question::ListeningChannels => {
                 let channels = self.ears.channels().iter().map(|name| heap.text(name));
                 let channels = channels.collect::<Result<Vec<Slot>>>()?;

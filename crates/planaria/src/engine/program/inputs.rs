@@ -40,6 +40,8 @@ pub(crate) struct Inputs {
     /// What `txid_current()` says, once it has been asked.
     pub(super) transaction: Option<i64>,
     pub(super) random: u64,
+    /// What `random()` draws from since `setseed()`.
+    pub(super) seeded: Option<super::random::Seeded>,
     /// Names and settings among them.
     pub(super) texts: usize,
     /// What was given in this transaction, for a run that heals it, and what such a run may do.
@@ -237,7 +239,10 @@ impl Inputs {
                 Slot::Int(self.wall_clock.micros())
             }
             // 53 bits: every float8 of the grid in [0, 1) once.
-            Draw::Random => Slot::Float((self.next_random() >> 11) as f64 / (1u64 << 53) as f64),
+            Draw::Random => Slot::Float(match &mut self.seeded {
+                Some(seeded) => seeded.next(),
+                None => (self.next_random() >> 11) as f64 / (1u64 << 53) as f64,
+            }),
             Draw::Uuid => {
                 let mut bytes = [0; 16];
                 bytes[..8].copy_from_slice(&self.next_random().to_le_bytes());

@@ -4,7 +4,7 @@ use crate::row::{Column, Columns};
 use crate::settings::show_columns;
 use planaria_base::Type;
 use planaria_base::types::SystemType;
-use planaria_syntax::ast::{Statement, StatementKind};
+use planaria_syntax::ast::{ExplainFormat, Statement, StatementKind};
 
 /// Whether the statement becomes a program (as against a change of the schema or the session).
 pub(crate) fn is_program(statement: &Statement) -> bool {
@@ -52,7 +52,7 @@ pub(crate) fn tag(statement: &Statement, count: u64) -> String {
 /// The columns of a statement that is no program, as far as they are known before it runs.
 pub(crate) fn utility_columns(statement: &Statement) -> Columns {
     let ty = match &statement.kind {
-        StatementKind::Explain { json: true, .. } => Type::System(SystemType::Json),
+        StatementKind::Explain { format: ExplainFormat::Json, .. } => Type::System(SystemType::Json),
         _ => Type::Text,
     };
     let names = match &statement.kind {

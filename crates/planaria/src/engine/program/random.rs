@@ -1,6 +1,37 @@
 //! What `random()` and its like are drawn from.
 
 use super::inputs::Inputs;
+use planaria_base::{Error, Result, SqlState};
+
+/// splitmix64
+fn split(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// xoroshiro128**, which PostgreSQL draws from: a seed gives the numbers that it gives there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seeded(u64, u64);
+
+impl Seeded {
+    fn of(seed: f64) -> Seeded {
+        let mut seed = (((1u64 << 52) - 1) as f64 * seed) as i64 as u64;
+        let first = split(&mut seed);
+        Seeded(first, split(&mut seed))
+    }
+
+    /// A number from 0 up to 1: 52 bits of it.
+    pub(super) fn next(&mut self) -> f64 {
+        let Seeded(first, second) = *self;
+        let other = second ^ first;
+        let drawn = first.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
+        *self = Seeded(first.rotate_left(24) ^ other ^ (other << 16), other.rotate_left(37));
+        (drawn >> 12) as f64 / (1u64 << 52) as f64
+    }
+}
 
 impl Inputs {
     /// splitmix64, seeded by the system's randomness once a session: `random()` promises no more.
@@ -10,10 +41,19 @@ impl Inputs {
             let system = || std::collections::hash_map::RandomState::new().build_hasher().finish();
             self.random = planaria_base::sync::entropy(system) | 1;
         }
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        split(&mut self.random)
+    }
+
+    /// `setseed()`
+    pub(super) fn seed(&mut self, seed: f64) -> Result<()> {
+        if !(-1.0..=1.0).contains(&seed) {
+            let mut shown = Vec::new();
+            planaria_base::text_io::write_float(&mut shown, seed);
+            let shown = String::from_utf8_lossy(&shown);
+            let message = format!("setseed parameter {shown} is out of allowed range [-1,1]");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        self.seeded = Some(Seeded::of(seed));
+        Ok(())
     }
 }
