@@ -145,7 +145,8 @@ impl Lowerer<'_> {
             Change::Deleted => true,
             Change::Updated(changed) => k.parent_columns.iter().any(|c| changed.contains(&c.index())),
         };
-        let keys = self.catalog.references_to(table).filter(|(_, k)| concerned(k));
+        let keys =
+            self.catalog.references_to(table).filter(|(_, k)| concerned(k) && !k.inactive && !self.replica());
         keys.map(|(t, k)| (t.id, k.clone())).collect()
     }
 

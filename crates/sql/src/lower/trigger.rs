@@ -26,7 +26,7 @@ use super::referential::Waiting;
 use super::transition::Made;
 use super::{Lowerer, Scope};
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, SqlState, TableId, Type};
-use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
+use planaria_catalog::{Catalog, ForeignKey, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
 use planaria_ir::verify::comparable;
 use planaria_ir::{Coll, ErrorFields, Func, OpKind, ProgramKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::visit::{self, Node};
@@ -107,6 +107,21 @@ pub(super) struct Followed {
 }
 
 impl Lowerer<'_> {
+    /// Whether changes of another server are applied: neither triggers fire then, but for those that say so, nor do foreign keys
+    /// hold.
+    pub(super) fn replica(&self) -> bool {
+        self.catalog.path().is_replica()
+    }
+
+    /// The foreign keys of a table whose parents are looked for.
+    pub(super) fn checked_keys<'t>(
+        &self,
+        table: &'t Table,
+    ) -> impl Iterator<Item = &'t ForeignKey> + use<'t> {
+        let replica = self.replica();
+        table.foreign_keys.iter().filter(move |key| !replica && !key.unchecked)
+    }
+
     /// The triggers that an event fires, in the order of their names. `named`: what an UPDATE sets.
     pub(super) fn fired(
         &self,
@@ -121,7 +136,7 @@ impl Lowerer<'_> {
                 || t.columns.is_empty()
                 || t.columns.iter().any(|c| named.contains(&c.index()))
         };
-        table.fired(event, time, each_row).filter(concerned).cloned().collect()
+        table.fired(event, time, each_row, self.replica()).filter(concerned).cloned().collect()
     }
 
     /// Whether anything fires before a row is changed so.
@@ -132,7 +147,7 @@ impl Lowerer<'_> {
     /// Whether triggers look at rows that are changed so: then all their columns are needed.
     pub(super) fn fires_at_rows(&self, table: &Table, event: TriggerEvent, named: &[usize]) -> bool {
         self.fires_before(table, event, named)
-            || table.transitions(event).next().is_some()
+            || table.transitions(event, self.replica()).next().is_some()
             || !self.fired(table, event, named, TriggerTime::After, true).is_empty()
     }
 
