@@ -540,9 +540,12 @@ impl Lowerer<'_> {
                 l.check_list(*child, key, *list, followed)
             })?;
         }
-        self.fire_after(&waiting)?;
-        self.single_row = single;
         self.kept.extend(waiting.made.iter().map(Made::of));
+        match self.fires_late() {
+            true => self.fire_later(waiting),
+            false => self.fire_after(&waiting)?,
+        }
+        self.single_row = single;
         Ok(())
     }
 

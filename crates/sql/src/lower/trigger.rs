@@ -421,7 +421,7 @@ impl Lowerer<'_> {
         if triggers.is_empty() || waiting.copied && !waiting.by_key {
             return Ok(());
         }
-        if waiting.at_once(self.single_row) {
+        if waiting.at_once(self.single_row) && !self.fires_late() {
             return self.fire_after_row(table, row, &triggers, &waiting.made);
         }
         let conditions = self.trigger_conditions(table, row, &triggers)?;
@@ -657,6 +657,33 @@ impl Lowerer<'_> {
             to_come.reverse();
             before.to_come = to_come;
         }
+    }
+
+    /// Whether AFTER triggers wait until all parts of the statement are done. In routines each part fires them when it ends.
+    pub(super) fn fires_late(&self) -> bool {
+        self.before.is_some() && self.program.kind == ProgramKind::Statement
+    }
+
+    /// Has the AFTER triggers of a part wait.
+    pub(super) fn fire_later(&mut self, mut waiting: Waiting) {
+        let within = self.within;
+        if let Some(before) = &mut self.before {
+            let once_more =
+                |own: &Own| before.to_come.iter().any(|part| part.contains(&(own.table, own.event)));
+            waiting.own.retain(|own| !once_more(own));
+            before.late.push((waiting, within));
+        }
+    }
+
+    /// Fires those that have waited.
+    pub(super) fn fire_late(&mut self, late: Vec<(Waiting, Option<TableId>)>) -> Result<()> {
+        let (single, outer) = (std::mem::replace(&mut self.single_row, false), self.within);
+        for (waiting, within) in late {
+            self.within = within;
+            self.fire_after(&waiting)?;
+        }
+        (self.single_row, self.within) = (single, outer);
+        Ok(())
     }
 
     /// The next part of a statement begins.
