@@ -288,6 +288,8 @@ pub(crate) struct Settings {
     changes: u64,
     /// Settings of applications that have been set: they are there, and empty, when that is over.
     known: BTreeSet<String>,
+    /// A program has set `search_path` once.
+    path_set: bool,
     /// `set_config()` has named a role, which the session has not become yet; whether for longer than the transaction.
     role_asked: Option<bool>,
     /// Of the program that runs.
@@ -733,6 +735,7 @@ impl Settings {
         let was = self.was(&lower);
         self.set(name, value, local)?;
         self.note(was);
+        self.path_set |= matches!(&*lower, "search_path" | REPLICATION_ROLE);
         if !local {
             self.running.overridden(&lower);
         }
