@@ -402,6 +402,8 @@ mod tests {
             restricts_update: false,
             match_full: false,
             not_valid: false,
+            unchecked: false,
+            inactive: false,
             comment: None,
         }
     }

@@ -360,6 +360,12 @@ pub struct ForeignKey {
     /// NOT VALID: rows that were there before may violate it.
     #[serde(default)]
     pub not_valid: bool,
+    /// DISABLE TRIGGER ALL of its table: no parent is looked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
+    /// DISABLE TRIGGER ALL of the parent: whoever changes rows of that need not ask here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inactive: bool,
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,

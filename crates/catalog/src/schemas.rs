@@ -69,13 +69,15 @@ pub struct SearchPath {
     creates_in: Option<SchemaId>,
     /// That of the session's temporary relations, where it has some. It stands first.
     temporary: Option<SchemaId>,
+    /// Changes of another server are applied there: `session_replication_role`.
+    replica: bool,
 }
 
 impl SearchPath {
     /// A path; new things are made in its first schema.
     pub fn new(schemas: impl IntoIterator<Item = SchemaId>) -> SearchPath {
         let schemas: Arc<[SchemaId]> = schemas.into_iter().collect();
-        SearchPath { creates_in: schemas.first().copied(), schemas, temporary: None }
+        SearchPath { creates_in: schemas.first().copied(), schemas, temporary: None, replica: false }
     }
     /// The same with a schema of temporary relations before all others.
     pub fn with_temporary(self, temporary: SchemaId) -> SearchPath {
@@ -84,13 +86,27 @@ impl SearchPath {
             schemas: std::iter::once(temporary).chain(others).collect(),
             creates_in: self.creates_in,
             temporary: Some(temporary),
+            replica: self.replica,
         }
+    }
+    /// The same where changes of another server are applied, or not.
+    pub fn as_replica(self, replica: bool) -> SearchPath {
+        SearchPath { replica, ..self }
+    }
+    /// Whether they are.
+    pub fn is_replica(&self) -> bool {
+        self.replica
     }
     /// The same with it behind so many others.
     fn with_temporary_at(self, temporary: SchemaId, at: usize) -> SearchPath {
         let mut schemas: Vec<SchemaId> = self.schemas.iter().copied().filter(|id| *id != temporary).collect();
         schemas.insert(at.min(schemas.len()), temporary);
-        SearchPath { schemas: schemas.into(), creates_in: self.creates_in, temporary: Some(temporary) }
+        SearchPath {
+            schemas: schemas.into(),
+            creates_in: self.creates_in,
+            temporary: Some(temporary),
+            replica: self.replica,
+        }
     }
     /// The schema of the session's temporary relations.
     pub fn temporary(&self) -> Option<SchemaId> {
@@ -102,7 +118,7 @@ impl SearchPath {
     }
     /// Whether it is `public` alone.
     pub fn is_home(&self) -> bool {
-        *self.schemas == [SchemaId::PUBLIC]
+        *self.schemas == [SchemaId::PUBLIC] && !self.replica
     }
     /// Where a schema stands in it.
     pub fn rank(&self, schema: SchemaId) -> Option<usize> {
@@ -233,7 +249,7 @@ impl Catalog {
                 schemas.push(id);
             }
         }
-        let path = SearchPath::new(schemas);
+        let path = SearchPath::new(schemas).as_replica(self.path().is_replica());
         Some(match self.path().temporary() {
             Some(temporary) => path.with_temporary_at(temporary, temporary_at.unwrap_or(0)),
             None => path,

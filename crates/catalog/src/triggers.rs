@@ -71,7 +71,7 @@ impl TriggerEvent {
     }
 }
 
-/// Whether a trigger fires: `session_replication_role` is always `origin`.
+/// Whether a trigger fires: by `session_replication_role`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub enum TriggerEnabled {
     /// It does.
@@ -79,16 +79,21 @@ pub enum TriggerEnabled {
     Origin,
     /// ENABLE ALWAYS: it does, too.
     Always,
-    /// ENABLE REPLICA: where changes of another server are applied, which is nowhere.
+    /// ENABLE REPLICA: only where changes of another server are applied.
     Replica,
     /// DISABLE
     Disabled,
 }
 
 impl TriggerEnabled {
-    /// Whether it fires.
-    pub const fn fires(self) -> bool {
-        matches!(self, TriggerEnabled::Origin | TriggerEnabled::Always)
+    /// Whether it fires; `replica`: where `session_replication_role` is that.
+    pub const fn fires(self, replica: bool) -> bool {
+        match self {
+            TriggerEnabled::Origin => !replica,
+            TriggerEnabled::Always => true,
+            TriggerEnabled::Replica => replica,
+            TriggerEnabled::Disabled => false,
+        }
     }
 }
 
@@ -174,16 +179,17 @@ impl Table {
         event: TriggerEvent,
         time: TriggerTime,
         each_row: bool,
+        replica: bool,
     ) -> impl Iterator<Item = &Trigger> {
         self.triggers.iter().filter(move |t| {
-            t.enabled.fires() && t.time == time && t.each_row == each_row && t.routine(event).is_some()
+            t.enabled.fires(replica) && t.time == time && t.each_row == each_row && t.routine(event).is_some()
         })
     }
     /// The transition tables that triggers want which an event fires.
-    pub fn transitions(&self, event: TriggerEvent) -> impl Iterator<Item = Transition> {
+    pub fn transitions(&self, event: TriggerEvent, replica: bool) -> impl Iterator<Item = Transition> {
         let wanted = move |which| {
             let levels = [true, false].into_iter();
-            let mut fired = levels.flat_map(move |each| self.fired(event, TriggerTime::After, each));
+            let mut fired = levels.flat_map(move |each| self.fired(event, TriggerTime::After, each, replica));
             fired.any(|t| t.transitions().any(|(w, _)| w == which))
         };
         [Transition::New, Transition::Old].into_iter().filter(move |which| wanted(*which))
@@ -193,8 +199,8 @@ impl Table {
         if self.id == View::ROWS { TriggerTime::InsteadOf } else { TriggerTime::Before }
     }
     /// Whether anything fires at a row before it is changed so.
-    pub fn fires_before(&self, event: TriggerEvent) -> bool {
-        self.fired(event, self.asks(), true).next().is_some()
+    pub fn fires_before(&self, event: TriggerEvent, replica: bool) -> bool {
+        self.fired(event, self.asks(), true, replica).next().is_some()
     }
     /// A trigger by name.
     pub fn trigger(&self, name: &str) -> Option<&Trigger> {

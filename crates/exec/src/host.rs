@@ -134,6 +134,17 @@ pub trait Host {
         let _ = step;
         Err(Error::internal("nobody makes programs of statements"))
     }
+    /// Where names are looked for in text that is made now, where that is not where the program's are; until
+    /// [`look_back`](Host::look_back), the host looks there itself.
+    fn look_elsewhere(&mut self) -> Option<Arc<dyn Link>> {
+        None
+    }
+    /// Looks where it looked before.
+    fn look_back(&mut self) {}
+    /// Which place that is: a number that is another one's for each.
+    fn looks_at(&mut self) -> u64 {
+        0
+    }
     /// Answers a question about the catalog or the session. A conflict: it has to wait for others first, and be asked
     /// again.
     fn ask(&mut self, question: Question, args: &[Slot], heap: &mut Heap) -> Result<Slot, Interrupt> {
@@ -248,6 +259,8 @@ pub trait Stepwise {
 pub trait Carrier {
     /// The program of a statement: what [`Host::step`] makes of it.
     fn program(&mut self, step: &dyn Any) -> Result<StepProgram>;
+    /// What [`Host::looks_at`] says: a program that was made elsewhere is to be made again.
+    fn looks_at(&mut self) -> u64;
     /// Runs one. Answers with its rows, and with how many it has changed, if it counts them.
     fn run(&mut self, code: &Code, arguments: &[Datum]) -> Result<(Vec<Vec<Datum>>, Option<i64>), Interrupt>;
     /// A block begins that catches errors.
@@ -319,6 +332,18 @@ impl<P: RowLocks, H: Host + ?Sized> Context<'_, P, H> {
             link: self.link,
             host: &mut *self.host,
             calls: Calls(Some(call)),
+        }
+    }
+
+    /// The same for a program whose calls lead elsewhere.
+    pub(crate) fn linked_by<'c>(&'c mut self, link: &'c dyn Link) -> Context<'c, P, H> {
+        Context {
+            protocol: self.protocol,
+            txn: &mut *self.txn,
+            tables: self.tables,
+            link,
+            host: &mut *self.host,
+            calls: self.calls,
         }
     }
 }

@@ -11,6 +11,7 @@ mod running;
 mod styles;
 
 use planaria_base::{Error, Result, SqlState, datetime};
+pub(crate) use role::{REPLICATION_ROLE, check_own};
 use running::Running;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -239,7 +240,12 @@ const SETTINGS: &[Setting] = &[
     setting("server_version", SERVER_VERSION, Fixed, "Version of PostgreSQL whose dialect this is."),
     setting("server_version_num", "150018", Fixed, "The same as a number."),
     setting("session_authorization", "postgres", Fixed, "The role that connected."),
-    setting("session_replication_role", "origin", Fixed, "Constraints hold for everybody."),
+    setting(
+        "session_replication_role",
+        "origin",
+        OneOf(&["origin", "replica", "local"], &[]),
+        "Replica: neither triggers fire, but for those that say so, nor do foreign keys hold.",
+    ),
     setting("standard_conforming_strings", "on", Fixed, "Backslashes in '...' are plain."),
     setting("statement_timeout", "0", Milliseconds, "Longest time of a statement."),
     setting("synchronize_seqscans", "on", Bool, "Changes nothing."),
@@ -282,6 +288,8 @@ pub(crate) struct Settings {
     changes: u64,
     /// Settings of applications that have been set: they are there, and empty, when that is over.
     known: BTreeSet<String>,
+    /// A program has set `search_path` once.
+    path_set: bool,
     /// `set_config()` has named a role, which the session has not become yet; whether for longer than the transaction.
     role_asked: Option<bool>,
     /// Of the program that runs.
@@ -329,21 +337,6 @@ fn put(values: &mut BTreeMap<String, String>, name: &str, value: Option<String>)
 /// What a setting is called, as PostgreSQL spells it.
 pub(crate) fn spelled(name: &str) -> &str {
     find(name).map_or(name, |setting| setting.name)
-}
-
-/// What a routine may set while it runs: 42704 for an unknown name, 22023 for a value it cannot have, 0A000 for what says how a
-/// transaction is, or who runs it.
-pub(crate) fn check_own(name: &str, value: Option<&[String]>) -> Result<()> {
-    let lower = name.to_ascii_lowercase();
-    if OF_TRANSACTIONS.contains(&lower.as_str()) || matches!(&*lower, "role" | "session_authorization") {
-        let what = format!("a routine that sets \"{lower}\" is not supported");
-        return Err(Error::unsupported(what, "Set it before the routine is called."));
-    }
-    match value {
-        Some(value) => value_of(name, value, &Settings::default()).map(|_| ()),
-        None if lower == "all" || lower.contains('.') || find(&lower).is_some() => Ok(()),
-        None => Err(unknown(name)),
-    }
 }
 
 /// 22023
@@ -742,6 +735,7 @@ impl Settings {
         let was = self.was(&lower);
         self.set(name, value, local)?;
         self.note(was);
+        self.path_set |= matches!(&*lower, "search_path" | REPLICATION_ROLE);
         if !local {
             self.running.overridden(&lower);
         }

@@ -57,6 +57,24 @@ impl Machine {
         base: Base,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
+        let Some(link) = ctx.host.look_elsewhere() else {
+            return self.call_dynamic_here(desc, caller, pc, frame, base, ctx);
+        };
+        let ended = self.call_dynamic_here(desc, caller, pc, frame, base, &mut ctx.linked_by(&*link));
+        ctx.host.look_back();
+        ended
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a call, and what it stands in")]
+    fn call_dynamic_here<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        desc: &ExecuteDesc,
+        caller: &Code,
+        pc: usize,
+        frame: &mut Vec<Slot>,
+        base: Base,
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
         let embedded = desc.run == Run::Constraints;
         if let Run::Steps(routine) = desc.run {
             return self.carry_out(routine, desc, caller, pc, frame, base, ctx);

@@ -33,7 +33,16 @@ struct Within<'w, 'c, P: RowLocks, H: Host + ?Sized> {
 
 impl<P: RowLocks, H: Host + ?Sized> Carrier for Within<'_, '_, P, H> {
     fn program(&mut self, step: &dyn Any) -> Result<crate::host::StepProgram> {
-        self.ctx.host.step(step)
+        let elsewhere = self.ctx.host.look_elsewhere().is_some();
+        let made = self.ctx.host.step(step);
+        if elsewhere {
+            self.ctx.host.look_back();
+        }
+        made
+    }
+
+    fn looks_at(&mut self) -> u64 {
+        self.ctx.host.looks_at()
     }
 
     fn run(&mut self, code: &Code, arguments: &[Datum]) -> Result<(Vec<Vec<Datum>>, Option<i64>), Interrupt> {
@@ -54,7 +63,19 @@ impl<P: RowLocks, H: Host + ?Sized> Carrier for Within<'_, '_, P, H> {
         machine.colls[list].open(CollKind::List, 0, code.output_types.len());
         let call = Call { code: self.caller, pc: self.pc, text: None, outer: self.ctx.calls };
         let ended = machine.deeper().map_err(Interrupt::from).and_then(|()| {
-            machine.inside(code, inner, self.frame, Sink::List(list), &mut self.ctx.called_by(&call))
+            let elsewhere = self.ctx.host.look_elsewhere();
+            let mut within = self.ctx.called_by(&call);
+            let ended = match &elsewhere {
+                Some(link) => {
+                    let mut there = within.linked_by(&**link);
+                    machine.inside(code, inner, self.frame, Sink::List(list), &mut there)
+                }
+                None => machine.inside(code, inner, self.frame, Sink::List(list), &mut within),
+            };
+            if elsewhere.is_some() {
+                self.ctx.host.look_back();
+            }
+            ended
         });
         machine.colls_used = list;
         let inner = ended?;

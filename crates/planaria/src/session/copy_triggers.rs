@@ -30,8 +30,8 @@ pub struct CopyTriggers {
 /// A row as the INSERT of a COPY answers with it.
 pub type CopiedRow = Vec<Datum>;
 
-fn fires(table: &Table, time: TriggerTime, each_row: bool) -> bool {
-    table.fired(TriggerEvent::Insert, time, each_row).next().is_some()
+fn fires(table: &Table, time: TriggerTime, each_row: bool, replica: bool) -> bool {
+    table.fired(TriggerEvent::Insert, time, each_row, replica).next().is_some()
 }
 
 impl SessionCore {
@@ -51,14 +51,16 @@ impl SessionCore {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .with_hint("Use INSERT statements instead."));
         }
-        let after_row = fires(table, TriggerTime::After, true);
-        let statement = fires(table, TriggerTime::Before, false) || fires(table, TriggerTime::After, false);
+        let replica = self.settings.is_replica();
+        let after_row = fires(table, TriggerTime::After, true, replica);
+        let statement = fires(table, TriggerTime::Before, false, replica)
+            || fires(table, TriggerTime::After, false, replica);
         if !after_row && !statement {
             return Ok(None);
         }
         let mut insert = insert.clone();
         insert.copied = true;
-        let transition = table.transitions(TriggerEvent::Insert).next().is_some();
+        let transition = table.transitions(TriggerEvent::Insert, replica).next().is_some();
         let rows = after_row || transition;
         if rows {
             let position = copied.statement.position;

@@ -624,6 +624,7 @@ impl SessionCore {
         self.settings.begin_program();
         let mut host = SessionHost {
             schema: At::Session(schema),
+            home: &self.schema,
             outer: Vec::new(),
             role: self.user.current(),
             session_user: self.user.session(),

@@ -31,7 +31,7 @@ impl SessionCore {
         if !schema.has_deferred || self.txn.is_read_only() {
             return Ok(found);
         }
-        let modes = &self.deferred.modes;
+        let (modes, replica) = (&self.deferred.modes, self.settings.is_replica());
         // What is INITIALLY IMMEDIATE the programs have looked at, unless they were told not to.
         let may_wait = |k: &&DeferredKey| k.made == CheckTime::Deferred || modes.any_said();
         let keys: Vec<&DeferredKey> = schema.deferred_keys()?.iter().filter(may_wait).collect();
@@ -42,7 +42,9 @@ impl SessionCore {
             for key in &keys {
                 let sides = key.parent_side.iter().map(|side| (side, true)).chain([(&key.child_side, false)]);
                 for (side, referenced) in sides {
-                    if side.table != write.table {
+                    let disabled =
+                        replica && key.parent_side.is_some() || key.disabled[usize::from(referenced)];
+                    if side.table != write.table || disabled {
                         continue;
                     }
                     let key_of = |row: &[u64]| side.key(schema.shape(side.table), row);

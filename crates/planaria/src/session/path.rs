@@ -27,11 +27,12 @@ pub(crate) fn path(catalog: &Catalog, text: &str, role: RoleId) -> SearchPath {
 impl SessionCore {
     /// The session's path in a catalog.
     pub(crate) fn path(&self, catalog: &Catalog) -> SearchPath {
-        if catalog.schemas.is_empty() && !self.settings.has_path() {
+        let replica = self.settings.is_replica();
+        if catalog.schemas.is_empty() && !self.settings.has_path() && !replica {
             return SearchPath::default();
         }
         let text = self.settings.get("search_path").unwrap_or_default();
-        let path = path(catalog, text, self.user.current());
+        let path = path(catalog, text, self.user.current()).as_replica(replica);
         match self.temporary(catalog) {
             Some(temporary) => path.with_temporary(temporary),
             None => path,

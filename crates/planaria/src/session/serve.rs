@@ -232,7 +232,8 @@ impl SessionCore {
             };
         }
         let Some(view) = catalog.view(wanted) else { return Ok(()) };
-        if view.rows.as_deref().is_some_and(|rows| rows.fires_before(TriggerEvent::Insert)) {
+        let replica = self.settings.is_replica();
+        if view.rows.as_deref().is_some_and(|rows| rows.fires_before(TriggerEvent::Insert, replica)) {
             return Ok(());
         }
         let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";

@@ -4,7 +4,7 @@ use crate::serving::host::{Host, HostChange, not_of_a_session, setting};
 use crate::session::StatementResult;
 use crate::session::answer::{done, table_result};
 use crate::session::core::{Block, SessionCore};
-use crate::settings::Settings;
+use crate::settings::{REPLICATION_ROLE, Settings};
 use planaria_base::{Error, Result, SqlState};
 use planaria_syntax::ast::DefaultsChange;
 use std::sync::Arc;
@@ -24,6 +24,17 @@ pub(crate) fn check_settable(host: Option<&Arc<dyn Host>>, name: &str) -> Result
         Some(found) => Err(not_of_a_session(&found)),
         None => Ok(()),
     }
+}
+
+/// Whether a setting is one that only superusers set.
+pub(crate) fn is_of_superusers(name: &str) -> bool {
+    name.eq_ignore_ascii_case(REPLICATION_ROLE)
+}
+
+/// 42501 for one who is none.
+pub(crate) fn denied(name: &str) -> Error {
+    let message = format!("permission denied to set parameter \"{}\"", name.to_ascii_lowercase());
+    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
 }
 
 /// `SHOW name` or `SHOW ALL`: column names and rows. Where the server has a setting of a name, it is that.
@@ -57,6 +68,9 @@ impl SessionCore {
     /// SET and RESET of a setting of the session. 55P02 where it is the server's.
     pub(crate) fn set_setting(&mut self, name: &str, value: Option<&[String]>, local: bool) -> Result<()> {
         check_settable(self.engine.host.get().as_ref(), name)?;
+        if is_of_superusers(name) && !self.newest_catalog().is_superuser(self.user.current()) {
+            return Err(denied(name));
+        }
         self.settings.set(name, value, local)
     }
 

@@ -336,6 +336,8 @@ impl<'s> Steps<'s> {
             }
             StmtKind::ForExecute { label, targets, text, using, body } => {
                 let (statement, text, types, values) = self.dynamic(text, using, at)?;
+                // What is looped over is not counted.
+                let counted = self.row_count;
                 let answer = match has_rows(&statement) {
                     true => self
                         .run_dynamic(&statement, &text, types, values)
@@ -349,6 +351,7 @@ impl<'s> Steps<'s> {
                     let message = format!("cannot open {tag} query as cursor");
                     self.placed(Error::new(SqlState::new("42P11"), message), at)
                 })?;
+                self.row_count = counted;
                 self.for_rows(label.as_deref(), targets, answer, body, at)
             }
             StmtKind::ForEach { label, target, slice, array, body } => {
@@ -410,6 +413,10 @@ impl<'s> Steps<'s> {
                 {
                     return Err(self.placed(refused("variables in the query of CREATE TABLE AS"), at));
                 }
+                let body = self.body.clone();
+                self.change_schema(sql, &body).map_err(|error| self.placed(error, at))
+            }
+            StmtKind::Sql(sql) if lower::plpgsql::changes_role(sql) => {
                 let body = self.body.clone();
                 self.change_schema(sql, &body).map_err(|error| self.placed(error, at))
             }

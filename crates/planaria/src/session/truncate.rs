@@ -14,9 +14,9 @@ use planaria_syntax::ast::Statement;
 impl SessionCore {
     /// Whether a table that TRUNCATE is about has triggers for it.
     pub(crate) fn truncate_fires(&self, statement: &Statement) -> Result<bool> {
-        let catalog = self.newest_catalog();
+        let (catalog, replica) = (self.newest_catalog(), self.settings.is_replica());
         let fires = |t: &planaria_catalog::Table| {
-            t.triggers.iter().any(|t| t.enabled.fires() && t.routine(TriggerEvent::Truncate).is_some())
+            t.triggers.iter().any(|t| t.enabled.fires(replica) && t.routine(TriggerEvent::Truncate).is_some())
         };
         if !catalog.tables.definitions().any(fires) {
             return Ok(false);

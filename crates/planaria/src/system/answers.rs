@@ -4,7 +4,7 @@ use super::relations::system_relation;
 use super::{Amount, Facts, definitions, describe, partitions, privileges, shown, statistics};
 use crate::serving::clients::{Signal, signal};
 use crate::serving::host;
-use crate::session::server_settings::{check_settable, check_superuser};
+use crate::session::server_settings::{check_settable, check_superuser, denied, is_of_superusers};
 use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
@@ -244,6 +244,9 @@ pub(crate) fn answer(
                 slot => Some(vec![read(heap, slot)]),
             };
             check_settable(facts.host.as_ref(), &name)?;
+            if is_of_superusers(&name) && !catalog.is_superuser(facts.role) {
+                return Err(denied(&name));
+            }
             let of_role = ["role", "session_authorization"].iter().any(|of| name.eq_ignore_ascii_case(of));
             if of_role && question == Question::SetSettingOfDefiner {
                 let message = format!("cannot set parameter \"{name}\" within security-definer function");
@@ -365,7 +368,8 @@ fn updatable(catalog: &Catalog, oid: Oid, triggers: bool, (known, column): (bool
         Some(Object::Table(_)) => UPDATE | INSERT | DELETE,
         Some(Object::View(name)) => {
             let view = catalog.views.get(name)?;
-            let fires = |event| view.rows.as_deref().is_some_and(|rows| triggers && rows.fires_before(event));
+            let fires =
+                |event| view.rows.as_deref().is_some_and(|rows| triggers && rows.fires_before(event, false));
             let instead = [
                 (TriggerEvent::Update, UPDATE),
                 (TriggerEvent::Insert, INSERT),

@@ -82,6 +82,7 @@ mod repeated;
 mod replayed;
 mod returning_reads;
 mod rights;
+mod routine_paths;
 mod routine_settings;
 mod routines_by_steps;
 mod row_security;

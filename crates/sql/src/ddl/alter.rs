@@ -556,6 +556,10 @@ impl Change {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message));
             }
         }
+        // The rows of a partition are its root's: the column may be NULL there.
+        if not_null && table.partition.is_some() {
+            rewrite.promises.push(Promise::NotNull { table: id, name: name.to_owned() });
+        }
         self.table_mut(id).columns[place.index()].not_null = not_null;
         // Rows of nullable columns have another layout.
         rewrite.needed = true;
@@ -766,6 +770,7 @@ impl Change {
             Promise::Check { name: n, .. }
             | Promise::ForeignKey { name: n, .. }
             | Promise::Exclusion { name: n, .. } => n != name,
+            Promise::NotNull { .. } => true,
         });
         Ok(())
     }

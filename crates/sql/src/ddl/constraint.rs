@@ -406,6 +406,8 @@ impl Change {
             restricts_update: def.restricts.1,
             match_full: def.match_full,
             not_valid: false,
+            unchecked: false,
+            inactive: false,
             comment: None,
         };
         self.table_mut(id).foreign_keys.push(key);

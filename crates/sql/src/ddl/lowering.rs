@@ -401,6 +401,8 @@ fn relation(catalog: &Catalog, table: &Table, alias: &str) -> TableRef {
 pub(super) enum Promise {
     /// The CHECK of that name holds for all rows.
     Check { table: TableId, name: String },
+    /// The column of that name, of a partition, is NULL in no row.
+    NotNull { table: TableId, name: String },
     /// The FOREIGN KEY of that name holds for all rows.
     ForeignKey { table: TableId, name: String },
     /// No two rows are in each other's way by the EXCLUDE of that name.
@@ -419,6 +421,16 @@ impl Change {
                 Promise::Check { table, name } => {
                     self.validate_check(*table, name)?;
                     continue;
+                }
+                Promise::NotNull { table, name } => {
+                    let Some(table) = &self.catalog.tables[table.index()] else { continue };
+                    let expr = Box::new(column(&table.name, name));
+                    let is_null = node(ExprKind::Is { expr, what: IsWhat::Null, negated: false });
+                    let from = relation(&self.catalog, table, &table.name);
+                    let query = select(text(node(ExprKind::Null)), from, is_null, Some(1));
+                    let message =
+                        format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
+                    (query, Error::new(SqlState::NOT_NULL_VIOLATION, message))
                 }
                 Promise::ForeignKey { table, name } => {
                     let Some(table) = &self.catalog.tables[table.index()] else { continue };

@@ -198,11 +198,6 @@ impl Change {
                 {
                     return definition(format!("column \"{column}\" is marked NOT NULL in parent table"));
                 }
-                AlterTable::SetNotNull { column, not_null: true }
-                    if table.column(column).is_some_and(|(_, c)| !c.not_null) =>
-                {
-                    return refused("NOT NULL");
-                }
                 AlterTable::DropConstraint { name, .. } => {
                     let at = table.indexes.iter().position(|i| i.constraint && i.name == *name);
                     let key = at.is_some_and(|at| self.catalog.parent_index(table, at).is_some());

@@ -400,21 +400,45 @@ impl Change {
         enabled: TriggerEnabled,
     ) -> Result<()> {
         let table = self.catalog.table_by_id(id);
-        let keys = !table.foreign_keys.is_empty() || self.catalog.references_to(id).next().is_some();
         match names {
             TriggerNames::One(name) if table.trigger(name).is_none() => {
                 return Err(undefined(name, &table.name));
             }
             // Foreign keys are triggers in PostgreSQL.
-            TriggerNames::All if keys && enabled == TriggerEnabled::Disabled => {
-                let what = "foreign keys cannot be disabled";
-                return Err(Error::unsupported(what, "DISABLE TRIGGER USER leaves them out."));
-            }
+            TriggerNames::All => self.enable_keys(id, enabled == TriggerEnabled::Disabled)?,
             _ => {}
         }
         for trigger in &mut self.table_mut(id).triggers {
             if !matches!(names, TriggerNames::One(name) if *name != trigger.name) {
                 trigger.enabled = enabled;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of the triggers that foreign keys are: those of a table look for parents, those of its parents ask whether rows
+    /// refer to them.
+    fn enable_keys(&mut self, id: TableId, disabled: bool) -> Result<()> {
+        let children: Vec<TableId> = self.catalog.references_to(id).map(|(child, _)| child.id).collect();
+        let first = self.catalog.table_by_id(id).foreign_keys.first().map(|key| &key.name);
+        if first.is_none() && children.is_empty() {
+            return Ok(());
+        }
+        if disabled && !self.actor.internal && !self.catalog.is_superuser(self.actor.user) {
+            let message = match first {
+                Some(name) => {
+                    format!("permission denied: \"RI_ConstraintTrigger_{name}\" is a system trigger")
+                }
+                None => "permission denied: the triggers of foreign keys are system triggers".to_owned(),
+            };
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        for key in &mut self.table_mut(id).foreign_keys {
+            key.unchecked = disabled;
+        }
+        for child in children {
+            for key in self.table_mut(child).foreign_keys.iter_mut().filter(|key| key.parent == id) {
+                key.inactive = disabled;
             }
         }
         Ok(())

@@ -20,6 +20,7 @@ use super::bind_query::BoundCte;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, BoundSelect, Distinct, Item, RelId, RelKind};
 use super::dml::Returning;
 use super::emit_query::Frame;
+use super::referential::Waiting;
 use planaria_base::{ColumnId, Datum, Result, SqlState, TableId, Type};
 use planaria_catalog::{ReferentialAction, Table, TriggerEvent, TriggerTime, Volatility};
 use planaria_ir::{Coll, CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
@@ -43,6 +44,8 @@ pub(super) struct Before {
     /// turn, that are still to come.
     pub begun: Vec<(TableId, TriggerEvent)>,
     pub to_come: Vec<Vec<(TableId, TriggerEvent)>>,
+    /// What the parts leave for the end of the statement: their AFTER triggers, with the partition that a part names.
+    pub late: Vec<(Waiting, Option<TableId>)>,
     /// Handles of the rows that parts look for in such tables, and change if no part before them has.
     left_alone: Vec<Reg>,
 }
@@ -60,6 +63,7 @@ impl Lowerer<'_> {
             besides: Changed::default(),
             begun: Vec::new(),
             to_come: Vec::new(),
+            late: Vec::new(),
             left_alone: Vec::new(),
         }
     }

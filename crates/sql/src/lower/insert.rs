@@ -472,7 +472,7 @@ impl Lowerer<'_> {
             l.note_stored(table, &mut |_, c| regs[c]);
             l.check_exclusions(table, &values, None, waiting)?;
             l.check_views(table, row.checks, &mut |_| values.clone())?;
-            for key in &table.foreign_keys {
+            for key in l.checked_keys(table) {
                 let parents: Vec<Reg> = key.columns.iter().map(|c| regs[c.index()]).collect();
                 l.check_match(table, key, &parents)?;
                 // As in PostgreSQL, when all rows are stored: a row's parent may come later.

@@ -196,10 +196,6 @@ impl Lowerer<'_> {
     pub(super) fn emit_set(&mut self, name: &str, value: Option<&[String]>, local: bool) -> Result<()> {
         let lower = name.to_ascii_lowercase();
         let (what, hint) = match lower.as_str() {
-            "search_path" => (
-                "SET search_path within a routine is not supported",
-                "Names in a body are looked for before it runs: say SET search_path where the routine is created.",
-            ),
             "transaction_read_only" => (
                 "SET TRANSACTION within a routine is not supported",
                 "Say BEGIN READ ONLY before the routine is called.",

@@ -145,7 +145,8 @@ impl Lowerer<'_> {
             Change::Deleted => true,
             Change::Updated(changed) => k.parent_columns.iter().any(|c| changed.contains(&c.index())),
         };
-        let keys = self.catalog.references_to(table).filter(|(_, k)| concerned(k));
+        let keys =
+            self.catalog.references_to(table).filter(|(_, k)| concerned(k) && !k.inactive && !self.replica());
         keys.map(|(t, k)| (t.id, k.clone())).collect()
     }
 
@@ -539,9 +540,12 @@ impl Lowerer<'_> {
                 l.check_list(*child, key, *list, followed)
             })?;
         }
-        self.fire_after(&waiting)?;
-        self.single_row = single;
         self.kept.extend(waiting.made.iter().map(Made::of));
+        match self.fires_late() {
+            true => self.fire_later(waiting),
+            false => self.fire_after(&waiting)?,
+        }
+        self.single_row = single;
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl Lowerer<'_> {
         only: Option<Transition>,
         made: &mut Vec<Made>,
     ) -> Result<()> {
-        let wanted: Vec<Transition> = table.transitions(row.event).collect();
+        let wanted: Vec<Transition> = table.transitions(row.event, self.replica()).collect();
         if wanted.is_empty() {
             return Ok(());
         }
@@ -183,7 +183,7 @@ impl Lowerer<'_> {
 
     /// The rows of a COPY, which are the statement's next parameter, where triggers want them.
     pub(super) fn copied_rows(&mut self, table: &Table) -> Vec<Made> {
-        if table.transitions(TriggerEvent::Insert).next().is_none() {
+        if table.transitions(TriggerEvent::Insert, self.replica()).next().is_none() {
             return Vec::new();
         }
         let ty = rows_type(table);

@@ -26,7 +26,7 @@ use super::referential::Waiting;
 use super::transition::Made;
 use super::{Lowerer, Scope};
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, SqlState, TableId, Type};
-use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
+use planaria_catalog::{Catalog, ForeignKey, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
 use planaria_ir::verify::comparable;
 use planaria_ir::{Coll, ErrorFields, Func, OpKind, ProgramKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::visit::{self, Node};
@@ -107,6 +107,21 @@ pub(super) struct Followed {
 }
 
 impl Lowerer<'_> {
+    /// Whether changes of another server are applied: neither triggers fire then, but for those that say so, nor do foreign keys
+    /// hold.
+    pub(super) fn replica(&self) -> bool {
+        self.catalog.path().is_replica()
+    }
+
+    /// The foreign keys of a table whose parents are looked for.
+    pub(super) fn checked_keys<'t>(
+        &self,
+        table: &'t Table,
+    ) -> impl Iterator<Item = &'t ForeignKey> + use<'t> {
+        let replica = self.replica();
+        table.foreign_keys.iter().filter(move |key| !replica && !key.unchecked)
+    }
+
     /// The triggers that an event fires, in the order of their names. `named`: what an UPDATE sets.
     pub(super) fn fired(
         &self,
@@ -121,7 +136,7 @@ impl Lowerer<'_> {
                 || t.columns.is_empty()
                 || t.columns.iter().any(|c| named.contains(&c.index()))
         };
-        table.fired(event, time, each_row).filter(concerned).cloned().collect()
+        table.fired(event, time, each_row, self.replica()).filter(concerned).cloned().collect()
     }
 
     /// Whether anything fires before a row is changed so.
@@ -132,7 +147,7 @@ impl Lowerer<'_> {
     /// Whether triggers look at rows that are changed so: then all their columns are needed.
     pub(super) fn fires_at_rows(&self, table: &Table, event: TriggerEvent, named: &[usize]) -> bool {
         self.fires_before(table, event, named)
-            || table.transitions(event).next().is_some()
+            || table.transitions(event, self.replica()).next().is_some()
             || !self.fired(table, event, named, TriggerTime::After, true).is_empty()
     }
 
@@ -406,7 +421,7 @@ impl Lowerer<'_> {
         if triggers.is_empty() || waiting.copied && !waiting.by_key {
             return Ok(());
         }
-        if waiting.at_once(self.single_row) {
+        if waiting.at_once(self.single_row) && !self.fires_late() {
             return self.fire_after_row(table, row, &triggers, &waiting.made);
         }
         let conditions = self.trigger_conditions(table, row, &triggers)?;
@@ -642,6 +657,33 @@ impl Lowerer<'_> {
             to_come.reverse();
             before.to_come = to_come;
         }
+    }
+
+    /// Whether AFTER triggers wait until all parts of the statement are done. In routines each part fires them when it ends.
+    pub(super) fn fires_late(&self) -> bool {
+        self.before.is_some() && self.program.kind == ProgramKind::Statement
+    }
+
+    /// Has the AFTER triggers of a part wait.
+    pub(super) fn fire_later(&mut self, mut waiting: Waiting) {
+        let within = self.within;
+        if let Some(before) = &mut self.before {
+            let once_more =
+                |own: &Own| before.to_come.iter().any(|part| part.contains(&(own.table, own.event)));
+            waiting.own.retain(|own| !once_more(own));
+            before.late.push((waiting, within));
+        }
+    }
+
+    /// Fires those that have waited.
+    pub(super) fn fire_late(&mut self, late: Vec<(Waiting, Option<TableId>)>) -> Result<()> {
+        let (single, outer) = (std::mem::replace(&mut self.single_row, false), self.within);
+        for (waiting, within) in late {
+            self.within = within;
+            self.fire_after(&waiting)?;
+        }
+        (self.single_row, self.within) = (single, outer);
+        Ok(())
     }
 
     /// The next part of a statement begins.

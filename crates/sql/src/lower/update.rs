@@ -578,7 +578,7 @@ impl Lowerer<'_> {
         self.emit(OpKind::Update { table: table.id, row, set: ops });
         self.check_exclusions(table, &merged, Some(&changed), waiting)?;
         let wait = self.keys_wait(table, &changed, waiting);
-        for key in &table.foreign_keys {
+        for key in self.checked_keys(table) {
             if !key.columns.iter().any(|c| changed.contains(&c.index())) {
                 continue;
             }

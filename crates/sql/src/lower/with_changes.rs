@@ -230,11 +230,12 @@ impl Lowerer<'_> {
             self.part_begins();
             f(self, &rest, &changed)
         });
-        self.before = before;
+        let late = std::mem::replace(&mut self.before, before).map(|parts| parts.late).unwrap_or_default();
         self.given = given;
         let kept = std::mem::replace(&mut self.kept, around);
         let done = done?;
         self.made_once(&kept)?;
+        self.fire_late(late)?;
         Ok(done)
     }
 

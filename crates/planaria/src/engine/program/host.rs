@@ -17,16 +17,18 @@ use crate::engine::sequence::{self, SequenceEffect, SessionSequences};
 use crate::notice::Notice;
 use crate::row::{Column, Columns, Row};
 use crate::serving::clients::{Clients, Lent};
+use crate::session::path::path;
 use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
 use crate::system::{Facts, Vitals};
 use planaria_base::{
-    ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, SystemId, TableId,
-    Type, types::SystemType,
+    ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SchemaId, SequenceId, SqlState, SystemId,
+    TableId, Type, types::SystemType,
 };
+use planaria_catalog::SearchPath;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Beside, Code, Dynamic, Host, Interrupt, StepProgram, Stepwise};
+use planaria_exec::{Beside, Code, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
 use planaria_ir::{Draw, Question, Step};
 use planaria_syntax::ast::cursor::Direction;
 use std::any::Any;
@@ -36,6 +38,8 @@ use std::sync::atomic::Ordering;
 /// See the module's head.
 pub(crate) struct SessionHost<'a> {
     pub(crate) schema: At<'a>,
+    /// The version of the schema from home, as the session has it.
+    pub(crate) home: &'a Arc<SchemaVersion>,
     /// Where the callers of routines with paths of their own look for names.
     pub(crate) outer: Vec<At<'a>>,
     pub(crate) channels: &'a Channels,
@@ -158,6 +162,30 @@ impl SessionHost<'_> {
             self.inputs.drawn.push(Heap::relocate(answer, heap, self.kept_heap)?);
         }
         Ok(answer)
+    }
+
+    /// The schema along the path that `set_config()` has named since the program was made, if that is another than here.
+    fn elsewhere(&self) -> Option<Arc<SchemaVersion>> {
+        if !self.settings.path_was_set() {
+            return None;
+        }
+        let catalog = &self.schema.catalog;
+        let path = path(catalog, self.settings.get("search_path").ok()?, self.role);
+        let path = path.as_replica(self.settings.is_replica());
+        let here = catalog.path();
+        let temporary = here.temporary();
+        // A routine's own path says itself where temporary relations stand.
+        let others = |path: &SearchPath| -> Vec<SchemaId> {
+            path.schemas().iter().copied().filter(|id| Some(*id) != temporary).collect()
+        };
+        if path.is_replica() == here.is_replica() && others(&path) == others(here) {
+            return None;
+        }
+        let path = match temporary {
+            Some(temporary) => path.with_temporary(temporary),
+            None => path,
+        };
+        Some(self.schema.home(self.home)?.along(&path))
     }
 
     fn sequence(&self, id: SequenceId) -> Result<&crate::engine::sequence::SequenceState> {
@@ -503,6 +531,22 @@ impl Host for SessionHost<'_> {
 
     fn step(&mut self, step: &dyn Any) -> Result<StepProgram> {
         compile_step(&self.schema, self.role, step)
+    }
+
+    fn look_elsewhere(&mut self) -> Option<Arc<dyn Link>> {
+        let elsewhere = self.elsewhere()?;
+        self.outer.push(std::mem::replace(&mut self.schema, At::Routine(elsewhere.clone())));
+        Some(elsewhere)
+    }
+
+    fn look_back(&mut self) {
+        if let Some(outer) = self.outer.pop() {
+            self.schema = outer;
+        }
+    }
+
+    fn looks_at(&mut self) -> u64 {
+        self.elsewhere().map_or(0, |elsewhere| elsewhere.version())
     }
 
     fn cursor_query(&mut self, text: &str, arguments: &[Type]) -> Result<Arc<Code>> {

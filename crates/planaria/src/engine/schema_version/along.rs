@@ -90,6 +90,14 @@ impl SchemaVersion {
         made
     }
 
+    /// This version from home, `base` being it if it is not another's.
+    pub(crate) fn home(&self, base: &Arc<SchemaVersion>) -> Option<Arc<SchemaVersion>> {
+        match &self.along.home {
+            Some(home) => home.upgrade(),
+            None => (base.version == self.version).then(|| base.clone()),
+        }
+    }
+
     /// Where the names lead that a routine executes and calls, if it has a path of its own and that is not the one here.
     pub(crate) fn within(&self, id: ProcedureId) -> Option<Arc<SchemaVersion>> {
         let routine = self.catalog.procedure_if(id)?;

@@ -13,6 +13,8 @@ pub(crate) struct DeferredKey {
     pub(crate) child: TableId,
     pub(crate) name: String,
     pub(crate) made: CheckTime,
+    /// Of a foreign key: whether no parent is looked for, and whether whoever changes parents does not ask.
+    pub(crate) disabled: [bool; 2],
     /// For a row that is new.
     pub(crate) child_side: Side,
     /// Of a foreign key, for a parent that is gone.
@@ -53,7 +55,8 @@ impl SchemaVersion {
             Ok(Side { table, columns: columns.clone(), types, code })
         };
         let (child_side, parent_side) = (side(false)?, Some(side(true)?));
-        Ok(DeferredKey { child, name: key.name.clone(), made: key.check, child_side, parent_side })
+        let (name, disabled) = (key.name.clone(), [key.unchecked, key.inactive]);
+        Ok(DeferredKey { child, name, made: key.check, disabled, child_side, parent_side })
     }
 
     fn deferred_exclusion(&self, table: &Table, index: &Index) -> Result<DeferredKey> {
@@ -62,7 +65,8 @@ impl SchemaVersion {
         let code = self.compile(&lower::deferred_exclusion(&self.catalog, table.id, &index.name)?, None)?;
         let child_side = Side { table: table.id, columns, types, code };
         let (name, made) = (index.name.clone(), index.check());
-        Ok(DeferredKey { child: table.id, name, made, child_side, parent_side: None })
+        let (child, disabled) = (table.id, [false; 2]);
+        Ok(DeferredKey { child, name, made, disabled, child_side, parent_side: None })
     }
 }
 

@@ -29,8 +29,10 @@ pub(super) struct Within<'s> {
     carrier: &'s mut dyn Carrier,
     /// What no handler catches, and nobody here may speak for.
     stopped: Option<Interrupt>,
-    /// Programs of steps that have been made: the schema stays as it is meanwhile.
+    /// Programs of steps that have been made: the schema stays as it is meanwhile, but for where one looks for names.
     made: Vec<(Step, StepProgram)>,
+    /// Where that was.
+    at: u64,
 }
 
 /// Programs that are remembered.
@@ -56,7 +58,7 @@ impl Stepwise for Routine {
         arguments: Vec<Datum>,
         carrier: &mut dyn Carrier,
     ) -> std::result::Result<(), Interrupt> {
-        let ground = Ground::Program(Within { carrier, stopped: None, made: Vec::new() });
+        let ground = Ground::Program(Within { carrier, stopped: None, made: Vec::new(), at: 0 });
         let mut steps = Steps::new(ground, &self.routine.body, &self.title, &self.block);
         let outcome = steps.routine(&self.routine, &self.block, arguments).and_then(|values| {
             if self.routine.returns_set() {
@@ -206,6 +208,13 @@ impl Ground<'_> {
         values: Vec<Datum>,
         notices: &mut Vec<Notice>,
     ) -> Result<Answer> {
+        if let Ground::Program(within) = self {
+            let at = within.carrier.looks_at();
+            if at != within.at {
+                within.made.clear();
+                within.at = at;
+            }
+        }
         if let Ground::Program(within) = self
             && let Some((_, (columns, code))) = within.made.iter().find(|(made, _)| *made == step)
         {
@@ -259,6 +268,7 @@ impl Ground<'_> {
         });
         notices.append(&mut session.notices);
         outcome?;
+        session.follow_role();
         let columns = prepared.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect();
         let rows = std::mem::take(&mut session.rows).into_iter().map(|row| row.values).collect();
         Ok(Answer { columns, rows, counted: session.machine.row_count() })

@@ -140,6 +140,12 @@ impl SessionCore {
     }
 }
 
+/// A parameter that a call answers with: its name, and its place.
+struct Given {
+    name: String,
+    at: usize,
+}
+
 impl Steps<'_> {
     /// Carries a routine out; answers with what it returns. Rows of a set have been given by then.
     pub(super) fn routine(
@@ -276,19 +282,38 @@ impl Steps<'_> {
         let select = Select { items: vec![item], ..Default::default() };
         let query = Query::new(QueryBody::Select(Box::new(select)), position);
         let kind = StatementKind::Query(Box::new(query));
-        let rows = self.run_call(Statement { kind, position, end: position }, types, values, at)?;
+        let (rows, _) = self.run_call(Statement { kind, position, end: position }, types, values, at)?;
         (self.found, self.row_count) = (rows > 0, rows as i64);
         Ok(())
     }
 
     /// CALL of what may have to be carried out by steps.
     pub(super) fn call(&mut self, sql: &Statement, call: &FunctionCall, at: Position) -> Result<()> {
-        let (call, types, values) = self.passed(call)?;
+        let (passed, types, values) = self.passed(call)?;
         let mut statement = sql.clone();
         if let StatementKind::Call { call: there, .. } = &mut statement.kind {
-            *there = call;
+            *there = passed;
         }
-        self.run_call(statement, types, values, at).map(|_| ())
+        let (_, answered) = self.run_call(statement, types, values, at)?;
+        for (parameter, value) in answered {
+            let named = call.args.iter().find(|a| a.name.as_ref() == Some(&parameter.name));
+            let argument = named.or(call.args.get(parameter.at).filter(|a| a.name.is_none()));
+            let Some(Argument { value: target, .. }) = argument else { continue };
+            match target.kind {
+                ExprKind::Null => {}
+                ExprKind::Column(_) => {
+                    self.assign_values(std::slice::from_ref(target), &[value], at)?;
+                }
+                _ => {
+                    let message = format!(
+                        "procedure parameter \"{}\" is an output parameter but corresponding argument is not writable",
+                        parameter.name
+                    );
+                    return Err(self.placed(Error::new(SqlState::SYNTAX_ERROR, message), at));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A call with parameters in the place of its arguments, but for literals, whose types are not known yet.
@@ -313,20 +338,30 @@ impl Steps<'_> {
         types: Vec<Option<Type>>,
         values: Vec<Datum>,
         at: Position,
-    ) -> Result<u64> {
+    ) -> Result<(u64, Vec<(Given, (Type, Datum))>)> {
         let is_call = matches!(statement.kind, StatementKind::Call { .. });
         let body = self.body.clone();
         let outcome = (|| {
             let session = self.ground.session()?;
             let prepared = session.analyse_declared(statement, &body, ParamTypes(types))?;
+            let mut given = Vec::new();
             if is_call && !prepared.columns.is_empty() {
-                let what = "a CALL with INOUT parameters of a procedure that changes the schema, or has records of any structure, within a body, is not supported";
-                return Err(Error::unsupported(what, "Call it by itself, or leave the parameters out."));
+                let schema = session.schema();
+                let compiled = prepared.compiled(&schema, session.user.current())?;
+                let Some(call) = &compiled.by_steps else {
+                    let what = "a CALL with INOUT parameters of a procedure that shares its name with one that changes the schema, within a body, is not supported";
+                    return Err(Error::unsupported(what, "Rename one of them."));
+                };
+                let parameters = schema.catalog.procedure(call.routine).parameters.iter().enumerate();
+                let outs = parameters.filter(|(_, p)| matches!(p.mode, Mode::Out | Mode::InOut));
+                given.extend(outs.map(|(at, p)| Given { name: p.name.clone(), at }));
             }
             let count = session.start_program(&prepared, &values, None);
+            let row = session.rows.pop().map(|row| row.values).unwrap_or_default();
             session.rows.clear();
             self.notices.append(&mut session.notices);
-            count
+            let types = prepared.columns.iter().map(|c| c.ty.clone());
+            Ok((count?, given.into_iter().zip(types.zip(row)).collect()))
         })();
         outcome.map_err(|mut error| {
             if error.fields().query.is_none() {

@@ -110,8 +110,8 @@ impl Body<'_, '_> {
     fn alias(&mut self, name: &str, of: &str) -> Result<()> {
         let number = of.strip_prefix('$').and_then(|n| n.parse().ok());
         let variable = match number {
-            Some(n) => self.scope.parameter(n).cloned(),
-            None => self.scope.variable(of).cloned(),
+            Some(n) if n > 0 => self.scope.parameter(n).cloned(),
+            _ => self.scope.variable(of).cloned(),
         };
         let variable = variable.ok_or_else(|| {
             Error::new(SqlState::UNDEFINED_OBJECT, format!("variable \"{of}\" does not exist"))

@@ -10,8 +10,10 @@ use crate::lower::held::ONE_RECORD;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_catalog::{Language, Procedure, Returns};
 use planaria_syntax::ast::plpgsql::{DeclarationKind, Opened, PlBlock, Stmt, StmtKind};
+use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{
-    Expr, ExprKind, FunctionCall, Name, Query, QueryBody, Select, SelectItem, StatementKind, TypeNameKind,
+    Expr, ExprKind, FunctionCall, Name, Query, QueryBody, Select, SelectItem, Statement, StatementKind,
+    TypeNameKind,
 };
 use planaria_syntax::parse;
 
@@ -21,11 +23,109 @@ const CHANGES: &[&str] = &["create", "alter", "drop", "grant", "revoke", "commen
 /// Whether a body is to be carried out statement by statement.
 pub fn goes_by_steps(body: &str) -> bool {
     let Ok(block) = parse::plpgsql(body) else { return false };
+    has_needs(&block) || any_in_block(&block, &changes_session) && check_body(&block).is_ok()
+}
+
+/// Whether it is so, or fails where it is reached.
+fn must_go_by_steps(body: &str) -> bool {
+    parse::plpgsql(body).is_ok_and(|block| has_needs(&block))
+}
+
+fn has_needs(block: &PlBlock) -> bool {
     let mut records = Vec::new();
-    records_of(&block, &mut records);
-    any_in_block(&block, &|statement| {
-        needs_steps(statement, &records) || fetches_unknown(&block, statement, &records)
+    records_of(block, &mut records);
+    any_in_block(block, &|statement| {
+        needs_steps(statement, &records) || fetches_unknown(block, statement, &records)
     })
+}
+
+/// Whether the path changes while a routine runs: its program carries it out by steps, for what follows.
+pub(super) fn moves_path(routine: &Procedure) -> bool {
+    let Ok(block) = parse::plpgsql(&routine.body) else { return false };
+    any_in_block(&block, &changes_path)
+}
+
+/// Whether a statement says where names are looked for in what follows, or who runs that. What did so before was not carried
+/// out by steps for it: so it is only where it can be.
+fn changes_session(statement: &Stmt) -> bool {
+    is_of_session(statement) || changes_path(statement)
+}
+
+/// SET ROLE and SET SESSION AUTHORIZATION.
+fn is_of_session(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Sql(sql) => changes_role(sql),
+        StmtKind::Execute { text, .. } => match &set_by(text)[..] {
+            ["role", ..] => true,
+            [first, second, ..] => *first == "session" && *second == "authorization",
+            _ => false,
+        },
+        _ => calls_to_set(statement, "role"),
+    }
+}
+
+/// Whether a statement makes the session another role's.
+pub fn changes_role(statement: &Statement) -> bool {
+    matches!(statement.kind, StatementKind::SetRole { .. } | StatementKind::SetSessionAuthorization { .. })
+}
+
+/// The same of the path alone.
+fn changes_path(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Sql(sql) if sets_path(sql) => true,
+        StmtKind::Execute { text, .. } => matches!(&set_by(text)[..], ["search_path", ..]),
+        _ => calls_to_set(statement, "search_path"),
+    }
+}
+
+/// Whether a statement calls `set_config()` of that setting.
+fn calls_to_set(statement: &Stmt, setting: &str) -> bool {
+    let mut found = false;
+    let mut look = |node: Node<'_>| {
+        if let Node::Call(call) = node {
+            found |= sets_by_function(call, setting);
+        }
+    };
+    match &statement.kind {
+        StmtKind::Sql(sql) if matches!(sql.kind, StatementKind::Query(_)) => visit::statement(sql, &mut look),
+        StmtKind::Perform(query) => visit::query(query, &mut look),
+        StmtKind::Assign { value, .. } => visit::expr(value, &mut look),
+        _ => {}
+    }
+    found
+}
+
+/// SET of the path.
+pub(super) fn sets_path(statement: &Statement) -> bool {
+    matches!(&statement.kind, StatementKind::Set { name, .. } if name.eq_ignore_ascii_case("search_path"))
+}
+
+/// `set_config('search_path', ..)`
+fn sets_by_function(call: &FunctionCall, setting: &str) -> bool {
+    let named = call.name.parts.last().is_some_and(|name| name == "set_config");
+    let first = call.args.first().map(|argument| &argument.value.kind);
+    named && matches!(first, Some(ExprKind::String(text)) if text.eq_ignore_ascii_case(setting))
+}
+
+/// What the text of EXECUTE sets, as far as one sees: its words behind SET, SET LOCAL or RESET.
+fn set_by(text: &Expr) -> Vec<&str> {
+    let first = first_text(text).unwrap_or_default();
+    let mut words =
+        first.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let is = |word: Option<&str>, wanted: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(wanted));
+    let set = words.next();
+    if !is(set, "set") && !is(set, "reset") {
+        return Vec::new();
+    }
+    let mut rest: Vec<&str> = words.collect();
+    let names_more = |rest: &[&str]| !is(rest.get(1).copied(), "authorization");
+    if is(rest.first().copied(), "local") || is(rest.first().copied(), "session") && names_more(&rest) {
+        rest.remove(0);
+    }
+    const KNOWN: &[&str] = &["role", "session", "authorization", "search_path"];
+    rest.into_iter()
+        .map_while(|word| KNOWN.iter().copied().find(|known| word.eq_ignore_ascii_case(known)))
+        .collect()
 }
 
 /// Whether a record takes rows of a cursor that the body opens for no query of its own.
@@ -47,6 +147,7 @@ pub fn routine_goes_by_steps(routine: &Procedure) -> bool {
     routine.language == Language::PlPgSql
         && routine.returns != Returns::Trigger
         && goes_by_steps(&routine.body)
+        && (must_go_by_steps(&routine.body) || check_within(routine).is_ok())
 }
 
 /// Names of what the statements of a body call by itself: PERFORM of nothing but a call, and CALL.
@@ -82,6 +183,9 @@ pub fn sole_call(query: &Query) -> Option<&FunctionCall> {
 /// 0A000 for what a schema change is in a program.
 pub(super) const SCHEMA_CHANGE: &str = "a schema change in a routine that is not called by itself";
 
+/// The same of SET ROLE: a program runs as one role.
+pub(super) const ROLE_CHANGE: &str = "SET ROLE in a routine that is not called by itself";
+
 /// What to do about it.
 pub(super) const CALL_BY_ITSELF: &str =
     "Make the call a statement of its own: CALL name(..), SELECT name(..), or in PL/pgSQL PERFORM name(..).";
@@ -101,8 +205,9 @@ pub(super) fn is_of_programs(error: &Error) -> bool {
 /// Whether a statement is refused because a record has no structure there that is known beforehand.
 pub(super) fn wants_steps(error: &Error) -> bool {
     let hint = error.fields().hint.as_deref();
+    let of_session = [SCHEMA_CHANGE, ROLE_CHANGE].iter().any(|what| error.message().starts_with(what));
     error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED
-        && (hint == Some(CALL_BY_ITSELF) && !error.message().starts_with(SCHEMA_CHANGE)
+        && (hint == Some(CALL_BY_ITSELF) && !of_session
             || hint == Some(ONE_BY_ONE)
             || hint == Some(ONE_RECORD))
 }

@@ -144,6 +144,18 @@ fn lower_once(
             outs.push((Output { name, ty }, reg));
         }
     }
+    // What a polymorphic function answers with has a name: its type is asked for that way.
+    let declared = catalog.procedure_if(procedure.instance_of.unwrap_or(procedure.id)).map(|p| &p.returns);
+    if let (Some(Returns::Scalar(of)), Returns::Scalar(ty)) = (declared, &procedure.returns)
+        && of.is_polymorphic()
+        && outs.is_empty()
+        && procedure.language == Language::PlPgSql
+        && procedure.body.contains("$0")
+    {
+        let reg = l.program.reg(RegKind::Value(ty.clone()), None);
+        l.emit(OpKind::Const { dst: reg, value: Datum::Null });
+        scope.declare("$0", Variable::Scalar(Typed { reg, ty: ty.clone() }));
+    }
     let answer = answer(catalog, &mut l, procedure, outs)?;
     let mut trigger = None;
     if procedure.returns == Returns::Trigger {
@@ -181,7 +193,8 @@ fn lower_once(
                 .map_err(|e| of_compilation(e, &procedure.name, &procedure.body))?;
             let by_steps = checking && by_steps::routine_goes_by_steps(procedure);
             let any_structure = !inferring && by_steps::may_be_within(procedure);
-            if needs.steps {
+            let moves = any_structure && !checking && by_steps::moves_path(procedure);
+            if needs.steps || moves {
                 super::step::carried_out(&mut l, procedure, &answer);
                 return l.lowered();
             }

@@ -1,7 +1,7 @@
 //! Statements, one by one; SQL statements with their INTO.
 
 use super::assign::{Target, store_row};
-use super::by_steps::{CALL_BY_ITSELF, SCHEMA_CHANGE};
+use super::by_steps::{CALL_BY_ITSELF, ROLE_CHANGE, SCHEMA_CHANGE};
 use super::routine::without_into;
 use super::{Body, unsupported};
 use crate::lower::{CastContext, Lowerer, Typed, Variable};
@@ -155,6 +155,12 @@ impl Body<'_, '_> {
                 self.l.emit_notify(channel, payload);
                 Ok(())
             }
+            // What follows is bound already, but where each statement is a program of its own.
+            StatementKind::Set { .. } if super::by_steps::sets_path(statement) && !self.by_steps => {
+                let what = "SET search_path within a routine is not supported";
+                let hint = "Names in a body are looked for before it runs: say SET search_path where the routine is created.";
+                Err(Error::unsupported(what, hint).at(statement.position))
+            }
             StatementKind::Set { name, value, local } => {
                 self.l.at(statement.position);
                 self.l.emit_set(name, value.as_deref(), *local)
@@ -174,6 +180,10 @@ impl Body<'_, '_> {
             }
             _ if crate::ddl::is_ddl(statement) && self.trigger.is_none() => {
                 Err(Error::unsupported(format!("{SCHEMA_CHANGE} is not supported"), CALL_BY_ITSELF)
+                    .at(statement.position))
+            }
+            _ if super::by_steps::changes_role(statement) && (self.by_steps || !self.checking) => {
+                Err(Error::unsupported(format!("{ROLE_CHANGE} is not supported"), CALL_BY_ITSELF)
                     .at(statement.position))
             }
             _ => Err(Error::unsupported(
