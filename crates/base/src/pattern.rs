@@ -9,7 +9,7 @@ pub mod tree;
 
 use crate::{Error, Result, SqlState};
 use std::ops::BitOr;
-use tree::{Made, Node, SHORTER};
+use tree::{Expression, Made, SHORTER};
 
 /// 2201B
 #[cold]
@@ -123,7 +123,7 @@ impl BitOr for Flags {
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// What it is made of.
-    pub tree: Node,
+    pub tree: Expression,
     /// How many parentheses tell what they have matched.
     pub groups: u32,
     /// Without regard to case.
@@ -168,7 +168,7 @@ impl Parsed {
 }
 
 /// Whether its parentheses come in the order of their numbers, none left out.
-fn in_order(part: &Node, told: &mut u32) -> bool {
+fn in_order(part: &Expression, told: &mut u32) -> bool {
     if part.group > 0 {
         *told += 1;
         if *told != part.group {

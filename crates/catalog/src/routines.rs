@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The form in which programs of new routines are made. Since 1, aggregates without an order of their own take the rows as
 /// they come where another aggregate beside them has one, `VARIADIC` of functions that build JSON is a list of its elements,
 /// and no argument stands behind one that is named. Since 2, a routine in PL/pgSQL whose records take rows of which nothing is known
-/// beforehand is carried out by steps, whatever calls it; before, such a statement failed where it was reached.
-pub const PROGRAM_FORM: u8 = 2;
+/// beforehand is carried out by steps, whatever calls it; before, such a statement failed where it was reached. Since 3, so is one
+/// that calls `set_config('search_path', ..)`; before, that had no effect on the statements behind it.
+pub const PROGRAM_FORM: u8 = 3;
 
 pub(crate) fn is_first_form(form: &u8) -> bool {
     *form == 0

@@ -5,7 +5,7 @@
 
 use super::names;
 use super::tree::{
-    CAPTURES, LONGER, Made, Node, Place, REFERS, Regex, SHORTER, combine, messy, preference, repeated,
+    CAPTURES, Expression, LONGER, Made, Place, REFERS, Regex, SHORTER, combine, messy, preference, repeated,
     sequence, up,
 };
 use super::{Flags, Parsed, invalid};
@@ -392,7 +392,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Up to the end, or to the parenthesis that closes it.
-    fn expression(&mut self, within: bool, looking: bool) -> Result<Node> {
+    fn expression(&mut self, within: bool, looking: bool) -> Result<Expression> {
         stack::check()?;
         let (mut branches, mut flags) = (Vec::new(), LONGER);
         loop {
@@ -412,10 +412,10 @@ impl<'a> Reader<'a> {
         }
         let regex = Rc::new(Regex::Either(branches.iter().map(|branch| branch.regex.clone()).collect()));
         let made = if messy(flags) { Made::Either(branches) } else { Made::Plain };
-        Ok(Node { regex, flags, group: 0, made })
+        Ok(Expression { regex, flags, group: 0, made })
     }
 
-    fn branch(&mut self, within: bool, looking: bool) -> Result<Node> {
+    fn branch(&mut self, within: bool, looking: bool) -> Result<Expression> {
         stack::check()?;
         let mut branch = Branch::default();
         while !self.branch_ends(within) {
@@ -423,7 +423,7 @@ impl<'a> Reader<'a> {
                 return Ok(whole);
             }
         }
-        Ok(Node::plain(branch.flags, Rc::new(sequence(branch.parts))))
+        Ok(Expression::plain(branch.flags, Rc::new(sequence(branch.parts))))
     }
 
     fn branch_ends(&self, within: bool) -> bool {
@@ -435,7 +435,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An atom with what is said of how often it comes. Where it has to be taken apart, the rest of the branch is read, too.
-    fn quantified(&mut self, branch: &mut Branch, within: bool, looking: bool) -> Result<Option<Node>> {
+    fn quantified(&mut self, branch: &mut Branch, within: bool, looking: bool) -> Result<Option<Expression>> {
         let (mut atom, mut captures, mut again) = (None, 0, 0);
         let regex;
         match self.token.clone() {
@@ -488,8 +488,8 @@ impl<'a> Reader<'a> {
                 self.advance()?;
                 if captures > 0 {
                     inner = match inner.group {
-                        0 => Node { group: captures, flags: inner.flags | CAPTURES, ..inner },
-                        _ => Node {
+                        0 => Expression { group: captures, flags: inner.flags | CAPTURES, ..inner },
+                        _ => Expression {
                             regex: inner.regex.clone(),
                             flags: inner.flags | CAPTURES,
                             group: captures,
@@ -509,7 +509,7 @@ impl<'a> Reader<'a> {
                 self.repeats(&known)?;
                 regex = known.without_places();
                 (again, self.refers) = (group, true);
-                atom = Some(Node {
+                atom = Some(Expression {
                     regex: regex.clone(),
                     flags: REFERS,
                     group: 0,
@@ -535,11 +535,11 @@ impl<'a> Reader<'a> {
             branch.flags = flags;
             return Ok(None);
         }
-        let atom = atom.unwrap_or_else(|| Node::plain(0, regex.clone()));
+        let atom = atom.unwrap_or_else(|| Expression::plain(0, regex.clone()));
         let outer = combine(prefers, of_atom);
         let wanted = of_atom & (LONGER | SHORTER | super::tree::MIXED);
         let taken = if again > 0 {
-            Node {
+            Expression {
                 regex: repeated(regex, min, max),
                 flags: atom.flags | outer,
                 group: 0,
@@ -548,14 +548,14 @@ impl<'a> Reader<'a> {
         } else if (min, max) == (1, Some(1)) && (prefers == 0 || wanted == 0 || prefers == wanted) {
             atom
         } else if of_atom & (CAPTURES | REFERS) == 0 {
-            Node::plain(outer, repeated(regex, min, max))
+            Expression::plain(outer, repeated(regex, min, max))
         } else if min > 0 && of_atom & REFERS == 0 {
             // What the last time has matched is what counts.
             self.repeats(&regex)?;
             let before = repeated(regex, min - 1, max.map(|max| max - 1));
-            Node::both(outer, Node::plain(preference(outer), before), atom)
+            Expression::both(outer, Expression::plain(preference(outer), before), atom)
         } else {
-            Node {
+            Expression {
                 regex: repeated(regex, min, max),
                 flags: outer,
                 group: 0,
@@ -577,33 +577,35 @@ impl<'a> Reader<'a> {
         &mut self,
         before: Branch,
         outer: u8,
-        taken: Node,
+        taken: Expression,
         within: bool,
         looking: bool,
-    ) -> Result<Node> {
-        let first =
-            (!before.parts.is_empty()).then(|| Node::plain(before.flags, Rc::new(sequence(before.parts))));
+    ) -> Result<Expression> {
+        let first = (!before.parts.is_empty())
+            .then(|| Expression::plain(before.flags, Rc::new(sequence(before.parts))));
         if self.branch_ends(within) {
             return Ok(match first {
                 None => taken,
-                Some(first) => Node::both(before.flags | combine(before.flags, taken.flags), first, taken),
+                Some(first) => {
+                    Expression::both(before.flags | combine(before.flags, taken.flags), first, taken)
+                }
             });
         }
         let rest = self.branch(within, looking)?;
         let both = outer | combine(outer, rest.flags);
         let all = before.flags | combine(before.flags, both);
         Ok(match first {
-            None => Node::both(all, taken, rest),
+            None => Expression::both(all, taken, rest),
             Some(first) => {
-                let plain = |part: &Node| matches!(part.made, Made::Plain) && part.group == 0;
+                let plain = |part: &Expression| matches!(part.made, Made::Plain) && part.group == 0;
                 let second = match plain(&taken) && plain(&rest) && !messy(up(taken.flags | rest.flags)) {
                     true => {
                         let flags = combine(taken.flags, rest.flags);
-                        Node::plain(flags, Rc::new(sequence(vec![taken.regex, rest.regex])))
+                        Expression::plain(flags, Rc::new(sequence(vec![taken.regex, rest.regex])))
                     }
-                    false => Node::both(both, taken, rest),
+                    false => Expression::both(both, taken, rest),
                 };
-                Node::both(all, first, second)
+                Expression::both(all, first, second)
             }
         })
     }

@@ -1,5 +1,5 @@
 //! What a regular expression is when it has been read: what a part matches ([`Regex`]), and how a match of it is divided
-//! among its parentheses ([`Node`]).
+//! among its parentheses ([`Expression`]).
 //!
 //! Parts have PostgreSQL's structure: only what holds parentheses, back references or a mixture of preferences is taken apart,
 //! since the rest needs no more than whether it matches.
@@ -89,7 +89,7 @@ pub(super) fn combine(first: u8, second: u8) -> u8 {
 
 /// A part of an expression.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct Expression {
     /// What it matches, back references taken for whatever they refer to.
     pub regex: Rc<Regex>,
     /// `LONGER` and its like.
@@ -115,23 +115,23 @@ pub enum Made {
         max: Option<u32>,
     },
     /// Two, one behind the other.
-    Both(Box<[Node; 2]>),
+    Both(Box<[Expression; 2]>),
     /// Either.
-    Either(Vec<Node>),
+    Either(Vec<Expression>),
     /// So many times.
-    Repeated(Box<Node>, u32, Option<u32>),
+    Repeated(Box<Expression>, u32, Option<u32>),
     /// Parentheses around what has its own.
-    Within(Box<Node>),
+    Within(Box<Expression>),
 }
 
-impl Node {
-    pub(super) fn plain(flags: u8, regex: Rc<Regex>) -> Node {
-        Node { regex, flags, group: 0, made: Made::Plain }
+impl Expression {
+    pub(super) fn plain(flags: u8, regex: Rc<Regex>) -> Expression {
+        Expression { regex, flags, group: 0, made: Made::Plain }
     }
 
-    pub(super) fn both(flags: u8, first: Node, second: Node) -> Node {
+    pub(super) fn both(flags: u8, first: Expression, second: Expression) -> Expression {
         let regex = Rc::new(sequence(vec![first.regex.clone(), second.regex.clone()]));
-        Node { regex, flags, group: 0, made: Made::Both(Box::new([first, second])) }
+        Expression { regex, flags, group: 0, made: Made::Both(Box::new([first, second])) }
     }
 }
 
@@ -211,7 +211,7 @@ impl Regex {
     }
 }
 
-impl Node {
+impl Expression {
     /// The same with parentheses that tell what they have matched.
     pub(super) fn write(&self, out: &mut String) -> Option<()> {
         if self.group > 0 {

@@ -378,7 +378,7 @@ impl SchemaVersion {
         if !seen.insert(routine.id) || lower::plpgsql::check_steps(routine).is_err() {
             return false;
         }
-        lower::plpgsql::routine_goes_by_steps(routine)
+        lower::plpgsql::goes_by_steps_under(&self.catalog, routine)
             || routine.language == Language::PlPgSql
                 && lower::plpgsql::called_by_itself(&routine.body)
                     .iter()

@@ -430,7 +430,7 @@ impl Change {
                     let query = select(text(node(ExprKind::Null)), from, is_null, Some(1));
                     let message =
                         format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
-                    (query, Error::new(SqlState::NOT_NULL_VIOLATION, message))
+                    (vec![query], Error::new(SqlState::NOT_NULL_VIOLATION, message))
                 }
                 Promise::ForeignKey { table, name } => {
                     let Some(table) = &self.catalog.tables[table.index()] else { continue };

@@ -8,7 +8,7 @@ use super::bound::{Bound, BoundKind};
 use super::names::Names;
 use super::scope::{Scope, Typed, Variable};
 use planaria_base::{Error, Result, SqlState, Type, TypeId};
-use planaria_catalog::{Table, TypeKind, UserType};
+use planaria_catalog::{Catalog, Table, TypeKind, UserType};
 use planaria_ir::{ErrorFields, Func, OpKind, Reg};
 use planaria_syntax::ast::{Name, TypeName, TypeNameKind};
 
@@ -28,30 +28,44 @@ impl From<Type> for Declared {
 }
 
 /// The user's type of that name.
-pub(crate) fn user_type<'c>(catalog: &'c planaria_catalog::Catalog, name: &Name) -> Option<&'c UserType> {
+pub(crate) fn user_type<'c>(catalog: &'c Catalog, name: &Name) -> Option<&'c UserType> {
     let wanted = super::bind_call::named(catalog, name).ok()?;
     // A type of the system's is none of them.
     let system = name.parts.len() > 1 && wanted.schema.is_none();
     catalog.user_type(wanted).filter(|_| !system)
 }
 
+/// The domain that a type name is, or that of the column whose type it is.
+fn domain_named(catalog: &Catalog, name: &TypeName) -> Option<TypeId> {
+    match &name.kind {
+        TypeNameKind::Named(path) => {
+            user_type(catalog, path).filter(|t| matches!(t.kind, TypeKind::Domain(_))).map(|t| t.id)
+        }
+        TypeNameKind::OfColumn(path) => match &path.parts[..] {
+            [.., _, column] => {
+                let table = super::types::table_of_column(catalog, path);
+                table.and_then(|t| t.column(column)).and_then(|(_, c)| c.domain)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a type is a domain, or that of a table's rows that has one.
+pub(crate) fn is_or_has_one(catalog: &Catalog, name: &TypeName) -> bool {
+    let table = match &name.kind {
+        TypeNameKind::Named(path) | TypeNameKind::RowOf(path) => super::types::table_of_type(catalog, path),
+        _ => None,
+    };
+    domain_named(catalog, name).is_some()
+        || table.is_some_and(|table| table.visible().any(|(_, column)| column.domain.is_some()))
+}
+
 impl Lowerer<'_> {
     /// The type a name stands for, with its domain: built-in, the user's, or 42704. `%TYPE` of columns is resolved too.
     pub fn declared(&self, name: &TypeName) -> Result<Declared> {
-        let domain = match &name.kind {
-            TypeNameKind::Named(path) => {
-                user_type(self.catalog, path).filter(|t| matches!(t.kind, TypeKind::Domain(_))).map(|t| t.id)
-            }
-            TypeNameKind::OfColumn(path) => match &path.parts[..] {
-                [.., _, column] => {
-                    let table = super::types::table_of_column(self.catalog, path);
-                    table.and_then(|t| t.column(column)).and_then(|(_, c)| c.domain)
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        Ok(Declared { ty: self.resolve_type(name)?, domain })
+        Ok(Declared { ty: self.resolve_type(name)?, domain: domain_named(self.catalog, name) })
     }
 
     /// The same where no conditions can be looked at: 0A000 of a domain.

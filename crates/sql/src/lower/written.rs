@@ -30,6 +30,7 @@ pub(super) const LATER: &[&str] = &[
     "pg_sequence_parameters",
     "pg_sleep_for",
     "pg_sleep_until",
+    "setseed",
     "timeofday",
 ];
 

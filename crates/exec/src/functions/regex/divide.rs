@@ -12,7 +12,7 @@
 
 use super::program::{Program, Shared, Text};
 use planaria_base::pattern::Parsed;
-use planaria_base::pattern::tree::{Made, Part, SHORTER};
+use planaria_base::pattern::tree::{Expression, Made, SHORTER};
 use planaria_base::{Result, stack};
 
 /// Where the parentheses have matched, by their numbers; the first is the whole.
@@ -45,7 +45,7 @@ pub(in crate::functions) struct Engine {
     ignore_case: bool,
 }
 
-fn node(shared: &mut Shared, part: &Part) -> Result<Node> {
+fn node(shared: &mut Shared, part: &Expression) -> Result<Node> {
     stack::check()?;
     let kind = match &part.made {
         Made::Plain => Kind::Plain,

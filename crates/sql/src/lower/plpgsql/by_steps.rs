@@ -8,7 +8,7 @@
 use crate::ddl::is_ddl;
 use crate::lower::held::ONE_RECORD;
 use planaria_base::{Error, Result, SqlState, Type};
-use planaria_catalog::{Language, Procedure, Returns};
+use planaria_catalog::{Catalog, Language, Procedure, Returns};
 use planaria_syntax::ast::plpgsql::{DeclarationKind, Opened, PlBlock, Stmt, StmtKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{
@@ -39,10 +39,22 @@ fn has_needs(block: &PlBlock) -> bool {
     })
 }
 
-/// Whether the path changes while a routine runs: its program carries it out by steps, for what follows.
-pub(super) fn moves_path(routine: &Procedure) -> bool {
+/// Whether the path changes while a routine runs: its program carries it out by steps, for what follows. Those of former
+/// versions go on as they were: logs have calls of them.
+pub(super) fn moves_path(catalog: &Catalog, routine: &Procedure) -> bool {
     let Ok(block) = parse::plpgsql(&routine.body) else { return false };
-    any_in_block(&block, &changes_path)
+    routine.form >= PATH_MOVES && any_in_block(&block, &changes_path) && !has_domains(catalog, &block)
+}
+
+/// Whether a variable is of a domain, or of a row with one: no step could check it.
+fn has_domains(catalog: &Catalog, block: &PlBlock) -> bool {
+    let mut found = false;
+    declarations(block, &mut |kind| {
+        if let DeclarationKind::Variable { ty, .. } = kind {
+            found |= crate::lower::domain::is_or_has_one(catalog, ty);
+        }
+    });
+    found
 }
 
 /// Whether a statement says where names are looked for in what follows, or who runs that. What did so before was not carried
@@ -150,6 +162,12 @@ pub fn routine_goes_by_steps(routine: &Procedure) -> bool {
         && (must_go_by_steps(&routine.body) || check_within(routine).is_ok())
 }
 
+/// The same of one under a catalog: what goes by steps only for the sake of what it sets goes on otherwise where it cannot.
+pub fn goes_by_steps_under(catalog: &Catalog, routine: &Procedure) -> bool {
+    let has_domains = || parse::plpgsql(&routine.body).is_ok_and(|block| has_domains(catalog, &block));
+    routine_goes_by_steps(routine) && (must_go_by_steps(&routine.body) || !has_domains())
+}
+
 /// Names of what the statements of a body call by itself: PERFORM of nothing but a call, and CALL.
 pub fn called_by_itself(body: &str) -> Vec<Name> {
     let Ok(block) = parse::plpgsql(body) else { return Vec::new() };
@@ -195,6 +213,9 @@ pub(super) const ONE_BY_ONE: &str = "Declare the variables one by one, or a vari
 
 /// The form of programs since which records take whatever row comes, in whatever calls the routine.
 const OF_ANY_STRUCTURE: u8 = 2;
+
+/// The form of programs since which what changes the path is meant for the statements behind it, in whatever calls the routine.
+const PATH_MOVES: u8 = 3;
 
 /// Whether a statement is refused only because it stands in a program.
 pub(super) fn is_of_programs(error: &Error) -> bool {

@@ -193,7 +193,7 @@ fn lower_once(
                 .map_err(|e| of_compilation(e, &procedure.name, &procedure.body))?;
             let by_steps = checking && by_steps::routine_goes_by_steps(procedure);
             let any_structure = !inferring && by_steps::may_be_within(procedure);
-            let moves = any_structure && !checking && by_steps::moves_path(procedure);
+            let moves = any_structure && !checking && by_steps::moves_path(catalog, procedure);
             if needs.steps || moves {
                 super::step::carried_out(&mut l, procedure, &answer);
                 return l.lowered();
