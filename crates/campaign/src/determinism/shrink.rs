@@ -1,6 +1,6 @@
 //! A failure, told by as few steps as are found to lead to it.
 
-use super::{Failed, Plan, simulated};
+use super::{Failed, Trial, simulated};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -16,14 +16,14 @@ fn class(what: &str) -> String {
 }
 
 /// The failure, and the shortest script that was found to lead to it.
-pub fn told(mut plan: Plan, mut failed: Failed) -> String {
+pub fn told(mut plan: Trial, mut failed: Failed) -> String {
     let class_ = class(&failed.what);
     // What comes later has no part in it.
     plan.script.truncate(failed.step + 1);
     plan.struck.retain(|step| *step <= failed.step);
     plan.schemes.retain(|scheme| failed.scheme.is_none_or(|failed| failed == *scheme));
     let mut runs = 0;
-    let mut fails = |plan: &Plan| {
+    let mut fails = |plan: &Trial| {
         runs += 1;
         if runs > RUNS {
             return None;
@@ -31,9 +31,9 @@ pub fn told(mut plan: Plan, mut failed: Failed) -> String {
         simulated(plan).1.filter(|failed| class(&failed.what) == class_)
     };
     // Where it fails with a restart of its own, or by a crash right after its end, it is the easiest to shorten.
-    let bare = |script| Plan { struck: BTreeSet::new(), script, ..plan.clone() };
-    let struck = |script: Vec<_>, after| Plan { struck: [script.len() - 1].into(), after, ..bare(script) };
-    let shapes: [&dyn Fn(Vec<_>) -> Plan; 3] =
+    let bare = |script| Trial { struck: BTreeSet::new(), script, ..plan.clone() };
+    let struck = |script: Vec<_>, after| Trial { struck: [script.len() - 1].into(), after, ..bare(script) };
+    let shapes: [&dyn Fn(Vec<_>) -> Trial; 3] =
         [&bare, &|script| struck(script, true), &|script| struck(script, false)];
     let fitting = shapes.into_iter().find(|shape| fails(&shape(plan.script.clone())).is_some());
     let shape = fitting.unwrap_or(shapes[2]);
