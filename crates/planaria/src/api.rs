@@ -401,9 +401,11 @@ impl SessionCore {
         self.last_commit
     }
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.check_of_superusers(name)?;
         self.settings.set(name, Some(&[value.to_owned()]), false)
     }
     pub(crate) fn begin_with(&mut self, name: &str, value: &str) -> Result<()> {
+        self.check_of_superusers(name)?;
         self.settings.begin_with(name, value)
     }
     pub(crate) fn call_database(&mut self, name: &str) {

@@ -2,13 +2,13 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 18 if the statement has a name of the database, as its client calls it; 17 else |
+//! | 1 | the version of this form: 20 if the statement has a name of the database, as its client calls it; 19 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 16 and 15 are these two of before programs of routines had their second form.
+//! Versions 18 and 17 are these two of before programs of routines had their third form, 16 and 15 of before they had their second.
 //! Versions 14 and 11 are 16 and 15 of before composite types were made with the default privileges of types.
 //! Versions 8 and 7 are 14 and 11 of before programs of routines had forms, a row's partition was found before its BEFORE triggers
 //! fire, and a row that moves to another partition was deleted and inserted for triggers: routines and triggers that they make go on
@@ -28,9 +28,12 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 18;
+const VERSION: u8 = 20;
 /// The database has its own name.
-const OWN_NAME: u8 = 17;
+const OWN_NAME: u8 = 19;
+/// Programs of routines had their second form. So they had in a 17, where the database has its own name.
+const SECOND_FORM: u8 = 18;
+const SECOND_FORM_OWN_NAME: u8 = 17;
 /// Programs of routines had their first form. So they had in a 15, where the database has its own name.
 const FIRST_FORM: u8 = 16;
 const FIRST_FORM_OWN_NAME: u8 = 15;
@@ -78,6 +81,8 @@ impl<'t> SchemaChange<'t> {
                 | PLAIN_COMPOSITES
                 | FIRST_FORM_OWN_NAME
                 | FIRST_FORM
+                | SECOND_FORM_OWN_NAME
+                | SECOND_FORM
                 | OWN_NAME
                 | VERSION),
                 rest,
@@ -109,8 +114,10 @@ impl<'t> SchemaChange<'t> {
         };
         let (count, before_intervals) = (3 + usize::from(version > FROM_HOME), version == BEFORE_INTERVALS);
         let forgets_indexes = version <= FORGETFUL;
-        let any_database =
-            matches!(version, VERSION | FIRST_FORM | PLAIN_COMPOSITES | BEFORE_FORMS | READ_AFTER);
+        let any_database = matches!(
+            version,
+            VERSION | SECOND_FORM | FIRST_FORM | PLAIN_COMPOSITES | BEFORE_FORMS | READ_AFTER
+        );
         let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
         let routes_late = version <= BEFORE_FORMS;
         let parts: Vec<&str> = std::str::from_utf8(bytes).map_err(no_text)?.splitn(count, '\0').collect();
@@ -134,7 +141,7 @@ impl<'t> SchemaChange<'t> {
             any_database,
             indexes_by_text,
             in_former_ways,
-            form: u8::from(version > BEFORE_FORMS) + u8::from(version > FIRST_FORM),
+            form: [BEFORE_FORMS, FIRST_FORM, SECOND_FORM].map(|last| u8::from(version > last)).iter().sum(),
             routes_late,
             plain_composites: version <= PLAIN_COMPOSITES,
             path,
@@ -315,8 +322,10 @@ mod tests {
             (PLAIN_COMPOSITES_OWN_NAME, true, false, 1),
             (FIRST_FORM, false, true, 1),
             (FIRST_FORM_OWN_NAME, false, false, 1),
-            (VERSION, false, true, 2),
-            (OWN_NAME, false, false, 2),
+            (SECOND_FORM, false, true, 2),
+            (SECOND_FORM_OWN_NAME, false, false, 2),
+            (VERSION, false, true, 3),
+            (OWN_NAME, false, false, 3),
         ] {
             let mut bytes = vec![version];
             bytes.extend(b"postgres\0postgres\x000\0CREATE TYPE");
@@ -328,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        for version in [19, 31] {
+        for version in [21, 31] {
             let bytes = [&[version][..], b"postgres\0DROP TABLE t"].concat();
             let error = SchemaChange::decode(&bytes).err().expect("refused");
             assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);

@@ -29,6 +29,7 @@ use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Language, Proced
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta, Teller, Told};
 use planaria_ir::{OpKind, Program};
 use planaria_recovery::{CompiledPlan, Routines};
+use planaria_sql::lower::plpgsql::BySteps;
 use planaria_sql::lower::{self, Lowered};
 use planaria_storage::{AnyTable, ColumnSpec, Header, IndexSpec, OldUse, Shape, Table, TableSpec, Tables};
 use planaria_syntax::marks;
@@ -352,13 +353,31 @@ impl SchemaVersion {
         // With the types of a call it may answer with what its declaration does not say.
         let carried_out = || lower::plpgsql::check_steps(self.catalog.procedure(id)).is_ok();
         *cell.get_or_init(|| {
-            self.leads_to_steps(self.catalog.behind(id), &mut BTreeSet::new()) && carried_out()
+            let lead = self.leads_to_steps(self.catalog.behind(id), &mut BTreeSet::new());
+            lead != BySteps::No && carried_out()
         })
     }
 
     /// The same of any routine that goes by a name.
     pub(crate) fn may_go_by_steps(&self, name: &planaria_syntax::ast::Name) -> bool {
         self.routines_meant(name).any(|p| self.goes_by_steps(p.id))
+    }
+
+    /// Whether the body of a DO block is carried out by steps because of what it calls by itself.
+    pub(crate) fn calls_by_steps(&self, body: &str) -> bool {
+        let called = lower::plpgsql::called_by_itself(body);
+        let routines = called.iter().flat_map(|name| self.routines_meant(name));
+        let leads = routines.filter(|p| self.goes_by_steps(p.id));
+        let lead = leads.map(|p| self.leads_to_steps(p, &mut BTreeSet::new())).max();
+        lead.is_some_and(|lead| self.follows(body, lead) != BySteps::No)
+    }
+
+    /// How a body goes that calls what goes so.
+    fn follows(&self, body: &str, lead: BySteps) -> BySteps {
+        match lead {
+            BySteps::Follows if !lower::plpgsql::can_follow(&self.catalog, body) => BySteps::No,
+            lead => lead,
+        }
     }
 
     /// The routines that a name may mean: those in the schema that it says, else along the path.
@@ -373,16 +392,19 @@ impl SchemaVersion {
         })
     }
 
-    /// Whether a routine changes the schema, or calls one by itself that does.
-    fn leads_to_steps(&self, routine: &Procedure, seen: &mut BTreeSet<ProcedureId>) -> bool {
+    /// Whether a routine changes the schema or sets what statements mean, or calls one by itself that does.
+    fn leads_to_steps(&self, routine: &Procedure, seen: &mut BTreeSet<ProcedureId>) -> BySteps {
         if !seen.insert(routine.id) || lower::plpgsql::check_steps(routine).is_err() {
-            return false;
+            return BySteps::No;
         }
-        lower::plpgsql::goes_by_steps_under(&self.catalog, routine)
-            || routine.language == Language::PlPgSql
-                && lower::plpgsql::called_by_itself(&routine.body)
-                    .iter()
-                    .any(|name| self.routines_meant(name).any(|p| self.leads_to_steps(p, seen)))
+        let own = lower::plpgsql::goes_by_steps_under(&self.catalog, routine);
+        if own == BySteps::Must || routine.language != Language::PlPgSql {
+            return own;
+        }
+        let called = lower::plpgsql::called_by_itself(&routine.body);
+        let routines = called.iter().flat_map(|name| self.routines_meant(name));
+        let lead = routines.map(|p| self.leads_to_steps(p, seen)).max().unwrap_or(BySteps::No);
+        own.max(self.follows(&routine.body, lead))
     }
 
     /// Where the text of a statement's program comes from: that of DO is one of PL/pgSQL.

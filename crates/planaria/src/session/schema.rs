@@ -60,6 +60,7 @@ impl SessionCore {
         let own_text = &text[statement.position as usize..statement.end as usize];
         if let StatementKind::AlterDefaults { change: DefaultsChange::Set(name, value), .. } = &statement.kind
         {
+            self.check_of_superusers(name)?;
             check_default(name, value)?;
         }
         self.refuse_styled(statement, own_text)?;

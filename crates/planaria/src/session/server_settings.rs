@@ -68,10 +68,16 @@ impl SessionCore {
     /// SET and RESET of a setting of the session. 55P02 where it is the server's.
     pub(crate) fn set_setting(&mut self, name: &str, value: Option<&[String]>, local: bool) -> Result<()> {
         check_settable(self.engine.host.get().as_ref(), name)?;
-        if is_of_superusers(name) && !self.newest_catalog().is_superuser(self.user.current()) {
-            return Err(denied(name));
-        }
+        self.check_of_superusers(name)?;
         self.settings.set(name, value, local)
+    }
+
+    /// 42501 for a setting that only superusers set, if the session's user is none: wherever it would be set.
+    pub(crate) fn check_of_superusers(&self, name: &str) -> Result<()> {
+        match is_of_superusers(name) && !self.newest_catalog().is_superuser(self.user.current()) {
+            true => Err(denied(name)),
+            false => Ok(()),
+        }
     }
 
     /// ALTER SYSTEM. 0A000 where the engine is embedded, or its database in memory.

@@ -87,7 +87,8 @@ fn roles_and_rights_are_shown() {
         "postgres; app; team"
     );
     assert_eq!(text(&db, "SELECT tableowner FROM pg_tables WHERE tablename = 't'"), "team");
-    let members = "SELECT roleid::regrole, member::regrole FROM pg_auth_members";
+    let members =
+        "SELECT roleid::regrole, member::regrole FROM pg_auth_members WHERE member = 'app'::regrole";
     assert_eq!(text(&db, members), "team app");
     let asked = "SELECT has_table_privilege('app', 't', 'UPDATE'), has_table_privilege('app', 'w', 'SELECT'),
          has_table_privilege('app', 't'::regclass, 'delete, update'), pg_has_role('app', 'team', 'MEMBER'),

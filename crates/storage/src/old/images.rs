@@ -432,7 +432,8 @@ impl OldImages {
         if all.len() == out.len() + 1 && of(0).size().0 == 0 {
             self.spare.rest();
         } else {
-            self.spare.work();
+            let bytes: u64 = (0..all.len()).map(|at| of(at).size().1).sum();
+            self.spare.work(bytes / size_of::<u64>() as u64);
         }
         let guard = participant.guard();
         for at in out {

@@ -14,7 +14,7 @@ use crate::session::prepared::PreparedStatement;
 use crate::sink::{RowRef, RowSink, reborrow};
 use planaria_base::{Datum, Error, Isolation, Result, SqlState, Type, stack};
 use planaria_catalog::{Mode, Procedure, Returns};
-use planaria_sql::lower::{self, ParamTypes};
+use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::plpgsql::{Step, StepFrame, StepKind, StepVariable};
 use planaria_syntax::ast::{
     self, Argument, Expr, ExprKind, FunctionCall, Position, Query, QueryBody, Select, SelectItem, Statement,
@@ -32,7 +32,7 @@ impl SessionCore {
     pub(crate) fn calls_by_steps(&mut self, statement: &Statement) -> bool {
         let StatementKind::Do { body, .. } = &statement.kind else { return false };
         let schema = self.schema();
-        lower::plpgsql::called_by_itself(body).iter().any(|name| schema.may_go_by_steps(name))
+        schema.calls_by_steps(body)
     }
 
     /// Runs a statement that is nothing but such a call. Answers with the number of rows returned.

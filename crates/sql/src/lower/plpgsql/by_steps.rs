@@ -23,12 +23,29 @@ const CHANGES: &[&str] = &["create", "alter", "drop", "grant", "revoke", "commen
 /// Whether a body is to be carried out statement by statement.
 pub fn goes_by_steps(body: &str) -> bool {
     let Ok(block) = parse::plpgsql(body) else { return false };
-    has_needs(&block) || any_in_block(&block, &changes_session) && check_body(&block).is_ok()
+    has_needs(&block) || any_in_block(&block, &changes_session) && can_move(&block)
 }
 
 /// Whether it is so, or fails where it is reached.
 fn must_go_by_steps(body: &str) -> bool {
     parse::plpgsql(body).is_ok_and(|block| has_needs(&block))
+}
+
+/// Whether a body can be carried out by steps where that is only for the sake of what is set in it, or in what it calls: what
+/// cannot goes on as a program, as it did before.
+fn can_move(block: &PlBlock) -> bool {
+    let asks_for_stack = |statement: &Stmt| match &statement.kind {
+        StmtKind::GetDiagnostics { items, stacked: false } => {
+            items.iter().any(|(_, item)| item.eq_ignore_ascii_case("pg_context"))
+        }
+        _ => false,
+    };
+    check_body(block).is_ok() && !any_in_block(block, &asks_for_stack)
+}
+
+/// Whether a body that calls what sets the path, or who runs it, can go by steps for the sake of that.
+pub fn can_follow(catalog: &Catalog, body: &str) -> bool {
+    parse::plpgsql(body).is_ok_and(|block| can_move(&block) && !has_domains(catalog, &block))
 }
 
 fn has_needs(block: &PlBlock) -> bool {
@@ -43,7 +60,11 @@ fn has_needs(block: &PlBlock) -> bool {
 /// versions go on as they were: logs have calls of them.
 pub(super) fn moves_path(catalog: &Catalog, routine: &Procedure) -> bool {
     let Ok(block) = parse::plpgsql(&routine.body) else { return false };
-    routine.form >= PATH_MOVES && any_in_block(&block, &changes_path) && !has_domains(catalog, &block)
+    routine.form >= PATH_MOVES
+        && !matches!(routine.returns, Returns::Record { .. })
+        && any_in_block(&block, &changes_path)
+        && can_move(&block)
+        && !has_domains(catalog, &block)
 }
 
 /// Whether a variable is of a domain, or of a row with one: no step could check it.
@@ -85,8 +106,10 @@ pub fn changes_role(statement: &Statement) -> bool {
 fn changes_path(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Sql(sql) if sets_path(sql) => true,
-        StmtKind::Execute { text, .. } => matches!(&set_by(text)[..], ["search_path", ..]),
-        _ => calls_to_set(statement, "search_path"),
+        StmtKind::Execute { text, .. } => {
+            matches!(&set_by(text)[..], ["search_path" | "session_replication_role", ..])
+        }
+        _ => MEANING.iter().any(|setting| calls_to_set(statement, setting)),
     }
 }
 
@@ -107,9 +130,13 @@ fn calls_to_set(statement: &Stmt, setting: &str) -> bool {
     found
 }
 
-/// SET of the path.
+/// Settings that say what statements mean: where names lead, and which triggers there are.
+const MEANING: [&str; 2] = ["search_path", "session_replication_role"];
+
+/// SET of one of them.
 pub(super) fn sets_path(statement: &Statement) -> bool {
-    matches!(&statement.kind, StatementKind::Set { name, .. } if name.eq_ignore_ascii_case("search_path"))
+    let StatementKind::Set { name, .. } = &statement.kind else { return false };
+    MEANING.iter().any(|setting| name.eq_ignore_ascii_case(setting))
 }
 
 /// `set_config('search_path', ..)`
@@ -134,7 +161,7 @@ fn set_by(text: &Expr) -> Vec<&str> {
     if is(rest.first().copied(), "local") || is(rest.first().copied(), "session") && names_more(&rest) {
         rest.remove(0);
     }
-    const KNOWN: &[&str] = &["role", "session", "authorization", "search_path"];
+    const KNOWN: &[&str] = &["role", "session", "authorization", "search_path", "session_replication_role"];
     rest.into_iter()
         .map_while(|word| KNOWN.iter().copied().find(|known| word.eq_ignore_ascii_case(known)))
         .collect()
@@ -159,13 +186,32 @@ pub fn routine_goes_by_steps(routine: &Procedure) -> bool {
     routine.language == Language::PlPgSql
         && routine.returns != Returns::Trigger
         && goes_by_steps(&routine.body)
-        && (must_go_by_steps(&routine.body) || check_within(routine).is_ok())
+        && (must_go_by_steps(&routine.body)
+            || check_within(routine).is_ok() && !matches!(routine.returns, Returns::Record { .. }))
 }
 
-/// The same of one under a catalog: what goes by steps only for the sake of what it sets goes on otherwise where it cannot.
-pub fn goes_by_steps_under(catalog: &Catalog, routine: &Procedure) -> bool {
-    let has_domains = || parse::plpgsql(&routine.body).is_ok_and(|block| has_domains(catalog, &block));
-    routine_goes_by_steps(routine) && (must_go_by_steps(&routine.body) || !has_domains())
+/// Whether a routine is carried out by steps where its call is all that a statement does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum BySteps {
+    /// It is not.
+    No,
+    /// For the sake of what it sets: what calls it follows if it can.
+    Follows,
+    /// It cannot do otherwise, nor can what calls it.
+    Must,
+}
+
+/// The same of one under a catalog, what it calls aside. Those of former versions go on as they were.
+pub fn goes_by_steps_under(catalog: &Catalog, routine: &Procedure) -> BySteps {
+    if !routine_goes_by_steps(routine) {
+        BySteps::No
+    } else if must_go_by_steps(&routine.body) {
+        BySteps::Must
+    } else if routine.form >= PATH_MOVES && can_follow(catalog, &routine.body) {
+        BySteps::Follows
+    } else {
+        BySteps::No
+    }
 }
 
 /// Names of what the statements of a body call by itself: PERFORM of nothing but a call, and CALL.

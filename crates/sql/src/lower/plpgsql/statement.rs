@@ -156,9 +156,9 @@ impl Body<'_, '_> {
                 Ok(())
             }
             // What follows is bound already, but where each statement is a program of its own.
-            StatementKind::Set { .. } if super::by_steps::sets_path(statement) && !self.by_steps => {
-                let what = "SET search_path within a routine is not supported";
-                let hint = "Names in a body are looked for before it runs: say SET search_path where the routine is created.";
+            StatementKind::Set { name, .. } if super::by_steps::sets_path(statement) && !self.by_steps => {
+                let what = format!("SET {} within a routine is not supported", name.to_ascii_lowercase());
+                let hint = "Names in a body are looked for before it runs: say SET where the routine is created, or before it is called.";
                 Err(Error::unsupported(what, hint).at(statement.position))
             }
             StatementKind::Set { name, value, local } => {

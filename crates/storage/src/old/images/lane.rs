@@ -294,9 +294,15 @@ impl Spare {
         self.chunks.lock().expect(UNHARMED).len()
     }
 
-    /// Something is kept.
-    pub(super) fn work(&self) {
+    /// So many words are filled. As many are worth having to be filled next, and no more.
+    pub(super) fn work(&self, words: u64) {
         self.idle.store(0, Relaxed);
+        let worth = usize::try_from(words.div_ceil(CHUNK_MAX as u64)).unwrap_or(SPARE_MAX);
+        let mut chunks = self.chunks.lock().expect(UNHARMED);
+        let more = chunks.len().saturating_sub(worth);
+        let more: Vec<Words> = chunks.drain(..more).collect();
+        drop(chunks);
+        drop(more);
     }
 
     /// Nothing is kept. Gives the memory back if that has been so before.
