@@ -61,7 +61,7 @@ impl Subject {
             && older.may_see(TableId(0), CommitTs(version))
         {
             let needed = |begin, end| older.may_see_until(TableId(0), begin, end);
-            self.table.keep(shown, (CommitTs(version), ts), &needed, 0, pin);
+            self.table.keeper(0, pin).keep(shown, (CommitTs(version), ts), &needed);
         }
         VersionWord::before_images();
         self.table.install(shown, &vec![0; words], ts, 0, pin);
