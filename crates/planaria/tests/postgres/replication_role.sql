@@ -76,3 +76,25 @@ CREATE VIEW vw AS SELECT * FROM p;
 CREATE TRIGGER vi INSTEAD OF INSERT ON vw FOR EACH ROW EXECUTE FUNCTION say();
 INSERT INTO vw VALUES (50, 1);
 SELECT conname, convalidated FROM pg_constraint WHERE conrelid = 'c'::regclass AND contype = 'f';
+CREATE ROLE replication_other LOGIN;
+SET SESSION AUTHORIZATION replication_other;
+ALTER ROLE replication_other SET session_replication_role = replica;
+SELECT set_config('session_replication_role', 'replica', false);
+RESET SESSION AUTHORIZATION;
+ALTER ROLE replication_other SET session_replication_role = replica;
+DROP ROLE replication_other;
+CREATE TABLE loaded(id int PRIMARY KEY, p int REFERENCES p);
+CREATE TABLE told(what text);
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO told VALUES (TG_OP); RETURN NEW; END $$;
+CREATE TRIGGER tr BEFORE INSERT ON loaded FOR EACH ROW EXECUTE FUNCTION tell();
+DO $$
+BEGIN
+  SET LOCAL session_replication_role = replica;
+  INSERT INTO loaded VALUES (1, 12345);
+  SET LOCAL session_replication_role = origin;
+  INSERT INTO loaded VALUES (2, NULL);
+END $$;
+DO $$ BEGIN PERFORM set_config('session_replication_role', 'replica', true); INSERT INTO loaded VALUES (3, 12345); END $$;
+INSERT INTO loaded VALUES (4, 12345);
+SELECT * FROM loaded ORDER BY id;
+SELECT count(*) FROM told;
