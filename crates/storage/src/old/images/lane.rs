@@ -25,8 +25,9 @@ const SPARE_MAX: usize = 256;
 /// One version of a row. Its image stands behind it.
 #[repr(C)]
 pub(super) struct Version {
-    /// An older one in the same bucket, or null. Written once, before the bucket leads here.
-    pub(super) next: AtomicPtr<Version>,
+    /// An older one in the same bucket, or null. Written once, before the bucket leads here; of the standard library, as a
+    /// model's is no word.
+    pub(super) next: std::sync::atomic::AtomicPtr<Version>,
     pub(super) record: u64,
     pub(super) begin: CommitTs,
     pub(super) end: CommitTs,
