@@ -6,6 +6,7 @@
 //! *here*, beside that index, under the key.
 //!
 //! ```text
+//!  waiting: version, version, ..
 //!  key --BTree--> newest --> older --> ..      each: [begin, end) in commit timestamps, the image
 //! ```
 //!
@@ -15,11 +16,13 @@
 //!    tree's value; what is unlinked is retired.
 //! 3. *Order of looking.* A writer puts a version here before it changes the record or the index. So who
 //!    looked into the index (or the record) first, and here afterwards, misses nothing.
-//! 4. *Forgetting.* What somebody still needs is picked out of the rest key by key ([`OldVersions::sweep`]). Where
+//! 4. *Who looks makes the tree.* A commit only adds what it keeps to those that [wait](Waiting); whoever looks for a key
+//!    enters them into the tree before. Most are forgotten before anybody looks.
+//! 5. *Forgetting.* What somebody still needs is picked out of the rest key by key ([`OldVersions::sweep`]). Where
 //!    nobody needs anything the whole tree goes at once ([`OldVersions::take`]); it is freed later, when nobody can
 //!    look at it any more ([`Taken::free`]).
 //!
-//! There is no tree until the first version comes; a count of zero answers most questions.
+//! There is no tree until somebody looks for a version; a count of zero answers most questions.
 
 #![allow(unsafe_code)] // chains of versions behind the tree's values
 
@@ -31,11 +34,13 @@ use planaria_base::sync::model::Mutex;
 use std::ops::Bound;
 use std::ptr;
 use std::sync::Arc;
+use waiting::Waiting;
 
 mod images;
+mod waiting;
 
 pub(crate) use images::OldImages;
-pub use images::{Forgetting, Keeper};
+pub use images::{Forgetting, Keeper, give_back_spare, spare_bytes};
 
 /// Up to this many young versions are left alone.
 const YOUNG_MIN: u64 = 2000;
@@ -84,7 +89,13 @@ pub struct Kept {
 
 /// The old versions of one index.
 pub struct OldVersions {
-    /// Null until the first version comes, and after they were taken.
+    /// Put since somebody last looked.
+    waiting: Mutex<Waiting>,
+    /// How many of those are in no tree yet. Who takes some out to enter them counts them until it has.
+    not_entered: AtomicU64,
+    /// Held by whoever takes out what waits; by who sweeps and takes the tree, too, within `sweeping`.
+    entering: Mutex<()>,
+    /// Null until a version is entered, and after they were taken.
     tree: AtomicPtr<BTree>,
     /// Held by whoever takes the tree, and by whoever sweeps some keys: what is taken is not being swept.
     sweeping: Mutex<()>,
@@ -121,6 +132,9 @@ unsafe fn free(version: *mut u8) {
 impl OldVersions {
     pub(crate) fn new(key_words_max: usize) -> OldVersions {
         OldVersions {
+            waiting: Mutex::new(Waiting::default()),
+            not_entered: AtomicU64::new(0),
+            entering: Mutex::new(()),
             tree: AtomicPtr::new(ptr::null_mut()),
             sweeping: Mutex::new(()),
             key_words_max,
@@ -183,16 +197,12 @@ impl OldVersions {
     /// Adds a version. Call before the row or its index entries change.
     pub fn put(
         &self,
-        pin: Pinned<'_>,
         key: &[u64],
         (begin, end): (CommitTs, CommitTs),
         image: &Arc<[u64]>,
         Kept { young, first }: Kept,
     ) {
         debug_assert!(begin < end);
-        // Before anything is counted: where there are versions, there is a tree. A cursor that found none would begin
-        // at its beginning again.
-        let tree = self.tree(pin).unwrap_or_else(|| self.new_tree(pin));
         // Before it can be found, so that it never finds the count at zero.
         self.versions.fetch_add(1, Ordering::AcqRel);
         if young {
@@ -201,22 +211,57 @@ impl OldVersions {
         let counted = if first { size_of_val(&**image) as u64 } else { 0 };
         self.image_bytes.fetch_add(counted, Ordering::Relaxed);
         let image = image.clone();
-        let new = Box::into_raw(Box::new(Version { begin, end, image, counted, next: std::ptr::null() }));
-        loop {
-            let head = tree.get(pin, key).0;
-            // SAFETY: not in the tree yet, so it is ours alone.
-            unsafe { (*new).next = std::ptr::with_exposed_provenance(head.unwrap_or(0) as usize) };
-            let done = match head {
-                None => {
-                    self.tree_bytes.store(tree.bytes(), Ordering::Relaxed);
-                    matches!(tree.insert(pin, key, address(new)), Insert::Done(_))
-                }
-                Some(old) => tree.replace(pin, key, old, address(new)),
-            };
-            if done {
-                return;
-            }
+        let version = Version { begin, end, image, counted, next: ptr::null() };
+        let mut waiting = self.waiting.lock().expect(UNHARMED);
+        waiting.push(key, version);
+        // Who has taken some out to enter them says so when it has: whoever looks meanwhile waits for that in any case.
+        self.not_entered.store(waiting.len(), Ordering::Release);
+    }
+
+    /// The tree, with all that was put before this was called.
+    #[inline]
+    fn entered<'p>(&self, pin: Pinned<'p>) -> Option<&'p BTree> {
+        if self.not_entered.load(Ordering::Acquire) > 0 {
+            self.enter_all(pin);
         }
+        self.tree(pin)
+    }
+
+    #[cold]
+    fn enter_all(&self, pin: Pinned<'_>) {
+        let _alone = self.entering.lock().expect(UNHARMED);
+        let taken = std::mem::take(&mut *self.waiting.lock().expect(UNHARMED));
+        if !taken.is_empty() {
+            let tree = self.tree(pin).unwrap_or_else(|| self.new_tree(pin));
+            taken.for_each(|key, version| enter(tree, pin, key, version));
+            self.tree_bytes.store(tree.bytes(), Ordering::Relaxed);
+        }
+        let waiting = self.waiting.lock().expect(UNHARMED);
+        self.not_entered.store(waiting.len(), Ordering::Release);
+    }
+
+    /// Forgets those of what waits that `needed(begin, end)` refuses.
+    fn sweep_waiting(&self, needed: &dyn Fn(CommitTs, CommitTs) -> bool) {
+        if self.not_entered.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let _alone = self.entering.lock().expect(UNHARMED);
+        let mut taken = std::mem::take(&mut *self.waiting.lock().expect(UNHARMED));
+        let (mut gone, mut gone_bytes) = (0, 0);
+        taken.retain(|version| {
+            let stays = needed(version.begin, version.end);
+            if !stays {
+                (gone, gone_bytes) = (gone + 1, gone_bytes + version.counted);
+            }
+            stays
+        });
+        let mut waiting = self.waiting.lock().expect(UNHARMED);
+        taken.append(&mut waiting);
+        *waiting = taken;
+        self.not_entered.store(waiting.len(), Ordering::Release);
+        drop(waiting);
+        self.versions.fetch_sub(gone, Ordering::AcqRel);
+        self.image_bytes.fetch_sub(gone_bytes, Ordering::Relaxed);
     }
 
     /// The image of the row that had this key in a snapshot, if an old version has it.
@@ -225,7 +270,7 @@ impl OldVersions {
         if self.is_empty() {
             return None;
         }
-        let word = self.tree(pin)?.get(pin, key).0?;
+        let word = self.entered(pin)?.get(pin, key).0?;
         Self::seen(pin, word, at)
     }
 
@@ -234,7 +279,7 @@ impl OldVersions {
         if self.is_empty() {
             return;
         }
-        let Some(word) = self.tree(pin).and_then(|tree| tree.get(pin, key).0) else { return };
+        let Some(word) = self.entered(pin).and_then(|tree| tree.get(pin, key).0) else { return };
         // SAFETY: found in the tree under this pin; what is unlinked from a chain is retired.
         let mut next = unsafe { chain(word) };
         while let Some(version) = next {
@@ -264,7 +309,7 @@ impl OldVersions {
         pin: Pinned<'p>,
         at: CommitTs,
     ) -> Option<(&'c [u64], &'p [u64])> {
-        let tree = self.tree(pin)?;
+        let tree = self.entered(pin)?;
         loop {
             let (_, word) = cursor.next(tree, pin, |_| ())?;
             if let Some(image) = Self::seen(pin, word, at) {
@@ -284,6 +329,7 @@ impl OldVersions {
         let mut cursor = Cursor::new();
         cursor.open(Bound::Unbounded, Bound::Unbounded, false);
         self.young.store(0, Ordering::Relaxed);
+        self.sweep_waiting(needed);
         while !self.is_empty() {
             {
                 let guard = participant.guard();
@@ -304,19 +350,24 @@ impl OldVersions {
         true
     }
 
-    /// Takes all versions out at once, unless they are being swept. For whoever knows that nobody needs any of
-    /// them, and that nobody puts one meanwhile.
+    /// Takes all versions out at once, unless they are being swept, or entered. For whoever knows that nobody needs any
+    /// of them, and that nobody puts one meanwhile. `None` as well if none was in the tree.
     pub fn take(&self) -> Option<Taken> {
         let _here = self.sweeping.try_lock().ok()?;
+        let _alone = self.entering.try_lock().ok()?;
+        let waiting = std::mem::take(&mut *self.waiting.lock().expect(UNHARMED));
+        self.not_entered.store(0, Ordering::Release);
         let tree = self.tree.swap(ptr::null_mut(), Ordering::AcqRel);
-        if tree.is_null() {
-            return None;
-        }
+        self.versions.fetch_sub(waiting.len(), Ordering::AcqRel);
+        self.image_bytes.fetch_sub(waiting.counted(), Ordering::Relaxed);
         let OldUse { versions, bytes } = self.here();
         self.versions.store(0, Ordering::Release);
         self.image_bytes.store(0, Ordering::Relaxed);
         self.tree_bytes.store(0, Ordering::Relaxed);
         self.young.store(0, Ordering::Relaxed);
+        if tree.is_null() {
+            return None;
+        }
         self.taken_bytes.fetch_add(bytes, Ordering::Relaxed);
         let counted = self.taken_bytes.clone();
         Some(Taken { tree, unseen: Arc::default(), versions, bytes, counted })
@@ -365,6 +416,23 @@ impl OldVersions {
             if done {
                 return;
             }
+        }
+    }
+}
+
+/// Puts a version at the beginning of its key's chain.
+fn enter(tree: &BTree, pin: Pinned<'_>, key: &[u64], version: Version) {
+    let new = Box::into_raw(Box::new(version));
+    loop {
+        let head = tree.get(pin, key).0;
+        // SAFETY: not in the tree yet, so it is ours alone.
+        unsafe { (*new).next = ptr::with_exposed_provenance(head.unwrap_or(0) as usize) };
+        let done = match head {
+            None => matches!(tree.insert(pin, key, address(new)), Insert::Done(_)),
+            Some(old) => tree.replace(pin, key, old, address(new)),
+        };
+        if done {
+            return;
         }
     }
 }
@@ -515,9 +583,9 @@ mod tests {
         let pin = guard.pinned();
         assert!(old.is_empty());
         assert_eq!(old.find(pin, &[7], CommitTs(1)), None);
-        old.put(pin, &[7], (CommitTs(1), CommitTs(3)), &image(70), KEPT);
-        old.put(pin, &[7], (CommitTs(3), CommitTs(4)), &image(71), KEPT);
-        old.put(pin, &[9], (CommitTs(0), CommitTs(2)), &image(90), KEPT);
+        old.put(&[7], (CommitTs(1), CommitTs(3)), &image(70), KEPT);
+        old.put(&[7], (CommitTs(3), CommitTs(4)), &image(71), KEPT);
+        old.put(&[9], (CommitTs(0), CommitTs(2)), &image(90), KEPT);
         let find = |key: u64, at: u64| old.find(pin, &[key], CommitTs(at)).map(|image| image[0]);
         assert_eq!([0, 1, 2, 3, 4].map(|at| find(7, at)), [None, Some(70), Some(70), Some(71), None]);
         assert_eq!([1, 2].map(|at| find(9, at)), [Some(90), None]);
@@ -538,12 +606,11 @@ mod tests {
         let old = OldVersions::new(9);
         let mut participant = Participant::new();
         for key in 0..KEYS {
-            let guard = participant.guard();
             // Keys of two lengths, in a tree of long keys.
             let long = [key, 1, 2, 3, 4, 5, 6, 7, 8];
             let key = if key % 2 == 0 { &long[..1] } else { &long[..] };
             for begin in 1..=3 {
-                old.put(guard.pinned(), key, (CommitTs(begin), CommitTs(begin + 1)), &image(begin), KEPT);
+                old.put(key, (CommitTs(begin), CommitTs(begin + 1)), &image(begin), KEPT);
             }
         }
         assert_eq!(old.memory().versions, 3 * KEYS);
@@ -556,10 +623,45 @@ mod tests {
         old.sweep(&mut participant, &|_, _| false, &mut || true);
         assert_eq!(old.memory(), OldUse::default());
         // Used again, and dropped with something in it.
-        old.put(participant.guard().pinned(), &[1], (CommitTs(1), CommitTs(2)), &image(1), KEPT);
+        old.put(&[1], (CommitTs(1), CommitTs(2)), &image(1), KEPT);
         assert_eq!(old.memory().versions, 1);
         drop((old, participant));
         crate::reclaim::free_what_is_left();
+    }
+
+    #[test]
+    fn what_nobody_has_looked_for_is_forgotten_as_well() {
+        let old = OldVersions::new(9);
+        let mut participant = Participant::new();
+        let long = |key: u64| [key, 1, 2, 3, 4, 5, 6, 7, 8];
+        let put = |key: u64, begin: u64| {
+            // Of two lengths, so that keys move when others go.
+            let (long, times) = (long(key), (CommitTs(begin), CommitTs(begin + 1)));
+            old.put(if key % 2 == 0 { &long[..1] } else { &long[..] }, times, &image(begin), KEPT);
+        };
+        (0..20).for_each(|key| put(key, 1 + key % 3));
+        old.sweep(&mut participant, &|begin, _| begin == CommitTs(2), &mut || true);
+        (0..20).for_each(|key| put(key, 4));
+        assert!(old.tree(participant.guard().pinned()).is_none(), "nobody has looked");
+        let guard = participant.guard();
+        let kept: Vec<(u64, u64)> = (0..20).filter(|key| key % 3 == 1).map(|key| (key, 2)).collect();
+        assert_eq!(old.memory().versions, 20 + kept.len() as u64);
+        assert_eq!(all(&old, guard.pinned(), 2, false), kept);
+        assert_eq!(all(&old, guard.pinned(), 4, false), (0..20).map(|key| (key, 4)).collect::<Vec<_>>());
+        put(1, 5);
+        let mut begun = Vec::new();
+        old.for_each(guard.pinned(), &long(1), |begin, _, _| begun.push(begin.0));
+        assert_eq!(begun, [5, 4, 2]);
+        drop(guard);
+        // Some in the tree, one not.
+        put(3, 6);
+        drop(old.take());
+        assert!(old.is_empty() && old.find(participant.guard().pinned(), &long(3), CommitTs(6)).is_none());
+        // None in the tree.
+        put(3, 6);
+        assert!(old.take().is_none() && old.is_empty());
+        crate::reclaim::free_what_is_left();
+        assert_eq!(old.memory(), OldUse::default());
     }
 
     #[test]
@@ -568,9 +670,8 @@ mod tests {
         let (mut reader, mut other) = (Participant::new(), Participant::new());
         assert!(old.take().is_none());
         for key in 0..KEYS {
-            let guard = reader.guard();
-            old.put(guard.pinned(), &[key], (CommitTs(1), CommitTs(3)), &image(key), KEPT);
-            old.put(guard.pinned(), &[key], (CommitTs(3), CommitTs(4)), &image(key), KEPT);
+            old.put(&[key], (CommitTs(1), CommitTs(3)), &image(key), KEPT);
+            old.put(&[key], (CommitTs(3), CommitTs(4)), &image(key), KEPT);
         }
         let guard = reader.guard();
         let seen = old.find(guard.pinned(), &[1], CommitTs(2));
@@ -585,7 +686,7 @@ mod tests {
         assert_eq!(seen, Some(&[1, 1][..]));
         drop(guard);
         // New ones, beside those taken.
-        old.put(reader.guard().pinned(), &[1], (CommitTs(5), CommitTs(6)), &image(7), KEPT);
+        old.put(&[1], (CommitTs(5), CommitTs(6)), &image(7), KEPT);
         let mut rests = 0;
         while let Err(not_yet) = taken.free(&mut || rests += 1) {
             taken = not_yet;
@@ -613,13 +714,7 @@ mod tests {
                     for n in 1..=VERSIONS {
                         let guard = participant.guard();
                         let begin = CommitTs(10 * n + thread);
-                        old.put(
-                            guard.pinned(),
-                            &[n % 7],
-                            (begin, CommitTs(begin.0 + 1)),
-                            &image(begin.0),
-                            KEPT,
-                        );
+                        old.put(&[n % 7], (begin, CommitTs(begin.0 + 1)), &image(begin.0), KEPT);
                         assert_eq!(old.find(guard.pinned(), &[n % 7], begin), Some(&[begin.0; 2][..]));
                     }
                 });

@@ -1,7 +1,8 @@
 //! The thread that gives memory back while nothing else happens.
 //!
 //! Deleted rows are freed when nobody can look at them any more, by whoever works with the database then. When nobody
-//! does, this thread frees them. It has forgotten what was kept for transaction blocks that have ended. When nothing has been committed for a while, memory without rows in it goes back to the system.
+//! does, this thread frees them. It has forgotten what was kept for transaction blocks that have ended. When nothing has been
+//! committed for a while, memory without rows in it goes back to the system; and so does what is not needed for old versions.
 
 use crate::engine::Engine;
 use planaria_base::Result;
@@ -56,6 +57,7 @@ fn run(engine: &Weak<Engine>, stopping: &AtomicBool) {
         }
         let Some(engine) = engine.upgrade() else { return };
         engine.forget_closed();
+        planaria_storage::give_back_spare();
         let waiting = reclaim::collect();
         let commits = engine.counters.commits();
         if std::mem::replace(&mut seen, commits) != commits {

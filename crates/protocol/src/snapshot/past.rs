@@ -259,11 +259,11 @@ mod tests {
         let ts = |epoch: u64| Epoch(epoch).first_ts();
         let image: Arc<[u64]> = Arc::new([0; 4]);
         let kept = Kept { young: false, first: true };
-        index.old().put(pin, &[5], (ts(2), ts(9)), &image, kept);
+        index.old().put(&[5], (ts(2), ts(9)), &image, kept);
         for others in [false, true] {
             if others {
-                index.old().put(pin, &[3], (ts(7), ts(9)), &image, kept);
-                index.old().put(pin, &[7], (ts(7), ts(9)), &image, kept);
+                index.old().put(&[3], (ts(7), ts(9)), &image, kept);
+                index.old().put(&[7], (ts(7), ts(9)), &image, kept);
             }
             for descending in [false, true] {
                 let mut scan = Merged::default();

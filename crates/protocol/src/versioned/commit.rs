@@ -509,10 +509,12 @@ impl<R: Rules> Txn<R> {
                     || key != other_key);
             for (begin, end, image, kept) in versions.iter_mut().filter(|_| goes) {
                 let mut had = codec.encode_row(image, other_key).is_ok() && key == other_key;
-                // It may have given the key up before, and taken it again.
-                index.old().for_each(pin, key.words(), |since, _, _| had &= since != *begin);
+                if *end != ts {
+                    // It may have given the key up before, and taken it again.
+                    index.old().for_each(pin, key.words(), |since, _, _| had &= since != *begin);
+                }
                 if had {
-                    index.old().put(pin, key.words(), (*begin, *end), image, *kept);
+                    index.old().put(key.words(), (*begin, *end), image, *kept);
                     kept.first = false;
                 }
             }

@@ -20,8 +20,7 @@
 //!    ([`Generation::enter_all`]). A bucket is a list that only grows, at its head.
 //! 4. What only readers needed that have gone, while older ones stay, is picked out once there are several generations: of
 //!    one of which less than half is needed, that half is copied. Small ones are put together, so that there are never many.
-//! 5. Chunks of generations that are gone are filled again ([`Spare`]): memory that comes fresh from the system has to be
-//!    cleared by it, page by page, while a commit waits.
+//! 5. Chunks of generations that are gone are filled again, of whichever table: see [`lane`].
 //! 6. A record's address may be another's in time. Versions of the two never overlap; whoever looks for a key has to see
 //!    whether the version has it.
 
@@ -30,13 +29,14 @@ mod lane;
 use super::OldUse;
 use crate::reclaim::{Participant, Pinned};
 use crossbeam_utils::CachePadded;
-use lane::{Lane, Place, Spare, Version, Writer};
+use lane::{Lane, Place, Version, Writer};
+pub use lane::{give_back_spare, spare_bytes};
 use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, Ordering::Relaxed};
 use planaria_base::sync::model::{Mutex, MutexGuard};
 use std::ops::Range;
 use std::ptr;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 const UNHARMED: &str = "nobody panics while copying";
 
@@ -67,7 +67,6 @@ struct Generation {
     sealed: AtomicU64,
     /// An older one, or null.
     next: AtomicPtr<Generation>,
-    spare: Arc<Spare>,
 }
 
 // SAFETY: versions are immutable once they can be found, and freed with their generation.
@@ -76,7 +75,7 @@ unsafe impl Send for Generation {}
 unsafe impl Sync for Generation {}
 
 impl Generation {
-    fn new(versions: u64, lanes: usize, spare: &Arc<Spare>) -> Generation {
+    fn new(versions: u64, lanes: usize) -> Generation {
         let generation = Generation {
             lanes: (0..lanes).map(|_| CachePadded::default()).collect(),
             room: (versions as usize).clamp(BUCKETS_MIN, BUCKETS_MAX).next_power_of_two(),
@@ -85,7 +84,6 @@ impl Generation {
             complete: AtomicBool::new(false),
             sealed: AtomicU64::new(OPEN),
             next: AtomicPtr::new(ptr::null_mut()),
-            spare: spare.clone(),
         };
         if cfg!(loom) {
             // Which knows nothing of a cell that is written once.
@@ -182,7 +180,7 @@ impl Generation {
 impl Drop for Generation {
     fn drop(&mut self) {
         for lane in &self.lanes {
-            lane.empty(&self.spare);
+            lane.empty();
         }
     }
 }
@@ -194,7 +192,6 @@ pub struct Keeper<'p> {
     lane: &'p Lane,
     writer: MutexGuard<'p, Writer>,
     room: usize,
-    spare: &'p Spare,
 }
 
 impl Keeper<'_> {
@@ -207,7 +204,7 @@ impl Keeper<'_> {
         lifetime: (CommitTs, CommitTs),
         image: impl ExactSizeIterator<Item = u64>,
     ) {
-        self.writer.put(self.lane, self.spare, record, lifetime, image);
+        self.writer.put(self.lane, record, lifetime, image);
     }
 }
 
@@ -234,12 +231,11 @@ pub(crate) struct OldImages {
     newest: AtomicPtr<Generation>,
     /// Held by whoever takes generations out.
     sweeping: Mutex<()>,
-    spare: Arc<Spare>,
 }
 
 impl OldImages {
     pub(crate) fn new() -> OldImages {
-        OldImages { newest: AtomicPtr::new(ptr::null_mut()), sweeping: Mutex::new(()), spare: Arc::default() }
+        OldImages { newest: AtomicPtr::new(ptr::null_mut()), sweeping: Mutex::new(()) }
     }
 
     fn generations<'p>(&self, _pin: Pinned<'p>) -> impl Iterator<Item = &'p Generation> {
@@ -252,7 +248,7 @@ impl OldImages {
     /// Puts a generation with room for so many versions before `newest`, if that is still it.
     #[cold]
     fn renew(&self, newest: *mut Generation, versions: u64) {
-        let new = Box::new(Generation::new(versions, LANES, &self.spare));
+        let new = Box::new(Generation::new(versions, LANES));
         new.next.store(newest, Relaxed);
         let new = Box::into_raw(new);
         if self.newest.compare_exchange(newest, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
@@ -272,7 +268,7 @@ impl OldImages {
         // SAFETY: found under the pin; what is taken out is retired.
         let generation: &'p Generation = unsafe { &*newest };
         let (lane, writer) = generation.lane(lane);
-        Keeper { old: self, generation: newest, lane, writer, room: generation.room, spare: &self.spare }
+        Keeper { old: self, generation: newest, lane, writer, room: generation.room }
     }
 
     /// The image that a record had at a moment, if it has changed since.
@@ -306,9 +302,9 @@ impl OldImages {
         all
     }
 
-    /// Whether there is nothing to forget: no version, nor room for many, nor memory to be filled again.
+    /// Whether there is nothing to forget: no version, nor room for many.
     pub(crate) fn is_empty(&self) -> bool {
-        let mut empty = self.spare.len() == 0;
+        let mut empty = true;
         self.with_sizes(|generation, (versions, _)| {
             empty &= versions == 0 && generation.room == BUCKETS_MIN;
         });
@@ -365,12 +361,7 @@ impl OldImages {
         // SAFETY: as above; they are retired further down.
         let of = |at: usize| unsafe { &*all[at].cast_const() };
         // The first of them stays: what was newest a moment ago may have been sealed since, and nothing here leads to it.
-        let Some(first) = (1..all.len()).find(|at| of(*at).sealed() != OPEN) else {
-            if (0..all.len()).all(|at| of(at).size().0 == 0) {
-                self.spare.rest();
-            }
-            return true;
-        };
+        let Some(first) = (1..all.len()).find(|at| of(*at).sealed() != OPEN) else { return true };
         let passed = (first..all.len()).find(|at| of(*at).sealed() <= what.oldest.0).unwrap_or(all.len());
         let (several, many) = (passed - first > YOUNG_MAX, passed - first > SEALED_MAX);
         let mut groups: Vec<Group> = Vec::new();
@@ -399,12 +390,12 @@ impl OldImages {
             if !rest() {
                 return false;
             }
-            let copy = Generation::new(group.versions, 1, &self.spare);
+            let copy = Generation::new(group.versions, 1);
             let (lane, mut writer) = copy.lane(0);
             for version in group.members.clone().flat_map(|at| of(at).versions()) {
                 if (what.needed)(version.begin, version.end) {
                     let lifetime = (version.begin, version.end);
-                    writer.put(lane, &self.spare, version.record, lifetime, version.image().iter().copied());
+                    writer.put(lane, version.record, lifetime, version.image().iter().copied());
                 }
             }
             writer.publish(lane);
@@ -429,12 +420,6 @@ impl OldImages {
             }
         }
         of(first - 1).next.store(next, Ordering::Release);
-        if all.len() == out.len() + 1 && of(0).size().0 == 0 {
-            self.spare.rest();
-        } else {
-            let bytes: u64 = (0..all.len()).map(|at| of(at).size().1).sum();
-            self.spare.work(bytes / size_of::<u64>() as u64);
-        }
         let guard = participant.guard();
         for at in out {
             // SAFETY: made by `Box::into_raw`, and out of the list since just now.

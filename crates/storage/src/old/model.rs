@@ -23,7 +23,7 @@ fn versions() -> loom::sync::Arc<OldVersions> {
 /// The image is the timestamp of its begin.
 fn put(old: &OldVersions, participant: &mut Participant, key: &[u64], begin: u64, end: u64) {
     let kept = Kept { young: false, first: true };
-    old.put(participant.guard().pinned(), key, (CommitTs(begin), CommitTs(end)), &Arc::from([begin]), kept);
+    old.put(key, (CommitTs(begin), CommitTs(end)), &Arc::from([begin]), kept);
 }
 
 fn find(old: &OldVersions, participant: &mut Participant, at: u64) -> Option<u64> {
@@ -141,6 +141,29 @@ fn a_reader_beside_a_taker_looks_at_what_is_there() {
         writer.join().unwrap();
         assert_eq!([1, 2].map(|at| find(&old, &mut participant, at)), [None, Some(2)]);
         assert_eq!(old.memory().versions, 2);
+        drop(old);
+        end(participant);
+    });
+}
+
+/// Two look at a time: whoever comes while the other enters what has waited does not miss it.
+#[test]
+fn of_two_readers_neither_misses_what_waits() {
+    model(|| {
+        let old = versions();
+        put(&old, &mut Participant::new(), KEY, 1, 2);
+        let other = {
+            let old = old.clone();
+            thread::spawn(move || {
+                let mut participant = Participant::new();
+                put(&old, &mut participant, OTHER, 2, 3);
+                find(&old, &mut participant, 1)
+            })
+        };
+        let mut participant = Participant::new();
+        assert_eq!(find(&old, &mut participant, 1), Some(1));
+        assert_eq!(other.join().unwrap(), Some(1));
+        assert_eq!(old.memory().versions, 3);
         drop(old);
         end(participant);
     });

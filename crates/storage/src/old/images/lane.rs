@@ -9,18 +9,22 @@
 
 use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, Ordering::Relaxed};
-use planaria_base::sync::model::Mutex;
+use planaria_base::sync::model;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 const UNHARMED: &str = "nobody panics with spare chunks";
 
 /// Words of a chunk.
 const CHUNK_MIN: usize = 512;
 pub(super) const CHUNK_MAX: usize = 32 << 10;
-/// Chunks of [`CHUNK_MAX`] that are kept to be filled again.
-const SPARE_MAX: usize = 256;
+/// Chunks of [`CHUNK_MAX`] that are kept to be filled again: 256 MB.
+const SPARE_MAX: usize = 1024;
+/// What was not needed for so long is given back.
+pub(super) const UNUSED: Duration = Duration::from_secs(20);
 
 /// One version of a row. Its image stands behind it.
 #[repr(C)]
@@ -52,9 +56,9 @@ impl Version {
     }
 }
 
-type Words = Box<[UnsafeCell<MaybeUninit<u64>>]>;
+pub(super) type Words = Box<[UnsafeCell<MaybeUninit<u64>>]>;
 
-fn new_words(size: usize) -> Words {
+pub(super) fn new_words(size: usize) -> Words {
     let words = Box::into_raw(Box::<[u64]>::new_uninit_slice(size));
     // SAFETY: a cell is as what is in it.
     unsafe { Box::from_raw(words as *mut [UnsafeCell<MaybeUninit<u64>>]) }
@@ -118,21 +122,21 @@ impl Chunk {
 pub(super) struct Lane {
     first: AtomicPtr<Chunk>,
     /// Held by whoever puts some.
-    pub(super) writer: Mutex<Writer>,
+    pub(super) writer: model::Mutex<Writer>,
     /// How many there are. Only the owner writes it.
     pub(super) versions: AtomicU64,
 }
 
 impl Lane {
     /// Gives its memory away, which nobody else can reach any more.
-    pub(super) fn empty(&self, spare: &Spare) {
+    pub(super) fn empty(&self) {
         // By a swap, as loom's cells have no `get_mut`.
         let mut next = self.first.swap(ptr::null_mut(), Ordering::AcqRel);
         while !next.is_null() {
             // SAFETY: made by `Box::into_raw`; nobody can reach its versions any more.
             let chunk = unsafe { Box::from_raw(next) };
             next = chunk.next.load(Relaxed);
-            spare.put(chunk.words);
+            Spare::lock().put(chunk.words);
         }
     }
 }
@@ -164,7 +168,6 @@ impl Writer {
     pub(super) fn put(
         &mut self,
         lane: &Lane,
-        spare: &Spare,
         record: u64,
         (begin, end): (CommitTs, CommitTs),
         image: impl ExactSizeIterator<Item = u64>,
@@ -175,7 +178,7 @@ impl Writer {
         // SAFETY: a chunk of the lane, which goes with its generation.
         let mut chunk = unsafe { self.chunk.as_ref() };
         if chunk.is_none_or(|chunk| chunk.words.len() - self.at < needed) {
-            self.grow(lane, needed, spare);
+            self.grow(lane, needed);
             // SAFETY: as above.
             chunk = unsafe { self.chunk.as_ref() };
         }
@@ -211,9 +214,9 @@ impl Writer {
 
     /// A chunk with room for so many words.
     #[cold]
-    fn grow(&mut self, lane: &Lane, needed: usize, spare: &Spare) {
+    fn grow(&mut self, lane: &Lane, needed: usize) {
         let size = (CHUNK_MIN << self.chunks.min(16)).min(CHUNK_MAX).max(needed);
-        let words = if size == CHUNK_MAX { spare.take() } else { None };
+        let words = if size == CHUNK_MAX { Spare::lock().take() } else { None };
         let new = Chunk::new(words.unwrap_or_else(|| new_words(size)));
         self.publish(lane);
         // SAFETY: a chunk of this lane, which goes with its generation.
@@ -266,50 +269,58 @@ impl Place {
     }
 }
 
-/// Memory of generations that are gone, to be filled again.
-#[derive(Default)]
+/// Memory of generations that are gone, of all tables, to be filled again: what comes fresh from the system has to be cleared
+/// by it, page by page, while a commit waits, which costs more than all the copying.
+static SPARE: Mutex<Spare> = Mutex::new(Spare { chunks: Vec::new(), least: 0, since: None });
+
 pub(super) struct Spare {
-    chunks: std::sync::Mutex<Vec<Words>>,
-    /// How often in a row nothing was kept when somebody looked.
-    idle: AtomicUsize,
+    /// Of [`CHUNK_MAX`] words each.
+    pub(super) chunks: Vec<Words>,
+    /// There have been no fewer since then.
+    pub(super) least: usize,
+    pub(super) since: Option<Instant>,
 }
 
 // SAFETY: plain memory that nobody reads.
 unsafe impl Send for Spare {}
-// SAFETY: as above.
-unsafe impl Sync for Spare {}
 
 impl Spare {
-    fn take(&self) -> Option<Words> {
-        self.chunks.lock().expect(UNHARMED).pop()
+    fn lock() -> MutexGuard<'static, Spare> {
+        SPARE.lock().expect(UNHARMED)
     }
 
-    fn put(&self, words: Words) {
-        let mut chunks = self.chunks.lock().expect(UNHARMED);
-        if words.len() == CHUNK_MAX && chunks.len() < SPARE_MAX {
-            chunks.push(words);
+    pub(super) fn take(&mut self) -> Option<Words> {
+        let words = self.chunks.pop();
+        self.least = self.least.min(self.chunks.len());
+        words
+    }
+
+    pub(super) fn put(&mut self, words: Words) {
+        if words.len() == CHUNK_MAX && self.chunks.len() < SPARE_MAX {
+            self.chunks.push(words);
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.chunks.lock().expect(UNHARMED).len()
-    }
-
-    /// So many words are filled. As many are worth having to be filled next, and no more.
-    pub(super) fn work(&self, words: u64) {
-        self.idle.store(0, Relaxed);
-        let worth = usize::try_from(words.div_ceil(CHUNK_MAX as u64)).unwrap_or(SPARE_MAX);
-        let mut chunks = self.chunks.lock().expect(UNHARMED);
-        let more = chunks.len().saturating_sub(worth);
-        let more: Vec<Words> = chunks.drain(..more).collect();
-        drop(chunks);
-        drop(more);
-    }
-
-    /// Nothing is kept. Gives the memory back if that has been so before.
-    pub(super) fn rest(&self) {
-        if self.idle.fetch_add(1, Relaxed) > 0 {
-            self.chunks.lock().expect(UNHARMED).clear();
+    /// Those that have not been needed for long enough.
+    pub(super) fn unused(&mut self, now: Instant) -> Vec<Words> {
+        if now.duration_since(*self.since.get_or_insert(now)) < UNUSED {
+            return Vec::new();
         }
+        let unused = self.chunks.split_off(self.chunks.len() - self.least);
+        (self.least, self.since) = (self.chunks.len(), Some(now));
+        unused
     }
+}
+
+/// Bytes that are kept to be filled with old versions.
+#[must_use]
+pub fn spare_bytes() -> u64 {
+    (Spare::lock().chunks.len() * CHUNK_MAX * size_of::<u64>()) as u64
+}
+
+/// Gives memory back to the system that has not been needed for old versions for a while. For whoever comes by now and
+/// then.
+pub fn give_back_spare() {
+    let unused = Spare::lock().unused(Instant::now());
+    drop(unused);
 }

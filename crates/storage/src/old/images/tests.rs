@@ -1,6 +1,6 @@
 //! Old images in one thread and in several.
 
-use super::lane::CHUNK_MAX;
+use super::lane::{CHUNK_MAX, Spare, UNUSED, new_words};
 use super::*;
 
 fn put(old: &OldImages, participant: &mut Participant, record: u64, begin: u64, end: u64) {
@@ -220,21 +220,28 @@ fn memory_is_filled_again_and_given_back() {
     sweep(&old, 2, 2, &|_, _| false);
     assert_eq!(old.memory(), OldUse::default());
     // Other tests are pinned, too.
-    while old.spare.len() < 2 {
+    while spare_bytes() == 0 {
         crate::reclaim::free_what_is_left();
         std::thread::yield_now();
     }
-    let spare = old.spare.len();
     fill(&mut p, 2);
-    assert!(old.spare.len() < spare);
     assert_eq!(find(&old, &mut p, 8 * versions, 2), Some(2));
-    // Nobody keeps anything any more.
-    for at in 3.. {
-        old.seal(CommitTs(at));
-        sweep(&old, at, at, &|_, _| false);
-        if old.is_empty() {
-            break;
-        }
-        std::thread::yield_now();
-    }
+}
+
+#[test]
+fn of_spare_memory_what_is_never_needed_goes() {
+    let mut spare = Spare { chunks: Vec::new(), least: 0, since: None };
+    let began = std::time::Instant::now();
+    let later = |times: u32| began + UNUSED * times;
+    assert!(spare.unused(began).is_empty());
+    (0..4).for_each(|_| spare.put(new_words(CHUNK_MAX)));
+    // Smaller ones are not worth it.
+    spare.put(new_words(CHUNK_MAX / 2));
+    assert_eq!((spare.chunks.len(), spare.unused(later(1)).len()), (4, 0), "they have just come");
+    let taken = [spare.take(), spare.take(), spare.take()];
+    assert!(spare.unused(began + UNUSED / 2).is_empty());
+    taken.into_iter().flatten().for_each(|words| spare.put(words));
+    assert_eq!(spare.unused(later(2)).len(), 1, "three were needed meanwhile");
+    assert_eq!((spare.unused(later(3)).len(), spare.chunks.len()), (3, 0));
+    assert!(spare.take().is_none());
 }
