@@ -35,6 +35,7 @@ mod dated;
 mod heal;
 mod heat;
 mod hosted;
+mod keeping;
 mod overlook;
 mod ranges;
 mod read;

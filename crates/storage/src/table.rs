@@ -18,6 +18,7 @@ use crate::row::{ColumnSpec, RowLayout};
 use crate::versions::{Needed, VersionStorage};
 use planaria_base::chunks::Chunks;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
+use planaria_base::sync::spin_hint;
 use planaria_base::{ColumnId, CommitTs, Error, IndexId, Result, SqlState, TableId};
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -332,11 +333,23 @@ impl<H: Header> Table<H> {
         self.inner.heap.give_back()
     }
 
-    /// Begins to keep versions for the commit of a worker that is about to change rows.
+    /// Begins to keep versions for the commit of a worker that is about to change rows. Who has a keeper already, of
+    /// whichever table, does not wait for another one ([`Table::try_keeper`]): somebody may wait for the one that it has.
     #[inline]
     pub fn keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> TableKeeper<'k, H> {
+        loop {
+            if let Some(keeper) = self.try_keeper(worker, pin) {
+                return keeper;
+            }
+            spin_hint();
+        }
+    }
+
+    /// The same, unless so many are at it that it would have to wait.
+    #[inline]
+    pub fn try_keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> Option<TableKeeper<'k, H>> {
         let versions = &self.inner.versions;
-        TableKeeper { versions, keeper: versions.keeper(worker, pin), worker, pin }
+        Some(TableKeeper { versions, keeper: versions.try_keeper(worker, pin)?, worker, pin })
     }
 
     /// The image that a record had at a moment, if it is another now; or is about to be, where versions stay as they

@@ -74,8 +74,8 @@ pub trait VersionStorage: Sized + Send + Sync + 'static {
         pin: Pinned<'_>,
     );
 
-    /// Begins to [keep](VersionStorage::keep) versions for one commit, that of a worker.
-    fn keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> Self::Keeper<'k>;
+    /// Begins to [keep](VersionStorage::keep) versions for one commit, that of a worker; `None` if it would have to wait.
+    fn try_keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> Option<Self::Keeper<'k>>;
 
     /// Keeps the newest version, which ends by the commit that calls this and holds the record's lock. Older ones that are
     /// not `needed` any more may go. Whoever calls this sees to it that no reader comes meanwhile that needs them.

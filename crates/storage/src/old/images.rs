@@ -96,16 +96,11 @@ impl Generation {
         self.buckets.get_or_init(|| (0..self.room).map(|_| AtomicPtr::new(ptr::null_mut())).collect())
     }
 
-    /// A lane of its own for a writer that has this number.
-    fn lane(&self, number: usize) -> (&Lane, MutexGuard<'_, Writer>) {
-        let mut at = number % self.lanes.len();
-        loop {
-            let lane = &*self.lanes[at];
-            match lane.writer.try_lock() {
-                Ok(writer) => return (lane, writer),
-                Err(_) => at = (at + 1) % self.lanes.len(),
-            }
-        }
+    /// A lane of its own for a writer that has this number, unless others have all.
+    fn try_lane(&self, number: usize) -> Option<(&Lane, MutexGuard<'_, Writer>)> {
+        let own = number % self.lanes.len();
+        let lanes = self.lanes[own..].iter().chain(&self.lanes[..own]);
+        lanes.map(|lane| &**lane).find_map(|lane| Some((lane, lane.writer.try_lock().ok()?)))
     }
 
     fn bucket<'b>(&self, buckets: &'b [AtomicPtr<Version>], record: u64) -> &'b AtomicPtr<Version> {
@@ -185,7 +180,7 @@ impl Drop for Generation {
     }
 }
 
-/// Puts the versions that one commit keeps of one table. See [`OldImages::keeper`].
+/// Puts the versions that one commit keeps of one table. See [`OldImages::try_keeper`].
 pub struct Keeper<'p> {
     old: &'p OldImages,
     generation: *mut Generation,
@@ -257,9 +252,10 @@ impl OldImages {
         }
     }
 
-    /// To put versions for as long as one commit goes on. `lane`: a number of the writer's own.
+    /// To put versions for as long as one commit goes on, unless there are too many writers at a time. `lane`: a number of
+    /// the writer's own.
     #[inline]
-    pub(crate) fn keeper<'p>(&'p self, _pin: Pinned<'p>, lane: usize) -> Keeper<'p> {
+    pub(crate) fn try_keeper<'p>(&'p self, _pin: Pinned<'p>, lane: usize) -> Option<Keeper<'p>> {
         let mut newest = self.newest.load(Ordering::Acquire);
         while newest.is_null() {
             self.renew(newest, 0);
@@ -267,8 +263,8 @@ impl OldImages {
         }
         // SAFETY: found under the pin; what is taken out is retired.
         let generation: &'p Generation = unsafe { &*newest };
-        let (lane, writer) = generation.lane(lane);
-        Keeper { old: self, generation: newest, lane, writer, room: generation.room }
+        let (lane, writer) = generation.try_lane(lane)?;
+        Some(Keeper { old: self, generation: newest, lane, writer, room: generation.room })
     }
 
     /// The image that a record had at a moment, if it has changed since.
@@ -391,7 +387,8 @@ impl OldImages {
                 return false;
             }
             let copy = Generation::new(group.versions, 1);
-            let (lane, mut writer) = copy.lane(0);
+            let lane = &*copy.lanes[0];
+            let mut writer = lane.writer.lock().expect(UNHARMED);
             for version in group.members.clone().flat_map(|at| of(at).versions()) {
                 if (what.needed)(version.begin, version.end) {
                     let lifetime = (version.begin, version.end);

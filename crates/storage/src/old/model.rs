@@ -16,12 +16,13 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
 /// With a version of another key in it, so that the tree is there.
 fn versions() -> loom::sync::Arc<OldVersions> {
     let old = OldVersions::new(1);
-    put(&old, &mut Participant::new(), OTHER, 0, 9);
+    put(&old, OTHER, 0, 9);
+    assert_eq!(find(&old, &mut Participant::new(), 0), None);
     loom::sync::Arc::new(old)
 }
 
 /// The image is the timestamp of its begin.
-fn put(old: &OldVersions, participant: &mut Participant, key: &[u64], begin: u64, end: u64) {
+fn put(old: &OldVersions, key: &[u64], begin: u64, end: u64) {
     let kept = Kept { young: false, first: true };
     old.put(key, (CommitTs(begin), CommitTs(end)), &Arc::from([begin]), kept);
 }
@@ -48,9 +49,8 @@ fn a_reader_finds_what_the_record_has_no_more() {
         let writer = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let mut participant = Participant::new();
                 for (begin, end) in [(1, 3), (3, 4)] {
-                    put(&shared.0, &mut participant, KEY, begin, end);
+                    put(&shared.0, KEY, begin, end);
                     shared.1.0.store(end, Ordering::Release);
                 }
             })
@@ -78,7 +78,7 @@ fn a_reader_beside_a_sweep_finds_what_is_needed() {
         let old = versions();
         let mut participant = Participant::new();
         for (begin, end) in [(1, 2), (2, 3), (3, 4)] {
-            put(&old, &mut participant, KEY, begin, end);
+            put(&old, KEY, begin, end);
         }
         let sweeper = {
             let old = old.clone();
@@ -101,10 +101,10 @@ fn a_version_that_comes_during_a_sweep_stays() {
     model(|| {
         let old = versions();
         let mut participant = Participant::new();
-        put(&old, &mut participant, KEY, 1, 2);
+        put(&old, KEY, 1, 2);
         let writer = {
             let old = old.clone();
-            thread::spawn(move || put(&old, &mut Participant::new(), KEY, 2, 3))
+            thread::spawn(move || put(&old, KEY, 2, 3))
         };
         old.sweep(&mut participant, &|begin, _| begin != CommitTs(1), &mut || true);
         writer.join().unwrap();
@@ -122,12 +122,13 @@ fn a_reader_beside_a_taker_looks_at_what_is_there() {
     model(|| {
         let old = versions();
         let mut participant = Participant::new();
-        put(&old, &mut participant, KEY, 1, 2);
+        put(&old, KEY, 1, 2);
+        assert_eq!(find(&old, &mut participant, 1), Some(1));
         let reader = {
             let old = old.clone();
             thread::spawn(move || find(&old, &mut Participant::new(), 1))
         };
-        let taken = old.take().expect("nobody sweeps");
+        let taken = old.take().expect("nobody sweeps, and none waits");
         taken.expire(participant.guard().pinned());
         participant.flush();
         drop(taken.free(&mut || {}));
@@ -135,9 +136,9 @@ fn a_reader_beside_a_taker_looks_at_what_is_there() {
         assert!(old.is_empty());
         let writer = {
             let old = old.clone();
-            thread::spawn(move || put(&old, &mut Participant::new(), OTHER, 2, 3))
+            thread::spawn(move || put(&old, OTHER, 2, 3))
         };
-        put(&old, &mut participant, KEY, 2, 3);
+        put(&old, KEY, 2, 3);
         writer.join().unwrap();
         assert_eq!([1, 2].map(|at| find(&old, &mut participant, at)), [None, Some(2)]);
         assert_eq!(old.memory().versions, 2);
@@ -151,12 +152,12 @@ fn a_reader_beside_a_taker_looks_at_what_is_there() {
 fn of_two_readers_neither_misses_what_waits() {
     model(|| {
         let old = versions();
-        put(&old, &mut Participant::new(), KEY, 1, 2);
+        put(&old, KEY, 1, 2);
         let other = {
             let old = old.clone();
             thread::spawn(move || {
                 let mut participant = Participant::new();
-                put(&old, &mut participant, OTHER, 2, 3);
+                put(&old, OTHER, 2, 3);
                 find(&old, &mut participant, 1)
             })
         };
@@ -164,6 +165,35 @@ fn of_two_readers_neither_misses_what_waits() {
         assert_eq!(find(&old, &mut participant, 1), Some(1));
         assert_eq!(other.join().unwrap(), Some(1));
         assert_eq!(old.memory().versions, 3);
+        drop(old);
+        end(participant);
+    });
+}
+
+/// Nothing is left of what a reader enters while all is taken.
+#[test]
+fn a_reader_that_enters_beside_a_taker_leaves_nothing() {
+    model(|| {
+        let old = versions();
+        put(&old, KEY, 1, 2);
+        let reader = {
+            let old = old.clone();
+            thread::spawn(move || find(&old, &mut Participant::new(), 1))
+        };
+        let mut participant = Participant::new();
+        match old.take() {
+            Some(taken) => {
+                assert!(old.is_empty());
+                taken.expire(participant.guard().pinned());
+                participant.flush();
+                drop(taken.free(&mut || {}));
+            }
+            None => {
+                old.sweep(&mut participant, &|_, _| false, &mut || true);
+            }
+        }
+        assert!(matches!(reader.join().unwrap(), None | Some(1)));
+        assert!(old.is_empty());
         drop(old);
         end(participant);
     });

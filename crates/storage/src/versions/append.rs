@@ -416,7 +416,9 @@ impl<const KEEPS: bool, const STOPS: bool> VersionStorage for AppendWith<KEEPS, 
 
     /// Versions are behind the record, which the commit has read.
     #[inline]
-    fn keeper<'k>(&'k self, _worker: usize, _pin: Pinned<'k>) {}
+    fn try_keeper<'k>(&'k self, _worker: usize, _pin: Pinned<'k>) -> Option<()> {
+        Some(())
+    }
 
     #[cold]
     fn keep<H: Header>(

@@ -63,8 +63,8 @@ impl VersionStorage for Single {
     }
 
     #[inline]
-    fn keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> Keeper<'k> {
-        self.old.keeper(pin, worker)
+    fn try_keeper<'k>(&'k self, worker: usize, pin: Pinned<'k>) -> Option<Keeper<'k>> {
+        self.old.try_keeper(pin, worker)
     }
 
     #[inline]

@@ -18,7 +18,14 @@ fn put(old: &OldImages, lane: usize, record: u64, begin: u64, end: u64) {
     let mut participant = Participant::new();
     let lifetime = (CommitTs(begin), CommitTs(end));
     let guard = participant.guard();
-    old.keeper(guard.pinned(), lane).put(record, lifetime, [begin].into_iter());
+    // Whoever looks how many there are holds a lane for a moment, too.
+    let mut keeper = loop {
+        match old.try_keeper(guard.pinned(), lane) {
+            Some(keeper) => break keeper,
+            None => thread::yield_now(),
+        }
+    };
+    keeper.put(record, lifetime, [begin].into_iter());
 }
 
 fn find(old: &OldImages, at: u64) -> Option<u64> {

@@ -6,7 +6,7 @@ use super::*;
 fn put(old: &OldImages, participant: &mut Participant, record: u64, begin: u64, end: u64) {
     let lifetime = (CommitTs(begin), CommitTs(end));
     let guard = participant.guard();
-    old.keeper(guard.pinned(), 0).put(record, lifetime, [begin, record].into_iter());
+    old.try_keeper(guard.pinned(), 0).unwrap().put(record, lifetime, [begin, record].into_iter());
 }
 
 /// When the version began that a record had at a moment.
@@ -117,7 +117,7 @@ fn many_versions_and_long_ones_have_room() {
         let words = if record % 1000 == 0 { 40_000 } else { record % 50 };
         let image = (0..words).map(|at| at ^ record).collect::<Vec<_>>();
         let guard = p.guard();
-        old.keeper(guard.pinned(), record as usize).put(8 * record, lifetime, image.into_iter());
+        old.try_keeper(guard.pinned(), record as usize).unwrap().put(8 * record, lifetime, image.into_iter());
     }
     assert!(generations(&old) > 1);
     for record in (1..=versions).step_by(if cfg!(miri) { 500 } else { 250 }) {
@@ -189,8 +189,8 @@ fn what_came_since_somebody_looked_is_found() {
     let (mut first, mut second) = (Participant::new(), Participant::new());
     for round in 1..=3 {
         let (one, two) = (first.guard(), second.guard());
-        let mut a = old.keeper(one.pinned(), 0);
-        let mut b = old.keeper(two.pinned(), LANES);
+        let mut a = old.try_keeper(one.pinned(), 0).unwrap();
+        let mut b = old.try_keeper(two.pinned(), LANES).unwrap();
         let lifetime = (CommitTs(round), CommitTs(round + 1));
         a.put(8, lifetime, [round, 8].into_iter());
         b.put(16, lifetime, [round, 16].into_iter());
@@ -212,7 +212,11 @@ fn memory_is_filled_again_and_given_back() {
         for record in 1..=versions {
             let guard = p.guard();
             let image = [from; 35].into_iter();
-            old.keeper(guard.pinned(), 0).put(8 * record, (CommitTs(from), CommitTs(from + 1)), image);
+            old.try_keeper(guard.pinned(), 0).unwrap().put(
+                8 * record,
+                (CommitTs(from), CommitTs(from + 1)),
+                image,
+            );
         }
         old.seal(CommitTs(from + 1));
     };
