@@ -36,7 +36,9 @@ mod triggers;
 mod types;
 mod views;
 
-pub use aggregates::{AggregateOf, BuiltInFunction, SupportFunction, built_in_functions, support_expression};
+pub use aggregates::{
+    AggregateOf, BuiltInFunction, MovingOf, SupportFunction, built_in_functions, support_expression,
+};
 pub use casts::{UserCast, UserCastContext};
 pub use column_rights::{ALL_OF_COLUMNS, Columns};
 pub use comments::{Comment, Commented};

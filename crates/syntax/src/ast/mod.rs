@@ -29,7 +29,7 @@ pub mod visit;
 mod window;
 mod with;
 
-pub use aggregate::{AggregateChange, CreateAggregate};
+pub use aggregate::{AggregateChange, CreateAggregate, MovingAggregate};
 pub use alter::AlterTable;
 pub use call::{Argument, FunctionCall};
 pub use comment::CommentTarget;
