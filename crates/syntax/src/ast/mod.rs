@@ -579,6 +579,8 @@ pub enum StatementKind {
     Prepare { name: String, types: Vec<TypeName>, statement: Box<Statement> },
     /// EXECUTE name (args)
     ExecutePrepared { name: String, args: Vec<Expr> },
+    /// CREATE TABLE .. AS EXECUTE name [(args)]; where EXECUTE stands, and where that ends.
+    CreateTableExecute { name: String, args: Vec<Expr>, from: Position, to: Position },
     /// DEALLOCATE [ALL | name]
     Deallocate(Option<String>),
     /// LOCK TABLE
