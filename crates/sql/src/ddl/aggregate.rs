@@ -286,14 +286,14 @@ impl Change {
             ];
             return match said.iter().find(|(_, said)| *said) {
                 Some((what, _)) => {
-                    Err(invalid(&format!("aggregate {what} must not be specified without mstype")))
+                    Err(invalid(format!("aggregate {what} must not be specified without mstype")))
                 }
                 None => Ok(None),
             };
         };
         let (Some(transition), Some(inverse)) = (&moving.transition, &moving.inverse) else {
             let what = if moving.transition.is_none() { "msfunc" } else { "minvfunc" };
-            return Err(invalid(&format!("aggregate {what} must be specified when mstype is specified")));
+            return Err(invalid(format!("aggregate {what} must be specified when mstype is specified")));
         };
         let state = self.state_type(state, inputs)?;
         let mut types = vec![state.clone()];
@@ -335,7 +335,7 @@ impl Change {
             let message = format!(
                 "moving-aggregate implementation returns type {moved}, but plain implementation returns type {plain}"
             );
-            return Err(invalid(&message));
+            return Err(invalid(message));
         }
         let modify = match moving.modify.as_deref() {
             None => None,
