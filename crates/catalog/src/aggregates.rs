@@ -46,6 +46,35 @@ pub struct AggregateOf {
     /// SSPACE, only kept.
     #[serde(default)]
     pub space: i32,
+    /// How it is carried along with a frame that moves. A window computes the same without it, so it is only kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moving: Option<Box<MovingOf>>,
+}
+
+/// MSFUNC and its like.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovingOf {
+    /// MSTYPE
+    pub state: Type,
+    /// MSFUNC
+    pub transition: SupportFunction,
+    /// MINVFUNC
+    pub inverse: SupportFunction,
+    /// MFINALFUNC
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<SupportFunction>,
+    /// MFINALFUNC_EXTRA
+    #[serde(default)]
+    pub extra: bool,
+    /// MFINALFUNC_MODIFY, as `pg_aggregate` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modify: Option<char>,
+    /// MINITCOND
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial: Option<String>,
+    /// MSSPACE
+    #[serde(default)]
+    pub space: i32,
 }
 
 /// A function that an aggregate calls.
@@ -86,16 +115,28 @@ impl SupportFunction {
 impl AggregateOf {
     /// The functions that it calls.
     pub fn functions(&self) -> impl Iterator<Item = &SupportFunction> {
-        [Some(&self.transition), self.last.as_ref(), self.combine.as_ref()].into_iter().flatten()
+        let moving = self.moving.as_deref();
+        let of_moving = moving.map(|m| [Some(&m.transition), Some(&m.inverse), m.last.as_ref()]);
+        let own = [Some(&self.transition), self.last.as_ref(), self.combine.as_ref()];
+        own.into_iter().chain(of_moving.into_iter().flatten()).flatten()
     }
     /// The types that it is made of: of its state, and those that its functions take.
     pub fn types(&self) -> impl Iterator<Item = &Type> {
-        std::iter::once(&self.state).chain(self.functions().flat_map(|f| &f.types))
+        let states = std::iter::once(&self.state).chain(self.moving.as_deref().map(|m| &m.state));
+        states.chain(self.functions().flat_map(|f| &f.types))
     }
     /// The same, to be changed.
     pub fn types_mut(&mut self) -> impl Iterator<Item = &mut Type> {
-        let functions = [Some(&mut self.transition), self.last.as_mut(), self.combine.as_mut()];
-        std::iter::once(&mut self.state).chain(functions.into_iter().flatten().flat_map(|f| &mut f.types))
+        let mut functions = vec![&mut self.transition];
+        functions.extend(self.last.as_mut());
+        functions.extend(self.combine.as_mut());
+        let mut states = vec![&mut self.state];
+        if let Some(moving) = self.moving.as_deref_mut() {
+            functions.extend([&mut moving.transition, &mut moving.inverse]);
+            functions.extend(moving.last.as_mut());
+            states.push(&mut moving.state);
+        }
+        states.into_iter().chain(functions.into_iter().flat_map(|f| &mut f.types))
     }
 }
 

@@ -36,7 +36,9 @@ mod triggers;
 mod types;
 mod views;
 
-pub use aggregates::{AggregateOf, BuiltInFunction, SupportFunction, built_in_functions, support_expression};
+pub use aggregates::{
+    AggregateOf, BuiltInFunction, MovingOf, SupportFunction, built_in_functions, support_expression,
+};
 pub use casts::{UserCast, UserCastContext};
 pub use column_rights::{ALL_OF_COLUMNS, Columns};
 pub use comments::{Comment, Commented};
@@ -55,7 +57,7 @@ pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
 pub use role::{MONITOR, Membership, PREDEFINED, Role, SUPERUSER, SUPERUSER_NAME, no_role};
-pub use routines::{Hints, PROGRAM_FORM, StandardBody};
+pub use routines::{Hints, PROGRAM_FORM, ROWS_TOLD, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };

@@ -1,14 +1,19 @@
 //! Bodies of routines as SQL has them: no strings, but statements; forms of programs.
 
-use crate::Procedure;
+use crate::{Language, Procedure, Returns};
 use serde::{Deserialize, Serialize};
 
 /// The form in which programs of new routines are made. Since 1, aggregates without an order of their own take the rows as
 /// they come where another aggregate beside them has one, `VARIADIC` of functions that build JSON is a list of its elements,
 /// and no argument stands behind one that is named. Since 2, a routine in PL/pgSQL whose records take rows of which nothing is known
 /// beforehand is carried out by steps, whatever calls it; before, such a statement failed where it was reached. Since 3, so is one
-/// that calls `set_config('search_path', ..)`; before, that had no effect on the statements behind it.
-pub const PROGRAM_FORM: u8 = 3;
+/// that calls `set_config('search_path', ..)`; before, that had no effect on the statements behind it. Since 4, a function that
+/// answers with a row says whether there is one, which was NULL where its fields were, and so is a row that is passed or assigned;
+/// AFTER triggers of changes in WITH fire when all parts of the statement are done, which each part did when it ended.
+pub const PROGRAM_FORM: u8 = 4;
+
+/// The first form in which rows of NULLs are told from no row, and AFTER triggers wait for all parts of their statement.
+pub const ROWS_TOLD: u8 = 4;
 
 pub(crate) fn is_first_form(form: &u8) -> bool {
     *form == 0
@@ -53,6 +58,18 @@ impl Hints {
 }
 
 impl Procedure {
+    /// Whether its program answers, behind the columns, with whether there is a row.
+    pub fn says_row(&self) -> bool {
+        self.form >= ROWS_TOLD
+            && match &self.returns {
+                Returns::RowOf(_) => true,
+                Returns::Record { set, columns } => !set && !columns.is_empty(),
+                // Where PL/pgSQL has OUT parameters there is a row of them.
+                Returns::OutRow => self.language == Language::Sql,
+                _ => false,
+            }
+    }
+
     /// The body as it is written behind the options, if it is no string.
     pub fn standard_text(&self) -> Option<String> {
         let body = self.body.trim();

@@ -128,6 +128,9 @@ pub struct Program {
 }
 
 impl Program {
+    /// The name of what a function that answers with a row says behind its columns: whether there is one.
+    pub const ANSWERED: &str = "(answered)";
+
     /// An empty program.
     pub fn new(name: impl Into<String>, kind: ProgramKind) -> Program {
         Program {

@@ -200,12 +200,17 @@ impl Objects {
                     quote_literal(a.agginitval), (SELECT o.oprname FROM pg_operator o WHERE o.oid = a.aggsortop),
                     p.proparallel, a.aggtransspace, p.proacl::text, a.aggkind = 'h',
                     CASE WHEN a.aggkind <> 'n' THEN (SELECT string_agg(format_type(u.t, NULL), ', ' ORDER BY u.n)
-                     FROM unnest(p.proargtypes) WITH ORDINALITY u(t, n)) END
+                     FROM unnest(p.proargtypes) WITH ORDINALITY u(t, n)) END,
+                    {}, {}, CASE WHEN a.aggmtranstype <> 0 THEN format_type(a.aggmtranstype, NULL) END, {},
+                    quote_literal(a.aggminitval), nullif(a.aggmtransspace, 0), a.aggmfinalextra, a.aggmfinalmodify
              FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid::oid
              JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {USERS}",
             function("a.aggtransfn"),
             function("a.aggfinalfn"),
             function("a.aggcombinefn"),
+            function("a.aggmtransfn"),
+            function("a.aggminvtransfn"),
+            function("a.aggmfinalfn"),
         );
         for row in source.rows(&query)?.iter().filter(|row| selection.has_schema(row.text(1))) {
             let name = format!("{}({})", row.text(2), row.text(4));
@@ -224,11 +229,29 @@ impl Objects {
                     _ => "",
                 });
             }
-            let values = [(10, "COMBINEFUNC"), (11, "INITCOND"), (12, "SORTOP")];
+            let values = [
+                (10, "COMBINEFUNC"),
+                (11, "INITCOND"),
+                (12, "SORTOP"),
+                (18, "MSFUNC"),
+                (19, "MINVFUNC"),
+                (20, "MSTYPE"),
+                (21, "MFINALFUNC"),
+                (22, "MINITCOND"),
+                (23, "MSSPACE"),
+            ];
             for (at, word) in values {
                 if let Some(value) = row.get(at) {
                     let _ = write!(create, ",\n    {word} = {value}");
                 }
+            }
+            if row.get(21).is_some() {
+                create.push_str(if row.is(24) { ",\n    MFINALFUNC_EXTRA" } else { "" });
+                create.push_str(match row.text(25) {
+                    "s" => ",\n    MFINALFUNC_MODIFY = SHAREABLE",
+                    "w" => ",\n    MFINALFUNC_MODIFY = READ_WRITE",
+                    _ => "",
+                });
             }
             create.push_str(match row.text(13) {
                 "s" => ",\n    PARALLEL = SAFE",

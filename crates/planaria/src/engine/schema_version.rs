@@ -232,9 +232,11 @@ impl SchemaVersion {
             owner: None,
         };
         let code = self.build(program, &env)?;
+        let told = self.catalog.procedure_if(id).is_some_and(planaria_catalog::Procedure::says_row);
         let columns = program
             .outputs
             .iter()
+            .take(program.outputs.len() - usize::from(told))
             .map(|o| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None })
             .collect();
         let mut logging = self.logging_of(id, program, &mut BTreeSet::new());

@@ -685,6 +685,8 @@ impl SessionCore {
         if outs.is_empty() || quiet {
             return Ok(());
         }
+        // Behind the columns of a row may stand whether there is one.
+        let outs = if outs.len() == columns.len() + 1 { &outs[..columns.len()] } else { outs };
         if let Some(sink) = sink {
             self.sunk += 1;
             sink.row(RowRef::new(outs, self.machine.heap()))?;

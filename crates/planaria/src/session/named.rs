@@ -6,11 +6,15 @@ use crate::session::answer::done;
 use crate::session::core::SessionCore;
 use crate::session::prepared::PreparedStatement;
 use planaria_base::cast::{CastContext, cast_allowed};
-use planaria_base::{Error, Result, SqlState, Type};
+use planaria_base::datetime::Forms;
+use planaria_base::text_io::quote_literal;
+use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::oids::Object;
 use planaria_ir::ProgramKind;
 use planaria_sql::lower::{Lowerer, ParamTypes};
+use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{self, Statement, StatementKind, TypeNameKind};
+use planaria_syntax::parse;
 use std::sync::Arc;
 
 impl SessionCore {
@@ -52,13 +56,79 @@ impl SessionCore {
         text: &str,
     ) -> Result<StatementResult> {
         let prepared = self.named_statement(name)?;
+        let (values, _) = self.values_for(&prepared, name, args, text)?;
+        self.run_program(&prepared, &values)
+    }
+
+    /// CREATE TABLE AS EXECUTE: what is made, and logged, is CREATE TABLE AS the query with the values in it. `places`: where the
+    /// statement begins, where EXECUTE stands, where that ends, and where the statement does.
+    pub(crate) fn create_table_execute(
+        &mut self,
+        name: &str,
+        args: &[ast::Expr],
+        text: &str,
+        places: [u32; 4],
+    ) -> Result<StatementResult> {
+        let prepared = self.named_statement(name)?;
+        if !matches!(prepared.statement.kind, StatementKind::Query(_)) {
+            let message = "prepared statement is not a SELECT";
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let (values, types) = self.values_for(&prepared, name, args, text)?;
+        let part = |text: &str, from: u32, to: u32| {
+            let part = text.get(from as usize..to as usize).map(str::to_owned);
+            part.ok_or_else(|| Error::internal("a statement that is not in its text"))
+        };
+        let mut query = part(&prepared.text, prepared.statement.position, prepared.statement.end)?;
+        let mut found = Vec::new();
+        visit::statement(&prepared.statement, &mut |node| {
+            if let Node::Expr(ast::Expr { kind: ast::ExprKind::Parameter(n), position }) = node {
+                found.push((*position, *n));
+            }
+        });
+        found.sort_unstable();
+        found.dedup();
+        let catalog = self.newest_catalog();
+        for (position, n) in found.into_iter().rev() {
+            let at = (position - prepared.statement.position) as usize;
+            let index = n as usize - 1;
+            let given = (values.get(index), types.get(index), prepared.parameters.get(index));
+            let (Some(value), Some(of), Some(ty)) = given else { continue };
+            let literal = match value {
+                Datum::Null => "NULL".to_owned(),
+                value => {
+                    let mut written = Vec::new();
+                    value.write_in(of, Forms::default(), &mut written);
+                    quote_literal(&String::from_utf8_lossy(&written))
+                }
+            };
+            let value = format!("({literal}::{})", catalog.as_shown(ty));
+            query.replace_range(at..at + 1 + n.to_string().len(), &value);
+        }
+        let [begins, from, to, ends] = places;
+        let (head, tail) = (part(text, begins, from)?, part(text, to, ends)?);
+        let made = format!("{head}({query}){tail}");
+        let mut statements = parse::statements(&made)?;
+        let statement =
+            statements.pop().ok_or_else(|| Error::internal("a statement that came to nothing"))?;
+        self.run_statement(&statement, &made, &())
+    }
+
+    /// The values of the arguments of EXECUTE.
+    fn values_for(
+        &mut self,
+        prepared: &PreparedStatement,
+        name: &str,
+        args: &[ast::Expr],
+        text: &str,
+    ) -> Result<(Vec<Datum>, Vec<Type>)> {
         let wanted = prepared.parameters.len();
         if args.len() != wanted {
             let message = format!("wrong number of parameters for prepared statement \"{name}\"");
             return Err(Error::new(SqlState::SYNTAX_ERROR, message)
                 .with_detail(format!("Expected {wanted} parameters but got {}.", args.len())));
         }
-        let mut values = Vec::new();
+        let (mut values, mut types) = (Vec::new(), Vec::new());
         if !args.is_empty() {
             // A row becomes one of the type while it is written out.
             let typed = |(i, e): (usize, &ast::Expr)| match prepared.parameters.get(i) {
@@ -88,8 +158,9 @@ impl SessionCore {
             }
             let answer = self.run_program(&select, &())?;
             values = answer.rows.into_iter().flatten().next().map(|r| r.values).unwrap_or_default();
+            types = select.columns.iter().map(|column| column.ty.clone()).collect();
         }
-        self.run_program(&prepared, &values)
+        Ok((values, types))
     }
 
     /// The type of the user's that has the OID, or arrays of which have it. A domain is what it is over: what is

@@ -232,8 +232,7 @@ impl SessionCore {
             };
         }
         let Some(view) = catalog.view(wanted) else { return Ok(()) };
-        let replica = self.settings.is_replica();
-        if view.rows.as_deref().is_some_and(|rows| rows.fires_before(TriggerEvent::Insert, replica)) {
+        if view.rows.as_deref().is_some_and(|rows| rows.fires_before(TriggerEvent::Insert, false)) {
             return Ok(());
         }
         let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";

@@ -331,6 +331,10 @@ impl SessionCore {
             StatementKind::ExecutePrepared { name, args } => {
                 return self.execute_named(name, args, text);
             }
+            StatementKind::CreateTableExecute { name, args, from, to } => {
+                let places = [statement.position, *from, *to, statement.end];
+                return self.create_table_execute(name, args, text, places);
+            }
             StatementKind::Deallocate(name) => self.deallocate(name.as_deref())?,
             StatementKind::SetRole { name, local } => self.set_role(name.as_deref(), *local)?,
             StatementKind::SetSessionAuthorization { name, local } => {

@@ -136,6 +136,8 @@ struct Steps<'s> {
     /// Of a function: what it returns, and that, once it is known.
     gives: Gives,
     returned: Option<Vec<Datum>>,
+    /// Behind a row stands whether there is one.
+    tells_row: bool,
     /// How many parameters have numbers.
     parameters: usize,
     conflict: planaria_syntax::ast::plpgsql::VariableConflict,
@@ -155,6 +157,7 @@ impl<'s> Steps<'s> {
             title: title.into(),
             gives: Gives::Outs,
             returned: None,
+            tells_row: false,
             parameters: 0,
             conflict: block.conflict,
             frames: Vec::new(),

@@ -49,6 +49,7 @@ pub(super) fn aggregates(facts: &Facts<'_>, rows: &mut Rows) {
         let Some(of) = &p.aggregate else { continue };
         let function = |f: &Option<SupportFunction>| f.as_ref().map_or(0, |f| f.oid(catalog));
         let modify = of.modify.unwrap_or('r');
+        let moving = of.moving.as_deref();
         let first = p.inputs().next().map_or(0, |q| oid::of(&q.ty));
         rows.add(|r| {
             r.set("aggfnoid", catalog.routine_oid(p))
@@ -59,19 +60,20 @@ pub(super) fn aggregates(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("aggcombinefn", function(&of.combine))
                 .set("aggserialfn", 0)
                 .set("aggdeserialfn", 0)
-                .set("aggmtransfn", 0)
-                .set("aggminvtransfn", 0)
-                .set("aggmfinalfn", 0)
+                .set("aggmtransfn", moving.map_or(0, |m| m.transition.oid(catalog)))
+                .set("aggminvtransfn", moving.map_or(0, |m| m.inverse.oid(catalog)))
+                .set("aggmfinalfn", moving.map_or(0, |m| function(&m.last)))
                 .set("aggfinalextra", of.extra)
-                .set("aggmfinalextra", false)
+                .set("aggmfinalextra", moving.is_some_and(|m| m.extra))
                 .set("aggfinalmodify", modify)
-                .set("aggmfinalmodify", 'r')
+                .set("aggmfinalmodify", moving.and_then(|m| m.modify).unwrap_or('r'))
                 .set("aggsortop", of.sort.as_ref().map_or(0, |name| sort_operator(name, first)))
                 .set("aggtranstype", oid::of(&of.state))
                 .set("aggtransspace", i64::from(of.space))
-                .set("aggmtranstype", 0)
-                .set("aggmtransspace", 0)
-                .set("agginitval", of.initial.clone());
+                .set("aggmtranstype", moving.map_or(0, |m| oid::of(&m.state)))
+                .set("aggmtransspace", moving.map_or(0, |m| i64::from(m.space)))
+                .set("agginitval", of.initial.clone())
+                .set("aggminitval", moving.and_then(|m| m.initial.clone()));
         });
     }
 }

@@ -4,6 +4,8 @@
 //! statement had changed so far; `READS_AFTER` made it. `former-keys` is from when keys of indexes saw no generated columns, a real was
 //! the double precision that its text says, and BETWEEN SYMMETRIC passed over a NULL; `FORMER_KEYS` made it. `renamed-schema` is from
 //! when bodies did not follow where a schema was renamed, and `inet_client_port` was nobody's name; `RENAMED_SCHEMA` made it.
+//! `rows-of-then` is from when a row of NULLs that a function answers with, or that is passed, was NULL, and AFTER triggers of changes
+//! in WITH fired in routines when their part ended; `ROWS_OF_THEN` made it.
 
 mod formats;
 
@@ -89,6 +91,37 @@ const RENAMED_SCHEMA: &str = "
     call put(2);
     call put(3);
     call note();";
+
+/// What was executed in `rows-of-then`.
+const ROWS_OF_THEN: &str = "
+    create type st as (a int, b text);
+    create table t (k int primary key);
+    create table u (k int primary key);
+    create table log (what text);
+    create function told() returns trigger language plpgsql as $$
+    begin
+        insert into log values (tg_table_name || ': ' || (select count(*) from t) || ', ' || (select count(*) from u));
+        return null;
+    end $$;
+    create trigger t_after after insert on t for each row execute function told();
+    create trigger u_after after insert on u for each row execute function told();
+    create function no_row() returns st language plpgsql as $$ begin return null; end $$;
+    create function nulls() returns st language sql as $$ select row(null, null)::st $$;
+    create function shown(x st) returns text language plpgsql as $$ begin return coalesce(x::text, 'none'); end $$;
+    create procedure put(x int) language plpgsql as $$
+    begin
+        with a as (insert into t values (x) returning k) insert into u select k from a;
+    end $$;
+    create procedure note() language plpgsql as $$
+    declare r record; s st;
+    begin
+        r := no_row();
+        s := row(null, null);
+        insert into log values (coalesce(r::text, 'none') || ' ' || coalesce(nulls()::text, 'none') || ' ' || shown(s));
+    end $$;
+    call put(1);
+    call note();
+    call put(2);";
 
 fn copy_of(name: &str) -> tempfile::TempDir {
     copy_from(&format!("before-intervals/{name}"))
@@ -302,5 +335,36 @@ fn bodies_did_not_follow_where_a_schema_was_renamed() {
         let db = Database::in_memory().expect("opens");
         db.execute_script(RENAMED_SCHEMA).expect("the script");
         assert_eq!(tables(&db), [vec!["1", "2", "3"], vec![], vec!["78, 1", "78, 3"]]);
+    }
+}
+
+/// Calls of routines that pass rows of NULLs, and change two tables in one statement, of which each has a trigger.
+#[test]
+fn rows_of_nulls_were_none_and_parts_fired_their_triggers() {
+    let said = |db: &Database| rows(db, "SELECT what FROM log");
+    let dir = copy_from("rows-of-then");
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        let then = ["t: 1, 0", "u: 1, 1", "(,) none none", "t: 2, 1", "u: 2, 2"];
+        assert_eq!(said(&db), then, "{scheme:?}");
+        // A routine goes on so until it is created again.
+        db.execute_script("DELETE FROM log; CALL put(3); CALL note();").expect("calls");
+        assert_eq!(said(&db), ["t: 3, 2", "u: 3, 3", "(,) none none"], "{scheme:?}");
+        db.execute_script(
+            "DELETE FROM log; DELETE FROM u; DELETE FROM t; CALL put(1); CALL note(); CALL put(2);",
+        )
+        .expect("calls");
+        assert_eq!(said(&db), then, "{scheme:?}");
+    }
+    // Those of today tell them apart, and are replayed so.
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = open(dir.path(), Scheme::Clr).expect("opens");
+    db.execute_script(ROWS_OF_THEN).expect("the script");
+    let today = ["t: 1, 1", "u: 1, 1", "none (,) (,)", "t: 2, 2", "u: 2, 2"];
+    assert_eq!(said(&db), today);
+    drop(db);
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        assert_eq!(said(&db), today, "{scheme:?}");
     }
 }

@@ -6,7 +6,7 @@ use crate::lower::{self, Declared};
 use planaria_base::oid::{self, Oid};
 use planaria_base::{Error, ProcedureId, Result, SchemaId, SqlState, Type};
 use planaria_catalog::{
-    AggregateOf, Language, Mode, Object, Parameter, Privileges, Procedure, Requirement, Returns,
+    AggregateOf, Language, Mode, MovingOf, Object, Parameter, Privileges, Procedure, Requirement, Returns,
     SupportFunction, Volatility, built_in_functions,
 };
 use planaria_syntax::ast::{AggregateChange, CreateAggregate, Name, RoutineParameter, RoutineRef, TypeName};
@@ -208,9 +208,9 @@ impl Change {
             returns = declared.unwrap_or(answer);
             last = Some(function);
         }
-        if matches!(returns, Type::Record(_)) {
-            let what = "an aggregate that answers with a row is not supported";
-            return Err(Error::unsupported(what, "Let it return a single value."));
+        if matches!(&returns, Type::Record(row) if row.of.is_none()) {
+            let what = "an aggregate that answers with a record is not supported";
+            return Err(Error::unsupported(what, "Let it return a row of a composite type."));
         }
         lower::check_polymorphic_result(&returns, inputs)?;
         let mut combine = None;
@@ -236,7 +236,9 @@ impl Change {
                 }
             }
         };
+        let moving = self.moving_of(create, inputs, &returns)?;
         let of = AggregateOf {
+            moving,
             transition: step,
             last,
             extra: create.extra,
@@ -264,6 +266,97 @@ impl Change {
             lower::check_initial(&self.catalog.ready(), &of).map_err(unplaced)?;
         }
         Ok((of, returns))
+    }
+
+    /// What it says of frames that move: 42P13 where that does not go together.
+    fn moving_of(
+        &self,
+        create: &CreateAggregate,
+        inputs: &[Type],
+        returns: &Type,
+    ) -> Result<Option<Box<MovingOf>>> {
+        let moving = &create.moving;
+        let Some(state) = &moving.state else {
+            let said = [
+                ("msfunc", moving.transition.is_some()),
+                ("minvfunc", moving.inverse.is_some()),
+                ("mfinalfunc", moving.last.is_some()),
+                ("msspace", moving.space.is_some_and(|space| space != 0)),
+                ("minitcond", moving.initial.is_some()),
+            ];
+            return match said.iter().find(|(_, said)| *said) {
+                Some((what, _)) => {
+                    Err(invalid(format!("aggregate {what} must not be specified without mstype")))
+                }
+                None => Ok(None),
+            };
+        };
+        let (Some(transition), Some(inverse)) = (&moving.transition, &moving.inverse) else {
+            let what = if moving.transition.is_none() { "msfunc" } else { "minvfunc" };
+            return Err(invalid(format!("aggregate {what} must be specified when mstype is specified")));
+        };
+        let state = self.state_type(state, inputs)?;
+        let mut types = vec![state.clone()];
+        types.extend_from_slice(inputs);
+        let step = |name: &Name, what: &str| {
+            let (function, answer, _) = self.support(name, &types)?;
+            if answer != assumed(&state) {
+                let (name, ty) = (name.parts.join("."), lower::type_in_message(&state));
+                return Err(mismatch(format!("return type of {what} function {name} is not {ty}")));
+            }
+            Ok(function)
+        };
+        let transition = step(transition, "transition")?;
+        let fits = inputs.first().is_some_and(|first| is_as_it_is(first, &state));
+        if moving.initial.is_none() && transition.is_strict(&self.catalog) && !fits {
+            return Err(invalid(
+                "must not omit initial value when transition function is strict and transition type is not \
+                 compatible with input type",
+            ));
+        }
+        let inverse = step(inverse, "inverse transition")?;
+        if transition.is_strict(&self.catalog) != inverse.is_strict(&self.catalog) {
+            return Err(invalid(
+                "strictness of aggregate's forward and inverse transition functions must match",
+            ));
+        }
+        let (mut answers, mut last) = (state.clone(), None);
+        if let Some(name) = &moving.last {
+            let mut types = vec![state.clone()];
+            types.extend_from_slice(if moving.extra { inputs } else { &[] });
+            let (function, answer, declared) = self.support(name, &types)?;
+            if moving.extra && function.is_strict(&self.catalog) {
+                return Err(invalid("final function with extra arguments must not be declared STRICT"));
+            }
+            (answers, last) = (declared.unwrap_or(answer), Some(function));
+        }
+        if answers != *returns {
+            let [moved, plain] = [&answers, returns].map(lower::type_in_message);
+            let message = format!(
+                "moving-aggregate implementation returns type {moved}, but plain implementation returns type {plain}"
+            );
+            return Err(invalid(message));
+        }
+        let modify = match moving.modify.as_deref() {
+            None => None,
+            Some("read_only") => Some('r'),
+            Some("shareable") => Some('s'),
+            Some("read_write") => Some('w'),
+            Some(_) => {
+                let message = "parameter \"mfinalfunc_modify\" must be READ_ONLY, SHAREABLE, or READ_WRITE";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+        };
+        Ok(Some(Box::new(MovingOf {
+            transition,
+            inverse,
+            last,
+            extra: moving.extra,
+            modify,
+            initial: moving.initial.clone(),
+            space: moving.space.and_then(|n| i32::try_from(n).ok()).unwrap_or(0),
+            state,
+        })))
     }
 
     /// A function that an aggregate calls, what it answers with, and what it says that it does where that is polymorphic.

@@ -5,7 +5,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId};
 use super::names::Names;
 use planaria_base::{ColumnId, Datum, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{Check, ForeignKey, Table};
+use planaria_catalog::{Check, ForeignKey, ROWS_TOLD, Table};
 use planaria_ir::verify::comparable;
 use planaria_ir::{ErrorFields, Func, OpKind, ProgramKind, ReadMode, Reg, RegKind};
 
@@ -122,10 +122,10 @@ impl<'c> Lowerer<'c> {
         Ok(())
     }
 
-    /// Whether a CHECK is asked of rows none of whose columns in it has changed: they may violate one that is NOT VALID. Routines do not ask it, as
-    /// logs have calls that stored such rows.
+    /// Whether a CHECK is asked of rows none of whose columns in it has changed: they may violate one that is NOT VALID. Routines
+    /// of former versions do not ask it, as logs have calls that stored such rows.
     pub(super) fn asks_always(&self, check: &Check) -> bool {
-        check.not_valid && self.program.kind == ProgramKind::Statement
+        check.not_valid && self.form >= ROWS_TOLD
     }
 
     /// The foreign key's parent must be there, unless a column is NULL. One that is deferred is looked at when the

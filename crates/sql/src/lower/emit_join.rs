@@ -360,8 +360,11 @@ impl Lowerer<'_> {
                 for e in &args {
                     regs.push(self.exact(e)?);
                 }
-                let outs: Vec<Reg> =
+                let mut outs: Vec<Reg> =
                     (0..self.rel(rel).columns.len()).map(|c| self.column_reg(rel, c)).collect();
+                if self.catalog.procedure(procedure).says_row() {
+                    outs.push(self.temp(Type::Bool));
+                }
                 self.emit(OpKind::Call { procedure, args: regs, outs });
                 self.with_rels(&[rel], then)
             }

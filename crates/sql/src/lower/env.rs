@@ -28,7 +28,7 @@ impl VerifyEnv for CatalogEnv<'_> {
             let (inputs, outputs) = super::trigger::routine_shape(self.0, procedure)?;
             return Some(Signature { inputs, outputs, set: false });
         }
-        let outputs = match &procedure.returns {
+        let mut outputs: Vec<Type> = match &procedure.returns {
             Returns::Scalar(ty) | Returns::SetOf(ty) => vec![ty.clone()],
             Returns::SetOfTable(table) | Returns::RowOf(table) => {
                 self.table(*table)?.visible().map(|(_, c)| c.ty.clone()).collect()
@@ -39,6 +39,9 @@ impl VerifyEnv for CatalogEnv<'_> {
                 procedure.outputs().map(|p| p.ty.clone()).collect()
             }
         };
+        if procedure.says_row() {
+            outputs.push(Type::Bool);
+        }
         let inputs = procedure.inputs().map(|p| p.ty.clone()).collect();
         Some(Signature { inputs, outputs, set: procedure.returns_set() })
     }

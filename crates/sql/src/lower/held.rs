@@ -262,6 +262,17 @@ impl Scope {
         found
     }
 
+    /// What is known of the row variable that has this register.
+    pub(super) fn held_of(&self, reg: Reg) -> Option<(Held, RowId)> {
+        let all = self.frames().iter().flat_map(|frame| &frame.variables);
+        let has = |fields: &[(String, Typed)]| fields.iter().any(|(_, t)| t.reg == reg);
+        let mut all = all.rev().map(|(_, variable)| variable).chain(&self.positional);
+        all.find_map(|variable| match variable {
+            Variable::Row { fields, held, id, .. } if has(fields) => Some((*held, *id)),
+            _ => None,
+        })
+    }
+
     /// The row variable that has this register.
     pub(super) fn row_of(&self, reg: Reg) -> Option<RowId> {
         let all = self.frames().iter().flat_map(|frame| &frame.variables);

@@ -233,6 +233,8 @@ pub struct Lowerer<'c> {
     former_reals: bool,
     /// Parameters of row types that the routine gives: the register of the row, and those of its fields.
     row_outs: Vec<(Reg, Vec<Reg>)>,
+    /// Of a function that answers with a row: whether there is one.
+    row_told: Option<Reg>,
     /// Computed keys of the indexes of tables, by relation.
     computed_keys: HashMap<RelId, std::rc::Rc<Vec<computed_keys::ComputedKey>>>,
     /// Of the path being looked for: expressions that are as good as a column.
@@ -308,6 +310,7 @@ impl<'c> Lowerer<'c> {
             answered: Vec::new(),
             former_reals: false,
             row_outs: Vec::new(),
+            row_told: None,
             computed_keys: HashMap::new(),
             as_columns: Vec::new(),
             text: None,

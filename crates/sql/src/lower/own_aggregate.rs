@@ -20,15 +20,20 @@ use super::types::{CastContext, same_base};
 use planaria_base::text_io::{quote_ident, quote_literal};
 use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
 use planaria_catalog::{
-    AggregateOf, Catalog, Columns, Object, Privileges, Procedure, Requirement, Returns, SupportFunction,
-    Wanted, support_expression,
+    AggregateOf, Catalog, Columns, Mode, Object, Privileges, Procedure, Requirement, Returns,
+    SupportFunction, Wanted, support_expression,
 };
 use planaria_ir::{Func, OpKind, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::FunctionCall;
 
 /// A function's call, for the parameters of the scope.
 fn call_text(catalog: &Catalog, function: &SupportFunction, arguments: usize) -> String {
-    let arguments: Vec<String> = (1..=arguments).map(|n| format!("${n}")).collect();
+    let mut arguments: Vec<String> = (1..=arguments).map(|n| format!("${n}")).collect();
+    // It gets the array, not its elements.
+    let variadic = |p: &Procedure| p.parameters.iter().any(|q| q.mode == Mode::Variadic);
+    if let Some(last) = arguments.last_mut().filter(|_| function.routine(catalog).is_some_and(variadic)) {
+        last.insert_str(0, "VARIADIC ");
+    }
     let schema = match function.schema {
         Some(schema) => catalog.schema_name(schema),
         None => match support_expression(function.oid) {

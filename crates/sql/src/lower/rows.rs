@@ -1,19 +1,20 @@
 //! Rows as values: those of a table's row type, and records.
 //!
 //! A row in a register is an array of its fields ([`Type::Record`]), NULL or not. In a body, the parameter that it is passed
-//! by is a row variable: a register for each field. So a variable that is NULL and one whose fields are all NULL are the same;
-//! as a value it is NULL.
+//! by is a row variable: a register for each field. Whether it is NULL or a row of NULLs, its flag says ([`super::held`]), and of
+//! what a function answers with a value behind the columns. In programs of former forms both are NULL as a value.
 
 use super::bound::{Bound, BoundKind, RelKind};
+use super::held::{Held, RowId};
 use super::names::Names;
 use super::operators::is_comparison;
 use super::types::{CastContext, same_base, told_apart};
-use super::{Found, Lowerer, Typed, Variable};
+use super::{Found, Lowerer, Scope, Typed, Variable};
 use planaria_base::types::{RowOf, RowType};
 use planaria_base::{Datum, Error, Result, SchemaId, SqlState, TableId, Type};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, Returns, Table};
-use planaria_ir::{Func, OpKind, Reg, RegKind};
+use planaria_catalog::{Catalog, ROWS_TOLD, Returns, Table};
+use planaria_ir::{Block, Func, Op, OpId, OpKind, Reg, RegKind};
 use planaria_syntax::ast::{Argument, BinaryOp, Expr, ExprKind, FunctionCall, Name, SelectItem};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -289,10 +290,35 @@ impl Lowerer<'_> {
             };
         };
         let (func, fields) = match (&from.of, &e.kind) {
+            // A record that may be NULL as a whole.
+            (None, BoundKind::Const(Datum::Null)) if self.form >= ROWS_TOLD => {
+                return Ok(Bound::null(ty, position));
+            }
+            (None, BoundKind::Case(whens, otherwise)) if self.form >= ROWS_TOLD => {
+                let (whens, otherwise) = (whens.clone(), otherwise.clone());
+                let mut turned = Vec::with_capacity(whens.len());
+                for (when, then) in whens {
+                    turned.push((when, self.coerce_row(then, from, to, context)?));
+                }
+                let otherwise = self.coerce_row(*otherwise, from, to, context)?;
+                return Ok(Bound::new(BoundKind::Case(turned, Box::new(otherwise)), ty, position));
+            }
             (None, BoundKind::Apply(func @ (Func::ArrayMake | Func::RowMake), fields)) => {
                 (*func, fields.clone())
             }
-            // One that was computed before, for a variable or a default.
+            // One that was computed before, for a variable or a default: NULL stays NULL.
+            (None, BoundKind::Reg(_)) if self.form >= ROWS_TOLD => {
+                let fields = from.iter().enumerate();
+                let field =
+                    |(i, (_, ty)): (usize, &(String, Type))| nth_field(e.clone(), i, ty.clone(), position);
+                let fields = fields.map(field).collect();
+                let made = Bound::apply(Func::ArrayMake, fields, Type::Record(from.clone()), position);
+                let made = self.coerce_row(made, from, to, context)?;
+                let is_null = Bound::apply(Func::IsNull, vec![e.clone()], Type::Bool, position);
+                let null = Bound::null(ty.clone(), position);
+                let kind = BoundKind::Case(vec![(is_null, null)], Box::new(made));
+                return Ok(Bound::new(kind, ty, position));
+            }
             (None, BoundKind::Reg(_)) => {
                 let fields = from.iter().enumerate();
                 let field =
@@ -326,11 +352,12 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A row variable that is NULL is passed as NULL, not as a row of them.
+    /// In programs of former forms a row variable that is NULL is passed as NULL, and so is one of NULLs.
     pub(super) fn row_argument(&self, value: Bound) -> Bound {
         match value.kind {
             BoundKind::Apply(Func::ArrayMake, fields)
-                if matches!(&value.ty, Type::Record(row) if row.of.is_some())
+                if self.form < ROWS_TOLD
+                    && matches!(&value.ty, Type::Record(row) if row.of.is_some())
                     && fields.iter().all(|f| matches!(f.kind, BoundKind::Reg(_))) =>
             {
                 Bound { kind: BoundKind::Apply(Func::RowMake, fields), ..value }
@@ -371,11 +398,22 @@ impl Lowerer<'_> {
         row: &RowType,
         dst: Reg,
     ) {
-        let outs: Vec<Reg> = row.iter().map(|(_, ty)| self.temp(ty.clone())).collect();
+        let mut outs: Vec<Reg> = row.iter().map(|(_, ty)| self.temp(ty.clone())).collect();
+        let routine = self.catalog.procedure(procedure);
+        if routine.says_row() {
+            let told = self.temp(Type::Bool);
+            outs.push(told);
+            self.emit(OpKind::Call { procedure, args, outs: outs.clone() });
+            outs.pop();
+            let op = |kind| Op { id: OpId(0), position: self.position, kind };
+            let then = Block(vec![op(OpKind::Apply { dst, func: Func::ArrayMake, args: outs })]);
+            let otherwise = Block(vec![op(OpKind::Const { dst, value: Datum::Null })]);
+            self.emit(OpKind::If { cond: told, then, otherwise });
+            return;
+        }
         self.emit(OpKind::Call { procedure, args, outs: outs.clone() });
         // OUT parameters make a row whatever they are.
         // One in SQL that finds no row is NULL.
-        let routine = self.catalog.procedure(procedure);
         let in_sql = routine.language == planaria_catalog::Language::Sql;
         // One that returns `record` says itself whether there is a row.
         let record = matches!(routine.returns, planaria_catalog::Returns::Record { .. });
@@ -406,7 +444,7 @@ impl Lowerer<'_> {
         ty: &RowType,
         name: &str,
         passed: bool,
-        id: super::held::RowId,
+        id: RowId,
     ) -> Variable {
         let fields = match passed {
             true => self.unpacked(row, ty, Some(name)),
@@ -429,14 +467,59 @@ impl Lowerer<'_> {
             }
         }
         self.row_outs.push((row, fields.iter().map(|(_, field)| field.reg).collect()));
-        let held = if passed || self.rows.former { self.passed_row() } else { super::held::Held::Null };
+        let held = if passed || self.rows.former { self.passed_row() } else { Held::Null };
         Variable::Row { fields, table, held, id }
     }
 
-    /// Puts the rows together that the routine gives, before it answers.
-    pub(super) fn pack_outs(&mut self) {
+    /// Puts the rows together that the routine gives, before it answers; and says whether there is the one that it answers with.
+    pub(super) fn pack_outs(&mut self, scope: &Scope) -> Result<()> {
         for (row, fields) in self.row_outs.clone() {
-            self.emit(OpKind::Apply { dst: row, func: Func::RowMake, args: fields });
+            let held = fields.first().and_then(|first| scope.held_of(*first));
+            let Some((held, id)) = held.filter(|_| self.form >= ROWS_TOLD) else {
+                self.emit(OpKind::Apply { dst: row, func: Func::RowMake, args: fields });
+                continue;
+            };
+            match held {
+                Held::Row => self.emit(OpKind::Apply { dst: row, func: Func::ArrayMake, args: fields }),
+                Held::Null => self.emit(OpKind::Const { dst: row, value: Datum::Null }),
+                Held::Unsure => {
+                    if let Some(flag) = self.row_flag(id) {
+                        let op = |kind| Op { id: OpId(0), position: self.position, kind };
+                        let made = OpKind::Apply { dst: row, func: Func::ArrayMake, args: fields };
+                        let then = Block(vec![op(made)]);
+                        let otherwise = Block(vec![op(OpKind::Const { dst: row, value: Datum::Null })]);
+                        self.emit(OpKind::If { cond: flag, then, otherwise });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that the row which the routine answers with is there, or not.
+    pub(super) fn tell_row(&mut self, there: bool) {
+        if let Some(dst) = self.row_told {
+            self.emit(OpKind::Const { dst, value: Datum::Bool(there) });
+        }
+    }
+
+    /// Says that it is there if a value is.
+    pub(super) fn tell_row_by(&mut self, value: Reg) {
+        if let Some(dst) = self.row_told {
+            self.emit(OpKind::Apply { dst, func: Func::IsNotNull, args: vec![value] });
+        }
+    }
+
+    /// Says that it is there if a variable holds one.
+    pub(super) fn tell_row_of(&mut self, held: Held, id: RowId) {
+        match self.rows.known_of(held, id) {
+            Held::Row => self.tell_row(true),
+            Held::Null => self.tell_row(false),
+            Held::Unsure => {
+                if let (Some(dst), Some(src)) = (self.row_told, self.row_flag(id)) {
+                    self.emit(OpKind::Copy { dst, src });
+                }
+            }
         }
     }
 

@@ -26,7 +26,9 @@ use super::referential::Waiting;
 use super::transition::Made;
 use super::{Lowerer, Scope};
 use planaria_base::{ColumnId, Datum, Error, IndexId, Result, SqlState, TableId, Type};
-use planaria_catalog::{Catalog, ForeignKey, Procedure, Table, Trigger, TriggerEvent, TriggerTime};
+use planaria_catalog::{
+    Catalog, ForeignKey, Procedure, ROWS_TOLD, Table, Trigger, TriggerEvent, TriggerTime,
+};
 use planaria_ir::verify::comparable;
 use planaria_ir::{Coll, ErrorFields, Func, OpKind, ProgramKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::visit::{self, Node};
@@ -634,13 +636,13 @@ impl Lowerer<'_> {
     }
 
     /// The parts of a statement, in turn: for each, the table and what it does there. The triggers of a table fire once for what
-    /// several parts do to it: in front of the first of them, and behind the last. In routines each part fires them, as logs have
-    /// calls that did.
+    /// several parts do to it: in front of the first of them, and behind the last. In routines of former versions each part fires
+    /// them, as logs have calls that did.
     pub(super) fn fires_once<'n>(
         &mut self,
         parts: impl Iterator<Item = (Option<&'n planaria_syntax::ast::Name>, Vec<TriggerEvent>)>,
     ) {
-        if self.program.kind != ProgramKind::Statement {
+        if self.form < ROWS_TOLD {
             return;
         }
         let mut to_come = Vec::new();
@@ -659,9 +661,10 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Whether AFTER triggers wait until all parts of the statement are done. In routines each part fires them when it ends.
+    /// Whether AFTER triggers wait until all parts of the statement are done. In routines of former versions each part fires them
+    /// when it ends.
     pub(super) fn fires_late(&self) -> bool {
-        self.before.is_some() && self.program.kind == ProgramKind::Statement
+        self.before.is_some() && self.form >= ROWS_TOLD
     }
 
     /// Has the AFTER triggers of a part wait.
@@ -705,7 +708,7 @@ impl Lowerer<'_> {
         let own = (table.id, event);
         let fires = match &mut self.before {
             None => true,
-            Some(before) if time == TriggerTime::Before && self.program.kind == ProgramKind::Statement => {
+            Some(before) if time == TriggerTime::Before && self.form >= ROWS_TOLD => {
                 let first = !before.begun.contains(&own);
                 before.begun.push(own);
                 first

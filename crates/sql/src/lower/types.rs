@@ -430,6 +430,11 @@ impl Lowerer<'_> {
                 };
                 return self.coerce(text, ty, CastContext::Explicit);
             }
+            // PL/pgSQL assigns by its text what has no cast.
+            if context == CastContext::Variable && matches!(e.ty, Type::Record(_)) {
+                let text = self.coerce(e, &Type::Text, CastContext::Explicit)?;
+                return self.coerce(text, ty, context);
+            }
             let state = SqlState::CANNOT_COERCE;
             let [from, to] = [&e.ty, ty].map(|ty| super::operators::base_name(&self.catalog.as_shown(ty)));
             return Err(Error::new(state, format!("cannot cast type {from} to {to}")).at(position));

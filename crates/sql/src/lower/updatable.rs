@@ -192,11 +192,7 @@ fn layers<'c>(catalog: &'c Catalog, view: &'c View, verb: Verb) -> Result<(Vec<L
             break table;
         }
         view = home.view(wanted).ok_or_else(|| verb.refused(all[all.len() - 1].view, NO_SINGLE))?;
-        if view
-            .rows
-            .as_deref()
-            .is_some_and(|rows| rows.fires_before(verb.event(), catalog.path().is_replica()))
-        {
+        if view.rows.as_deref().is_some_and(|rows| rows.fires_before(verb.event(), false)) {
             let what = format!(
                 "view \"{}\" has INSTEAD OF triggers, and is changed through another view",
                 view.name
@@ -388,11 +384,8 @@ impl<'c> Lowerer<'c> {
     /// A view that a statement is to change: what it changes.
     pub(super) fn view_target(&mut self, view: &'c View, verb: &str, position: u32) -> Result<Target<'c>> {
         let verb = Verb::named(verb);
-        if let Some(rows) = view
-            .rows
-            .as_deref()
-            .filter(|rows| rows.fires_before(verb.event(), self.catalog.path().is_replica()))
-        {
+        // Under the role of a replica they do not fire, and nothing is changed in their stead.
+        if let Some(rows) = view.rows.as_deref().filter(|rows| rows.fires_before(verb.event(), false)) {
             let mut target = Target { verb, instead: Some(view), ..Target::table(rows) };
             target.writes = self.require_target(&target, verb.privilege());
             return Ok(target);

@@ -19,8 +19,8 @@ use super::trigger::{ChangedRow, Own, seen_by_triggers};
 use super::updatable::{Target, ViewCheck};
 use super::{Scope, Sink};
 use planaria_base::{ColumnId, Error, Result, SqlState, TableId, Type};
-use planaria_catalog::{ColumnDefault, PolicyCommand, Table, TriggerEvent, TriggerTime};
-use planaria_ir::{CollDecl, CollKind, ErrorFields, OpKind, Output, Reg, RegKind};
+use planaria_catalog::{ColumnDefault, PolicyCommand, ROWS_TOLD, Table, TriggerEvent, TriggerTime};
+use planaria_ir::{CollDecl, CollKind, ErrorFields, Func, OpKind, Output, Reg, RegKind};
 use planaria_syntax::ast::{Assignment, ExprKind, Name, PUT, PUT_FIELD, PUT_SLICE, Update};
 
 /// A subquery that gives several columns of SET; its values are in these registers.
@@ -223,7 +223,8 @@ impl Lowerer<'_> {
         }
         for key in &table.foreign_keys {
             if key.columns.iter().any(|c| changed.contains(&c.index())) {
-                needs.extend(key.columns.iter().map(|c| c.index()).filter(|c| !changed.contains(c)));
+                let all = self.form >= ROWS_TOLD;
+                needs.extend(key.columns.iter().map(|c| c.index()).filter(|c| all || !changed.contains(c)));
             }
         }
         needs.extend(super::exclusion::needs(table, changed).into_iter().filter(|c| !changed.contains(c)));
@@ -590,6 +591,18 @@ impl Lowerer<'_> {
             self.check_match(table, key, &values)?;
             if wait || key.parent == table.id {
                 self.parent_later(table, key, &values, waiting);
+                continue;
+            }
+            // A row that keeps its key is as good as it was.
+            let kept: Option<Vec<Reg>> = key.columns.iter().map(|c| old[c.index()]).collect();
+            if let Some(kept) = kept.filter(|_| self.form >= ROWS_TOLD) {
+                let mut same = self.truth(true);
+                for (was, is) in kept.into_iter().zip(&values) {
+                    let one = self.apply(Func::NotDistinct, vec![was, *is], Type::Bool);
+                    same = self.apply(Func::And, vec![same, one], Type::Bool);
+                }
+                let check = self.block(|l| l.check_parent(table, key, &values, &values))?;
+                self.emit(OpKind::If { cond: same, then: Default::default(), otherwise: check });
                 continue;
             }
             let maybe_null: Vec<Reg> = key

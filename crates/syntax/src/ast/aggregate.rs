@@ -2,6 +2,27 @@
 
 use super::{Name, Position, RoutineParameter, RoutineRef, TypeName};
 
+/// What CREATE AGGREGATE says of frames that move.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct MovingAggregate {
+    /// MSTYPE
+    pub state: Option<TypeName>,
+    /// MSFUNC
+    pub transition: Option<Name>,
+    /// MINVFUNC
+    pub inverse: Option<Name>,
+    /// MFINALFUNC
+    pub last: Option<Name>,
+    /// MFINALFUNC_EXTRA
+    pub extra: bool,
+    /// MFINALFUNC_MODIFY, lower case
+    pub modify: Option<String>,
+    /// MINITCOND
+    pub initial: Option<String>,
+    /// MSSPACE
+    pub space: Option<i64>,
+}
+
 /// CREATE AGGREGATE
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateAggregate {
@@ -37,6 +58,8 @@ pub struct CreateAggregate {
     pub parallel: Option<String>,
     /// SSPACE
     pub space: Option<i64>,
+    /// MSFUNC and its like: for frames that move.
+    pub moving: MovingAggregate,
     /// Attributes that there are not.
     pub unknown: Vec<String>,
     /// What is not supported.
@@ -63,6 +86,7 @@ impl CreateAggregate {
             sort: None,
             parallel: None,
             space: None,
+            moving: MovingAggregate::default(),
             unknown: Vec::new(),
             unsupported: None,
         }

@@ -29,7 +29,7 @@ pub mod visit;
 mod window;
 mod with;
 
-pub use aggregate::{AggregateChange, CreateAggregate};
+pub use aggregate::{AggregateChange, CreateAggregate, MovingAggregate};
 pub use alter::AlterTable;
 pub use call::{Argument, FunctionCall};
 pub use comment::CommentTarget;
@@ -579,6 +579,8 @@ pub enum StatementKind {
     Prepare { name: String, types: Vec<TypeName>, statement: Box<Statement> },
     /// EXECUTE name (args)
     ExecutePrepared { name: String, args: Vec<Expr> },
+    /// CREATE TABLE .. AS EXECUTE name [(args)]; where EXECUTE stands, and where that ends.
+    CreateTableExecute { name: String, args: Vec<Expr>, from: Position, to: Position },
     /// DEALLOCATE [ALL | name]
     Deallocate(Option<String>),
     /// LOCK TABLE

@@ -76,7 +76,7 @@ impl Parser<'_> {
             match attribute.as_str() {
                 "finalfunc_extra" => create.extra = true,
                 "hypothetical" => create.hypothetical = true,
-                "mfinalfunc_extra" => {}
+                "mfinalfunc_extra" => create.moving.extra = true,
                 _ => create.unknown.push(attribute),
             }
             return Ok(());
@@ -109,8 +109,17 @@ impl Parser<'_> {
             "hypothetical" => {
                 create.hypothetical = self.text_of_aggregate()?.eq_ignore_ascii_case("true");
             }
-            "serialfunc" | "deserialfunc" | "msfunc" | "minvfunc" | "mstype" | "msspace" | "mfinalfunc"
-            | "mfinalfunc_modify" | "minitcond" | "mfinalfunc_extra" => {
+            "msfunc" => create.moving.transition = Some(self.function_of_aggregate()?),
+            "minvfunc" => create.moving.inverse = Some(self.function_of_aggregate()?),
+            "mfinalfunc" => create.moving.last = Some(self.function_of_aggregate()?),
+            "mstype" => create.moving.state = Some(self.type_of_aggregate()?),
+            "minitcond" => create.moving.initial = Some(self.text_of_aggregate()?),
+            "msspace" => create.moving.space = self.text_of_aggregate()?.parse().ok(),
+            "mfinalfunc_modify" => create.moving.modify = Some(self.text_of_aggregate()?.to_lowercase()),
+            "mfinalfunc_extra" => {
+                create.moving.extra = self.text_of_aggregate()?.eq_ignore_ascii_case("true");
+            }
+            "serialfunc" | "deserialfunc" => {
                 let what = format!("{} of an aggregate", attribute.to_uppercase());
                 create.unsupported.get_or_insert((what, position));
                 self.value_of_aggregate()?;

@@ -99,7 +99,15 @@ impl Parser<'_> {
         }
         self.expect_word("as")?;
         if self.at_word("execute") {
-            return self.unsupported("CREATE TABLE AS EXECUTE", self.position());
+            let from = self.position();
+            let StatementKind::ExecutePrepared { name, args } = self.execute()? else {
+                return self.unsupported("this EXECUTE", from);
+            };
+            let to = self.end_of_last();
+            if !self.eat_words(&["with", "no", "data"]) {
+                self.eat_words(&["with", "data"]);
+            }
+            return Ok(StatementKind::CreateTableExecute { name, args, from, to });
         }
         let query = Box::new(self.query()?);
         let with_data = !self.eat_words(&["with", "no", "data"]);

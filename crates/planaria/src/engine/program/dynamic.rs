@@ -2,6 +2,7 @@
 
 use crate::engine::program::kind::is_program;
 use crate::engine::schema_version::SchemaVersion;
+use planaria_base::text_io::{quote_ident, quote_literal};
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
 use planaria_exec::{Code, StepProgram};
 use planaria_ir::Output;
@@ -76,6 +77,13 @@ fn one_statement(text: &str) -> Result<Statement> {
             ));
         }
     };
+    if let StatementKind::Show(name) = &statement.kind
+        && !["all", "recovery"].iter().any(|special| name.eq_ignore_ascii_case(special))
+    {
+        // Its column is called as the setting is.
+        let (setting, column) = (quote_literal(name), quote_ident(name));
+        return one_statement(&format!("SELECT pg_catalog.current_setting({setting}) AS {column}"));
+    }
     let more = matches!(statement.kind, StatementKind::Set { .. } | StatementKind::Truncate { .. });
     if !is_program(&statement) && !more {
         return Err(Error::unsupported(

@@ -179,6 +179,7 @@ impl Steps<'_> {
             _ if routine.returns_set() => Gives::Set(routine.id),
             _ => Gives::Outs,
         };
+        self.tells_row = routine.says_row();
         self.frames.push(Frame { label: Some(routine.name.clone()), variables });
         if !(routine.strict && any_null) {
             self.block(block)?;

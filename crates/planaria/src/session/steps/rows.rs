@@ -4,7 +4,7 @@ use super::variables::record_type;
 use super::{Flow, Frame, Gives, Steps, hidden, named};
 use planaria_base::{Datum, Error, ProcedureId, Result, Type};
 use planaria_syntax::ast::plpgsql::{StepKind, Stmt, StmtKind};
-use planaria_syntax::ast::{Expr, Name};
+use planaria_syntax::ast::{Expr, ExprKind, Name};
 
 /// What the variables are called that a row is fetched into.
 const FETCHED: &str = "(fetched)";
@@ -19,9 +19,22 @@ impl Steps<'_> {
             }
             Gives::Row(routine) => {
                 let routine = *routine;
+                let there = match &value.kind {
+                    ExprKind::Null => Some(false),
+                    ExprKind::Row(_) => Some(true),
+                    // What a variable is, is asked for by its name alone.
+                    ExprKind::Column(_) => {
+                        Some(self.step(StepKind::Value(value.clone()))?.only()?.1 != Datum::Null)
+                    }
+                    _ => None,
+                };
                 let next = Stmt { kind: StmtKind::ReturnNext(Some(value.clone())), ..statement.clone() };
                 let answer = self.step(StepKind::Rows(Box::new(next), routine))?;
                 self.returned = answer.rows.into_iter().next();
+                if let Some(row) = self.returned.as_mut().filter(|_| self.tells_row) {
+                    let there = there.unwrap_or_else(|| row.iter().any(|value| *value != Datum::Null));
+                    row.push(Datum::Bool(there));
+                }
             }
             // It says itself what is wrong with it.
             Gives::Outs | Gives::Set(_) => self.plain(statement)?,

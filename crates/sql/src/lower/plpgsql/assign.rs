@@ -6,6 +6,7 @@ use crate::lower::held::{Held, unassigned};
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_catalog::ROWS_TOLD;
 use planaria_ir::{Func, OpKind, Output, Reg};
 use planaria_syntax::ast::{
     self, Argument, Expr, ExprKind, FunctionCall, Into, Name, Subscript, TypeName, TypeNameKind,
@@ -161,9 +162,11 @@ impl Body<'_, '_> {
                     let message = "cannot assign non-composite value to a record variable";
                     return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(value.position));
                 };
-                // A record that a function gives has a row: it can be passed as one.
+                // In programs of former forms a record that a function gives has a row.
                 let typed = matches!(variable, Variable::Row { table: Some(_), .. });
-                by_value = (typed || !matches!(value.kind, ExprKind::Call(_))).then_some(computed.reg);
+                let told = self.l.form >= ROWS_TOLD;
+                by_value =
+                    (told || typed || !matches!(value.kind, ExprKind::Call(_))).then_some(computed.reg);
                 self.l.unpacked(computed.reg, row, None)
             }
         };

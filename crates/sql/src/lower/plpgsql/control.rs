@@ -4,12 +4,21 @@ use super::assign::Target;
 use super::routine::{emit_as, emit_exactly, same_columns};
 use super::statement::settled;
 use super::{Answer, Body, Region};
-use crate::lower::held::{RowId, unassigned};
+use crate::lower::held::{Held, RowId, unassigned};
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, Label, OpKind, Output, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Name, Statement, StatementKind, Transaction};
+
+/// Whether there is the row that a function answers with.
+enum Told {
+    There,
+    /// A variable's: what is known of it.
+    Held(Held, RowId),
+    /// If this value is no NULL.
+    Value(Reg),
+}
 
 impl Body<'_, '_> {
     pub(super) fn if_chain(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt]) -> Result<()> {
@@ -555,6 +564,7 @@ impl Body<'_, '_> {
             (Answer::Row(row) | Answer::Record(row), Some(Expr { kind: ExprKind::Null, .. })) => {
                 let row = row.clone();
                 row.iter().for_each(|to| self.null(to.reg));
+                self.l.tell_row(false);
             }
             (Answer::Row(row) | Answer::Record(row), Some(Expr { kind: ExprKind::Column(name), .. }))
                 if let Some(id) = self.unassigned(name) =>
@@ -562,12 +572,14 @@ impl Body<'_, '_> {
                 let row = row.clone();
                 self.l.unassigned_value(id, &name.parts.join("."), name.position)?;
                 row.iter().for_each(|to| self.null(to.reg));
+                self.l.tell_row(false);
             }
             (Answer::Row(row) | Answer::Record(row), Some(e)) => {
                 let row = row.clone();
-                let Some(values) = self.row_values(e)? else {
+                let Some((values, told)) = self.row_values(e)? else {
                     row.iter().for_each(|to| self.null(to.reg));
-                    self.l.pack_outs();
+                    self.l.tell_row(false);
+                    self.l.pack_outs(&self.scope)?;
                     self.l.emit(OpKind::Return);
                     return Ok(());
                 };
@@ -587,23 +599,46 @@ impl Body<'_, '_> {
                     self.copy(to.reg, src);
                     self.l.check_assigned(to.reg)?;
                 }
+                match told {
+                    Told::There => self.l.tell_row(true),
+                    Told::Held(held, id) => self.l.tell_row_of(held, id),
+                    Told::Value(value) => self.l.tell_row_by(value),
+                }
             }
         }
-        self.l.pack_outs();
+        self.give_outs()?;
         self.l.emit(OpKind::Return);
         Ok(())
     }
 
+    /// Puts together what OUT parameters of row types give.
+    pub(super) fn give_outs(&mut self) -> Result<()> {
+        // The one that is the answer is a row as its variable is.
+        if let (Answer::Outs, Some(_), Some(first)) =
+            (&self.answer, self.l.row_told, self.l.program.outs.first().copied())
+        {
+            match self.scope.held_of(first) {
+                Some((held, id)) => self.l.tell_row_of(held, id),
+                None => self.l.tell_row(true),
+            }
+        }
+        self.l.pack_outs(&self.scope)
+    }
+
     /// The fields of a row variable, or of a row of expressions; `None`: there is no row, as the value is NULL of another type.
-    fn row_values(&mut self, e: &Expr) -> Result<Option<Vec<Typed>>> {
+    fn row_values(&mut self, e: &Expr) -> Result<Option<(Vec<Typed>, Told)>> {
         match &e.kind {
             ExprKind::Column(name)
-                if let Some(Found::Variable(Variable::Row { fields, .. })) =
+                if let Some(Found::Variable(Variable::Row { fields, held, id, .. })) =
                     self.scope.lookup(&name.parts) =>
             {
-                Ok(Some(fields.iter().map(|(_, t)| t.clone()).collect()))
+                let told = Told::Held(*held, *id);
+                Ok(Some((fields.iter().map(|(_, t)| t.clone()).collect(), told)))
             }
-            ExprKind::Row(items) => items.iter().map(|i| self.value(i)).collect::<Result<_>>().map(Some),
+            ExprKind::Row(items) => {
+                let values = items.iter().map(|i| self.value(i)).collect::<Result<_>>()?;
+                Ok(Some((values, Told::There)))
+            }
             _ => {
                 let value = self.value(e)?;
                 let Type::Record(row) = &value.ty else {
@@ -611,7 +646,7 @@ impl Body<'_, '_> {
                     return Ok(None);
                 };
                 let fields = self.l.unpacked(value.reg, row, None);
-                Ok(Some(fields.into_iter().map(|(_, t)| t).collect()))
+                Ok(Some((fields.into_iter().map(|(_, t)| t).collect(), Told::Value(value.reg))))
             }
         }
     }
@@ -692,7 +727,7 @@ impl Body<'_, '_> {
         let (outputs, outs) = (outputs.clone(), outs.clone());
         match (value, outs) {
             (None, Some(regs)) => {
-                self.l.pack_outs();
+                self.l.pack_outs(&self.scope)?;
                 self.l.emit(OpKind::Emit { values: regs });
                 Ok(())
             }
@@ -713,7 +748,7 @@ impl Body<'_, '_> {
                     || matches!(&e.kind, ExprKind::Column(n)
                         if matches!(self.scope.lookup(&n.parts), Some(Found::Variable(Variable::Row { .. }))));
                 let mut values = match row {
-                    true => self.row_values(e)?.unwrap_or_default(),
+                    true => self.row_values(e)?.map(|(values, _)| values).unwrap_or_default(),
                     false => vec![self.value(e)?],
                 };
                 // Of several columns, what is no row can only be NULL.

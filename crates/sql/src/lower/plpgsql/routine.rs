@@ -157,6 +157,11 @@ fn lower_once(
         scope.declare("$0", Variable::Scalar(Typed { reg, ty: ty.clone() }));
     }
     let answer = answer(catalog, &mut l, procedure, outs)?;
+    if procedure.says_row() {
+        let told = l.program.reg(RegKind::Value(Type::Bool), Some("(answered)".to_owned()));
+        l.row_told = Some(told);
+        l.tell_row(false);
+    }
     let mut trigger = None;
     if procedure.returns == Returns::Trigger {
         match fired {
@@ -196,6 +201,7 @@ fn lower_once(
             let moves = any_structure && !checking && by_steps::moves_path(catalog, procedure);
             if needs.steps || moves {
                 super::step::carried_out(&mut l, procedure, &answer);
+                tell(&mut l);
                 return l.lowered();
             }
             let how = How { checking, by_steps, any_structure };
@@ -218,7 +224,16 @@ fn lower_once(
         }
     }
     needs.answered.clone_from(&l.answered);
+    tell(&mut l);
     l.lowered()
+}
+
+/// Behind the columns stands whether there is a row, where the function says so.
+fn tell(l: &mut Lowerer<'_>) {
+    if let Some(told) = l.row_told {
+        l.program.outs.push(told);
+        l.program.outputs.push(Output { name: Program::ANSWERED.to_owned(), ty: Type::Bool });
+    }
 }
 
 /// The structures of the rows that a routine returning `record` answers with, where its text says them; `within`: of which routines
@@ -433,6 +448,9 @@ fn lower_body(
     body.needs = needs.clone();
     let done = body.block(block);
     let ops = body.l.blocks.last().cloned().unwrap_or_default();
+    // Behind the body, in no statement of it. Which rows need a flag for it is one of the needs.
+    body.l.at(u32::MAX);
+    let given = body.give_outs();
     body.found_needs(&ops);
     body.needs.note_rows(&body.l.rows);
     if body.needs != *needs {
@@ -440,9 +458,7 @@ fn lower_body(
         return Ok(());
     }
     done?;
-    // Behind the body, in no statement of it.
-    body.l.at(u32::MAX);
-    body.l.pack_outs();
+    given?;
     if let (Answer::Trigger, false) = (&body.answer, ends_in_return(&block.body)) {
         body.fail(
             SqlState::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
@@ -794,9 +810,9 @@ pub(super) fn emit_as(
     l.emit_row(row)
 }
 
-fn into_as(l: &mut Lowerer<'_>, name: &str, targets: &[Typed], values: &[Typed]) -> Result<()> {
-    let fields = l.spread_row(targets.len(), values);
-    let values = fields.as_deref().unwrap_or(values);
+fn into_as(l: &mut Lowerer<'_>, name: &str, targets: &[Typed], given: &[Typed]) -> Result<()> {
+    let fields = l.spread_row(targets.len(), given);
+    let values = fields.as_deref().unwrap_or(given);
     if targets.len() != values.len() {
         return Err(structure(name, targets.len(), values.len()));
     }
@@ -805,6 +821,10 @@ fn into_as(l: &mut Lowerer<'_>, name: &str, targets: &[Typed], values: &[Typed])
         l.emit(OpKind::Copy { dst: target.reg, src });
         // Without a row the answer is NULL, whatever its domain says.
         l.check_assigned(target.reg)?;
+    }
+    match (&fields, given) {
+        (Some(_), [whole]) => l.tell_row_by(whole.reg),
+        _ => l.tell_row(true),
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use super::routine::without_into;
 use super::{Body, unsupported};
 use crate::lower::{CastContext, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_catalog::ROWS_TOLD;
 use planaria_ir::{CollDecl, CollKind, Diagnostic, Func, OpKind, Output, Reg, RegKind, Run};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
 use planaria_syntax::ast::visit::{self, Node};
@@ -321,7 +322,13 @@ impl Body<'_, '_> {
                 );
                 Error::new(SqlState::SYNTAX_ERROR, message)
             };
-            let Some(argument) = argument else { continue };
+            let Some(argument) = argument else {
+                // Of former versions logs have calls that left them out.
+                if self.l.form >= ROWS_TOLD {
+                    return Err(no_place().at(call.name.position));
+                }
+                continue;
+            };
             if matches!(argument.kind, ExprKind::Null) {
                 continue;
             }

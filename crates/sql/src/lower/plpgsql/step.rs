@@ -121,8 +121,11 @@ pub(super) fn carried_out(l: &mut Lowerer<'_>, procedure: &Procedure, answer: &A
         Answer::Set(outputs, _) => (outputs.iter().map(|o| o.ty.clone()).collect(), None),
         Answer::Void => (Vec::new(), Some(Vec::new())),
         _ => {
-            let outs = l.program.outs.clone();
-            (l.program.outputs.iter().map(|o| o.ty.clone()).collect(), Some(outs))
+            let mut outs = l.program.outs.clone();
+            let mut columns: Vec<Type> = l.program.outputs.iter().map(|o| o.ty.clone()).collect();
+            outs.extend(l.row_told);
+            columns.extend(l.row_told.map(|_| Type::Bool));
+            (columns, Some(outs))
         }
     };
     let run = Run::Steps(procedure.id);
