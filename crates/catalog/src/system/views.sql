@@ -216,6 +216,8 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        CASE WHEN a.baseid = 1082 THEN 0 WHEN a.baseid IN (1083, 1114, 1184, 1186)
             THEN CASE WHEN a.basemod < 0 OR a.basemod & 65535 = 65535 THEN 6 ELSE a.basemod & 65535 END END
          AS datetime_precision,
+       CASE WHEN a.baseid = 1186 THEN upper(substring(format_type(1186, a.basemod) FROM 'interval ([a-z].*)')) END
+         AS interval_type,
        CASE WHEN t.oid IS NOT NULL THEN current_database() END AS domain_catalog,
        nt.nspname AS domain_schema, t.typname AS domain_name,
        current_database() AS udt_catalog, nb.nspname AS udt_schema, b.typname AS udt_name,
@@ -404,6 +406,8 @@ SELECT current_database() AS domain_catalog, n.nspname AS domain_schema, t.typna
        CASE WHEN b.oid = 1082 THEN 0 WHEN b.oid IN (1083, 1114, 1184, 1186)
             THEN CASE WHEN t.typtypmod < 0 OR t.typtypmod & 65535 = 65535 THEN 6 ELSE t.typtypmod & 65535 END END
          AS datetime_precision,
+       CASE WHEN b.oid = 1186 THEN upper(substring(format_type(1186, t.typtypmod) FROM 'interval ([a-z].*)')) END
+         AS interval_type,
        t.typdefault AS domain_default, current_database() AS udt_catalog, nb.nspname AS udt_schema,
        b.typname AS udt_name, '1' AS dtd_identifier
 FROM pg_catalog.pg_type t

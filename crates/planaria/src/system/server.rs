@@ -407,6 +407,15 @@ pub(super) fn time_zones(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
+/// Abbreviations that stand for the time of a summer.
+const SUMMERS: [&str; 52] = [
+    "ACDT", "ACSST", "ADT", "AEDT", "AESST", "AKDT", "ALMST", "AWSST", "AZOST", "BDST", "BRST", "BST",
+    "CADT", "CDT", "CEST", "CETDST", "CHADT", "CLST", "CLT", "EASST", "EAST", "EDT", "EEST", "EETDST",
+    "EGST", "FJST", "FNST", "IDT", "KDT", "KGST", "LHDT", "MDT", "MEST", "MESZ", "METDST", "MSD", "MUST",
+    "NDT", "NZDT", "PDT", "PKST", "PMDT", "PYST", "SADT", "ULAST", "UYST", "UZST", "WADT", "WDT", "WETDST",
+    "WGST", "YEKST",
+];
+
 /// `pg_timezone_abbrevs`
 pub(super) fn time_zone_abbreviations(rows: &mut Rows) {
     for (name, seconds) in zone::abbreviations() {
@@ -414,7 +423,7 @@ pub(super) fn time_zone_abbreviations(rows: &mut Rows) {
         rows.add(|r| {
             r.set("abbrev", name.to_ascii_uppercase())
                 .set("utc_offset", Datum::Interval(offset))
-                .set("is_dst", false);
+                .set("is_dst", SUMMERS.contains(&name.to_ascii_uppercase().as_str()));
         });
     }
 }

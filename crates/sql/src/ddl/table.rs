@@ -6,6 +6,7 @@ use super::lowering::{self, Promise};
 use super::{Change, Work, names};
 use crate::lower::qualified_expression;
 use crate::lower::{Declared, Lowerer};
+use planaria_base::types::Clock;
 use planaria_base::{ColumnId, Error, Result, SchemaId, SequenceId, SqlState, TableId, Type, limits};
 use planaria_catalog::{Catalog, CheckTime, Column, ColumnDefault, Index, ObjectKind, OnCommit, Table};
 use planaria_ir::ProgramKind;
@@ -550,7 +551,7 @@ pub(super) fn says_nothing(default: &Expr, ty: &Type, of_domain: bool) -> bool {
         && match innermost(ty) {
             Type::Char(_) => false,
             // The digits of its seconds are given to what reads the constant.
-            Type::Rounded(planaria_base::types::Clock::Interval, _) if !matches!(ty, Type::Array(_)) => true,
+            Type::Rounded(Clock::Interval | Clock::Fields(_), _) if !matches!(ty, Type::Array(_)) => true,
             ty => ty.base() == *ty,
         }
 }

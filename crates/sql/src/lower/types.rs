@@ -183,7 +183,7 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Char(n @ 1..), Type::Char(m)) => n <= m,
         (Type::Packed(a), Type::Packed(b)) => a.is_relabel(*b),
         (Type::Rounded(..), to) if from.plain() == to => true,
-        (from, Type::Rounded(_, 6..)) if from == to.plain() => true,
+        (from, Type::Rounded(clock, digits)) if clock.keeps(*digits) && from == to.plain() => true,
         (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
         (Type::System(_), _) => planaria_ir::verify::holds(to, from),
         _ => false,
@@ -228,7 +228,7 @@ pub(super) fn literal(text: &str, ty: &Type, kept: bool) -> Result<Option<Datum>
         }
         Type::Enum(of) => Datum::Int(of.parse(text)?),
         Type::System(_) => Datum::parse(ty, text)?,
-        Type::Rounded(clock, digits) => match literal(text, clock.ty(), kept)? {
+        Type::Rounded(clock, digits) => match literal(&clock.completed(text), clock.ty(), kept)? {
             Some(value) => value.rounded(*clock, *digits)?,
             None => return Ok(None),
         },
