@@ -290,7 +290,7 @@ impl Change {
                     }
                     _ => None,
                 });
-                let (expr, kept) = match (default, domain.and_then(|d| self.catalog.domain_default(d))) {
+                let (expr, kept) = match (default, self.catalog.default_of_domain(&ty, domain)) {
                     (Some(own), _) => (own, false),
                     (None, Some(text)) => (reparse::expression(text)?, true),
                     (None, None) => (node(ExprKind::Null), false),

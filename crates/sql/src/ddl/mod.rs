@@ -91,7 +91,7 @@ use planaria_base::{
     ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, Type,
 };
 use planaria_catalog::oids::{self, Touched, identity};
-use planaria_catalog::{Catalog, Requirement, Returns, SUPERUSER, Table};
+use planaria_catalog::{Catalog, Requirement, Returns, SUPERUSER, Table, TypeKind};
 use planaria_ir::Program;
 use planaria_syntax::ast::{ObjectKind, Statement, StatementKind};
 
@@ -508,6 +508,16 @@ impl Change {
         }
         let catalog = self.catalog.clone();
         let now = |ty: &Type| row_type_now(&catalog, ty);
+        self.catalog.types.change_where(
+            |t| t.domain().is_some_and(|d| now(&d.base).is_some()),
+            |t| {
+                if let Some(TypeKind::Domain(domain)) = t.as_mut().map(|t| &mut t.kind)
+                    && let Some(base) = now(&domain.base)
+                {
+                    domain.base = base;
+                }
+            },
+        );
         let result = |returns: &Returns| match returns {
             Returns::Scalar(ty) | Returns::SetOf(ty) => now(ty),
             _ => None,
