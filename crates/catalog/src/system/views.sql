@@ -387,8 +387,7 @@ WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
 
 -- view information_schema.domains
 SELECT current_database() AS domain_catalog, n.nspname AS domain_schema, t.typname AS domain_name,
-       CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY'
-            WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
+       CASE WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
        CASE WHEN b.oid IN (1042, 1043) AND t.typtypmod <> -1 THEN t.typtypmod - 4
             WHEN b.oid IN (1560, 1562) AND t.typtypmod <> -1 THEN t.typtypmod END
          AS character_maximum_length,

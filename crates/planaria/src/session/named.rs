@@ -129,7 +129,10 @@ impl SessionCore {
 
     pub(crate) fn deallocate(&mut self, name: Option<&str>) -> Result<StatementResult> {
         match name {
-            None => self.statements.named.clear(),
+            None => {
+                self.statements.named.clear();
+                return Ok(done("DEALLOCATE ALL"));
+            }
             Some(name) => {
                 self.statements.named.remove(name).ok_or_else(|| no_statement(name))?;
             }

@@ -170,13 +170,14 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
         }
         let (initial, default) = facts.settings.origins(name);
         let reset = initial.unwrap_or(default);
+        let kind = crate::settings::shown::kind(name, setting);
         rows.add(|r| {
             r.set("name", name)
-                .set("setting", setting)
+                .set("setting", kind.value(setting))
                 .set("short_desc", description)
                 .set("category", "Planaria")
                 .set("context", "user")
-                .set("vartype", if matches!(setting.as_str(), "on" | "off") { "bool" } else { "string" })
+                .set("vartype", kind.vartype)
                 .set(
                     "source",
                     match initial {
@@ -185,9 +186,15 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
                         None => "default",
                     },
                 )
-                .set("boot_val", default)
-                .set("reset_val", reset)
+                .set("boot_val", kind.value(default))
+                .set("reset_val", kind.value(reset))
                 .set("pending_restart", false);
+            if let Some(unit) = kind.unit {
+                r.set("unit", unit);
+            }
+            if !kind.words.is_empty() {
+                r.set("enumvals", kind.words.clone());
+            }
         });
     }
 }

@@ -79,7 +79,7 @@ mod view;
 
 pub(crate) use composite::no_serial;
 pub use database::databases_named;
-pub use depend::{Named, named_by_expression, named_by_routine, named_by_view};
+pub use depend::{Named, keys_of_view, named_by_expression, named_by_routine, named_by_view};
 pub use partition::{partition_bound_text, partition_condition_text, partition_key_types};
 pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
