@@ -157,7 +157,7 @@ pub fn needs_cast(from: &Type, to: &Type) -> bool {
         (Type::Float4, Type::Float8) => false,
         (Type::Packed(from), Type::Packed(to)) => !from.is_relabel(*to),
         (Type::Rounded(..), to) if from.plain() == to => false,
-        (from, Type::Rounded(_, 6..)) if from == to.plain() => false,
+        (from, Type::Rounded(clock, digits)) if clock.keeps(*digits) && from == to.plain() => false,
         (Type::Array(from), Type::Array(to)) => needs_cast(from, to),
         (from, to) if from.is_oid() && to.is_oid() => false,
         (from, Type::Int8) if from.is_oid() => false,

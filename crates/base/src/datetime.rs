@@ -9,6 +9,7 @@
 //! Day numbers come from era arithmetic (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 
 mod field;
+mod fields;
 mod format;
 mod from_char;
 mod interval;
@@ -25,6 +26,7 @@ pub use field::{
     check_untimed, check_unzoned, extract_date, extract_interval, extract_time, extract_timestamp,
     extract_timestamptz, extract_timetz, trunc, trunc_in_zone, trunc_interval,
 };
+pub use fields::IntervalFields;
 pub use format::{write_date, write_moment, write_time, write_timestamp, write_timestamptz};
 pub use from_char::{Moment, by_standard_template, to_date, to_timestamp};
 pub use interval::{Interval, make_interval, parse_interval, write_interval};
@@ -64,6 +66,12 @@ pub(crate) const DATE_END: i64 = 2_147_483_494 - JULIAN_OFFSET_DAYS;
 const TIMESTAMP_MIN: i64 = DATE_MIN * MICROS_PER_DAY;
 /// The first instant of 294277.
 const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
+
+/// Whether a byte stands between the words of a date or an interval: blanks, and signs that mean nothing in them.
+pub(crate) fn separates(b: u8) -> bool {
+    let means = matches!(b, b'+' | b'-' | b'.' | b'/' | b':' | b'_');
+    crate::text_io::is_space(b) || b.is_ascii_punctuation() && !means
+}
 
 #[cold]
 pub(crate) fn out_of_range(message: impl Into<String>) -> Error {

@@ -78,7 +78,9 @@ impl Datum {
             Type::Bytea => Datum::Bytea(text_io::parse_bytea(text.as_bytes())?),
             Type::Date => Datum::Int(datetime::parse_date(text, DateOrder::Mdy)?),
             Type::Time => Datum::Int(datetime::parse_time(text, DateOrder::Mdy)?),
-            Type::Rounded(clock, digits) => Datum::parse(clock.ty(), text)?.rounded(*clock, *digits)?,
+            Type::Rounded(clock, digits) => {
+                Datum::parse(clock.ty(), &clock.completed(text))?.rounded(*clock, *digits)?
+            }
             Type::Timestamp => Datum::Int(datetime::parse_timestamp(text, DateOrder::Mdy)?),
             Type::TimestampTz => Datum::Int(datetime::parse_timestamptz(text, Forms::default())?),
             Type::Interval | Type::OldInterval => {
@@ -148,7 +150,7 @@ impl Datum {
         Ok(match (self, clock) {
             (Datum::Int(n), Clock::Time) => Datum::Int(datetime::round_seconds(n, digits)),
             (Datum::Int(n), _) => Datum::Int(datetime::round_timestamp(n, digits)?),
-            (Datum::Interval(i), _) => Datum::Interval(i.rounded(digits)),
+            (Datum::Interval(i), clock) => Datum::Interval(clock.fit(i, digits)),
             (other, _) => other,
         })
     }

@@ -3,6 +3,7 @@
 //! The numbers are those of PostgreSQL's `pg_type`; drivers know them by heart. OIDs of tables and
 //! other objects of a database are `planaria_catalog::oid`'s business.
 
+use crate::datetime::IntervalFields;
 use crate::types::{Clock, PackedType, RangeType, RowType, SystemType, Type};
 
 /// An object identifier.
@@ -153,6 +154,10 @@ pub fn modifier(ty: &Type) -> i32 {
         }
         // An interval's has a mask of fields above it: all of them.
         Type::Rounded(Clock::Interval, digits) => 0x7FFF << 16 | i32::from(*digits),
+        Type::Rounded(Clock::Fields(fields), digits) => {
+            let digits = if *digits < Clock::WHOLE { i32::from(*digits) } else { 0xFFFF };
+            fields.mask() << 16 | digits
+        }
         Type::Rounded(_, digits) => i32::from(*digits),
         Type::Packed(of) => of.limit().map_or(-1, |n| n as i32),
         Type::Array(of) => modifier(of),
@@ -215,6 +220,11 @@ pub fn to_type(oid: Oid, modifier: i32) -> Option<Type> {
 }
 
 fn modified(ty: Type, modifier: i32) -> Type {
+    let has = |fields: &IntervalFields| fields.mask() == modifier >> 16;
+    if let (Type::Interval, Some(fields)) = (&ty, IntervalFields::ALL.into_iter().find(has)) {
+        let digits = (modifier & 0xFFFF).min(i32::from(Clock::WHOLE));
+        return Type::Rounded(Clock::Fields(fields), digits as u8);
+    }
     if let Some(clock) = Clock::ALL.into_iter().find(|clock| *clock.ty() == ty)
         && (0..=6).contains(&(modifier & 0xFFFF))
         && modifier >= 0
@@ -257,9 +267,10 @@ mod tests {
     #[test]
     fn modifiers_come_back() {
         let rounded = Clock::ALL.map(|clock| Type::Rounded(clock, 3));
+        let fields = IntervalFields::ALL.map(|fields| Type::Rounded(Clock::Fields(fields), Clock::WHOLE));
         let bits = [PackedType::Bit(Some(3)), PackedType::VarBit(Some(20))].map(Type::Packed);
         let others = [Type::Varchar(Some(20)), Type::Char(3), Type::Numeric(Some((12, 2)))];
-        for ty in rounded.into_iter().chain(others).chain(bits) {
+        for ty in rounded.into_iter().chain(others).chain(bits).chain(fields) {
             assert_eq!(to_type(of(&ty), modifier(&ty)), Some(ty.clone()));
             let array = Type::Array(Box::new(ty));
             assert_eq!(to_type(of(&array), modifier(&array)), Some(array));

@@ -1,11 +1,13 @@
 //! SQL types.
 
 pub use crate::cast::{CastContext, cast_allowed, needs_cast};
+use crate::datetime::{Interval, IntervalFields};
 use crate::enumeration::Enum;
 pub use crate::packed::{PackedKind, PackedType};
 pub use crate::range::RangeType;
 pub use crate::row_type::{RowOf, RowType};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A SQL type, with its modifier where it has one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -85,10 +87,15 @@ pub enum Clock {
     TimestampTz,
     /// `interval`
     Interval,
+    /// `interval year to month` and its like
+    Fields(IntervalFields),
 }
 
 impl Clock {
-    /// All of them.
+    /// As many digits as there are, where a type with fields says none.
+    pub const WHOLE: u8 = 7;
+
+    /// All of them that have no fields.
     pub const ALL: [Clock; 4] = [Clock::Time, Clock::Timestamp, Clock::TimestampTz, Clock::Interval];
 
     /// The type without a modifier.
@@ -97,7 +104,31 @@ impl Clock {
             Clock::Time => &Type::Time,
             Clock::Timestamp => &Type::Timestamp,
             Clock::TimestampTz => &Type::TimestampTz,
-            Clock::Interval => &Type::Interval,
+            Clock::Interval | Clock::Fields(_) => &Type::Interval,
+        }
+    }
+
+    /// Whether every value has so many digits, and no shorter fields: six are all that there are.
+    pub const fn keeps(self, digits: u8) -> bool {
+        match self {
+            Clock::Fields(fields) => digits >= 6 && fields.has_seconds(),
+            _ => digits >= 6,
+        }
+    }
+
+    /// An interval as one of the type.
+    pub const fn fit(self, interval: Interval, digits: u8) -> Interval {
+        match self {
+            Clock::Fields(fields) => interval.cut(fields).rounded(digits),
+            _ => interval.rounded(digits),
+        }
+    }
+
+    /// A text of an interval with the units that the fields of the type give it.
+    pub fn completed(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Clock::Fields(fields) => fields.completed(text),
+            _ => Cow::Borrowed(text),
         }
     }
 }
@@ -513,6 +544,10 @@ impl std::fmt::Display for Type {
                 Clock::Timestamp => write!(f, "timestamp({digits}) without time zone"),
                 Clock::TimestampTz => write!(f, "timestamp({digits}) with time zone"),
                 Clock::Interval => write!(f, "interval({digits})"),
+                Clock::Fields(fields) if *digits < Clock::WHOLE => {
+                    write!(f, "interval {}({digits})", fields.name())
+                }
+                Clock::Fields(fields) => write!(f, "interval {}", fields.name()),
             },
             Type::Uuid => f.write_str("uuid"),
             Type::Range(of) => f.write_str(of.name()),

@@ -5,6 +5,8 @@
 //! calls carry take one byte each; other whole numbers are zigzag varints. An array of whole
 //! numbers without NULL has a form without tags.
 
+pub mod key;
+
 use crate::datetime::Interval;
 use crate::limits::{ARRAY_DIMENSIONS_MAX, NESTING_MAX};
 use crate::numeric::Long;

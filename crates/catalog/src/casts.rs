@@ -77,7 +77,11 @@ impl Catalog {
     }
     /// The OID of a domain, or of a type of values.
     pub fn declared_oid(&self, ty: &Type, domain: Option<TypeId>) -> Oid {
-        domain.map_or_else(|| oid::of(ty), |id| self.type_oid(id))
+        match domain {
+            Some(id) if self.is_array_of(ty, id) => self.oids.of(&Object::TypeArray(id)),
+            Some(id) => self.type_oid(id),
+            None => oid::of(ty),
+        }
     }
     /// Whether an OID is a domain's.
     pub fn is_domain_oid(&self, oid: Oid) -> bool {

@@ -358,7 +358,9 @@ fn find_procedure(catalog: &Catalog, text: &str) -> Result<Oid> {
     let (schema, name) = qualified(&parts);
     if let Some(named) = wanted(catalog, schema, name) {
         for p in catalog.procedures_named(named) {
-            if p.inputs().map(|q| oid::of(&q.ty)).eq(types_wanted.iter().copied()) {
+            let declared = p.inputs().map(|q| catalog.declared_oid(&q.ty, q.domain));
+            let values = p.inputs().map(|q| oid::of(&q.ty));
+            if declared.eq(types_wanted.iter().copied()) || values.eq(types_wanted.iter().copied()) {
                 return Ok(catalog.routine_oid(p));
             }
         }

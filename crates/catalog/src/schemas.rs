@@ -430,7 +430,12 @@ impl Catalog {
     }
     /// Of a routine, with the types that it takes.
     pub fn shown_signature(&self, routine: &crate::Procedure) -> String {
-        let types: Vec<String> = routine.inputs().map(|p| self.shown_value_type(&p.ty)).collect();
+        let shown = |p: &crate::Parameter| match p.domain {
+            Some(id) if self.is_array_of(&p.ty, id) => format!("{}[]", self.shown_user_type(id)),
+            Some(id) => self.shown_user_type(id),
+            None => self.shown_value_type(&p.ty),
+        };
+        let types: Vec<String> = routine.inputs().map(shown).collect();
         format!("{}({})", self.shown_routine(routine), types.join(","))
     }
     /// Of a routine.

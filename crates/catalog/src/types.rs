@@ -2,8 +2,8 @@
 //!
 //! A column of an enumerated type carries the type with its labels ([`planaria_base::enumeration`]); what changes the
 //! labels or the name puts the new one wherever the old one stands ([`Catalog::replace_enum`]). A column of a domain has
-//! the type that the domain is over, and the domain beside it ([`crate::Column::domain`]): rows, keys, logs and replay know of
-//! the one, and what is stored is held against the conditions of the other.
+//! the type that the domain is over, or arrays of it, and the domain beside it ([`crate::Column::domain`]): rows, keys, logs and
+//! replay know of the one, and what is stored is held against the conditions of the other.
 
 use crate::definitions::{Defined, Key};
 use crate::oids::Object;
@@ -111,6 +111,14 @@ impl Catalog {
     /// The domain of that id. Panics where it is none.
     pub fn domain(&self, id: TypeId) -> &Domain {
         self.type_by_id(id).domain().expect("a domain's id")
+    }
+    /// Whether what is declared with the domain and has that type are arrays of the domain. (A domain over arrays has none.)
+    pub fn is_array_of(&self, ty: &Type, domain: TypeId) -> bool {
+        matches!(ty, Type::Array(_)) && !matches!(self.domain(domain).base, Type::Array(_))
+    }
+    /// What a missing value of a column becomes because of its domain.
+    pub fn default_of_domain(&self, ty: &Type, domain: Option<TypeId>) -> Option<&str> {
+        self.domain_default(domain.filter(|id| !self.is_array_of(ty, *id))?)
     }
     /// The domain and those that it is over, the innermost first: in the order in which their conditions are looked at.
     pub fn domains_of(&self, id: TypeId) -> Vec<&UserType> {

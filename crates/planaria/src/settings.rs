@@ -8,6 +8,7 @@ mod database;
 mod harmless;
 mod role;
 mod running;
+pub(crate) mod shown;
 mod styles;
 
 use planaria_base::{Error, Result, SqlState, datetime};

@@ -13,6 +13,7 @@
 //! | interval | 16: its span in microseconds ([`Interval::span`]), biased; 8 where it is kept without months |
 //! | citext | the folded text, as text |
 //! | jsonb | what orders it (`planaria_base::json::key`), as text |
+//! | arrays, rows | what orders them (`planaria_base::value::key`), as text |
 //! | text, bytea | bytes with `00` as `01 01` and `01` as `01 02`, then `00`: ordered, prefix-free |
 //!
 //! No encoding is a prefix of another of the same column, hence none of the same index: keys differ

@@ -570,6 +570,7 @@ impl RowLayout {
             column.fold = match specs[id.index()].ty {
                 Type::Citext => Fold::Citext,
                 Type::Jsonb => Fold::Jsonb,
+                Type::Array(_) | Type::Record(_) => Fold::Array,
                 _ => Fold::No,
             };
             column.offset = end + 4 * nth as u32;

@@ -4,6 +4,7 @@
 //! seconds at the end or of days before a time, `ago`, and ISO 8601 durations (`P1Y2M3DT4H`). Printed in each
 //! [`IntervalForm`].
 
+use super::fields::IntervalFields;
 use super::style::{IntervalForm, Styles};
 use super::{
     MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, format, interval_out_of_range,
@@ -30,6 +31,22 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Without what is shorter than the last of some fields, and without years and months where none of them is one.
+    #[must_use]
+    pub const fn cut(self, fields: IntervalFields) -> Interval {
+        use IntervalFields::*;
+        let Interval { months, days, micros } = self;
+        match fields {
+            Year => Interval { months: months - months % 12, days: 0, micros: 0 },
+            Month | YearToMonth => Interval { months, days: 0, micros: 0 },
+            Day => Interval { months, days, micros: 0 },
+            Hour | DayToHour => Interval { months, days, micros: micros - micros % MICROS_PER_HOUR },
+            Minute | DayToMinute | HourToMinute => {
+                Interval { months, days, micros: micros - micros % MICROS_PER_MINUTE }
+            }
+            Second | DayToSecond | HourToSecond | MinuteToSecond => self,
+        }
+    }
     /// With so many digits of a fraction of a second: `interval(3)`.
     #[must_use]
     pub const fn rounded(self, digits: u8) -> Interval {
@@ -428,7 +445,7 @@ impl Reader<'_> {
     fn skip_blanks(&mut self) {
         let before = self.rest.len();
         while let [b, rest @ ..] = self.rest
-            && (text_io::is_space(*b) || *b == b',')
+            && super::separates(*b)
         {
             self.rest = rest;
         }

@@ -180,7 +180,7 @@ fn read(text: &str, ty: &str, order: DateOrder) -> Result<Parsed> {
         afternoon: None,
         at: None,
     };
-    for token in trimmed.split(|c: char| c == ',' || c.is_ascii() && text_io::is_space(c as u8)) {
+    for token in trimmed.split(|c: char| c.is_ascii() && super::separates(c as u8)) {
         let mut rest = token;
         while let Some(at) = separator(rest) {
             fields.token(&rest[..at])?;
@@ -303,7 +303,7 @@ impl<'a> Fields<'a> {
 
     /// Whether the date is complete, by one word or several.
     fn has_date(&self) -> bool {
-        self.days.is_some() || self.month.is_some() && self.numbers.len() == 2
+        self.days.is_some() || self.month.is_some() && self.numbers.len() == 2 || self.numbers.len() == 3
     }
 
     /// A number without separators: a compact date, a compact time behind a date, or a part.
@@ -317,7 +317,7 @@ impl<'a> Fields<'a> {
                 self.set_day(year, number(month), number(&token[length - 2..]))
             }
             4 | 6 if self.has_date() && self.time.is_none() => self.compact_clock(token),
-            _ if self.days.is_none() && self.numbers.len() < 2 => {
+            _ if self.days.is_none() && self.numbers.len() < 3 - usize::from(self.month.is_some()) => {
                 self.numbers.push(token);
                 Ok(())
             }
@@ -621,8 +621,12 @@ impl<'a> Fields<'a> {
         Ok(Parsed::Instant { days, time, at: self.at, dated })
     }
 
-    /// `Jan 5 2024`, `5 Jan 2024`.
+    /// `Jan 5 2024`, `5 Jan 2024`, `1 5 2024`.
     fn days_by_words(&mut self) -> Result<()> {
+        if let (None, [a, b, c]) = (self.month, &self.numbers[..]) {
+            let date = format!("{a}/{b}/{c}");
+            return self.date(&date);
+        }
         let (Some(month), [a, b]) = (self.month, &self.numbers[..]) else {
             return Err(self.invalid());
         };

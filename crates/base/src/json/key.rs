@@ -73,7 +73,7 @@ fn push_text(text: &str, out: &mut Vec<u8>) {
 }
 
 /// A number as `numeric` prints it.
-fn push_number(n: &str, out: &mut Vec<u8>) {
+pub(crate) fn push_number(n: &str, out: &mut Vec<u8>) {
     let (negative, n) = n.strip_prefix('-').map_or((false, n), |n| (true, n));
     let (whole, fraction) = n.split_once('.').unwrap_or((n, ""));
     let whole = whole.trim_start_matches('0');

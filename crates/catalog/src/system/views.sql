@@ -216,6 +216,8 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        CASE WHEN a.baseid = 1082 THEN 0 WHEN a.baseid IN (1083, 1114, 1184, 1186)
             THEN CASE WHEN a.basemod < 0 OR a.basemod & 65535 = 65535 THEN 6 ELSE a.basemod & 65535 END END
          AS datetime_precision,
+       CASE WHEN a.baseid = 1186 THEN upper(substring(format_type(1186, a.basemod) FROM 'interval ([a-z].*)')) END
+         AS interval_type,
        CASE WHEN t.oid IS NOT NULL THEN current_database() END AS domain_catalog,
        nt.nspname AS domain_schema, t.typname AS domain_name,
        current_database() AS udt_catalog, nb.nspname AS udt_schema, b.typname AS udt_name,
@@ -385,8 +387,7 @@ WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
 
 -- view information_schema.domains
 SELECT current_database() AS domain_catalog, n.nspname AS domain_schema, t.typname AS domain_name,
-       CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY'
-            WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
+       CASE WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
        CASE WHEN b.oid IN (1042, 1043) AND t.typtypmod <> -1 THEN t.typtypmod - 4
             WHEN b.oid IN (1560, 1562) AND t.typtypmod <> -1 THEN t.typtypmod END
          AS character_maximum_length,
@@ -404,6 +405,8 @@ SELECT current_database() AS domain_catalog, n.nspname AS domain_schema, t.typna
        CASE WHEN b.oid = 1082 THEN 0 WHEN b.oid IN (1083, 1114, 1184, 1186)
             THEN CASE WHEN t.typtypmod < 0 OR t.typtypmod & 65535 = 65535 THEN 6 ELSE t.typtypmod & 65535 END END
          AS datetime_precision,
+       CASE WHEN b.oid = 1186 THEN upper(substring(format_type(1186, t.typtypmod) FROM 'interval ([a-z].*)')) END
+         AS interval_type,
        t.typdefault AS domain_default, current_database() AS udt_catalog, nb.nspname AS udt_schema,
        b.typname AS udt_name, '1' AS dtd_identifier
 FROM pg_catalog.pg_type t

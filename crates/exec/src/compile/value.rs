@@ -33,7 +33,7 @@ pub fn conversion(from: &Type, to: &Type) -> Conversion {
         }
         (Numeric(_), Numeric(None)) | (Float4, Float8) => Conversion::Nothing,
         (Rounded(..), _) if from.plain() == to => Conversion::Nothing,
-        (_, Rounded(_, 6..)) if from == to.plain() => Conversion::Nothing,
+        (_, Rounded(clock, digits)) if clock.keeps(*digits) && from == to.plain() => Conversion::Nothing,
         (Numeric(Some((p, s))), Numeric(Some((q, t)))) if s == t && p <= q => Conversion::Nothing,
         (Numeric(_), Numeric(Some(_))) => Conversion::Rescale,
         _ => Conversion::General,

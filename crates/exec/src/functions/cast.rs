@@ -22,6 +22,7 @@ use planaria_base::text_io::{self, count_chars};
 use planaria_base::types::{Clock, PackedType, RowType, SystemType, TypeClass};
 use planaria_base::{Datum, Error, Numeric, Result, SqlState, Type, datetime, watch};
 use planaria_storage::arena::Bytes;
+use std::borrow::Cow;
 
 /// `slot`, a value of type `from`, as a value of type `to`. NULL stays NULL.
 pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slot> {
@@ -29,6 +30,9 @@ pub fn cast(slot: Slot, from: &Type, to: &Type, explicit: bool, heap: &mut Heap)
         return Ok(Slot::Null);
     }
     let from = from.plain();
+    if let (Type::Rounded(Clock::Fields(_), _), Slot::Text(at)) = (to, slot) {
+        return parse_as(at, to, explicit, heap);
+    }
     if let Type::Rounded(clock, digits) = to {
         let whole = cast(slot, from, clock.ty(), explicit, heap)?;
         return rounded(whole, *clock, *digits);
@@ -267,7 +271,7 @@ fn rounded(slot: Slot, clock: Clock, digits: u8) -> Result<Slot> {
     Ok(match (slot, clock) {
         (Slot::Int(n), Clock::Time) => Slot::Int(datetime::round_seconds(n, digits)),
         (Slot::Int(n), _) => Slot::Int(datetime::round_timestamp(n, digits)?),
-        (Slot::Interval(i), _) => Slot::Interval(i.rounded(digits)),
+        (Slot::Interval(i), clock) => Slot::Interval(clock.fit(i, digits)),
         (other, _) => other,
     })
 }
@@ -328,6 +332,14 @@ pub fn parse(at: Bytes, to: &Type, heap: &mut Heap) -> Result<Slot> {
 /// The same; texts in an array that are too long are cut by an explicit cast alone.
 fn parse_as(at: Bytes, to: &Type, explicit: bool, heap: &mut Heap) -> Result<Slot> {
     if let Type::Rounded(clock, digits) = to {
+        let completed = match clock.completed(heap.str(at)) {
+            Cow::Owned(text) => Some(text),
+            Cow::Borrowed(_) => None,
+        };
+        let at = match completed {
+            Some(text) => heap.arena.push_bytes(text.as_bytes())?,
+            None => at,
+        };
         return rounded(parse(at, clock.ty(), heap)?, *clock, *digits);
     }
     if *to == Type::TimestampTz {

@@ -250,6 +250,9 @@ fn field_datum(field: Field<'_>, ty: &planaria_base::Type) -> planaria_base::Dat
         }
         Field::Bytes(b) if *ty == Type::Citext => Datum::Citext(String::from_utf8_lossy(b).into_owned()),
         Field::Bytes(b) if *ty == Type::Jsonb => Datum::Jsonb(String::from_utf8_lossy(b).into_owned()),
+        Field::Bytes(b) if matches!(ty, Type::Array(_) | Type::Record(_)) => {
+            planaria_base::value::ValueReader::new(b).datum().unwrap_or(Datum::Null)
+        }
         Field::Bytes(b) => Datum::Text(String::from_utf8_lossy(b).into_owned()),
     }
 }

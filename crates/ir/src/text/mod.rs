@@ -32,7 +32,7 @@ pub(crate) use print::print;
 
 use crate::{Program, Reg};
 use planaria_base::Type;
-use planaria_base::types::SystemType;
+use planaria_base::types::{Clock, SystemType};
 
 /// What each register is called in the text form.
 pub fn register_names(program: &Program) -> Vec<String> {
@@ -78,6 +78,9 @@ pub fn type_name(ty: &Type) -> String {
         Type::TimestampTz => "timestamptz".into(),
         Type::Interval | Type::OldInterval => "interval".into(),
         Type::Time => "time".into(),
+        Type::Rounded(Clock::Fields(fields), digits) => {
+            format!("interval_{}({digits})", fields.name().replace(' ', "_"))
+        }
         Type::Rounded(clock, digits) => format!("{}({digits})", type_name(clock.ty())),
         Type::Uuid => "uuid".into(),
         Type::Jsonb => "jsonb".into(),

@@ -10,6 +10,7 @@ use crate::{
     Inlined, Label, Op, OpId, OpKind, Output, Param, ParamMode, Program, ProgramKind, Question, Range,
     ReadMode, Reg, RegDecl, RegKind, Run, SortKey, StateSource, Step,
 };
+use planaria_base::datetime::IntervalFields;
 use planaria_base::enumeration::{self, Enum};
 use planaria_base::packed::PackedType;
 use planaria_base::range::RangeType;
@@ -21,6 +22,12 @@ use planaria_base::{
     types::{Clock, RowOf, RowType, SystemType},
 };
 use std::collections::HashMap;
+
+/// The fields of an interval's type, as `interval_year_to_month` has them.
+fn interval_fields(word: &str) -> Option<IntervalFields> {
+    let name = word.strip_prefix("interval_")?.replace('_', " ");
+    IntervalFields::ALL.into_iter().find(|fields| fields.name() == name)
+}
 
 /// Parses the text of a program. Errors are 42601 with their place in the text.
 pub fn parse(text: &str) -> Result<Program> {
@@ -335,6 +342,12 @@ impl Parser {
                     labels.push(enumeration::Label { text: self.quoted()?, rank: self.number()? });
                 }
                 Type::Enum(Enum::from_parts(oid, array, &name, labels))
+            }
+            _ if let Some(fields) = interval_fields(&word) => {
+                self.sign("(")?;
+                let digits = self.number()?;
+                self.sign(")")?;
+                Type::Rounded(Clock::Fields(fields), digits)
             }
             "record" | "row" => {
                 self.sign("(")?;

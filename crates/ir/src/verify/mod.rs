@@ -158,7 +158,7 @@ pub fn holds(to: &Type, from: &Type) -> bool {
         (Type::Rounded(a, most), Type::Rounded(b, digits)) if a == b => most >= digits,
         (to, Type::Rounded(..)) => holds(to, from.plain()),
         // Six digits are all that there are.
-        (Type::Rounded(_, 6..), from) => holds(to.plain(), from),
+        (Type::Rounded(clock, digits), from) if clock.keeps(*digits) => holds(to.plain(), from),
         (Type::Packed(PackedType::TimeTz(None | Some(6..))), Type::Packed(PackedType::TimeTz(_))) => true,
         (Type::Packed(PackedType::TimeTz(Some(n))), Type::Packed(PackedType::TimeTz(Some(m)))) => n >= m,
         (Type::Packed(PackedType::Bit(None)), Type::Packed(PackedType::Bit(_))) => true,

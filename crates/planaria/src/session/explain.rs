@@ -250,6 +250,7 @@ impl SessionCore {
             statement: prepared.statement.clone(),
             parameters: prepared.parameters.clone(),
             declared: prepared.declared.clone(),
+            domains: Vec::new(),
             columns,
             detached: false,
             by_steps: false,

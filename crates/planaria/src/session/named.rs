@@ -39,12 +39,17 @@ impl SessionCore {
             .at(statement.position));
         }
         let schema = self.schema();
-        let mut declared = Vec::new();
+        let (mut declared, mut domains) = (Vec::new(), Vec::new());
         for ty in types {
             let lowerer = Lowerer::new(&schema.catalog, "type", ProgramKind::Statement);
-            declared.push(Some(lowerer.without_conditions(ty, "a parameter of PREPARE")?));
+            let of = lowerer.declared(ty)?;
+            domains.push(of.domain.map(|_| ty.clone()));
+            declared.push(Some(of.ty));
         }
-        let prepared = self.analyse_declared(statement.clone(), text, ParamTypes(declared))?;
+        let mut prepared = self.analyse_declared(statement.clone(), text, ParamTypes(declared))?;
+        if let Some(prepared) = Arc::get_mut(&mut prepared) {
+            prepared.domains = domains;
+        }
         self.statements.named.insert(name.to_owned(), prepared);
         Ok(done("PREPARE"))
     }
@@ -132,6 +137,10 @@ impl SessionCore {
         if !args.is_empty() {
             // A row becomes one of the type while it is written out.
             let typed = |(i, e): (usize, &ast::Expr)| match prepared.parameters.get(i) {
+                _ if let Some(Some(name)) = prepared.domains.get(i) => {
+                    let name = ast::TypeName { position: e.position, kind: name.kind.clone() };
+                    ast::Expr { position: e.position, kind: ast::ExprKind::Cast(Box::new(e.clone()), name) }
+                }
                 Some(ty @ Type::Record(_)) => {
                     let name = ast::TypeName { position: e.position, kind: TypeNameKind::Known(ty.clone()) };
                     ast::Expr { position: e.position, kind: ast::ExprKind::Cast(Box::new(e.clone()), name) }
@@ -191,7 +200,10 @@ impl SessionCore {
 
     pub(crate) fn deallocate(&mut self, name: Option<&str>) -> Result<StatementResult> {
         match name {
-            None => self.statements.named.clear(),
+            None => {
+                self.statements.named.clear();
+                return Ok(done("DEALLOCATE ALL"));
+            }
             Some(name) => {
                 self.statements.named.remove(name).ok_or_else(|| no_statement(name))?;
             }

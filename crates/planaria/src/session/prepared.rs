@@ -62,6 +62,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) parameters: Arc<[Type]>,
     /// Which of them were declared; the others have their types from where they stand.
     pub(crate) declared: Vec<Option<Type>>,
+    /// Those that PREPARE declared with domains, by the names: what EXECUTE gives must meet their conditions.
+    pub(crate) domains: Vec<Option<ast::TypeName>>,
     pub(crate) columns: Columns,
     /// It was [detached](SchemaVersion::is_detached) when it was analysed.
     pub(crate) detached: bool,

@@ -125,6 +125,7 @@ impl SessionCore {
                 statement: statement.clone(),
                 parameters: all.parameters.clone(),
                 declared: Vec::new(),
+                domains: Vec::new(),
                 columns: all.columns.clone(),
                 detached: false,
                 by_steps: false,
@@ -160,6 +161,7 @@ impl SessionCore {
             statement: statement.clone(),
             parameters,
             declared: Vec::new(),
+            domains: Vec::new(),
             columns,
             detached: false,
             by_steps: false,
@@ -197,6 +199,7 @@ impl SessionCore {
             statement: statement.statement.clone(),
             parameters: statement.parameters.clone(),
             declared: Vec::new(),
+            domains: Vec::new(),
             // Of COPY FROM, the names of the columns that are filled.
             columns: statement.columns.clone(),
             detached: false,

@@ -10,9 +10,10 @@
 use crate::engine::Engine;
 use crate::session::core::{Block, SessionCore};
 use crate::session::schema::Change;
+use crate::session::user::Identity;
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Result, SchemaId};
-use planaria_catalog::{Catalog, OnCommit, Table, temporary_schema};
+use planaria_catalog::{Catalog, OnCommit, SUPERUSER, Table, temporary_schema};
 use planaria_syntax::ast::{Name, Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
@@ -127,8 +128,14 @@ impl SessionCore {
             OnCommit::DeleteRows => format!("DELETE FROM {table}"),
         };
         let Some(statement) = parse::statements(&text)?.pop() else { return Ok(()) };
-        let prepared = self.analyse_declared(statement, &text, Default::default())?;
-        self.start_program(&prepared, &(), None).map(|_| ())
+        // It is the session's own doing, whatever role it has at the time.
+        let identity = Identity { session: SUPERUSER, role: None };
+        let before = self.user.act(identity);
+        let emptied = self
+            .analyse_declared(statement, &text, Default::default())
+            .and_then(|prepared| self.start_program(&prepared, &(), None));
+        self.user.act(before);
+        emptied.map(|_| ())
     }
 
     /// Before a statement outside of blocks: what ON COMMIT asks for of the one before.

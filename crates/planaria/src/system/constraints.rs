@@ -378,6 +378,16 @@ pub(super) fn depends(facts: &Facts<'_>, rows: &mut Rows) {
         }
         let named = ddl::named_by_view(catalog, view);
         each(&named, &mut |on| add(on, (PG_REWRITE, rule, 0), 'n'));
+        // A dump makes the key first.
+        let mut keys = ddl::keys_of_view(catalog, view);
+        keys.sort_unstable();
+        keys.dedup();
+        for table in keys.into_iter().map(|id| catalog.table_by_id(id)) {
+            if let Some(index) = table.primary_key() {
+                let key = catalog.oids.of(&Object::Constraint(table.id, index.name.clone()));
+                add((PG_CONSTRAINT, key, 0), (PG_REWRITE, rule, 0), 'n');
+            }
+        }
     }
     for p in catalog.procedures.iter().filter(|p| p.current) {
         for function in p.aggregate.iter().flat_map(|of| of.functions()) {

@@ -243,8 +243,8 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
         for (id, column) in table.visible() {
             add(oid, table.number(id) as usize - 1, &column.name, &column.ty, &mut |r| {
                 r.set("attnotnull", column.not_null).set("atthasdef", column.has_default());
-                if let Some(domain) = column.domain {
-                    r.set("atttypid", catalog.type_oid(domain)).set("atttypmod", -1);
+                if column.domain.is_some() {
+                    r.set("atttypid", catalog.declared_oid(&column.ty, column.domain)).set("atttypmod", -1);
                 }
                 r.set("attacl", column_acl(catalog, &table.rights, &column.name));
                 if table.partition.is_some() {

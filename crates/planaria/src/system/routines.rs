@@ -83,12 +83,12 @@ pub(super) fn result(catalog: &Catalog, p: &Procedure) -> Oid {
     let record = || {
         let outputs: Vec<&Parameter> = p.outputs().collect();
         match outputs[..] {
-            [one] if !p.is_procedure() => oid::of(&one.ty),
+            [one] if !p.is_procedure() => catalog.declared_oid(&one.ty, one.domain),
             _ => oid::of(&Type::Record(RowType::default())),
         }
     };
-    if let Some(domain) = p.returns_domain {
-        return catalog.type_oid(domain);
+    if let (Some(_), Returns::Scalar(ty) | Returns::SetOf(ty)) = (p.returns_domain, &p.returns) {
+        return catalog.declared_oid(ty, p.returns_domain);
     }
     match &p.returns {
         Returns::Procedure if p.outputs().next().is_none() => oid::of(&Type::Void),

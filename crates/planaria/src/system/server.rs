@@ -170,13 +170,14 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
         }
         let (initial, default) = facts.settings.origins(name);
         let reset = initial.unwrap_or(default);
+        let kind = crate::settings::shown::kind(name, setting);
         rows.add(|r| {
             r.set("name", name)
-                .set("setting", setting)
+                .set("setting", kind.value(setting))
                 .set("short_desc", description)
                 .set("category", "Planaria")
                 .set("context", "user")
-                .set("vartype", if matches!(setting.as_str(), "on" | "off") { "bool" } else { "string" })
+                .set("vartype", kind.vartype)
                 .set(
                     "source",
                     match initial {
@@ -185,9 +186,15 @@ pub(super) fn settings(facts: &Facts<'_>, rows: &mut Rows) {
                         None => "default",
                     },
                 )
-                .set("boot_val", default)
-                .set("reset_val", reset)
+                .set("boot_val", kind.value(default))
+                .set("reset_val", kind.value(reset))
                 .set("pending_restart", false);
+            if let Some(unit) = kind.unit {
+                r.set("unit", unit);
+            }
+            if !kind.words.is_empty() {
+                r.set("enumvals", kind.words.clone());
+            }
         });
     }
 }
@@ -407,6 +414,15 @@ pub(super) fn time_zones(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
+/// Abbreviations that stand for the time of a summer.
+const SUMMERS: [&str; 52] = [
+    "ACDT", "ACSST", "ADT", "AEDT", "AESST", "AKDT", "ALMST", "AWSST", "AZOST", "BDST", "BRST", "BST",
+    "CADT", "CDT", "CEST", "CETDST", "CHADT", "CLST", "CLT", "EASST", "EAST", "EDT", "EEST", "EETDST",
+    "EGST", "FJST", "FNST", "IDT", "KDT", "KGST", "LHDT", "MDT", "MEST", "MESZ", "METDST", "MSD", "MUST",
+    "NDT", "NZDT", "PDT", "PKST", "PMDT", "PYST", "SADT", "ULAST", "UYST", "UZST", "WADT", "WDT", "WETDST",
+    "WGST", "YEKST",
+];
+
 /// `pg_timezone_abbrevs`
 pub(super) fn time_zone_abbreviations(rows: &mut Rows) {
     for (name, seconds) in zone::abbreviations() {
@@ -414,7 +430,7 @@ pub(super) fn time_zone_abbreviations(rows: &mut Rows) {
         rows.add(|r| {
             r.set("abbrev", name.to_ascii_uppercase())
                 .set("utc_offset", Datum::Interval(offset))
-                .set("is_dst", false);
+                .set("is_dst", SUMMERS.contains(&name.to_ascii_uppercase().as_str()));
         });
     }
 }

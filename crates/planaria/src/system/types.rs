@@ -85,7 +85,7 @@ const DOMAIN_IN: [Oid; 2] = [2597, 2598];
 /// The OID of a type, or of the domain that stands for it.
 pub(super) fn declared_oid(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> Oid {
     match (domain, ty) {
-        (Some(id), _) => catalog.type_oid(id),
+        (Some(_), _) => catalog.declared_oid(ty, domain),
         (None, Type::Record(RowType { of: Some(of), .. })) => {
             let table = catalog.table_by_id(of.table);
             catalog.oids.of(&Object::RowType(key(table.schema, &table.name)))

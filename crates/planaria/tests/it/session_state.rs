@@ -237,7 +237,7 @@ fn sessions_begin_with_what_is_set_of_them() {
         assert_eq!(text(&mut app, "SHOW transaction_isolation"), "read committed");
         app.execute_script("COMMIT; SET work_mem = '2MB'").expect("ends");
         let origin = "SELECT setting || ' ' || reset_val || ' ' || boot_val || ' ' || source FROM pg_settings WHERE name = 'work_mem'";
-        assert_eq!(text(&mut app, origin), "2MB 64MB 4MB session");
+        assert_eq!(text(&mut app, origin), "2048 65536 4096 session");
         let all = "SELECT coalesce(datname, '') || ' ' || coalesce(rolname, '') || ' ' || array_to_string(setconfig, '; ')
             FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = setdatabase
             LEFT JOIN pg_roles r ON r.oid = setrole ORDER BY 1";

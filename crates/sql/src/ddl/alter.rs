@@ -17,7 +17,7 @@ use super::{Change, NewColumn, Rebuild, Work, names, reparse};
 use crate::lower::CastContext;
 use crate::lower::qualified_expression;
 use planaria_base::{ColumnId, Error, IndexId, Result, SequenceId, SqlState, TableId, Type};
-use planaria_catalog::{CheckTime, ColumnDefault, ForeignKey, IndexKey, Object, Table};
+use planaria_catalog::{CheckTime, ColumnDefault, ForeignKey, IndexKey, KeyOrder, Object, Table};
 use planaria_syntax::ast::{
     AlterTable, AlterView, ColumnDef, Constraint, ConstraintKind, Expr, ExprKind, Name,
 };
@@ -114,6 +114,13 @@ impl Change {
             let default = default.clone().map(|(e, text)| (Box::new(e), text));
             let action = AlterView::Default { column: column.clone(), default };
             return self.alter_view(name, if_exists, &action, "ALTER TABLE");
+        }
+        if let [AlterTable::RenameTable(to)] = actions
+            && names::table(&self.catalog, name).is_err()
+            && let Some(kind) = names::kind_of(&self.catalog, name)
+        {
+            self.rename(kind, name, to, if_exists)?;
+            return Ok("ALTER TABLE");
         }
         if let [AlterTable::RenameColumn { from, to }] = actions
             && self.catalog.view(names::relation_wanted(&self.catalog, name)?).is_some()
@@ -227,6 +234,9 @@ impl Change {
             }
             AlterTable::ClusterOn(index) => self.cluster_on(id, index.as_deref()),
             AlterTable::Ignored(_) => Ok(()),
+            // Once nobody asked whether the column is there.
+            AlterTable::IgnoredOf(_) if self.actor.internal => Ok(()),
+            AlterTable::IgnoredOf(column) => self.find_column(id, column).map(|_| ()),
             AlterTable::Attach { partition, bound } => self.attach(id, partition, bound),
             AlterTable::Detach(partition) => self.detach(id, partition),
             AlterTable::Unsupported(what, position) => {
@@ -290,7 +300,7 @@ impl Change {
                     }
                     _ => None,
                 });
-                let (expr, kept) = match (default, domain.and_then(|d| self.catalog.domain_default(d))) {
+                let (expr, kept) = match (default, self.catalog.default_of_domain(&ty, domain)) {
                     (Some(own), _) => (own, false),
                     (None, Some(text)) => (reparse::expression(text)?, true),
                     (None, None) => (node(ExprKind::Null), false),
@@ -668,6 +678,14 @@ impl Change {
             if definition.keys.iter().any(|key| matches!(key, IndexKey::Expression(_))) {
                 return unfit(format!("index \"{name}\" contains expressions"));
             }
+        }
+        // Once any order would do.
+        let unusual = |o: &KeyOrder| o.descending || o.nulls_first || o.class.is_some();
+        if let Some(at) = index.orders.iter().position(unusual).filter(|_| !self.actor.internal) {
+            let number = at + 1;
+            let message =
+                format!("index \"{name}\" column number {number} does not have default sorting behavior");
+            return unfit(message);
         }
         if primary && table.primary_key().is_some() {
             return Err(self.second_primary_key(id, position));

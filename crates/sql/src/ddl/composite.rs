@@ -203,6 +203,13 @@ impl Change {
                 return refused(format!("Table \"{}\"", table.name));
             }
         }
+        for ty in self.catalog.types.iter().flatten().filter(|_| !self.actor.internal) {
+            let Some(domain) = ty.domain() else { continue };
+            let checks = domain.checks.iter().map(|c| c.expression.as_str());
+            if names_it(&mut checks.chain(domain.default.as_deref()))? {
+                return refused(format!("Domain \"{}\"", ty.name));
+            }
+        }
         for view in self.catalog.views.values() {
             if References::of_view(view)?.fields.contains(field) {
                 return refused(format!("View \"{}\"", view.name));

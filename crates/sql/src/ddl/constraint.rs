@@ -427,6 +427,15 @@ impl Change {
     }
 }
 
+/// Whether all that an array or a row is made of can be compared.
+fn has_order(ty: &Type) -> bool {
+    match ty {
+        Type::Array(of) => has_order(of),
+        Type::Record(row) => row.iter().all(|(_, ty)| has_order(ty)),
+        _ => check_key(ty, 0).is_ok(),
+    }
+}
+
 /// 42704 of a type without an order, 0A000 of one that no key has here.
 pub(super) fn check_key(ty: &Type, position: Position) -> Result<()> {
     match ty {
@@ -436,7 +445,7 @@ pub(super) fn check_key(ty: &Type, position: Position) -> Result<()> {
                         data type.";
             Err(Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint).at(position))
         }
-        Type::Array(_) | Type::Record(_) => {
+        Type::Array(_) | Type::Record(_) if !has_order(ty) => {
             let hint = "Keep what is looked for in a column of its own.";
             Err(Error::unsupported(format!("a key of type {ty} is not supported"), hint).at(position))
         }

@@ -1,25 +1,25 @@
 //! What depends on what. Dependencies are found by reading the definitions' text again; nothing is
 //! stored, so nothing can be stale. A routine's body is no dependency where it is a string, as in PostgreSQL.
 
+mod types;
+
 use super::drop::index_includes;
 use super::schema::mention;
 use super::trigger::TriggersOf;
 use super::{Change, reparse};
+use crate::lower::Lowerer;
 use planaria_base::SchemaId;
 use planaria_base::oid::Oid;
 use planaria_base::text_io::quote_ident;
-use planaria_base::{
-    ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId, Type, TypeId,
-};
+use planaria_base::{ColumnId, Error, IndexId, ProcedureId, Result, SequenceId, SqlState, TableId, TypeId};
 use planaria_catalog::oids;
 use planaria_catalog::system::is_system_schema;
-use planaria_catalog::{
-    Catalog, ColumnDefault, IndexKey, PUBLIC, Procedure, Returns, Table, TypeKind, View, is_made_of, of_key,
-    reg,
-};
+use planaria_catalog::{Catalog, ColumnDefault, IndexKey, PUBLIC, Procedure, Table, View, of_key, reg};
+use planaria_ir::ProgramKind;
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Assignment, Expr, ExprKind, Query, StatementKind, Step, TypeNameKind};
 use std::collections::BTreeSet;
+use types::{of_row_type, of_type};
 
 /// Something that can be dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +84,13 @@ pub fn named_by_expression(catalog: &Catalog, text: &str) -> Named {
 /// What a view names.
 pub fn named_by_view(catalog: &Catalog, view: &View) -> Named {
     References::of_view(view).map_or_else(|_| Named::default(), |references| references.resolved(catalog))
+}
+
+/// The tables whose primary keys the query of a view rests on, because of its GROUP BY.
+pub fn keys_of_view(catalog: &Catalog, view: &View) -> Vec<TableId> {
+    let Ok(query) = reparse::query(&view.query) else { return Vec::new() };
+    let home = catalog.at_home();
+    Lowerer::new(&home, "view", ProgramKind::Statement).of_kept_text().keys_relied_on(&query)
 }
 
 /// What the body of a routine names, where it is no string.
@@ -276,7 +283,7 @@ impl Object {
             Object::Type(id) => format!("type {}", catalog.shown_user_type(*id)),
             Object::Schema(id) => format!("schema {}", quote_ident(catalog.schema_name(*id))),
             Object::Cast(source, target) => super::cast::described(catalog, *source, *target),
-            Object::Extension(name) => format!("extension {}", quote_ident(name)),
+            Object::Extension(name) => format!("extension {name}"),
             Object::Trigger(t, name) => format!("trigger {name} on table {}", table(t)),
             Object::Policy(t, name) => format!("policy {name} on table {}", table(t)),
             Object::ViewTrigger(key, name) => {
@@ -510,130 +517,6 @@ fn on_owned_sequences(
         }));
     }
     Ok(())
-}
-
-/// What depends on the row type of a table, or on that of its arrays: columns, routines, texts that name it.
-fn of_row_type(
-    catalog: &Catalog,
-    id: TableId,
-    own: &str,
-    name: &str,
-    found: &mut Vec<(Object, String)>,
-) -> Result<()> {
-    let mut all: Vec<(Object, String)> = Vec::new();
-    let of_it = |ty: &Type| ty.row_of().is_some_and(|of| of.table == id);
-    let on = |ty: &Type| match ty {
-        Type::Array(_) => format!("{own}[]"),
-        _ => own.to_owned(),
-    };
-    for table in catalog.tables.iter().flatten() {
-        for (c, column) in table.visible() {
-            if table.id != id && of_it(&column.ty) {
-                all.push((Object::Column(table.id, c), on(&column.ty)));
-            } else if let ColumnDefault::Expression(text) = &column.default
-                && References::of_text(text)?.types.contains(name)
-            {
-                all.push((Object::Default(table.id, c), own.to_owned()));
-            }
-        }
-        for check in &table.checks {
-            if References::of_text(&check.expression)?.types.contains(name) {
-                all.push((Object::Constraint(table.id, check.name.clone()), own.to_owned()));
-            }
-        }
-    }
-    for p in catalog.procedures.iter().filter(|p| p.current) {
-        let result = match &p.returns {
-            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(ty),
-            _ => None,
-        };
-        if matches!(p.returns, Returns::SetOfTable(t) | Returns::RowOf(t) if t == id) {
-            all.push((Object::Routine(p.id), own.to_owned()));
-        } else if let Some(ty) = p.parameters.iter().map(|q| &q.ty).chain(result).find(|ty| of_it(ty)) {
-            all.push((Object::Routine(p.id), on(ty)));
-        }
-    }
-    for view in catalog.views.values() {
-        if References::of_view(view)?.types.contains(name) {
-            all.push((of_view(catalog, view), own.to_owned()));
-        }
-    }
-    let table = catalog.table_by_id(id);
-    let row_type = catalog.oids.of(&oids::Object::RowType(planaria_catalog::key(table.schema, &table.name)));
-    let casts = Change::casts_of(catalog, row_type);
-    all.extend(casts.into_iter().map(|cast| (cast, own.to_owned())));
-    all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
-    found.extend(all);
-    Ok(())
-}
-
-/// What depends on a type: columns, routines and domains of it or of arrays of it, and texts that name it; in PostgreSQL's
-/// order, those of the arrays first.
-fn of_type(catalog: &Catalog, id: TypeId, own: &str) -> Result<Vec<(Object, String)>> {
-    let ty = catalog.type_by_id(id);
-    let name = &mention(catalog, ty.schema, &ty.name);
-    let mut all: Vec<(Object, String)> = Vec::new();
-    let arrays = format!("{own}[]");
-    let made_of = |other: &Type| match &ty.kind {
-        TypeKind::Enum(of) => is_made_of(other, of),
-        TypeKind::Domain(_) => false,
-    };
-    let on = |other: &Type| if matches!(other, Type::Array(_)) { arrays.clone() } else { own.to_owned() };
-    for table in catalog.tables.iter().flatten() {
-        for (c, column) in table.visible() {
-            if column.domain == Some(id) {
-                all.push((Object::Column(table.id, c), own.to_owned()));
-            } else if column.domain.is_none() && made_of(&column.ty) {
-                all.push((Object::Column(table.id, c), on(&column.ty)));
-            } else if let ColumnDefault::Expression(text) = &column.default
-                && References::of_text(text)?.types.contains(name)
-            {
-                all.push((Object::Default(table.id, c), own.to_owned()));
-            }
-        }
-        for check in &table.checks {
-            if References::of_text(&check.expression)?.types.contains(name) {
-                all.push((Object::Constraint(table.id, check.name.clone()), own.to_owned()));
-            }
-        }
-        for trigger in &table.triggers {
-            if let Some(text) = &trigger.condition
-                && References::of_text(text)?.types.contains(name)
-            {
-                all.push((Object::Trigger(table.id, trigger.name.clone()), own.to_owned()));
-            }
-        }
-    }
-    for other in catalog.types.iter().flatten() {
-        if let TypeKind::Domain(domain) = &other.kind
-            && (domain.over == Some(id) || (domain.over.is_none() && made_of(&domain.base)))
-        {
-            all.push((Object::Type(other.id), on(&domain.base)));
-        }
-    }
-    for p in catalog.procedures.iter().filter(|p| p.current) {
-        let result = match &p.returns {
-            Returns::Scalar(ty) | Returns::SetOf(ty) => Some(ty),
-            _ => None,
-        };
-        let mut domains = p.parameters.iter().filter_map(|p| p.domain).chain(p.returns_domain);
-        let mut types = p.parameters.iter().map(|p| &p.ty).chain(result);
-        if domains.any(|d| d == id) {
-            all.push((Object::Routine(p.id), own.to_owned()));
-        } else if let Some(ty) = types.find(|ty| made_of(ty)) {
-            all.push((Object::Routine(p.id), on(ty)));
-        }
-    }
-    let casts = Change::casts_of(catalog, catalog.type_oid(id));
-    all.extend(casts.into_iter().map(|cast| (cast, own.to_owned())));
-    policies_with(catalog, own, |_, r| r.types.contains(name), &mut all)?;
-    for view in catalog.views.values() {
-        if References::of_view(view)?.types.contains(name) {
-            all.push((of_view(catalog, view), own.to_owned()));
-        }
-    }
-    all.sort_by_key(|(object, on)| (*on == own, age(catalog, object)));
-    Ok(all)
 }
 
 /// What dependents are ordered by: their age; the columns of a table from the last to the first.

@@ -50,7 +50,9 @@ impl Change {
             }
         }
         // What no ordered index can have as a key may be one of these: it is remembered as they are.
-        let not_made = |ty: &Type, at| *ty == Type::Jsonb || check_key(ty, at).is_err();
+        let not_made = |ty: &Type, at| {
+            matches!(ty, Type::Jsonb | Type::Array(_) | Type::Record(_)) || check_key(ty, at).is_err()
+        };
         remembered |= method != "btree" && types.iter().any(|(ty, at)| not_made(ty, *at));
         let orders = match method {
             "btree" => in_bytes(&create.orders),

@@ -77,7 +77,11 @@ impl Change {
             Some(id) => {
                 let ty = self.catalog.type_by_id(id);
                 let parts = vec![self.catalog.schema_name(ty.schema).to_owned(), ty.name.clone()];
-                TypeNameKind::Named(Name { parts, position })
+                let name = Name { parts, position };
+                match self.catalog.is_array_of(&column.ty, id) {
+                    true => TypeNameKind::NamedArray(name),
+                    false => TypeNameKind::Named(name),
+                }
             }
             None => TypeNameKind::Known(column.ty.clone()),
         };

@@ -41,7 +41,8 @@ fn action_of_tables(action: &AlterTable) -> Option<&str> {
         | AlterTable::RenameColumn { .. }
         | AlterTable::OwnerTo(_)
         | AlterTable::ClusterOn(_)
-        | AlterTable::Ignored(_) => return None,
+        | AlterTable::Ignored(_)
+        | AlterTable::IgnoredOf(_) => return None,
         AlterTable::AddColumn { .. } => "ADD COLUMN",
         AlterTable::DropColumn { .. } => "DROP COLUMN",
         AlterTable::AddConstraint(_) => "ADD CONSTRAINT",

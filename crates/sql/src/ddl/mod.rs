@@ -79,7 +79,7 @@ mod view;
 
 pub(crate) use composite::no_serial;
 pub use database::databases_named;
-pub use depend::{Named, named_by_expression, named_by_routine, named_by_view};
+pub use depend::{Named, keys_of_view, named_by_expression, named_by_routine, named_by_view};
 pub use partition::{partition_bound_text, partition_condition_text, partition_key_types};
 pub use role::is_verifier;
 pub use routine::{find as find_routine, signature};
@@ -91,7 +91,7 @@ use planaria_base::{
     ColumnId, Error, IndexId, Level, ProcedureId, Result, RoleId, SequenceId, SqlState, TableId, Type,
 };
 use planaria_catalog::oids::{self, Touched, identity};
-use planaria_catalog::{Catalog, Requirement, Returns, SUPERUSER, Table};
+use planaria_catalog::{Catalog, Requirement, Returns, SUPERUSER, Table, TypeKind};
 use planaria_ir::Program;
 use planaria_syntax::ast::{ObjectKind, Statement, StatementKind};
 
@@ -508,6 +508,16 @@ impl Change {
         }
         let catalog = self.catalog.clone();
         let now = |ty: &Type| row_type_now(&catalog, ty);
+        self.catalog.types.change_where(
+            |t| t.domain().is_some_and(|d| now(&d.base).is_some()),
+            |t| {
+                if let Some(TypeKind::Domain(domain)) = t.as_mut().map(|t| &mut t.kind)
+                    && let Some(base) = now(&domain.base)
+                {
+                    domain.base = base;
+                }
+            },
+        );
         let result = |returns: &Returns| match returns {
             Returns::Scalar(ty) | Returns::SetOf(ty) => now(ty),
             _ => None,

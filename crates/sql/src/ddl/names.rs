@@ -3,7 +3,7 @@
 use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{Catalog, Table, Wanted, no_schema};
-use planaria_syntax::ast::Name;
+use planaria_syntax::ast::{Name, ObjectKind};
 
 /// Longest identifier, in bytes (PostgreSQL's NAMEDATALEN is one more).
 const NAME_BYTES_MAX: usize = 63;
@@ -163,6 +163,18 @@ pub(super) fn no_relation(name: &Name) -> Error {
 pub(super) fn constraint_exists(name: &str, table: &str) -> Error {
     let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
     Error::new(SqlState::DUPLICATE_OBJECT, message)
+}
+
+/// What a relation that is no table is, where there is one of that name: ALTER TABLE renames it, too.
+pub(super) fn kind_of(catalog: &Catalog, name: &Name) -> Option<ObjectKind> {
+    let known = own_relation(catalog, name).ok()?;
+    if catalog.view(known).is_some() {
+        return Some(ObjectKind::View);
+    }
+    match catalog.sequence(known) {
+        Some(_) => Some(ObjectKind::Sequence),
+        None => catalog.index(known).map(|_| ObjectKind::Index),
+    }
 }
 
 /// The table a statement names; 42809 where it is another kind of relation.

@@ -119,7 +119,9 @@ pub(super) fn value_type(catalog: &Catalog, ty: &TypeName) -> Result<Declared> {
         | TypeNameKind::NamedArray(_)
         | TypeNameKind::RowOf(_)
         | TypeNameKind::OfColumn(_) => {
-            Lowerer::new(&catalog.ready(), "type", ProgramKind::Statement).declared(ty)
+            let declared = Lowerer::new(&catalog.ready(), "type", ProgramKind::Statement).declared(ty)?;
+            declared.refuse_row("a parameter or result", ty.position)?;
+            Ok(declared)
         }
     }
 }
@@ -412,7 +414,7 @@ impl Change {
     /// What it answers, and the domain that that is of.
     fn returns(&self, create: &CreateRoutine, parameters: &[Parameter]) -> Result<(Returns, Option<TypeId>)> {
         if let Some(RoutineReturns::Type { ty, setof }) = &create.returns
-            && let TypeNameKind::Named(_) | TypeNameKind::OfColumn(_) = &ty.kind
+            && let TypeNameKind::Named(_) | TypeNameKind::NamedArray(_) | TypeNameKind::OfColumn(_) = &ty.kind
             && let Ok(Declared { ty: value, domain: Some(domain) }) = value_type(&self.catalog, ty)
             && !parameters.iter().any(|p| matches!(p.mode, Mode::Out | Mode::InOut))
             && !create.procedure

@@ -52,6 +52,8 @@ fn each_text(catalog: &Catalog, each: &mut dyn FnMut(&str, String, References)) 
             }
         }
         table.checks.iter().try_for_each(|check| expression(&check.expression))?;
+        let keys = table.partitioning.iter().flat_map(|p| &p.keys).filter(|key| key.column.is_none());
+        keys.map(|key| &key.text).try_for_each(|text| expression(text))?;
         table.policies.iter().flat_map(|p| p.texts()).try_for_each(|text| expression(text))?;
         table.triggers.iter().filter_map(|t| t.condition.as_ref()).try_for_each(|text| expression(text))?;
         for definition in table.all_indexes().filter_map(|i| i.definition.as_ref()) {

@@ -6,6 +6,7 @@ use super::lowering::{self, Promise};
 use super::{Change, Work, names};
 use crate::lower::qualified_expression;
 use crate::lower::{Declared, Lowerer};
+use planaria_base::types::Clock;
 use planaria_base::{ColumnId, Error, Result, SchemaId, SequenceId, SqlState, TableId, Type, limits};
 use planaria_catalog::{Catalog, CheckTime, Column, ColumnDefault, Index, ObjectKind, OnCommit, Table};
 use planaria_ir::ProgramKind;
@@ -85,13 +86,9 @@ pub(super) fn column_type(catalog: &Catalog, name: &str, ty: &TypeName) -> Resul
     }
 }
 
-/// 0A000 of a row type that no column has: one whose fields meet conditions of domains, or that goes with its session.
+/// 0A000 of a row type that no column has: one that goes with its session, or whose rows lie elsewhere.
 fn check_row_column(catalog: &Catalog, table: &Table, position: Position) -> Result<()> {
     let refused = |what: &str, hint| Err(Error::unsupported(what, hint).at(position));
-    if has_domain(catalog, table) {
-        let hint = "Make a column for each of its columns.";
-        return refused("a column of a row type that has columns of domains is not supported", hint);
-    }
     if catalog.path().temporary() == Some(table.schema) {
         let hint = "Make a type of it with CREATE TYPE.";
         return refused("a column of the row type of a temporary table is not supported", hint);
@@ -101,14 +98,6 @@ fn check_row_column(catalog: &Catalog, table: &Table, position: Position) -> Res
         return refused("a column of the row type of a partitioned table is not supported", hint);
     }
     Ok(())
-}
-
-/// Whether a row of the table has a value of a domain somewhere.
-fn has_domain(catalog: &Catalog, table: &Table) -> bool {
-    table.visible().any(|(_, column)| {
-        column.domain.is_some()
-            || column.ty.row_of().is_some_and(|of| has_domain(catalog, catalog.table_by_id(of.table)))
-    })
 }
 
 /// 22023 of a type that no sequence has.
@@ -550,7 +539,7 @@ pub(super) fn says_nothing(default: &Expr, ty: &Type, of_domain: bool) -> bool {
         && match innermost(ty) {
             Type::Char(_) => false,
             // The digits of its seconds are given to what reads the constant.
-            Type::Rounded(planaria_base::types::Clock::Interval, _) if !matches!(ty, Type::Array(_)) => true,
+            Type::Rounded(Clock::Interval | Clock::Fields(_), _) if !matches!(ty, Type::Array(_)) => true,
             ty => ty.base() == *ty,
         }
 }

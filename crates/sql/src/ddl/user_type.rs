@@ -9,7 +9,7 @@ use crate::lower::{self, Declared, Lowerer, ParamTypes};
 use planaria_base::enumeration::{Enum, Place};
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Error, Result, SchemaId, SqlState, Type, TypeId};
-use planaria_catalog::{Check, Domain, Object, Privileges, Requirement, TypeKind, UserType};
+use planaria_catalog::{Catalog, Check, Domain, Object, Privileges, Requirement, TypeKind, UserType};
 use planaria_ir::ProgramKind;
 use planaria_syntax::ast::{
     AlterDomain, AlterEnum, AlterTable, Constraint, ConstraintKind, Expr, LabelPlace, Name, Statement,
@@ -30,6 +30,20 @@ fn no_type(name: &Name) -> Error {
 fn constraint_exists(constraint: &str, domain: &str) -> Error {
     let message = format!("constraint \"{constraint}\" for domain \"{domain}\" already exists");
     Error::new(SqlState::DUPLICATE_OBJECT, message)
+}
+
+/// Whether rows of a type, or those in arrays of it, have fields of a domain, or of one over it.
+fn has_domain(catalog: &Catalog, ty: &Type, id: TypeId) -> bool {
+    match ty {
+        Type::Array(of) => has_domain(catalog, of, id),
+        Type::Record(row) => row.of.as_ref().is_some_and(|of| {
+            catalog.table_by_id(of.table).visible().any(|(_, column)| match column.domain {
+                Some(domain) => catalog.domains_of(domain).iter().any(|t| t.id == id),
+                None => has_domain(catalog, &column.ty, id),
+            })
+        }),
+        _ => false,
+    }
 }
 
 impl Change {
@@ -217,13 +231,12 @@ impl Change {
         let Declared { ty: base, domain: over } =
             Lowerer::new(&self.catalog.ready(), "type", ProgramKind::Statement).declared(ty)?;
         self.require_types(&base, over)?;
-        if base.row_of().is_some() {
-            let hint = "Put the condition into a CHECK of the table.";
-            return Err(
-                Error::unsupported(format!("a domain over {base} is not supported"), hint).at(ty.position)
-            );
+        if over.is_some_and(|over| self.catalog.is_array_of(&base, over)) {
+            let hint = "Use an array of the type that the domain is over.";
+            return Err(Error::unsupported("a domain over an array of a domain is not supported", hint)
+                .at(ty.position));
         }
-        if matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
+        if base.row_of().is_none() && matches!(base, Type::Void | Type::Record(_) | Type::Unknown) {
             let message = format!("\"{base}\" is not a valid base type for a domain");
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(ty.position));
         }
@@ -367,11 +380,21 @@ impl Change {
         let check =
             check.and_then(|name| self.catalog.domain(id).checks.iter().find(|c| c.name == name)).cloned();
         let mut validations = Vec::new();
-        for table in self.catalog.tables.iter().flatten() {
+        // Rows of composite types are those of the columns that have them.
+        for table in self.catalog.tables.iter().flatten().filter(|t| !t.composite) {
             for (_, column) in table.visible() {
+                let within = column.domain.is_none() && has_domain(&self.catalog, &column.ty, id);
                 let of = column.domain.map_or(Vec::new(), |d| self.catalog.domains_of(d));
-                if !of.iter().any(|t| t.id == id) {
+                if !within && !of.iter().any(|t| t.id == id) {
                     continue;
+                }
+                if within || column.domain.is_some_and(|d| self.catalog.is_array_of(&column.ty, d)) {
+                    let (name, table) = (self.catalog.shown_user_type(id), &table.name);
+                    let message = format!(
+                        "cannot alter type \"{name}\" because column \"{table}.{}\" uses it",
+                        column.name
+                    );
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
                 }
                 let wrong = match &check {
                     Some(check) => format!("NOT ({})", check.expression),

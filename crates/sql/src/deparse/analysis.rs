@@ -80,7 +80,7 @@ impl<'c> Analysis<'c> {
 /// The type of something declared with a type, or with a domain.
 pub(super) fn declared(catalog: &Catalog, ty: &Type, domain: Option<TypeId>) -> Ty {
     match domain {
-        Some(id) => Ty::plain(catalog.type_oid(id)),
+        Some(_) => Ty::plain(catalog.declared_oid(ty, domain)),
         None => Ty { oid: oid::of(ty), modifier: oid::modifier(ty) },
     }
 }
@@ -583,7 +583,8 @@ impl Analysis<'_> {
             TypeNameKind::Named(path) | TypeNameKind::NamedArray(path) => {
                 let ty = match crate::lower::user_type(self.catalog, path) {
                     Some(user) if user.domain().is_some() => {
-                        return Some(Ty::plain(self.catalog.type_oid(user.id)));
+                        let ty = resolve_type(self.catalog, name).ok()?;
+                        return Some(Ty::plain(self.catalog.declared_oid(&ty, Some(user.id))));
                     }
                     _ => resolve_type(self.catalog, name).ok()?,
                 };

@@ -125,7 +125,8 @@ impl Lowerer<'_> {
             order.push((e, item.descending, item.nulls_first.unwrap_or(item.descending)));
         }
         let mut args = if call.star { Vec::new() } else { self.bind_args(names, call)? };
-        if let ("array_agg", [Bound { ty: Type::Unknown, kind: BoundKind::Const(_), .. }]) = (name, &args[..])
+        if let ("array_agg" | "sum" | "avg", [Bound { ty: Type::Unknown, kind: BoundKind::Const(_), .. }]) =
+            (name, &args[..])
         {
             return Err(super::functions::ambiguous(name, &[Type::Unknown], position));
         }

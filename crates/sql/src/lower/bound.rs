@@ -47,8 +47,8 @@ pub(super) enum BoundKind {
     /// A conversion that only changes how the same value is called: integer to bigint, varchar to
     /// text.
     Relabel(Box<Bound>),
-    /// The value, which must meet the conditions of a domain.
-    InDomain(Box<Bound>, TypeId),
+    /// The value, which must meet the conditions of a domain, or (`None`) whose fields must meet those of theirs.
+    InDomain(Box<Bound>, Option<TypeId>),
     /// A condition that is to be computed for each combination of rows of these relations, though it names none of
     /// their columns: it calls something volatile.
     PerRow(Vec<RelId>, Box<Bound>),

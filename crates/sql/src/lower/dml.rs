@@ -145,15 +145,13 @@ impl<'c> Lowerer<'c> {
     pub(super) fn default_value(&mut self, table: &Table, column: usize, position: u32) -> Result<Bound> {
         let ty = table.columns[column].ty.clone();
         match &table.columns[column].default {
-            ColumnDefault::None => {
-                match table.columns[column].domain.and_then(|d| self.catalog.domain_default(d)) {
-                    Some(text) => {
-                        let e = self.bind_text(text, position)?;
-                        self.coerce(e, &ty, CastContext::Assignment)
-                    }
-                    None => Ok(Bound::null(ty, position)),
+            ColumnDefault::None => match self.catalog.default_of_domain(&ty, table.columns[column].domain) {
+                Some(text) => {
+                    let e = self.bind_text(text, position)?;
+                    self.coerce(e, &ty, CastContext::Assignment)
                 }
-            }
+                None => Ok(Bound::null(ty, position)),
+            },
             ColumnDefault::Expression(text) => {
                 let e = self.bind_text(text, position)?;
                 self.coerce(e, &ty, CastContext::Assignment)

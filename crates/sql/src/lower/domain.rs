@@ -17,8 +17,19 @@ use planaria_syntax::ast::{Name, TypeName, TypeNameKind};
 pub struct Declared {
     /// The type of the values.
     pub ty: Type,
-    /// Where the name is a domain's: values must meet its conditions.
+    /// Where the name is a domain's: values must meet its conditions, or, where they are arrays of it, their elements.
     pub domain: Option<TypeId>,
+}
+
+impl Declared {
+    /// 0A000 of a domain over rows, whose fields a routine changes one by one.
+    pub(crate) fn refuse_row(&self, what: &str, position: u32) -> Result<()> {
+        if self.domain.is_none() || self.ty.row_of().is_none() {
+            return Ok(());
+        }
+        let message = format!("a domain over a composite type as {what} is not supported");
+        Err(Error::unsupported(message, "Use the type that the domain is over.").at(position))
+    }
 }
 
 impl From<Type> for Declared {
@@ -38,7 +49,7 @@ pub(crate) fn user_type<'c>(catalog: &'c Catalog, name: &Name) -> Option<&'c Use
 /// The domain that a type name is, or that of the column whose type it is.
 fn domain_named(catalog: &Catalog, name: &TypeName) -> Option<TypeId> {
     match &name.kind {
-        TypeNameKind::Named(path) => {
+        TypeNameKind::Named(path) | TypeNameKind::NamedArray(path) => {
             user_type(catalog, path).filter(|t| matches!(t.kind, TypeKind::Domain(_))).map(|t| t.id)
         }
         TypeNameKind::OfColumn(path) => match &path.parts[..] {
@@ -62,34 +73,44 @@ pub(crate) fn is_or_has_one(catalog: &Catalog, name: &TypeName) -> bool {
         || table.is_some_and(|table| table.visible().any(|(_, column)| column.domain.is_some()))
 }
 
+/// Whether rows of the type, or those in arrays of it, have fields of domains.
+pub(crate) fn has_domains(catalog: &Catalog, ty: &Type) -> bool {
+    match ty {
+        Type::Array(of) => has_domains(catalog, of),
+        Type::Record(row) => row.of.as_ref().is_some_and(|of| {
+            let mut columns = catalog.table_by_id(of.table).visible();
+            columns.any(|(_, column)| column.domain.is_some() || has_domains(catalog, &column.ty))
+        }),
+        _ => false,
+    }
+}
+
 impl Lowerer<'_> {
     /// The type a name stands for, with its domain: built-in, the user's, or 42704. `%TYPE` of columns is resolved too.
     pub fn declared(&self, name: &TypeName) -> Result<Declared> {
         Ok(Declared { ty: self.resolve_type(name)?, domain: domain_named(self.catalog, name) })
     }
 
-    /// The same where no conditions can be looked at: 0A000 of a domain.
-    pub fn without_conditions(&self, name: &TypeName, what: &str) -> Result<Type> {
-        let declared = self.declared(name)?;
-        match declared.domain {
-            None => Ok(declared.ty),
-            Some(_) => {
-                let hint = "Use the type that the domain is over.";
-                Err(Error::unsupported(format!("a domain as {what} is not supported"), hint)
-                    .at(name.position))
-            }
-        }
-    }
-
     /// A value that must meet a domain's conditions.
     pub(super) fn in_domain(&mut self, value: Bound, domain: Option<TypeId>) -> Bound {
         let Some(id) = domain else { return value };
         let (ty, position) = (value.ty.clone(), value.position);
-        Bound::new(BoundKind::InDomain(Box::new(value), id), ty, position)
+        Bound::new(BoundKind::InDomain(Box::new(value), Some(id)), ty, position)
     }
 
-    /// Raises 23502 or 23514 where the value does not meet a domain's conditions.
+    /// Raises 23502 or 23514 where the value, or an element of an array, does not meet a domain's conditions.
     pub fn check_domain(&mut self, value: Reg, id: TypeId) -> Result<()> {
+        let ty = self.program.type_of(value).cloned();
+        if let Some(Type::Array(of)) = ty.filter(|ty| self.catalog.is_array_of(ty, id)) {
+            let there = self.apply(Func::IsNotNull, vec![value], Type::Bool);
+            return self.when(there, |l| {
+                l.for_elements(value, &of, &mut |l, element, _| l.check_value(element, id))
+            });
+        }
+        self.check_value(value, id)
+    }
+
+    fn check_value(&mut self, value: Reg, id: TypeId) -> Result<()> {
         let catalog = self.catalog;
         // The one that the value is to be of is named, whichever has the condition.
         let name = catalog.shown_user_type(id);
@@ -131,11 +152,38 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// The same for the fields of rows: of a row, or of those that an array has.
+    pub(super) fn check_fields(&mut self, value: Reg, ty: &Type) -> Result<()> {
+        if !has_domains(self.catalog, ty) {
+            return Ok(());
+        }
+        let there = self.apply(Func::IsNotNull, vec![value], Type::Bool);
+        match ty {
+            Type::Record(row) => self.when(there, |l| {
+                let catalog = l.catalog;
+                let table = row.of.as_ref().map(|of| catalog.table_by_id(of.table));
+                let columns = table.into_iter().flat_map(|table| table.visible());
+                let fields = l.unpacked(value, row, None);
+                for ((_, field), (_, column)) in fields.into_iter().zip(columns) {
+                    match column.domain {
+                        Some(id) => l.check_domain(field.reg, id)?,
+                        None => l.check_fields(field.reg, &field.ty)?,
+                    }
+                }
+                Ok(())
+            }),
+            Type::Array(of) => self
+                .when(there, |l| l.for_elements(value, of, &mut |l, element, _| l.check_fields(element, of))),
+            _ => Ok(()),
+        }
+    }
+
     /// The same for values that are about to be stored, by column.
     pub(super) fn check_domains(&mut self, table: &Table, values: &[(usize, Reg)]) -> Result<()> {
         for (column, reg) in values {
-            if let Some(id) = table.columns[*column].domain {
-                self.check_domain(*reg, id)?;
+            match table.columns[*column].domain {
+                Some(id) => self.check_domain(*reg, id)?,
+                None => self.check_fields(*reg, &table.columns[*column].ty)?,
             }
         }
         Ok(())

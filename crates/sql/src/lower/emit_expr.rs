@@ -134,7 +134,10 @@ impl Lowerer<'_> {
             BoundKind::PerRow(_, inner) | BoundKind::Secured(inner) => self.eval(inner, dst),
             BoundKind::InDomain(inner, domain) => {
                 let reg = self.eval(inner, dst)?;
-                self.check_domain(reg, *domain)?;
+                match domain {
+                    Some(id) => self.check_domain(reg, *id)?,
+                    None => self.check_fields(reg, &e.ty)?,
+                }
                 Ok(reg)
             }
             BoundKind::Apply(..) if self.is_known_null(e) => {

@@ -364,6 +364,9 @@ impl Lowerer<'_> {
                 return true;
             }
             if l.depends_on_keys(rel, &common) {
+                if let RelKind::Table(table) = l.rel(rel).kind {
+                    l.keys_relied_on.push(table);
+                }
                 let first = Aggregate {
                     kind: AggregateKind::First,
                     args: vec![e.clone()],

@@ -308,7 +308,7 @@ impl Lowerer<'_> {
     ) -> Result<Bound> {
         let (ty, json) = (of.ty.clone(), value.ty.clone());
         let domain = match &of.kind {
-            BoundKind::InDomain(_, domain) => Some(*domain),
+            BoundKind::InDomain(_, domain) => *domain,
             _ => None,
         };
         let text = Bound::apply(Func::JsonFieldText, vec![value.clone(), key.clone()], Type::Text, position);

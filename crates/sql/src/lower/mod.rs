@@ -219,6 +219,8 @@ pub struct Lowerer<'c> {
     domains: Vec<(Reg, TypeId)>,
     /// Those of the columns of the rows that a set function emits.
     emitted_domains: Vec<Option<TypeId>>,
+    /// Tables whose primary key says that columns may stand beside GROUP BY.
+    keys_relied_on: Vec<TableId>,
     /// The statement with changes in WITH that is being lowered.
     before: Option<as_before::Before>,
     /// What RETURNING and ON CONFLICT ask of the table for each row sees what the statement has changed so far: it is of a
@@ -303,6 +305,7 @@ impl<'c> Lowerer<'c> {
             conflict: VariableConflict::default(),
             domains: Vec::new(),
             emitted_domains: Vec::new(),
+            keys_relied_on: Vec::new(),
             before: None,
             reads_after: false,
             form: planaria_catalog::PROGRAM_FORM,
@@ -569,6 +572,14 @@ impl<'c> Lowerer<'c> {
                 })
             })
         })
+    }
+
+    /// The tables whose primary keys a query rests on: by them columns that are not grouped by are one for each group.
+    pub fn keys_relied_on(mut self, query: &ast::Query) -> Vec<TableId> {
+        match self.describe(&Scope::new(), query) {
+            Ok(_) => self.keys_relied_on,
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Emits a query; `sink` consumes its rows. A sink that changes variables which the query reads

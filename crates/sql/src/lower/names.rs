@@ -4,6 +4,7 @@ use super::Lowerer;
 use super::bound::{Bound, BoundKind, RelId, RelKind};
 use super::rights::Tracked;
 use super::scope::{Found, Scope, Typed, Variable};
+use planaria_base::types::Clock;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_syntax::ast::plpgsql::VariableConflict;
 use planaria_syntax::ast::{Expr, ExprKind, Name};
@@ -402,7 +403,11 @@ impl Lowerer<'_> {
     /// A parameter without a type takes the one its context wants.
     pub(super) fn infer_param(&mut self, index: usize, ty: &Type, position: u32) -> Result<Bound> {
         if self.params[index].is_none() {
-            let ty = super::types::unmodified(ty);
+            // A number alone is one of the last field.
+            let ty = match ty {
+                Type::Rounded(Clock::Fields(_), _) => ty.clone(),
+                ty => super::types::unmodified(ty),
+            };
             let reg = self.temp(ty.clone());
             self.params[index] = Some(Typed { reg, ty });
         }

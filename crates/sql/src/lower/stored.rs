@@ -3,7 +3,7 @@
 //! runs or replays it of bytes alone.
 
 use planaria_base::types::TypeClass;
-use planaria_base::{ColumnId, TableId, Type};
+use planaria_base::{ColumnId, IndexId, TableId, Type};
 use planaria_catalog::Catalog;
 use planaria_ir::{Block, Func, Op, OpId, OpKind, Program, Reg, RegKind};
 
@@ -37,10 +37,21 @@ impl Conversion<'_> {
             let position = op.position;
             let (mut before, mut after) = (Vec::new(), Vec::new());
             match &mut op.kind {
-                OpKind::Get { table, columns, .. } | OpKind::Load { table, columns, .. } => {
+                OpKind::Get { table, index, key, columns, .. } => {
+                    for (i, value) in key.iter_mut().enumerate() {
+                        self.key(*table, *index, i, value, &mut before);
+                    }
                     after = self.reads(*table, columns);
                 }
-                OpKind::Scan { table, columns, body, .. } => {
+                OpKind::Load { table, columns, .. } => after = self.reads(*table, columns),
+                OpKind::Scan { table, index, range, columns, body, .. } => {
+                    let next = range.prefix.len();
+                    for (i, value) in range.prefix.iter_mut().enumerate() {
+                        self.key(*table, *index, i, value, &mut before);
+                    }
+                    for bound in [&mut range.lower, &mut range.upper].into_iter().flatten() {
+                        self.key(*table, *index, next, &mut bound.reg, &mut before);
+                    }
                     let loads = self.reads(*table, columns);
                     self.block(body);
                     body.0.splice(0..0, ops(loads, position));
@@ -79,6 +90,14 @@ impl Conversion<'_> {
             }
         }
         loads
+    }
+
+    /// Looks for bytes instead.
+    fn key(&mut self, table: TableId, index: IndexId, at: usize, value: &mut Reg, stores: &mut Vec<OpKind>) {
+        let columns = &self.catalog.table_by_id(table).index_at(index.index()).columns;
+        if let Some(column) = columns.get(at).copied() {
+            self.write(table, column, value, stores);
+        }
     }
 
     /// Writes bytes instead.

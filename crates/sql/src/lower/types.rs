@@ -183,7 +183,7 @@ pub(super) fn is_relabel(from: &Type, to: &Type) -> bool {
         (Type::Char(n @ 1..), Type::Char(m)) => n <= m,
         (Type::Packed(a), Type::Packed(b)) => a.is_relabel(*b),
         (Type::Rounded(..), to) if from.plain() == to => true,
-        (from, Type::Rounded(_, 6..)) if from == to.plain() => true,
+        (from, Type::Rounded(clock, digits)) if clock.keeps(*digits) && from == to.plain() => true,
         (Type::Array(a), Type::Array(b)) => is_relabel(a, b),
         (Type::System(_), _) => planaria_ir::verify::holds(to, from),
         _ => false,
@@ -228,7 +228,7 @@ pub(super) fn literal(text: &str, ty: &Type, kept: bool) -> Result<Option<Datum>
         }
         Type::Enum(of) => Datum::Int(of.parse(text)?),
         Type::System(_) => Datum::parse(ty, text)?,
-        Type::Rounded(clock, digits) => match literal(text, clock.ty(), kept)? {
+        Type::Rounded(clock, digits) => match literal(&clock.completed(text), clock.ty(), kept)? {
             Some(value) => value.rounded(*clock, *digits)?,
             None => return Ok(None),
         },
@@ -379,11 +379,24 @@ impl Lowerer<'_> {
         if let Some(done) = self.coerce_reg(&e, ty, context)? {
             return Ok(done);
         }
-        if let (Type::Unknown | Type::Text, Type::Record(to)) = (&e.ty, ty)
-            && !matches!(e.kind, BoundKind::Const(Datum::Null) | BoundKind::Param(_))
-        {
-            self.check_row_of_text(to, position)?;
+        // Routines of before took arrays of rows as they are.
+        let asked = match ty {
+            Type::Record(_) => true,
+            Type::Array(_) => self.program.kind == planaria_ir::ProgramKind::Statement,
+            _ => false,
+        };
+        let read = asked
+            && matches!(e.ty, Type::Unknown | Type::Text)
+            && !matches!(e.kind, BoundKind::Const(Datum::Null) | BoundKind::Param(_));
+        let done = self.convert(e, ty, context)?;
+        if read && super::domain::has_domains(self.catalog, ty) {
+            return Ok(Bound::new(BoundKind::InDomain(Box::new(done), None), ty.clone(), position));
         }
+        Ok(done)
+    }
+
+    fn convert(&mut self, e: Bound, ty: &Type, context: CastContext) -> Result<Bound> {
+        let position = e.position;
         if e.ty == Type::Unknown {
             match &e.kind {
                 BoundKind::Param(n) => return self.infer_param(*n, ty, position),
@@ -621,10 +634,11 @@ pub(crate) fn resolve(catalog: &Catalog, name: &TypeName) -> Result<Type> {
             Ok(extension_type(catalog, path).expect("there is one"))
         }
         TypeNameKind::NamedArray(path) => match super::user_type(catalog, path) {
-            Some(ty) if ty.domain().is_none() => Ok(Type::Array(Box::new(ty.values()))),
+            Some(ty) if !matches!(ty.values(), Type::Array(_)) => Ok(Type::Array(Box::new(ty.values()))),
             Some(_) => {
                 let hint = "Use an array of the type that the domain is over.";
-                Err(Error::unsupported("an array of a domain is not supported", hint).at(name.position))
+                Err(Error::unsupported("an array of a domain over an array is not supported", hint)
+                    .at(name.position))
             }
             None => match table_of_type(catalog, path) {
                 Some(table) => Ok(Type::Array(Box::new(Type::Record(super::row_type(catalog, table))))),

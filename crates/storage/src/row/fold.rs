@@ -11,6 +11,8 @@ pub enum Fold {
     Citext,
     /// What `jsonb` is ordered by ([`planaria_base::json::key`]).
     Jsonb,
+    /// What arrays and rows are ordered by ([`planaria_base::value::key`]).
+    Array,
 }
 
 impl Fold {
@@ -20,6 +22,7 @@ impl Fold {
             Fold::No => Cow::Borrowed(bytes),
             Fold::Citext => planaria_base::citext::fold(bytes),
             Fold::Jsonb => planaria_base::json::key::key(bytes),
+            Fold::Array => planaria_base::value::key::key(bytes),
         }
     }
 }

@@ -53,6 +53,8 @@ pub enum AlterTable {
     ClusterOn(Option<String>),
     /// Storage parameters and the like: accepted, nothing to do
     Ignored(String),
+    /// The same of a column, which has to be there
+    IgnoredOf(String),
     /// ATTACH PARTITION
     Attach { partition: Name, bound: PartitionSpec },
     /// DETACH PARTITION

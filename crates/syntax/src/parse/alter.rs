@@ -108,6 +108,13 @@ impl Parser<'_> {
                 self.expect_word("cluster")?;
                 Ok(AlterTable::ClusterOn(None))
             }
+            "set" if self.at_word_ahead(1, "access") => {
+                self.expect_words(&["set", "access", "method"])?;
+                match self.name()?.as_str() {
+                    "heap" => Ok(AlterTable::Ignored("SET ACCESS METHOD".to_owned())),
+                    _ => self.rest_unsupported("SET ACCESS METHOD", position),
+                }
+            }
             "set" if self.at_word_ahead(1, "tablespace") => {
                 self.bump();
                 self.bump();
@@ -211,16 +218,16 @@ impl Parser<'_> {
         }
         if self.eat_words(&["set", "statistics"]) {
             self.signed_integer()?;
-            return Ok(AlterTable::Ignored("SET STATISTICS".to_owned()));
+            return Ok(AlterTable::IgnoredOf(column));
         }
         if self.at_any(&["set", "reset"]) && self.peek_at(1).kind == super::lex::Kind::LeftParen {
             self.bump();
             self.parameters_in_parens()?;
-            return Ok(AlterTable::Ignored("options of a column".to_owned()));
+            return Ok(AlterTable::IgnoredOf(column));
         }
         if self.eat_words(&["set", "storage"]) || self.eat_words(&["set", "compression"]) {
             self.label()?;
-            return Ok(AlterTable::Ignored("SET STORAGE".to_owned()));
+            return Ok(AlterTable::IgnoredOf(column));
         }
         if self.eat_words(&["set", "data", "type"]) || self.eat_word("type") {
             let ty = self.type_name()?;

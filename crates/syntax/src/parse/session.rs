@@ -444,9 +444,14 @@ impl Parser<'_> {
             Kind::Comma | Kind::RightParen => "true".to_owned(),
             _ => self.setting_value()?.to_ascii_lowercase(),
         };
+        let truth = || match value.as_str() {
+            "true" | "on" | "1" => Ok(true),
+            "false" | "off" | "0" => Ok(false),
+            _ => Err(Error::new(SqlState::SYNTAX_ERROR, format!("{option} requires a Boolean value"))),
+        };
         match option.as_str() {
-            "analyze" | "analyse" => *analyze = matches!(value.as_str(), "true" | "on" | "1"),
-            "summary" => *summary = Some(matches!(value.as_str(), "true" | "on" | "1")),
+            "analyze" | "analyse" => *analyze = truth()?,
+            "summary" => *summary = Some(truth()?),
             "format" => {
                 *format = match value.as_str() {
                     "text" => ExplainFormat::Text,
@@ -461,8 +466,10 @@ impl Parser<'_> {
                     }
                 }
             }
-            "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing" | "memory"
-            | "serialize" => {}
+            "verbose" | "costs" | "settings" | "buffers" | "wal" | "timing" => {
+                truth()?;
+            }
+            "generic_plan" | "memory" | "serialize" => {}
             _ => {
                 let message = format!("unrecognized EXPLAIN option \"{option}\"");
                 return Err(self.syntax_error(message, position));

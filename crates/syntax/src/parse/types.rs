@@ -1,5 +1,6 @@
 //! Type names.
 
+use planaria_base::datetime::IntervalFields;
 use planaria_base::types::{Clock, PackedType, RangeType, SystemType};
 use planaria_base::{Error, Result, SqlState, Type};
 
@@ -49,14 +50,17 @@ impl Parser<'_> {
             kind => kind,
         };
         let interval = kind == TypeNameKind::Known(Type::Interval);
-        // Down to seconds nothing is cut.
         if interval && self.at_any(INTERVAL_FIELDS) {
             let position = self.position();
             let (fields, digits) = self.interval_fields()?;
-            if fields.last() != Some(&"second") {
-                return self.unsupported("an interval of certain fields", position);
-            }
-            kind = digits.map_or(kind, TypeNameKind::Known);
+            let Some(fields) = IntervalFields::of(&fields) else {
+                return self.unsupported("an interval of these fields", position);
+            };
+            let digits = match digits {
+                Some(Type::Rounded(_, digits)) => digits,
+                _ => Clock::WHOLE,
+            };
+            kind = TypeNameKind::Known(Type::Rounded(Clock::Fields(fields), digits));
         }
         let dimensions = self.array_bounds()?;
         let kind = match (dimensions, kind) {
@@ -277,7 +281,7 @@ impl Parser<'_> {
         let name = match clock {
             Clock::Time => "TIME",
             Clock::Timestamp | Clock::TimestampTz => "TIMESTAMP",
-            Clock::Interval => "INTERVAL",
+            Clock::Interval | Clock::Fields(_) => "INTERVAL",
         };
         let zone = if clock == Clock::TimestampTz { " WITH TIME ZONE" } else { "" };
         match *modifiers {

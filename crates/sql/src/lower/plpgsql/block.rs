@@ -244,7 +244,9 @@ impl Body<'_, '_> {
 
     /// A variable of a type that is looked up.
     fn declared(&mut self, name: &str, ty: &TypeName) -> Result<Variable> {
-        let Declared { ty, domain } = self.l.declared(ty)?;
+        let declared = self.l.declared(ty)?;
+        declared.refuse_row("a variable", ty.position)?;
+        let Declared { ty, domain } = declared;
         let variable = self.scalar(name, ty);
         for reg in registers(&variable) {
             self.l.declare_domain(reg, domain);
