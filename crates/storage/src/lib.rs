@@ -38,7 +38,7 @@ pub use any::{AnyTable, Tables};
 pub use arena::{Arena, ArenaFull, Bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
 pub use look_ahead::{Found, GROUP_MAX, LookAhead};
-pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken, give_back_spare, spare_bytes};
+pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken, free_spare, give_back_spare, spare_bytes};
 pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{

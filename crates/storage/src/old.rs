@@ -40,7 +40,7 @@ mod images;
 mod waiting;
 
 pub(crate) use images::OldImages;
-pub use images::{Forgetting, Keeper, give_back_spare, spare_bytes};
+pub use images::{Forgetting, Keeper, free_spare, give_back_spare, spare_bytes};
 
 /// Up to this many young versions are left alone.
 const YOUNG_MIN: u64 = 2000;

@@ -43,6 +43,8 @@ impl Drop for Collector {
             thread.thread().unpark();
             let _ = thread.join();
         }
+        // Nobody comes by any more; if the process has other databases, they begin with fresh memory.
+        planaria_storage::free_spare();
     }
 }
 

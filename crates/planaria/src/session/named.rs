@@ -108,7 +108,9 @@ impl SessionCore {
                 }
             };
             let value = format!("({literal}::{})", catalog.as_shown(ty));
-            query.replace_range(at..at + 1 + n.to_string().len(), &value);
+            // As it is written: `$01` is the first, too.
+            let digits = query.bytes().skip(at + 1).take_while(u8::is_ascii_digit).count();
+            query.replace_range(at..at + 1 + digits, &value);
         }
         let [begins, from, to, ends] = places;
         let (head, tail) = (part(text, begins, from)?, part(text, to, ends)?);

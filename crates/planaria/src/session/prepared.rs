@@ -256,22 +256,28 @@ fn sole_call(program: &Program, writes: &dyn Fn(ProcedureId) -> bool) -> Option<
     let at =
         ops.iter().position(|op| matches!(&op.kind, OpKind::Call { procedure, .. } if writes(*procedure)))?;
     let OpKind::Call { procedure, args, outs } = &ops[at].kind else { return None };
-    let mut harmless = true;
-    for (i, op) in ops.iter().enumerate().filter(|(i, _)| *i != at) {
-        let mut inner = 0;
-        op.kind.blocks(&mut |b| b.visit(&mut |_| inner += 1));
-        harmless &= match &op.kind {
-            OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::Apply { .. } | OpKind::Return => true,
-            OpKind::Cast { .. } | OpKind::Draw { .. } => i < at,
-            OpKind::Call { procedure, .. } => i < at && !writes(*procedure),
-            OpKind::Emit { values } => i > at && values == outs,
-            _ => false,
-        } && inner == 0;
-    }
+    let harmless = ops.iter().enumerate().filter(|(i, _)| *i != at).all(|(i, op)| match &op.kind {
+        OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::Apply { .. } | OpKind::Return => true,
+        OpKind::Emit { values } => i > at && values == outs,
+        kind => i < at && computes(kind, writes),
+    });
     if !harmless {
         return None;
     }
     Some((arguments_of(program, at, args)?, *procedure))
+}
+
+/// Whether an operation before a call only computes what is passed; `not` says which routines are none to do that.
+fn computes(kind: &OpKind, not: &dyn Fn(ProcedureId) -> bool) -> bool {
+    match kind {
+        OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::Apply { .. } => true,
+        OpKind::Cast { .. } | OpKind::Draw { .. } => true,
+        OpKind::Call { procedure, .. } => !not(*procedure),
+        OpKind::If { then, otherwise, .. } => {
+            then.0.iter().chain(&otherwise.0).all(|op| computes(&op.kind, not))
+        }
+        _ => false,
+    }
 }
 
 /// The same of a program that answers with all the rows of a set, as they are.
@@ -296,10 +302,9 @@ fn sole_set(program: &Program, goes: &dyn Fn(ProcedureId) -> bool) -> Option<(Pr
     };
     let harmless = ops.iter().enumerate().filter(|(i, _)| *i != at).all(|(i, op)| match &op.kind {
         OpKind::Const { .. } | OpKind::Copy { .. } | OpKind::Apply { .. } | OpKind::Return => true,
-        OpKind::Clear { .. } | OpKind::Cast { .. } | OpKind::Draw { .. } => i < at,
-        OpKind::Call { procedure, .. } => i < at && !goes(*procedure),
+        OpKind::Clear { .. } => i < at,
         OpKind::ForEach { coll, columns, entry: None, body, .. } => i > at && gives_all(coll, columns, body),
-        _ => false,
+        kind => i < at && computes(kind, goes),
     });
     if !harmless {
         return None;

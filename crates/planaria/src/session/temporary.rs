@@ -12,8 +12,8 @@ use crate::session::core::{Block, SessionCore};
 use crate::session::schema::Change;
 use crate::session::user::Identity;
 use planaria_base::text_io::quote_ident;
-use planaria_base::{Result, SchemaId};
-use planaria_catalog::{Catalog, OnCommit, SUPERUSER, Table, temporary_schema};
+use planaria_base::{Result, RoleId, SchemaId};
+use planaria_catalog::{Catalog, OnCommit, Table, temporary_schema};
 use planaria_syntax::ast::{Name, Statement, StatementKind};
 use planaria_syntax::parse;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl SessionCore {
     }
 
     /// Temporary tables of which ON COMMIT says something: with their names as they are written.
-    fn of_commits(&mut self) -> Vec<(OnCommit, String)> {
+    fn of_commits(&mut self) -> Vec<(OnCommit, String, RoleId)> {
         if !self.temporary.made {
             return Vec::new();
         }
@@ -107,18 +107,18 @@ impl SessionCore {
         let Some(schema) = self.temporary(&catalog) else { return Vec::new() };
         let tables = catalog.tables.iter().flatten().filter(|t| t.schema == schema);
         let tables = tables.filter(|t| t.on_commit != OnCommit::PreserveRows);
-        tables.map(|t| (t.on_commit, written(&catalog, t))).collect()
+        tables.map(|t| (t.on_commit, written(&catalog, t), t.rights.owner)).collect()
     }
 
     /// The last statements of a block: what ON COMMIT asks for.
     pub(crate) fn end_temporary(&mut self) -> Result<()> {
-        for (on_commit, table) in self.of_commits() {
-            self.end_table(on_commit, &table)?;
+        for (on_commit, table, owner) in self.of_commits() {
+            self.end_table(on_commit, &table, owner)?;
         }
         Ok(())
     }
 
-    fn end_table(&mut self, on_commit: OnCommit, table: &str) -> Result<()> {
+    fn end_table(&mut self, on_commit: OnCommit, table: &str, owner: RoleId) -> Result<()> {
         let text = match on_commit {
             OnCommit::PreserveRows => return Ok(()),
             OnCommit::Drop if matches!(self.block, Block::None) => {
@@ -128,9 +128,8 @@ impl SessionCore {
             OnCommit::DeleteRows => format!("DELETE FROM {table}"),
         };
         let Some(statement) = parse::statements(&text)?.pop() else { return Ok(()) };
-        // It is the session's own doing, whatever role it has at the time.
-        let identity = Identity { session: SUPERUSER, role: None };
-        let before = self.user.act(identity);
+        // Whatever role the session has at the time, but with no more rights than the table's owner: triggers fire.
+        let before = self.user.act(Identity { session: owner, role: None });
         let emptied = self
             .analyse_declared(statement, &text, Default::default())
             .and_then(|prepared| self.start_program(&prepared, &(), None));
@@ -143,8 +142,8 @@ impl SessionCore {
         if !std::mem::take(&mut self.temporary.to_be_emptied) || !matches!(self.block, Block::None) {
             return Ok(());
         }
-        for (on_commit, table) in self.of_commits() {
-            self.end_table(on_commit, &table)?;
+        for (on_commit, table, owner) in self.of_commits() {
+            self.end_table(on_commit, &table, owner)?;
         }
         self.temporary.to_be_emptied = false;
         Ok(())

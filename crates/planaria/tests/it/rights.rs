@@ -208,3 +208,22 @@ fn rights_on_columns_and_default_rights_are_recovered() -> Result<()> {
     assert_eq!(one(&db, "reader", "SELECT count(*)::text FROM more")?, "0");
     Ok(())
 }
+
+#[test]
+fn what_the_end_of_a_block_empties_is_emptied_by_its_owner() {
+    let db = Database::in_memory().expect("opens");
+    let schema = "CREATE ROLE app LOGIN; CREATE ROLE other; GRANT other TO app; CREATE TABLE held (a int); INSERT INTO held VALUES (1)";
+    db.execute_script(schema).expect("runs");
+    let mut app = db.session_as("app").expect("a session");
+    app.execute_script(
+        "CREATE TEMP TABLE plain (a int) ON COMMIT DELETE ROWS; CREATE TEMP TABLE told (a int) ON COMMIT DELETE ROWS;
+         CREATE FUNCTION pg_temp.takes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM held; RETURN OLD; END $$;
+         CREATE TRIGGER takes BEFORE DELETE ON told FOR EACH ROW EXECUTE FUNCTION pg_temp.takes()",
+    )
+    .expect("runs");
+    // Whatever role the session has by then.
+    app.execute_script("BEGIN; INSERT INTO plain VALUES (1); SET LOCAL ROLE other; COMMIT").expect("runs");
+    assert_eq!(app.query("SELECT a FROM plain", ()).expect("rows").len(), 0);
+    denied(app.execute_script("BEGIN; INSERT INTO told VALUES (1); COMMIT"));
+    assert_eq!(one(&db, "postgres", "SELECT count(*)::text FROM held").expect("rows"), "1");
+}

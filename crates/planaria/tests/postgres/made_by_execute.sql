@@ -41,3 +41,6 @@ INSERT INTO vw VALUES (2) RETURNING a;
 UPDATE vw SET a = 3;
 RESET session_replication_role;
 SELECT * FROM base;
+PREPARE q7(int) AS SELECT $01 AS a, $1 AS b;
+CREATE TABLE t7 AS EXECUTE q7(5);
+SELECT * FROM t7;

@@ -30,7 +30,7 @@ use super::OldUse;
 use crate::reclaim::{Participant, Pinned};
 use crossbeam_utils::CachePadded;
 use lane::{Lane, Place, Version, Writer};
-pub use lane::{give_back_spare, spare_bytes};
+pub use lane::{free_spare, give_back_spare, spare_bytes};
 use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, Ordering::Relaxed};
 use planaria_base::sync::model::{Mutex, MutexGuard};

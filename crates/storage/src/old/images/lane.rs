@@ -136,7 +136,9 @@ impl Lane {
             // SAFETY: made by `Box::into_raw`; nobody can reach its versions any more.
             let chunk = unsafe { Box::from_raw(next) };
             next = chunk.next.load(Relaxed);
-            Spare::lock().put(chunk.words);
+            // Freed when nobody waits for it.
+            let unfit = Spare::lock().put(chunk.words);
+            drop(unfit);
         }
     }
 }
@@ -295,10 +297,13 @@ impl Spare {
         words
     }
 
-    pub(super) fn put(&mut self, words: Words) {
-        if words.len() == CHUNK_MAX && self.chunks.len() < SPARE_MAX {
-            self.chunks.push(words);
+    /// Gives back what is of no use.
+    pub(super) fn put(&mut self, words: Words) -> Option<Words> {
+        if words.len() != CHUNK_MAX || self.chunks.len() >= SPARE_MAX {
+            return Some(words);
         }
+        self.chunks.push(words);
+        None
     }
 
     /// Those that have not been needed for long enough.
@@ -316,6 +321,15 @@ impl Spare {
 #[must_use]
 pub fn spare_bytes() -> u64 {
     (Spare::lock().chunks.len() * CHUNK_MAX * size_of::<u64>()) as u64
+}
+
+/// Gives all of it back to the system.
+pub fn free_spare() {
+    let mut spare = Spare::lock();
+    let all = std::mem::take(&mut spare.chunks);
+    spare.least = 0;
+    drop(spare);
+    drop(all);
 }
 
 /// Gives memory back to the system that has not been needed for old versions for a while. For whoever comes by now and

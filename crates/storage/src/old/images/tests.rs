@@ -238,13 +238,12 @@ fn of_spare_memory_what_is_never_needed_goes() {
     let began = std::time::Instant::now();
     let later = |times: u32| began + UNUSED * times;
     assert!(spare.unused(began).is_empty());
-    (0..4).for_each(|_| spare.put(new_words(CHUNK_MAX)));
-    // Smaller ones are not worth it.
-    spare.put(new_words(CHUNK_MAX / 2));
+    assert!((0..4).all(|_| spare.put(new_words(CHUNK_MAX)).is_none()));
+    assert!(spare.put(new_words(CHUNK_MAX / 2)).is_some(), "smaller ones are not worth it");
     assert_eq!((spare.chunks.len(), spare.unused(later(1)).len()), (4, 0), "they have just come");
     let taken = [spare.take(), spare.take(), spare.take()];
     assert!(spare.unused(began + UNUSED / 2).is_empty());
-    taken.into_iter().flatten().for_each(|words| spare.put(words));
+    assert!(taken.into_iter().flatten().all(|words| spare.put(words).is_none()));
     assert_eq!(spare.unused(later(2)).len(), 1, "three were needed meanwhile");
     assert_eq!((spare.unused(later(3)).len(), spare.chunks.len()), (3, 0));
     assert!(spare.take().is_none());
