@@ -46,3 +46,8 @@ SELECT p FROM pairs WHERE p = ROW(1, 'a')::pair;
 CREATE FUNCTION found(t text[]) RETURNS int LANGUAGE plpgsql AS $$ DECLARE v int; BEGIN SELECT n INTO v FROM tagged WHERE tags = t; UPDATE tagged SET n = n + 1 WHERE tags = t; RETURN v; END $$;
 SELECT found('{new}'), found('{none}');
 SELECT a.tags, b.id FROM tagged a JOIN refers b USING (tags) ORDER BY 2;
+CREATE TABLE ka(k int[] PRIMARY KEY);
+CREATE TABLE kb(k text[] REFERENCES ka);
+CREATE TABLE kc(k int[] REFERENCES ka);
+ALTER TABLE ka ALTER k TYPE text[] USING k::text[];
+INSERT INTO kc VALUES ('{1}');

@@ -538,6 +538,8 @@ fn references(from: &Type, to: &Type) -> bool {
     use TypeClass::{DateTime, Float, Integer, Numeric};
     match (from.class(), to.class()) {
         _ if *from == Type::JSON => false,
+        // What they are made of is compared as it is.
+        (TypeClass::Array, _) | (_, TypeClass::Array) => from.base() == to.base(),
         (DateTime, DateTime) => *from == *to || *from == Type::Date || *to != Type::Date,
         (a, b) if a == b => true,
         (Integer, Numeric | Float) | (Numeric, Float) => true,

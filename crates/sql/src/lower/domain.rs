@@ -165,10 +165,7 @@ impl Lowerer<'_> {
                 let columns = table.into_iter().flat_map(|table| table.visible());
                 let fields = l.unpacked(value, row, None);
                 for ((_, field), (_, column)) in fields.into_iter().zip(columns) {
-                    match column.domain {
-                        Some(id) => l.check_domain(field.reg, id)?,
-                        None => l.check_fields(field.reg, &field.ty)?,
-                    }
+                    l.check_within(field.reg, &field.ty, column.domain)?;
                 }
                 Ok(())
             }),
@@ -181,12 +178,16 @@ impl Lowerer<'_> {
     /// The same for values that are about to be stored, by column.
     pub(super) fn check_domains(&mut self, table: &Table, values: &[(usize, Reg)]) -> Result<()> {
         for (column, reg) in values {
-            match table.columns[*column].domain {
-                Some(id) => self.check_domain(*reg, id)?,
-                None => self.check_fields(*reg, &table.columns[*column].ty)?,
-            }
+            let column = &table.columns[*column];
+            self.check_within(*reg, &column.ty, column.domain)?;
         }
         Ok(())
+    }
+
+    /// The same for a value and what is in it: first for its fields.
+    fn check_within(&mut self, value: Reg, ty: &Type, domain: Option<TypeId>) -> Result<()> {
+        self.check_fields(value, ty)?;
+        domain.map_or(Ok(()), |id| self.check_domain(value, id))
     }
 
     /// From now on whoever assigns to the variable asks [`check_assigned`](Self::check_assigned).

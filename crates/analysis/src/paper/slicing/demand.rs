@@ -4,7 +4,7 @@
 use super::Uncut;
 use super::chains::{Chains, ENTRY, is_region};
 use crate::flow::is_loop;
-use planaria_base::Type;
+use planaria_base::{Level, Type};
 use planaria_ir::{OpKind, Program, Reg, RegKind};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -285,6 +285,12 @@ impl<'a, 'p> Demand<'a, 'p> {
             _ => self.work.push(Work::Exec(op)),
         }
         self.work.push(Work::Control(op));
+        // An error in it ends the program there, so whatever leaves before it must do so here, too.
+        let chains = &self.cut.chains;
+        let is_error = |kind: &OpKind| matches!(kind, OpKind::Raise { level: Level::Exception, .. });
+        let errors =
+            chains.inside(op).filter(|at| chains.parent(*at) == Some(op) && is_error(chains.kind(*at)));
+        self.work.extend(errors.map(Work::Control));
         if is_loop(self.cut.chains.kind(op)) {
             // It must end: whatever leaves it decides about its own next turn.
             let chains = &self.cut.chains;
