@@ -637,7 +637,8 @@ mod tests {
         let put = |key: u64, begin: u64| {
             // Of two lengths, so that keys move when others go.
             let (long, times) = (long(key), (CommitTs(begin), CommitTs(begin + 1)));
-            old.put(if key % 2 == 0 { &long[..1] } else { &long[..] }, times, &image(begin), KEPT);
+            let key = if key.is_multiple_of(2) { &long[..1] } else { &long[..] };
+            old.put(key, times, &image(begin), KEPT);
         };
         (0..20).for_each(|key| put(key, 1 + key % 3));
         old.sweep(&mut participant, &|begin, _| begin == CommitTs(2), &mut || true);

@@ -144,8 +144,9 @@ impl SessionCore {
         }
         for (on_commit, table, owner) in self.of_commits() {
             self.end_table(on_commit, &table, owner)?;
+            // Which was a statement, too.
+            self.temporary.to_be_emptied = false;
         }
-        self.temporary.to_be_emptied = false;
         Ok(())
     }
 
