@@ -217,8 +217,8 @@ fn returns(dice: &mut Dice, depth: usize) -> String {
 /// is never reached, once stood for the end of the call.
 #[test]
 fn what_follows_a_function_that_returns_in_all_branches_is_restored() {
-    for seed in 1..=6 {
-        let mut dice = Dice(seed * 0x9E37_79B9_7F4A_7C15 | 1);
+    for seed in 1..=6u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let mut text =
             "CREATE TABLE s (k int PRIMARY KEY, v int); CREATE TABLE t (k int PRIMARY KEY, a int, b int);
             INSERT INTO s SELECT k, k * 7 FROM generate_series(0, 4) AS k;\n"
