@@ -423,9 +423,10 @@ pub const NESTED: Case = Case {
             INSERT INTO log (what) VALUES ('sweep ' || v_sum);
         END $$;
         CREATE PROCEDURE dig(p_x int, p_depth int) LANGUAGE plpgsql AS $$
+        DECLARE v_new bigint;
         BEGIN
             IF p_depth > 0 THEN
-                CALL bump(p_x, p_depth, weigh(p_x, p_depth - 1));
+                CALL bump(p_x, p_depth, weigh(p_x, p_depth - 1), v_new);
                 CALL dig((p_x + 1) % 6, p_depth - 1);
             END IF;
         END $$;
