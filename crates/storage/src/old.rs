@@ -309,7 +309,8 @@ impl OldVersions {
         pin: Pinned<'p>,
         at: CommitTs,
     ) -> Option<(&'c [u64], &'p [u64])> {
-        let tree = self.entered(pin)?;
+        // A cursor that finds no tree, as the first version is just coming, would begin at its beginning again when there is one.
+        let tree = self.entered(pin).unwrap_or_else(|| self.new_tree(pin));
         loop {
             let (_, word) = cursor.next(tree, pin, |_| ())?;
             if let Some(image) = Self::seen(pin, word, at) {
@@ -627,6 +628,22 @@ mod tests {
         assert_eq!(old.memory().versions, 1);
         drop((old, participant));
         crate::reclaim::free_what_is_left();
+    }
+
+    #[test]
+    fn a_cursor_does_not_come_back_for_the_first_version() {
+        let old = OldVersions::new(1);
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let mut cursor = Cursor::new();
+        cursor.open(Bound::Unbounded, Bound::Unbounded, false);
+        // As it is while somebody puts it: counted, and not there yet.
+        old.versions.fetch_add(1, Ordering::AcqRel);
+        assert_eq!(old.next(&mut cursor, guard.pinned(), CommitTs(1)), None);
+        old.versions.fetch_sub(1, Ordering::AcqRel);
+        old.put(&[7], (CommitTs(1), CommitTs(3)), &image(70), KEPT);
+        assert_eq!(old.next(&mut cursor, guard.pinned(), CommitTs(1)), None, "it has passed by");
+        assert_eq!(all(&old, guard.pinned(), 1, false), [(7, 70)]);
     }
 
     #[test]
