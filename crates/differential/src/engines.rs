@@ -81,11 +81,20 @@ fn shows_tag(tag: &str) -> bool {
 
 /// Runs a script in a new Planaria.
 pub fn planaria(steps: &[Step]) -> planaria::Result<Vec<Outcome>> {
-    let db = Database::in_memory()?;
+    run(&Database::in_memory()?, steps, &mut |_| ())
+}
+
+/// Runs a script in a new database; tells before each step which it is.
+pub fn run(db: &Database, steps: &[Step], before: &mut dyn FnMut(usize)) -> planaria::Result<Vec<Outcome>> {
     let mut session = db.session()?;
     session.execute("SET statement_timeout = '20s'", ())?;
     session.execute("CREATE ROLE reader", ())?;
-    Ok(steps.iter().map(|step| one(&mut session, step).settle(step)).collect())
+    let mut outcomes = Vec::new();
+    for (n, step) in steps.iter().enumerate() {
+        before(n);
+        outcomes.push(one(&mut session, step).settle(step));
+    }
+    Ok(outcomes)
 }
 
 fn one(session: &mut Session, step: &Step) -> Outcome {

@@ -10,6 +10,8 @@
 //! 3. [`compare::shrink`] makes a script that differs smaller: statements fall, then clauses, queries and
 //!    expressions.
 //!
+//! [`recovered::case`] recovers what a script leaves by every scheme instead of comparing answers (`--recover`).
+//!
 //! A statement that Planaria refuses with 0A000 is not asked of PostgreSQL: `docs/sql.md` says what is not
 //! there. What differs for good reasons is listed in `compare` (`judge`), each with its reason.
 //!
@@ -22,6 +24,7 @@ pub mod cluster;
 pub mod compare;
 pub mod engines;
 pub mod generate;
+pub mod recovered;
 pub mod rng;
 pub mod schema;
 pub mod tree;

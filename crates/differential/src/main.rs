@@ -1,15 +1,16 @@
 //! Looks for differences: `planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--first] [--shrink N]
-//! [--unsupported] [--file F]`.
+//! [--unsupported] [--recover] [--file F]`.
 
 use planaria_differential::cluster::Cluster;
 use planaria_differential::compare::{self, Compared};
 use planaria_differential::engines::Step;
 use planaria_differential::generate::Kind;
+use planaria_differential::recovered::{self, Lost};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 const USAGE: &str = "planaria-differential [--kind K] [--seed N] [--cases M] [--from K] [--first]
-                      [--shrink N] [--unsupported] [--file F]
+                      [--shrink N] [--unsupported] [--recover] [--file F]
 
   --kind K         mixed, actions, nested, volatile, objects, values, definitions or programs: what the
                    scripts are about (default: all, in turn)
@@ -19,6 +20,8 @@ const USAGE: &str = "planaria-differential [--kind K] [--seed N] [--cases M] [--
   --first          end with the first that differs, and show it as it is
   --shrink N       shrink no more than so many differences (default 5)
   --unsupported    count what Planaria refuses with 0A000
+  --recover        recover what each script leaves by every scheme, and compare that; nothing is compared
+                   with PostgreSQL
   --file F         run this script instead, its statements between lines of one semicolon";
 
 struct Args {
@@ -30,6 +33,7 @@ struct Args {
     first: bool,
     shrink: u64,
     unsupported: bool,
+    recover: bool,
 }
 
 fn args() -> Option<Args> {
@@ -42,6 +46,7 @@ fn args() -> Option<Args> {
         first: false,
         shrink: 5,
         unsupported: false,
+        recover: false,
     };
     let mut given = std::env::args().skip(1);
     while let Some(arg) = given.next() {
@@ -59,6 +64,7 @@ fn args() -> Option<Args> {
             "--shrink" => args.shrink = number(&mut given)?,
             "--first" => args.first = true,
             "--unsupported" => args.unsupported = true,
+            "--recover" => args.recover = true,
             _ => return None,
         }
     }
@@ -160,7 +166,33 @@ fn file(cluster: &Cluster, path: &str) -> std::io::Result<bool> {
     Ok(all.iter().all(|c| c.difference.is_none()))
 }
 
+/// Whether every script is recovered as it was.
+fn recovered(args: &Args, (name, kind): (&str, Kind)) -> bool {
+    let (mut transactions, mut calls, mut lost) = (0, 0, 0);
+    for case in args.from..args.from + args.cases {
+        let of = recovered::case(kind, args.seed, case);
+        (transactions, calls) = (transactions + of.transactions, calls + of.calls);
+        let Some(Lost { script, what }) = of.lost else { continue };
+        lost += 1;
+        println!("---- {name}, seed {} case {case}", args.seed);
+        script.iter().for_each(|text| println!("{text};"));
+        println!("-- {what}");
+        if args.first {
+            break;
+        }
+    }
+    println!(
+        "{name}: {} cases, {transactions} transactions ({calls} calls), {lost} are not recovered as they were",
+        args.cases
+    );
+    lost == 0
+}
+
 fn run(args: &Args) -> std::io::Result<bool> {
+    if args.recover {
+        let lost = args.kinds.iter().filter(|kind| !recovered(args, **kind)).count();
+        return Ok(lost == 0);
+    }
     let Some(cluster) = Cluster::start()? else {
         eprintln!(
             "PostgreSQL 15 is not installed in /usr/lib/postgresql/15: there is nothing to compare with"

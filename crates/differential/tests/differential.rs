@@ -6,6 +6,7 @@ use planaria_differential::cluster::Cluster;
 use planaria_differential::compare;
 use planaria_differential::engines::{self, Outcome, Step};
 use planaria_differential::generate::Kind;
+use planaria_differential::recovered;
 use std::path::PathBuf;
 
 /// Random scripts that every run compares: some 12000 statements.
@@ -56,6 +57,28 @@ fn what_was_mended_stays_so() {
         let wanted = std::fs::read_to_string(path.with_extension("out")).expect("made by PostgreSQL");
         assert_eq!(got, wanted, "{}", path.display());
     }
+}
+
+/// Some of each kind; PostgreSQL is not needed.
+#[test]
+fn what_random_scripts_leave_is_recovered() {
+    const EACH: u64 = 2;
+    let mut calls = 0;
+    for (name, kind, _) in CASES {
+        for case in 0..EACH {
+            let of = recovered::case(*kind, SEED, case);
+            calls += of.calls;
+            if let Some(lost) = of.lost {
+                panic!(
+                    "{};\n-- {}\n-- cargo run -p planaria-differential -- --recover --kind {name} --seed {SEED} --from \
+                     {case} --cases 1",
+                    lost.script.join(";\n"),
+                    lost.what
+                );
+            }
+        }
+    }
+    assert!(calls > 10, "{calls} calls: what is recovered was logged by rows");
 }
 
 #[test]
