@@ -7,7 +7,7 @@
 //! 3. at last the same is done without a patch: what was found there must not be found here.
 //!
 //! A patch opens with what it brings back, in lines that begin with `#`; two of these are for here: `# kind: K`, what
-//! the cases are about, and `# cases: N`, after how many of them at most something must have been found. `cargo xtask
+//! the cases are about (and what else the program is told: `objects --recover`), and `# cases: N`, after how many of them at most something must have been found. `cargo xtask
 //! tidy` looks whether the patches apply. Of one that does not any more, because the code around it has changed, do the
 //! same to the code as it is now, and write it down with `git diff`.
 
@@ -183,7 +183,7 @@ fn all(names: &[String]) -> Result<usize, String> {
 /// Looks for a case that is wrong.
 fn look(program: &Path, kind: &str, from: u64, cases: u64) -> Result<Option<u64>, String> {
     let mut command = Command::new(program);
-    command.args(["--first", "--kind", kind, "--seed", SEED]);
+    command.args(["--first", "--seed", SEED, "--kind"]).args(kind.split(' '));
     command.args(["--from", &from.to_string(), "--cases", &cases.to_string()]);
     let output = command.output().map_err(|e| format!("{}: {e}", program.display()))?;
     let said = String::from_utf8_lossy(&output.stdout);

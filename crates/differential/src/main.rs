@@ -174,7 +174,10 @@ fn recovered(args: &Args, (name, kind): (&str, Kind)) -> bool {
         (transactions, calls) = (transactions + of.transactions, calls + of.calls);
         let Some(Lost { script, what }) = of.lost else { continue };
         lost += 1;
-        println!("---- {name}, seed {} case {case}", args.seed);
+        match args.first {
+            true => println!("found: case {case}"),
+            false => println!("---- {name}, seed {} case {case}", args.seed),
+        }
         script.iter().for_each(|text| println!("{text};"));
         println!("-- {what}");
         if args.first {
