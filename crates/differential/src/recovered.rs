@@ -139,7 +139,9 @@ fn within(text: &str, rng: &mut Rng) -> String {
         words.push(
             match row.filter(|row| digits(row) && ["VALUES", ","].iter().any(|b| before.ends_with(b))) {
                 Some(row) if rng.chance(70) => format!("({row} + 40 * _n_,"),
-                _ if operand && digits(word) && rng.chance(40) => format!("(_n_ + {word} / 2)"),
+                _ if operand && digits(word) && rng.chance(40) => {
+                    format!("({} + {word} / 2)", rng.pick(&["_n_", "_m_"]))
+                }
                 _ => word.to_owned(),
             },
         );
@@ -150,6 +152,16 @@ fn within(text: &str, rng: &mut Rng) -> String {
         change += " ON CONFLICT DO NOTHING";
     }
     change
+}
+
+/// The table that a change is of.
+fn table(change: &str) -> &str {
+    let behind = ["INSERT INTO ", "UPDATE ", "DELETE FROM ", "MERGE INTO "]
+        .into_iter()
+        .find_map(|w| change.split(w).nth(1));
+    behind
+        .and_then(|text| text.split(&[' ', '(']).find(|word| !matches!(*word, "" | "ONLY")))
+        .unwrap_or("pg_class")
 }
 
 /// A procedure, with what it needs, that makes some changes; `of` is its number.
@@ -164,7 +176,9 @@ fn procedure(of: usize, changes: &[String], rng: &mut Rng) -> Vec<String> {
             "CREATE FUNCTION _f{of}_(_n_ int) RETURNS {results} LANGUAGE plpgsql AS $_b_$ DECLARE _m_ int := 1; BEGIN {body} END $_b_$"
         )
     };
-    let body = match rng.below(9) {
+    let mut some = || table(rng.pick::<String>(changes).as_str()).to_owned();
+    let (one, other) = (some(), some());
+    let body = match rng.below(12) {
         0 => all,
         1 => format!("IF {odd} THEN {first} ELSE {rest} NULL; END IF;"),
         2 => format!("FOR _i_ IN 1.._n_ LOOP {first} EXIT WHEN _i_ = {below}; {rest} END LOOP;"),
@@ -186,6 +200,20 @@ fn procedure(of: usize, changes: &[String], rng: &mut Rng) -> Vec<String> {
             );
             script.push(function("void", &inner));
             format!("PERFORM _f{of}_(_n_); {rest}")
+        }
+        8 => format!(
+            "SELECT count(*) INTO _m_ FROM {one}; IF _m_ % 2 = {} THEN {first} END IF; {rest} SELECT count(*) INTO _m_ FROM {other}; {first}",
+            rng.below(2)
+        ),
+        9 => format!(
+            "FOR _m_ IN SELECT count(*) FROM {one} LOOP {rest} IF {odd} THEN {first} END IF; END LOOP; {first}"
+        ),
+        10 => {
+            let inner = format!(
+                "SELECT count(*) INTO _m_ FROM {one}; {first} IF _m_ < 4 THEN RETURN _m_; END IF; _m_ := _m_ + (SELECT count(*) FROM {other}); {rest} RETURN _m_ - 1;"
+            );
+            script.push(function("int", &inner));
+            format!("_m_ := _f{of}_(_n_); IF _m_ > 2 THEN {rest} END IF; {first}")
         }
         _ => {
             let inner = format!(
