@@ -55,6 +55,7 @@ pub mod lock;
 mod lowering;
 mod materialized;
 mod names;
+mod of_system;
 mod owner;
 mod partition;
 mod partition_bounds;
