@@ -374,6 +374,7 @@ mod tests {
             generation: 0,
             rights: Rights::default(),
             comment: None,
+            told: None,
         }
     }
 

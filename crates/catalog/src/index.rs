@@ -43,6 +43,12 @@ pub struct Index {
     /// ALTER TABLE .. CLUSTER ON: shown, and of no other consequence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clustered: bool,
+    /// Storage parameters, `name=value`: shown, and of no other consequence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// SET STATISTICS of keys that are expressions, by the number of the key: shown, and of no other consequence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statistics: Vec<(u16, i16)>,
     /// COMMENT ON INDEX
     #[serde(default)]
     pub comment: Option<String>,
@@ -190,6 +196,8 @@ impl Index {
             method: None,
             unmade_types: Vec::new(),
             clustered: false,
+            options: Vec::new(),
+            statistics: Vec::new(),
             comment,
             constraint_comment,
         }
@@ -197,6 +205,15 @@ impl Index {
 }
 
 impl Table {
+    /// The collation that the column has that is a key of an index, where it was said.
+    pub fn key_collation(&self, index: &Index, at: usize) -> Option<&str> {
+        let column = match index.definition.as_ref().and_then(|d| d.keys.get(at)) {
+            Some(IndexKey::Expression(_)) => return None,
+            Some(IndexKey::Column(column)) => column,
+            None => index.columns.get(at)?,
+        };
+        self.columns[column.index()].told.as_ref()?.collation.as_deref()
+    }
     /// The keys of an index in the order in which they were said, as places among its columns.
     pub fn said_keys<'i>(&self, index: &'i Index) -> impl Iterator<Item = usize> + use<'i> {
         let order = index.exclusion.as_ref().map(|e| e.order.as_slice());

@@ -14,6 +14,7 @@
 mod aggregates;
 mod casts;
 mod column_rights;
+mod columns;
 mod comments;
 mod default_rights;
 mod defaults;
@@ -41,6 +42,7 @@ pub use aggregates::{
 };
 pub use casts::{UserCast, UserCastContext};
 pub use column_rights::{ALL_OF_COLUMNS, Columns};
+pub use columns::{Column, ColumnDefault, ColumnTold, ReplicaIdentity, TableTold};
 pub use comments::{Comment, Commented};
 pub use default_rights::{DefaultKind, DefaultRights};
 pub use defaults::Defaults;
@@ -57,7 +59,7 @@ pub use rights::{
     Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
 };
 pub use role::{MONITOR, Membership, PREDEFINED, Role, SUPERUSER, SUPERUSER_NAME, no_role};
-pub use routines::{Hints, PROGRAM_FORM, ROWS_TOLD, StandardBody};
+pub use routines::{ELEMENTS_FIT, Hints, PROGRAM_FORM, ROWS_TOLD, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,
 };
@@ -232,6 +234,9 @@ pub struct Table {
     /// COMMENT ON
     #[serde(default)]
     pub comment: Option<String>,
+    /// How it is said to be stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Box<TableTold>>,
 }
 
 /// What becomes of a temporary table when a transaction commits.
@@ -244,51 +249,6 @@ pub enum OnCommit {
     DeleteRows,
     /// It is dropped.
     Drop,
-}
-
-/// A column.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Column {
-    /// Name.
-    pub name: String,
-    /// Type with modifier.
-    pub ty: Type,
-    /// NOT NULL.
-    pub not_null: bool,
-    /// What a missing value becomes.
-    pub default: ColumnDefault,
-    /// The domain that it was declared with: what is stored is held against its conditions.
-    #[serde(default)]
-    pub domain: Option<TypeId>,
-    /// The hidden row id: not part of `*`, cannot be named.
-    pub hidden: bool,
-    /// COMMENT ON
-    #[serde(default)]
-    pub comment: Option<String>,
-    /// Of a generated one: it is computed as since keys of indexes see generated columns, and a real is another double precision
-    /// than its text says. One of before is computed as it was when its rows were stored.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub computed_anew: bool,
-}
-
-/// What a missing value becomes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ColumnDefault {
-    /// NULL
-    None,
-    /// A SQL expression, as text.
-    Expression(String),
-    /// The next value of a sequence (serial, row ids).
-    Sequence(SequenceId),
-    /// Computed from the row's other columns by an expression, as text, whenever the row is stored.
-    Generated(String),
-    /// Identity column; `always` refuses explicit values (428C9) unless OVERRIDING SYSTEM VALUE.
-    Identity {
-        /// Its sequence.
-        sequence: SequenceId,
-        /// GENERATED ALWAYS
-        always: bool,
-    },
 }
 
 /// A CHECK constraint.
@@ -788,30 +748,6 @@ impl Defined for Procedure {
 impl Defined for Role {
     fn each_key(&self, each: &mut dyn FnMut(Key)) {
         each(Key::name(&self.name));
-    }
-}
-
-impl Column {
-    /// Whether clients are told of a default (an identity column has none).
-    pub fn has_default(&self) -> bool {
-        let shown = |d: &ColumnDefault| {
-            matches!(
-                d,
-                ColumnDefault::Expression(_) | ColumnDefault::Sequence(_) | ColumnDefault::Generated(_)
-            )
-        };
-        shown(&self.default) && !self.hidden
-    }
-    /// Whether it is the hidden row id of a table without a primary key.
-    pub fn is_row_id(&self) -> bool {
-        self.hidden && self.generated().is_none()
-    }
-    /// The expression that computes it.
-    pub fn generated(&self) -> Option<&str> {
-        match &self.default {
-            ColumnDefault::Generated(text) => Some(text),
-            _ => None,
-        }
     }
 }
 

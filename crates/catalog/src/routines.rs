@@ -9,11 +9,16 @@ use serde::{Deserialize, Serialize};
 /// beforehand is carried out by steps, whatever calls it; before, such a statement failed where it was reached. Since 3, so is one
 /// that calls `set_config('search_path', ..)`; before, that had no effect on the statements behind it. Since 4, a function that
 /// answers with a row says whether there is one, which was NULL where its fields were, and so is a row that is passed or assigned;
-/// AFTER triggers of changes in WITH fire when all parts of the statement are done, which each part did when it ended.
-pub const PROGRAM_FORM: u8 = 4;
+/// AFTER triggers of changes in WITH fire when all parts of the statement are done, which each part did when it ended. Since 5, what
+/// is assigned to an element or a slice of an array column has the length and the scale of its elements.
+pub const PROGRAM_FORM: u8 = 5;
 
 /// The first form in which rows of NULLs are told from no row, and AFTER triggers wait for all parts of their statement.
 pub const ROWS_TOLD: u8 = 4;
+
+/// The first form in which elements that are assigned fit the type of the column; and of changes of the schema the first in which
+/// columns of CREATE TABLE AS have the domains of what the query reads.
+pub const ELEMENTS_FIT: u8 = 5;
 
 pub(crate) fn is_first_form(form: &u8) -> bool {
     *form == 0

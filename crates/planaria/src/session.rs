@@ -24,6 +24,7 @@ pub(crate) mod in_time;
 pub(crate) mod locking;
 pub(crate) mod named;
 pub(crate) mod origin;
+mod overtaking;
 pub(crate) mod path;
 pub(crate) mod pauses;
 pub(crate) mod prepared;

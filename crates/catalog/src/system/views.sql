@@ -218,6 +218,8 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
          AS datetime_precision,
        CASE WHEN a.baseid = 1186 THEN upper(substring(format_type(1186, a.basemod) FROM 'interval ([a-z].*)')) END
          AS interval_type,
+       CASE WHEN o.oid IS NOT NULL THEN current_database() END AS collation_catalog,
+       CASE WHEN o.oid IS NOT NULL THEN 'pg_catalog' END AS collation_schema, o.collname AS collation_name,
        CASE WHEN t.oid IS NOT NULL THEN current_database() END AS domain_catalog,
        nt.nspname AS domain_schema, t.typname AS domain_name,
        current_database() AS udt_catalog, nb.nspname AS udt_schema, b.typname AS udt_name,
@@ -231,7 +233,7 @@ SELECT current_database() AS table_catalog, n.nspname AS table_schema, c.relname
        CASE WHEN c.relkind IN ('r', 'p') OR c.relkind = 'v' AND pg_column_is_updatable(c.oid, a.attnum, false)
             THEN 'YES' ELSE 'NO' END AS is_updatable
 FROM (SELECT x.attrelid, x.attname, x.attnum, x.attnotnull, x.attidentity, x.attgenerated, x.attisdropped,
-             y.oid AS typid,
+             x.attcollation, y.oid AS typid,
              CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END AS baseid,
              CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE x.atttypmod END AS basemod
       FROM pg_catalog.pg_attribute x JOIN pg_catalog.pg_type y ON y.oid = x.atttypid) a
@@ -241,6 +243,7 @@ JOIN pg_catalog.pg_type b ON b.oid = a.baseid
 JOIN pg_catalog.pg_namespace nb ON nb.oid = b.typnamespace
 LEFT JOIN (pg_catalog.pg_type t JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace)
        ON t.oid = a.typid AND t.typtype = 'd'
+LEFT JOIN pg_catalog.pg_collation o ON o.oid = a.attcollation AND o.oid <> 100
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 LEFT JOIN (pg_catalog.pg_depend dep
            JOIN pg_catalog.pg_sequence s ON dep.objid = s.seqrelid AND dep.deptype = 'i')

@@ -110,6 +110,8 @@ pub(crate) struct TableLocks {
     touched: Box<[Mutex<Vec<(TableId, LockMode)>>]>,
     /// Whether it may have touched others as well, by SQL made at run time.
     anything: Box<[AtomicBool]>,
+    /// How many statements of blocks each has begun, more or less: whether it is at work.
+    begun: Box<[AtomicU32]>,
 }
 
 impl TableLocks {
@@ -120,6 +122,7 @@ impl TableLocks {
             changed: Condvar::new(),
             touched: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
             anything: (0..WORKERS_MAX).map(|_| AtomicBool::new(false)).collect(),
+            begun: (0..WORKERS_MAX).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
@@ -136,6 +139,7 @@ impl TableLocks {
     /// A statement of a block, or one that may sleep, is about to touch tables. Answers with how many had been touched
     /// before, and whether it might have been any.
     pub(crate) fn touch(&self, worker: WorkerId, touches: &Touches) -> (usize, bool) {
+        self.begun[usize::from(worker.0)].fetch_add(1, Ordering::Relaxed);
         let any = self.anything[usize::from(worker.0)].fetch_or(touches.anything, Ordering::SeqCst);
         let mut touched = self.touched_by(worker);
         let known = touched.len();
@@ -207,6 +211,16 @@ impl TableLocks {
         self.touched_by(worker).clear();
         self.anything[usize::from(worker.0)].store(false, Ordering::SeqCst);
         self.release_to(worker, 0);
+    }
+
+    /// How many statements of blocks a session has begun, more or less.
+    pub(crate) fn begun(&self, worker: WorkerId) -> u32 {
+        self.begun[usize::from(worker.0)].load(Ordering::Relaxed)
+    }
+
+    /// Whether the open block of a session has touched any table.
+    pub(crate) fn has_touched(&self, worker: WorkerId) -> bool {
+        !self.touched_by(worker).is_empty()
     }
 
     /// What the open block of a session has touched; `None` where nobody knows.

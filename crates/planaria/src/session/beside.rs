@@ -35,8 +35,13 @@ use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
 
 /// A table of a catalog, unless it was dropped.
-fn table(catalog: &Catalog, id: TableId) -> Option<&Table> {
+pub(crate) fn table(catalog: &Catalog, id: TableId) -> Option<&Table> {
     catalog.tables.get(id.index())?.as_deref()
+}
+
+/// Whether all types are there as they were, beside new ones.
+pub(crate) fn leaves_types(now: &Catalog, before: &Catalog) -> bool {
+    before.types.iter().enumerate().all(|(i, ty)| now.types.get(i) == Some(ty))
 }
 
 impl SchemaVersion {
@@ -55,8 +60,7 @@ impl SchemaVersion {
 
     /// Whether all types are there as they were, beside new ones.
     fn leaves_types(&self, before: &SchemaVersion) -> bool {
-        let (now, before) = (&self.catalog.types, &before.catalog.types);
-        before.iter().enumerate().all(|(i, ty)| now.get(i) == Some(ty))
+        leaves_types(&self.catalog, &before.catalog)
     }
 
     /// The tables of before that are others now, or gone, and those that their keys and keys of new tables refer to; with
@@ -283,11 +287,12 @@ impl SessionCore {
             return false;
         }
         let (new, old) = (engine.schema.load_full(), self.schema.clone());
+        let touched = engine.locks.touched_in_all(self.worker);
         // What is kept of rows as they were is kept from the first of them on, or not at all.
-        if new.has_deferred != old.has_deferred || !new.leaves_types(&old) {
+        let begins = touched.as_ref().is_some_and(Vec::is_empty);
+        if new.has_deferred != old.has_deferred && !begins || !new.leaves_types(&old) {
             return false;
         }
-        let touched = engine.locks.touched_in_all(self.worker);
         let left = touched.is_some_and(|all| all.iter().all(|(table, mode)| new.leaves(&old, *table, *mode)));
         if left {
             self.refresh_to(Arc::new(new));

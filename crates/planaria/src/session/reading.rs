@@ -393,7 +393,7 @@ fn writes_as(kind: &StatementKind) -> Option<&'static str> {
         StatementKind::DropRoutine { procedure: Some(false), .. } => "DROP FUNCTION",
         StatementKind::DropRoutine { .. } => "DROP ROUTINE",
         StatementKind::AlterTable { .. } => "ALTER TABLE",
-        StatementKind::AttachIndex { .. } => "ALTER INDEX",
+        StatementKind::AttachIndex { .. } | StatementKind::AlterIndex { .. } => "ALTER INDEX",
         StatementKind::Rename { object, .. } => of_object(*object).1,
         StatementKind::Truncate { .. } => "TRUNCATE TABLE",
         StatementKind::CreateTrigger(_) => "CREATE TRIGGER",

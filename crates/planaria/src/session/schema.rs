@@ -174,11 +174,20 @@ impl SessionCore {
     }
 
     fn apply_change_alone(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
-        self.close_gate_alone()?;
-        let began = Instant::now();
         let engine = self.engine.clone();
-        let alone = Exclusive::closed(&engine.gate);
-        let old = engine.schema.load_full();
+        let mut patient = true;
+        let (old, alone, began) = loop {
+            self.close_gate_alone()?;
+            let began = Instant::now();
+            let alone = Exclusive::closed(&engine.gate);
+            let old = engine.schema.load_full();
+            let busy = if patient { self.overtaken(&old, change) } else { Vec::new() };
+            if busy.is_empty() {
+                break (old, alone, began);
+            }
+            drop(alone);
+            patient = self.await_end_of(busy)?;
+        };
         self.begin_state();
         let prepared = self.prepare_change(&old, change);
         let Prepared { outcome, new, later, record, .. } = prepared.inspect_err(|_| {

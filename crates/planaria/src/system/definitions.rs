@@ -74,6 +74,14 @@ pub(super) fn index(catalog: &Catalog, oid: Oid, column: i64, pretty: bool) -> O
     if index.equal_nulls {
         text.push_str(" NULLS NOT DISTINCT");
     }
+    if !index.options.is_empty() {
+        let shown = index.options.iter().map(|option| {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            let plain = quote_ident(value) == value;
+            format!("{}={}", quote_ident(name), if plain { value.to_owned() } else { quote_literal(value) })
+        });
+        let _ = write!(text, " WITH ({})", shown.collect::<Vec<_>>().join(", "));
+    }
     if let Some(predicate) = definition.and_then(|d| d.predicate.as_ref()) {
         let _ = write!(text, " WHERE {}", shown_predicate(catalog, table, predicate, pretty));
     }
@@ -100,7 +108,9 @@ fn keys(catalog: &Catalog, table: &Table, index: &Index, pretty: bool, operators
             if !pretty && text.starts_with('(') { format!("({text})") } else { text }
         });
         if let Some(order) = index.orders.get(at) {
-            if let Some(collation) = &order.collation {
+            if let Some(collation) = &order.collation
+                && table.key_collation(index, at) != Some(collation)
+            {
                 let _ = write!(text, " COLLATE {}", quote_ident(collation));
             }
             if let Some(class) = &order.class {

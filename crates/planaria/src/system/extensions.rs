@@ -77,7 +77,7 @@ pub(super) fn versions(facts: &Facts<'_>, rows: &mut Rows) {
 const TEXT_IO: [oid::Oid; 4] = [46, 47, 2414, 2415];
 const ARRAY_IO: [oid::Oid; 4] = [750, 751, 2400, 2401];
 const ARRAY_SUBSCRIPT: oid::Oid = 6179;
-const DEFAULT_COLLATION: oid::Oid = 100;
+pub(super) const DEFAULT_COLLATION: oid::Oid = 100;
 
 /// The lines of `citext` and its array in `pg_type`.
 pub(super) fn types(facts: &Facts<'_>, rows: &mut Rows) {

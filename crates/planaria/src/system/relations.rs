@@ -5,12 +5,12 @@ use super::types::{Shape, shapes};
 use super::{Facts, shown};
 use planaria_base::oid::{self, Oid};
 use planaria_base::types::RangeType;
-use planaria_base::{ColumnId, Datum, SchemaId, Type};
+use planaria_base::{ColumnId, Datum, SchemaId, Type, TypeId};
 use planaria_catalog::oids::Object;
 use planaria_catalog::system::{self, SystemRelation};
 use planaria_catalog::{
-    Catalog, CheckTime, ColumnDefault, Index, IndexDefinition, IndexKey, KeyOrder, Rights, Sequence, Table,
-    View, key, shown_grants,
+    Catalog, CheckTime, ColumnDefault, ColumnTold, Index, IndexDefinition, IndexKey, KeyOrder,
+    ReplicaIdentity, Rights, Sequence, Table, View, key, shown_grants,
 };
 use std::collections::HashMap;
 
@@ -39,6 +39,17 @@ pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<(String, Type)
         name.clone_from(said);
     }
     columns
+}
+
+/// The domains of a view's columns, where they have some.
+fn domains_of_view(catalog: &Catalog, view: &View) -> Vec<Option<TypeId>> {
+    if !catalog.types.iter().flatten().any(|ty| ty.domain().is_some()) {
+        return Vec::new();
+    }
+    let query = planaria_syntax::parse::query(&view.query).ok();
+    let domains = query
+        .and_then(|query| planaria_sql::deparse::domains_of_columns(catalog.home(), &query, &view.query));
+    domains.unwrap_or_default()
 }
 
 /// Sequences that are seen.
@@ -107,6 +118,17 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("relispartition", true)
                     .set("relpartbound", planaria_sql::ddl::partition_bound_text(catalog, table));
             }
+            if let Some(told) = table.told.as_deref() {
+                r.set("reloptions", (!told.options.is_empty()).then(|| told.options.clone()));
+                let identity = told.identity.as_ref().map(|identity| match identity {
+                    ReplicaIdentity::Full => 'f',
+                    ReplicaIdentity::Nothing => 'n',
+                    ReplicaIdentity::Index(_) => 'i',
+                });
+                if let Some(identity) = identity {
+                    r.set("relreplident", identity);
+                }
+            }
             owned(r, catalog, &table.rights);
             if table.composite {
                 // What is granted is granted on its type.
@@ -142,6 +164,7 @@ pub(super) fn classes(facts: &Facts<'_>, rows: &mut Rows) {
                 r.set("relowner", catalog.role_oid(table.rights.owner));
                 in_schema(r, catalog, table.schema);
                 r.set("relam", method(index)).set("reltuples", amount.rows as f64);
+                r.set("reloptions", (!index.options.is_empty()).then(|| index.options.clone()));
             });
         }
     }
@@ -246,6 +269,9 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
                 if column.domain.is_some() {
                     r.set("atttypid", catalog.declared_oid(&column.ty, column.domain)).set("atttypmod", -1);
                 }
+                if let Some(told) = column.told.as_deref() {
+                    show_told(r, told);
+                }
                 r.set("attacl", column_acl(catalog, &table.rights, &column.name));
                 if table.partition.is_some() {
                     r.set("attislocal", false).set("attinhcount", 1);
@@ -295,8 +321,12 @@ pub(super) fn attributes(facts: &Facts<'_>, rows: &mut Rows) {
     }
     for view in catalog.plain_views() {
         let oid = catalog.view_oid(view);
+        let domains = domains_of_view(catalog, view);
         for (i, (name, ty)) in view_columns(catalog, view).iter().enumerate() {
             add(oid, i, name, ty, &mut |r| {
+                if let Some(Some(domain)) = domains.get(i) {
+                    r.set("atttypid", catalog.declared_oid(ty, Some(*domain))).set("atttypmod", -1);
+                }
                 r.set("atthasdef", view.defaults.contains_key(name));
                 r.set("attacl", column_acl(catalog, &view.rights, name));
             });
@@ -329,6 +359,25 @@ fn shape(row: &mut Row<'_>, shapes: &HashMap<Oid, Shape>, ty: &Type) {
             .set("attalign", shape.align.clone())
             .set("attstorage", shape.storage.clone())
             .set("attcollation", shape.collation);
+    }
+}
+
+/// What is said of how a column is stored.
+fn show_told(r: &mut Row<'_>, told: &ColumnTold) {
+    if let Some(collation) = told.collation.as_deref() {
+        r.set("attcollation", collation_oid(collation).unwrap_or(super::extensions::DEFAULT_COLLATION));
+    }
+    if let Some(target) = told.statistics {
+        r.set("attstattarget", i32::from(target));
+    }
+    if let Some(storage) = told.storage {
+        r.set("attstorage", storage);
+    }
+    if let Some(compression) = told.compression {
+        r.set("attcompression", compression);
+    }
+    if !told.options.is_empty() {
+        r.set("attoptions", told.options.clone());
     }
 }
 
@@ -382,14 +431,25 @@ fn method(index: &Index) -> Oid {
 }
 
 /// The OIDs of the collations that order by bytes in every database.
-const C_COLLATION: Oid = 950;
-const POSIX_COLLATION: Oid = 951;
+fn collation_oid(name: &str) -> Option<Oid> {
+    Some(match name {
+        "C" => 950,
+        "POSIX" => 951,
+        _ => return None,
+    })
+}
 
 /// `indoption`: 1 for DESC, 2 for NULLS FIRST.
 fn options(index: &Index) -> Vec<i16> {
     let order = |at: usize| index.orders.get(at).cloned().unwrap_or_default();
     let option = |o: KeyOrder| i16::from(o.descending) + 2 * i16::from(o.nulls_first);
     (0..index.key_count()).map(|at| option(order(at))).collect()
+}
+
+/// Whether an index is what REPLICA IDENTITY names.
+fn is_identity(table: &Table, index: &Index) -> bool {
+    let identity = table.told.as_ref().and_then(|told| told.identity.as_ref());
+    matches!(identity, Some(ReplicaIdentity::Index(name)) if *name == index.name)
 }
 
 /// `pg_index`
@@ -412,11 +472,8 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                 };
                 let collation = |(at, ty): (usize, Oid)| {
                     let said = index.orders.get(at).and_then(|o| o.collation.as_deref());
-                    match said {
-                        Some("C") => C_COLLATION,
-                        Some("POSIX") => POSIX_COLLATION,
-                        _ => shapes.get(&ty).map_or(0, |s| s.collation),
-                    }
+                    let said = said.or_else(|| table.key_collation(index, at));
+                    said.and_then(collation_oid).unwrap_or_else(|| shapes.get(&ty).map_or(0, |s| s.collation))
                 };
                 r.set("indexrelid", catalog.index_oid(table, index))
                     .set("indrelid", catalog.table_oid(table.id))
@@ -426,6 +483,7 @@ pub(super) fn indexes(facts: &Facts<'_>, rows: &mut Rows) {
                     .set("indimmediate", index.check() == CheckTime::NotDeferrable)
                     .set("indnullsnotdistinct", index.equal_nulls)
                     .set("indisexclusion", index.excludes())
+                    .set("indisreplident", is_identity(table, index))
                     .set("indisprimary", is_primary(table, index))
                     .set("indisclustered", index.clustered)
                     .set("indkey", shown_keys(table, index))

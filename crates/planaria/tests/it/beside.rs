@@ -508,3 +508,36 @@ fn migrations_beside_transfers_copy_whole_states() {
         }
     }
 }
+
+/// A change that is a transaction of its own waits for blocks that are at work with what it changes; one that does nothing for a
+/// while it overtakes.
+#[test]
+fn a_change_waits_for_blocks_at_work() {
+    for protocol in concurrent() {
+        let db = db(protocol);
+        let mut block = db.session().expect("a seat");
+        run(&mut block, "BEGIN; DELETE FROM t WHERE id > 5");
+        std::thread::scope(|scope| {
+            let mut other = db.session().expect("a seat");
+            let change = scope
+                .spawn(move || other.execute_script("ALTER TABLE t ADD COLUMN w int DEFAULT 4").map(drop));
+            for i in 10..30 {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                run(&mut block, &format!("INSERT INTO t VALUES ({i}, {i})"));
+            }
+            run(&mut block, "COMMIT");
+            change.join().expect("no panic").expect("it is made");
+        });
+        assert_eq!(int(&mut block, "SELECT sum(w) FROM t"), 4 * 25);
+        run(&mut block, "BEGIN; INSERT INTO t VALUES (99, 99, 99)");
+        let mut other = db.session().expect("a seat");
+        run(&mut other, "ALTER TABLE t DROP COLUMN w");
+        assert_eq!(state(block.execute_script("COMMIT")), "40001");
+        // What it does not change is none of its business.
+        run(&mut block, "BEGIN; INSERT INTO t VALUES (99, 99)");
+        let began = std::time::Instant::now();
+        run(&mut other, "CREATE TABLE more (id int PRIMARY KEY); DROP TABLE more");
+        assert!(began.elapsed() < std::time::Duration::from_millis(150));
+        run(&mut block, "COMMIT");
+    }
+}

@@ -212,8 +212,9 @@ impl Change {
             AlterTable::DropIdentity { column, if_exists } => self.drop_identity(id, column, *if_exists),
             AlterTable::DropExpression { column, if_exists } => self.drop_expression(id, column, *if_exists),
             AlterTable::SetNotNull { column, not_null } => self.alter_null(id, column, *not_null, rewrite),
-            AlterTable::SetType { column, ty, using } => {
-                self.alter_type(id, column, ty, using.as_ref().map(|(e, _)| e), rewrite)
+            AlterTable::SetType { column, ty, collation, using } => {
+                self.alter_type(id, column, ty, using.as_ref().map(|(e, _)| e), rewrite)?;
+                self.retell(id, column, collation.as_deref())
             }
             AlterTable::EnableTrigger { names, enabled } => self.enable_triggers(id, names, *enabled),
             AlterTable::RowSecurity(on) => {
@@ -234,9 +235,9 @@ impl Change {
             }
             AlterTable::ClusterOn(index) => self.cluster_on(id, index.as_deref()),
             AlterTable::Ignored(_) => Ok(()),
-            // Once nobody asked whether the column is there.
-            AlterTable::IgnoredOf(_) if self.actor.internal => Ok(()),
-            AlterTable::IgnoredOf(column) => self.find_column(id, column).map(|_| ()),
+            AlterTable::Parameters { parameters, reset } => self.set_parameters(id, parameters, *reset),
+            AlterTable::ReplicaIdentity(identity) => self.set_identity_of_rows(id, identity.as_ref()),
+            AlterTable::ColumnTold { column, told } => self.tell_column(id, column, told),
             AlterTable::Attach { partition, bound } => self.attach(id, partition, bound),
             AlterTable::Detach(partition) => self.detach(id, partition),
             AlterTable::Unsupported(what, position) => {

@@ -16,6 +16,7 @@ impl Change {
 
     /// What is meant, if the actor may say something about it. `None`: a warning has said that it is not there.
     fn commented(&mut self, on: &CommentTarget) -> Result<Option<Commented>> {
+        self.refuse_comment_of_system(on)?;
         Ok(Some(match on {
             CommentTarget::Relation(kind, name) => self.commented_relation(*kind, name)?,
             CommentTarget::Column(name) => self.commented_column(name)?,

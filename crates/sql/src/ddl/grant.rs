@@ -28,6 +28,11 @@ impl Change {
             self.default_privileges(of, wanted, &grantees, statement)?;
             return Ok("ALTER DEFAULT PRIVILEGES");
         }
+        if self.are_of_system(&statement.target)? {
+            self.grantees(statement)?;
+            self.grant_of_system(statement, privileges(statement)?, &column_privileges(statement)?)?;
+            return Ok(if statement.revoke { "REVOKE" } else { "GRANT" });
+        }
         let targets = self.targets(&statement.target)?;
         let grantees = self.grantees(statement)?;
         let wanted = privileges(statement)?;
@@ -249,7 +254,7 @@ impl Change {
                 let all = catalog.procedures.definitions().filter(wanted).map(|p| Object::Routine(p.id));
                 Ok(all.filter(|o| self.is_within(o, &within)).collect())
             }
-            GrantTarget::Defaults(_) => Ok(Vec::new()),
+            GrantTarget::Languages(_) | GrantTarget::Defaults(_) => Ok(Vec::new()),
         }
     }
 
@@ -455,6 +460,7 @@ fn privileges(statement: &GrantStatement) -> Result<Option<Privileges>> {
         GrantTarget::AllRoutines(procedure, _) => routine(*procedure),
         GrantTarget::Schemas(_) => ("schema", ObjectKind::Schema.all()),
         GrantTarget::Databases(_) => ("database", ObjectKind::Database.all()),
+        GrantTarget::Languages(_) => ("language", Privileges::USAGE),
         GrantTarget::Types(_, domains) => (if *domains { "domain" } else { "type" }, ObjectKind::Type.all()),
         GrantTarget::Defaults(of) => match of.kind {
             DefaultsKind::Tables => ("relation", ObjectKind::Table.all()),

@@ -108,6 +108,7 @@ impl Change {
             self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
         }
         let mut index = Index::new(name, Vec::new(), create.unique, false);
+        index.options = self.index_parameters(method, &create.parameters)?;
         index.equal_nulls = create.equal_nulls && create.unique;
         if index.equal_nulls && create.predicate.is_some() {
             let message = "NULLS NOT DISTINCT of an index with a condition is not supported";
@@ -220,6 +221,7 @@ impl Change {
             hidden: true,
             comment: None,
             computed_anew: !self.actor.reads_after,
+            told: None,
         };
         self.table_mut(id).columns.insert(place, column);
         let (context, domain) = (CastContext::Assignment, None);

@@ -3,7 +3,8 @@
 use super::{Change, names, reparse};
 use planaria_base::{ColumnId, Error, Result, SequenceId, TableId, Type};
 use planaria_catalog::{
-    CheckTime, Column, ColumnDefault, Index, IndexKey, Object, Privileges, Requirement, Table, UniqueKind,
+    CheckTime, Column, ColumnDefault, ColumnTold, Index, IndexKey, Object, Privileges, Requirement, Table,
+    UniqueKind,
 };
 use planaria_syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateIndex, CreateTable, IndexItem, Like, Name, Position,
@@ -124,6 +125,7 @@ impl Change {
             name: column.name.clone(),
             ty: TypeName { position, kind },
             constraints: constraints.collect(),
+            told: told_of_like(column, like),
             position,
         })
     }
@@ -242,6 +244,19 @@ impl Change {
             predicate,
             equal_nulls: index.equal_nulls,
             method: index.method.clone().map(|method| (method, position)),
+            parameters: Vec::new(),
         }])
     }
+}
+
+/// What LIKE takes of what is said of a column.
+fn told_of_like(column: &Column, like: &Like) -> Option<Box<ColumnTold>> {
+    let told = column.told.as_deref()?;
+    let told = ColumnTold {
+        collation: told.collation.clone(),
+        storage: told.storage.filter(|_| like.storage),
+        compression: told.compression.filter(|_| like.compression),
+        ..ColumnTold::default()
+    };
+    (told != ColumnTold::default()).then(|| Box::new(told))
 }

@@ -42,7 +42,9 @@ fn action_of_tables(action: &AlterTable) -> Option<&str> {
         | AlterTable::OwnerTo(_)
         | AlterTable::ClusterOn(_)
         | AlterTable::Ignored(_)
-        | AlterTable::IgnoredOf(_) => return None,
+        | AlterTable::Parameters { .. }
+        | AlterTable::ReplicaIdentity(_)
+        | AlterTable::ColumnTold { .. } => return None,
         AlterTable::AddColumn { .. } => "ADD COLUMN",
         AlterTable::DropColumn { .. } => "DROP COLUMN",
         AlterTable::AddConstraint(_) => "ADD CONSTRAINT",

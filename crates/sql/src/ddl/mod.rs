@@ -55,6 +55,7 @@ pub mod lock;
 mod lowering;
 mod materialized;
 mod names;
+mod of_system;
 mod owner;
 mod partition;
 mod partition_bounds;
@@ -71,6 +72,7 @@ mod sequence;
 mod statistics;
 mod table;
 mod table_as;
+mod told;
 mod trigger;
 mod truncate;
 mod unmade;
@@ -233,6 +235,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | StatementKind::DropRoutine { .. }
             | StatementKind::AlterTable { .. }
             | StatementKind::AttachIndex { .. }
+            | StatementKind::AlterIndex { .. }
             | StatementKind::Rename { .. }
             | StatementKind::Truncate { .. }
             | StatementKind::CreateRole { .. }
@@ -458,6 +461,9 @@ impl Change {
                 self.alter_table(name, *if_exists, *only, actions)
             }
             StatementKind::AttachIndex { name, index } => self.attach_index(name, index),
+            StatementKind::AlterIndex { name, if_exists, action } => {
+                self.alter_index(name, *if_exists, action)
+            }
             StatementKind::Maintain(maintain) => self.cluster(maintain),
             StatementKind::Rename { object, name, to, if_exists } => {
                 self.rename(*object, name, to, *if_exists)

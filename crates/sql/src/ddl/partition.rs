@@ -168,6 +168,8 @@ impl Change {
             identity: false,
             indexes: false,
             statistics: false,
+            storage: true,
+            compression: true,
         };
         let mut out = CreateTable { likes: vec![like], ..own };
         for (_, _, constraints) in &of.columns {

@@ -9,9 +9,11 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::system::is_system_schema;
 use planaria_catalog::{
     Catalog, ColumnDefault, IndexKey, Object, PUBLIC, Privileges, Requirement, Schema, SearchPath, TypeKind,
-    key, no_schema,
+    Wanted, key, no_schema,
 };
-use planaria_syntax::ast::{Name, OwnedObject, RoleSpec, Statement, StatementKind};
+use planaria_syntax::ast::{
+    Name, ObjectKind as RelationKind, OwnedObject, RoleSpec, Statement, StatementKind,
+};
 
 /// 42P06
 fn schema_exists(name: &str) -> Error {
@@ -228,11 +230,31 @@ impl Change {
         Ok("DROP SCHEMA")
     }
 
+    /// ALTER TABLE moves relations of other kinds, too.
+    fn kind_to_move(&self, said: RelationKind, local: Wanted<'_>) -> Result<RelationKind> {
+        let catalog = &self.catalog;
+        if said != RelationKind::Table {
+            return Ok(said);
+        }
+        if catalog.index(local).is_some() {
+            let message = format!("cannot change schema of index \"{local}\"");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                .with_hint("Change the schema of the table instead."));
+        }
+        if catalog.table(local).is_some_and(|table| table.materialized.is_some()) {
+            return Ok(RelationKind::MaterializedView);
+        }
+        if catalog.table(local).is_none() && catalog.view(local).is_some() {
+            return Ok(RelationKind::View);
+        }
+        Ok(if catalog.sequence(local).is_some() { RelationKind::Sequence } else { said })
+    }
+
     pub(super) fn set_schema(&mut self, object: &OwnedObject, to: &str) -> Result<&'static str> {
         let to_id = self.catalog.schema(to).ok_or_else(|| no_schema(to))?;
         let (object, tag) = match object {
             OwnedObject::Relation(kind, name, if_exists) => {
-                use planaria_syntax::ast::ObjectKind as Kind;
+                use RelationKind as Kind;
                 let tag = match kind {
                     Kind::Table => "ALTER TABLE",
                     Kind::View => "ALTER VIEW",
@@ -244,8 +266,15 @@ impl Change {
                     }
                 };
                 let local = names::own_relation(&self.catalog, name)?;
-                let Some(found) = self.find(*kind, local, name)? else {
-                    let missing = names::no_relation(name);
+                let found = match self.find(self.kind_to_move(*kind, local)?, local, name) {
+                    Err(e) if e.sqlstate() == SqlState::WRONG_OBJECT_TYPE => {
+                        return Err(Error::new(e.sqlstate(), e.message()));
+                    }
+                    found => found?,
+                };
+                let Some(found) = found else {
+                    let mut missing = names::no_relation(name);
+                    missing.fields_mut().position = None;
                     if !if_exists {
                         return Err(missing);
                     }

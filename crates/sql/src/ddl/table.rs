@@ -195,6 +195,7 @@ impl Change {
         if let Some(by) = &create.partition_by {
             self.partition_by(id, by)?;
         }
+        self.set_parameters(id, &create.parameters, false)?;
         self.finish_table(id, pending)?;
         self.add_partition_index(id)?;
         for index in like.iter().flat_map(|like| &like.indexes) {
@@ -238,6 +239,7 @@ impl Change {
             generation: 0,
             rights: self.new_rights(ObjectKind::Table, schema),
             comment: None,
+            told: None,
         };
         self.catalog.tables.push(Some(table.into()));
         id
@@ -320,6 +322,7 @@ impl Change {
             hidden: true,
             comment: None,
             computed_anew: false,
+            told: None,
         });
         table.indexes.insert(0, Index::new(format!("{name} row id key"), vec![place], true, false));
         Ok(sequence)
@@ -348,6 +351,7 @@ impl Change {
             hidden: false,
             comment: None,
             computed_anew: false,
+            told: def.told.clone(),
         };
         Ok((column, facts))
     }

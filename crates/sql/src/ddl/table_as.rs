@@ -3,8 +3,9 @@
 use super::table::check_columns;
 use super::{Change, Work, names};
 use crate::lower::{self, ParamTypes};
-use planaria_base::{Error, Result, SchemaId, SqlState, TableId, Type};
-use planaria_catalog::{Column, ColumnDefault, OnCommit};
+use planaria_base::{Error, Result, SchemaId, SqlState, TableId, Type, TypeId};
+use planaria_catalog::{Column, ColumnDefault, ELEMENTS_FIT, OnCommit};
+use planaria_ir::Output;
 use planaria_syntax::ast::{Insert, InsertSource, Name, Query, Statement, StatementKind};
 
 impl Change {
@@ -75,6 +76,10 @@ impl Change {
             self.free_name(columns.get(i).unwrap_or(&output.name))?;
         }
         outputs.iter().try_for_each(|output| self.require_types(&output.ty, None))?;
+        let domains = self.domains_of_query(query, &outputs);
+        for domain in domains.iter().flatten() {
+            self.require_types(&self.catalog.domain(*domain).base, Some(*domain))?;
+        }
         let id = self.new_table(schema, local);
         for (i, output) in outputs.into_iter().enumerate() {
             let column = columns.get(i).cloned().unwrap_or(output.name);
@@ -95,14 +100,41 @@ impl Change {
                 ty => self.kept(ty),
             };
             let default = ColumnDefault::None;
-            let (not_null, domain) = (false, None);
-            let (comment, computed_anew) = (None, false);
-            let column =
-                Column { name: column, ty, not_null, default, domain, hidden: false, comment, computed_anew };
+            let (not_null, domain) = (false, domains.get(i).copied().flatten());
+            let (comment, computed_anew, told) = (None, false, None);
+            let column = Column {
+                name: column,
+                ty,
+                not_null,
+                default,
+                domain,
+                hidden: false,
+                comment,
+                computed_anew,
+                told,
+            };
             self.table_mut(id).columns.push(column);
         }
         self.finish_table(id, Vec::new())?;
         Ok(id)
+    }
+
+    /// The domains of a query's columns; of what was made before the fifth form they had none.
+    fn domains_of_query(&self, query: &Query, outputs: &[Output]) -> Vec<Option<TypeId>> {
+        let any = self.catalog.types.iter().flatten().any(|ty| ty.domain().is_some());
+        if self.actor.form < ELEMENTS_FIT || !any {
+            return Vec::new();
+        }
+        let all = crate::deparse::domains_of_columns(&self.catalog.ready(), query, "").unwrap_or_default();
+        let of = |(domain, output): (Option<TypeId>, &Output)| {
+            let base = &self.catalog.domain(domain?).base;
+            let fits = match &output.ty {
+                Type::Array(of) if self.catalog.is_array_of(&output.ty, domain?) => **of == *base,
+                ty => ty == base,
+            };
+            domain.filter(|_| fits)
+        };
+        all.into_iter().zip(outputs).map(of).collect()
     }
 
     /// Fills a table with the rows of a query, which `kept`: is bound from home, as what is kept as text.
@@ -132,10 +164,17 @@ impl Change {
             into: None,
         };
         let statement = Statement { position: 0, end: 0, kind: StatementKind::Insert(Box::new(insert)) };
+        // The rows are stored as they come: no domain is asked.
+        let domains: Vec<Option<TypeId>> = table.columns.iter().map(|column| column.domain).collect();
+        let asks_none = |columns: &mut [Column]| columns.iter_mut().for_each(|column| column.domain = None);
+        asks_none(&mut self.table_mut(id).columns);
         let catalog = if kept { self.catalog.at_home() } else { self.catalog.ready() };
         let runner = lower::Runner::Role(owner);
         let lowered =
             lower::lower_statement_rights(&catalog, &statement, &ParamTypes::default(), runner, None)?;
+        drop(catalog);
+        let columns = &mut self.table_mut(id).columns;
+        columns.iter_mut().zip(domains).for_each(|(column, domain)| column.domain = domain);
         // Its owner may be another than who refreshes it.
         for requirement in &lowered.requirements {
             self.catalog.require(owner, requirement)?;

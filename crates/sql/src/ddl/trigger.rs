@@ -177,6 +177,7 @@ impl Change {
             hidden: false,
             comment: None,
             computed_anew: false,
+            told: None,
         };
         Ok(Table {
             id: View::ROWS,
@@ -202,6 +203,7 @@ impl Change {
             generation: 0,
             rights: Rights::default(),
             comment: None,
+            told: None,
         })
     }
 

@@ -197,6 +197,7 @@ impl Change {
         }
         let mut index = Index::new(name, Vec::new(), false, false);
         index.method = Some(method.to_owned());
+        index.options = self.index_parameters(method, &create.parameters)?;
         index.definition = Some(definition);
         index.unmade_types = types;
         if orders.iter().any(|o| *o != KeyOrder::default()) {

@@ -30,7 +30,9 @@ use analysis::{Analysis, Level, columns_of, declared, row_of};
 use coerce::{BOOL, Context};
 use node::{Node, NodeKind, Relation, RelationKind, Ty};
 use planaria_base::{Type, TypeId};
+use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Mode, Procedure, Table, View};
+use planaria_syntax::ast::Query;
 use print::Printer;
 pub use uses::columns_used;
 
@@ -184,6 +186,19 @@ fn is_call(node: &Node) -> bool {
             | NodeKind::SqlValue(_)
             | NodeKind::Worded(..)
     )
+}
+
+/// The domains that the columns of a query have, or their elements, where they have some; `None` where it cannot be said. Of a
+/// query in `text`.
+pub fn domains_of_columns(catalog: &Catalog, query: &Query, text: &str) -> Option<Vec<Option<TypeId>>> {
+    let node = Analysis::new(catalog, catalog, text).query(query)?;
+    let domain = |(_, ty): (String, Ty)| match catalog.oids.object(ty.oid)? {
+        Object::Type(id) | Object::TypeArray(id) => {
+            catalog.types.get(id.index())?.as_deref()?.domain().map(|_| *id)
+        }
+        _ => None,
+    };
+    Some(node.columns.into_iter().map(domain).collect())
 }
 
 /// A view's query in normal form, without the semicolon; `None` where it cannot be had.

@@ -8,6 +8,7 @@ use planaria_base::limits::ARRAY_DIMENSIONS_MAX;
 use planaria_base::shape::too_many_dimensions;
 use planaria_base::types::PackedType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_catalog::ELEMENTS_FIT;
 use planaria_ir::Func;
 use planaria_syntax::ast::{self, BinaryOp, Expr, ExprKind, Subscript};
 
@@ -312,7 +313,8 @@ impl Lowerer<'_> {
                 if a.ty == Type::Jsonb {
                     return self.put_into_json_at(a, subscripts, value, position).map(Some);
                 }
-                let Some(of) = element(a).map(|of| unmodified(&of)) else { return Err(no_subscripts(&a.ty)) };
+                let Some(of) = element(a) else { return Err(no_subscripts(&a.ty)) };
+                let of = if self.form >= ELEMENTS_FIT { of } else { unmodified(&of) };
                 if subscripts.len() > ARRAY_DIMENSIONS_MAX {
                     return Err(too_many_dimensions(subscripts.len()));
                 }
@@ -339,7 +341,8 @@ impl Lowerer<'_> {
                     _ => return Err(Error::internal("the bounds of a slice")),
                 };
                 let bounds = self.assigned_subscripts(bounds)?;
-                let value = self.coerce(value.clone(), &unmodified(&a.ty), CastContext::Assignment)?;
+                let whole = if self.form >= ELEMENTS_FIT { a.ty.clone() } else { unmodified(&a.ty) };
+                let value = self.coerce(value.clone(), &whole, CastContext::Assignment)?;
                 let given = Bound::constant(Datum::Text(given), Type::Text, position);
                 let args = [a.clone(), value, given].into_iter().chain(bounds).collect();
                 apply(Func::ArrayPutSlice, args, a.ty.clone())

@@ -33,8 +33,8 @@ pub enum AlterTable {
     DropExpression { column: String, if_exists: bool },
     /// ALTER COLUMN c SET / DROP NOT NULL
     SetNotNull { column: String, not_null: bool },
-    /// ALTER COLUMN c TYPE t [USING e]
-    SetType { column: String, ty: TypeName, using: Option<(Expr, String)> },
+    /// ALTER COLUMN c TYPE t [COLLATE name] [USING e]
+    SetType { column: String, ty: TypeName, collation: Option<String>, using: Option<(Expr, String)> },
     /// RENAME TO
     RenameTable(String),
     /// RENAME [COLUMN] a TO b
@@ -51,14 +51,51 @@ pub enum AlterTable {
     OwnerTo(RoleSpec),
     /// CLUSTER ON index (`None`: SET WITHOUT CLUSTER)
     ClusterOn(Option<String>),
-    /// Storage parameters and the like: accepted, nothing to do
+    /// Accepted, nothing to do
     Ignored(String),
-    /// The same of a column, which has to be there
-    IgnoredOf(String),
+    /// SET (parameters), RESET (parameters)
+    Parameters { parameters: Vec<Parameter>, reset: bool },
+    /// REPLICA IDENTITY (`None`: DEFAULT)
+    ReplicaIdentity(Option<planaria_catalog::ReplicaIdentity>),
+    /// ALTER COLUMN c SET STATISTICS | STORAGE | COMPRESSION | (parameters)
+    ColumnTold { column: String, told: Told },
     /// ATTACH PARTITION
     Attach { partition: Name, bound: PartitionSpec },
     /// DETACH PARTITION
     Detach(Name),
     /// The rest
     Unsupported(String, Position),
+}
+
+/// A storage parameter: its name, with what stands before it and a point (`toast.`), and its value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// Name.
+    pub name: String,
+    /// What stands behind `=`.
+    pub value: Option<String>,
+}
+
+/// What ALTER COLUMN says of how a column is stored.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Told {
+    /// SET STATISTICS
+    Statistics(i64),
+    /// SET STORAGE
+    Storage(String),
+    /// SET COMPRESSION
+    Compression(String),
+    /// SET, RESET (parameters); `None`: whatever stood there, which former versions passed over
+    Parameters(Option<Vec<Parameter>>, bool),
+}
+
+/// ALTER INDEX, but for names, owners and partitions.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AlterIndex {
+    /// SET (parameters), RESET (parameters)
+    Parameters(Vec<Parameter>, bool),
+    /// ALTER [COLUMN] n SET STATISTICS
+    Statistics(i64, i64),
+    /// SET TABLESPACE
+    Tablespace,
 }

@@ -1,6 +1,6 @@
 //! CREATE INDEX.
 
-use super::{Expr, Name, Position};
+use super::{Expr, Name, Parameter, Position};
 
 /// CREATE INDEX
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +27,8 @@ pub struct CreateIndex {
     pub equal_nulls: bool,
     /// USING, if not `btree`, and where it stands
     pub method: Option<(String, Position)>,
+    /// WITH (parameters)
+    pub parameters: Vec<Parameter>,
 }
 
 /// `EXCLUDE [USING method] (element WITH operator, ..) [WHERE (predicate)]`

@@ -30,7 +30,7 @@ mod window;
 mod with;
 
 pub use aggregate::{AggregateChange, CreateAggregate, MovingAggregate};
-pub use alter::AlterTable;
+pub use alter::{AlterIndex, AlterTable, Parameter, Told};
 pub use call::{Argument, FunctionCall};
 pub use comment::CommentTarget;
 pub use from::{JoinCondition, JoinKind, TableAlias};
@@ -546,6 +546,8 @@ pub enum StatementKind {
     DropPolicy { name: String, table: Name, if_exists: bool },
     /// ALTER TABLE
     AlterTable { name: Name, if_exists: bool, only: bool, actions: Vec<AlterTable> },
+    /// ALTER INDEX name ..
+    AlterIndex { name: Name, if_exists: bool, action: AlterIndex },
     /// ALTER INDEX name ATTACH PARTITION index
     AttachIndex { name: Name, index: Name },
     /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO
@@ -726,6 +728,8 @@ pub struct CreateTable {
     pub partition_by: Option<PartitionBy>,
     /// PARTITION OF; the columns are the parent's
     pub partition_of: Option<PartitionOf>,
+    /// WITH (parameters)
+    pub parameters: Vec<Parameter>,
     /// INHERITS ...: what is not supported, by name and place
     pub unsupported: Option<(String, Position)>,
 }
@@ -764,6 +768,10 @@ pub struct Like {
     pub indexes: bool,
     /// STATISTICS
     pub statistics: bool,
+    /// STORAGE
+    pub storage: bool,
+    /// COMPRESSION
+    pub compression: bool,
 }
 
 /// A column definition.
@@ -775,6 +783,8 @@ pub struct ColumnDef {
     pub ty: TypeName,
     /// Constraints in order.
     pub constraints: Vec<Constraint>,
+    /// COLLATE, and what is said of how it is stored.
+    pub told: Option<Box<planaria_catalog::ColumnTold>>,
     /// Where it stands.
     pub position: Position,
 }

@@ -113,6 +113,8 @@ pub enum GrantTarget {
     Schemas(Vec<(String, Position)>),
     /// DATABASE names
     Databases(Vec<(String, Position)>),
+    /// LANGUAGE names
+    Languages(Vec<(String, Position)>),
     /// TYPE names; `true`: DOMAIN names
     Types(Vec<Name>, bool),
     /// ALL TABLES IN SCHEMA

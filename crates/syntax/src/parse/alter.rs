@@ -1,12 +1,12 @@
 //! ALTER TABLE, and ALTER of objects that can only be renamed.
 
 use planaria_base::Result;
-use planaria_catalog::Volatility;
+use planaria_catalog::{ReplicaIdentity, Volatility};
 
 use super::parser::Parser;
 use crate::ast::{
-    AlterTable, ConstraintKind, DefaultsOf, Name, ObjectKind, OwnedObject, Position, RoutineOptions,
-    RoutineRef, SequenceOptions, StatementKind,
+    AlterIndex, AlterTable, ConstraintKind, DefaultsOf, Name, ObjectKind, OwnedObject, Parameter, Position,
+    RoutineOptions, RoutineRef, SequenceOptions, StatementKind, Told,
 };
 
 impl Parser<'_> {
@@ -87,12 +87,19 @@ impl Parser<'_> {
             }
             "replica" if self.at_word_ahead(1, "identity") => {
                 self.expect_words(&["replica", "identity"])?;
-                if self.eat_words(&["using", "index"]) || !self.at_any(&["default", "full", "nothing"]) {
-                    self.name()?;
-                } else {
+                let identity = match self.word().as_str() {
+                    "default" => None,
+                    "full" => Some(ReplicaIdentity::Full),
+                    "nothing" => Some(ReplicaIdentity::Nothing),
+                    _ => {
+                        self.eat_words(&["using", "index"]);
+                        Some(ReplicaIdentity::Index(self.name()?))
+                    }
+                };
+                if !matches!(identity, Some(ReplicaIdentity::Index(_))) {
                     self.bump();
                 }
-                Ok(AlterTable::Ignored("REPLICA IDENTITY".to_owned()))
+                Ok(AlterTable::ReplicaIdentity(identity))
             }
             "set" if self.at_word_ahead(1, "logged") || self.at_word_ahead(1, "unlogged") => {
                 self.bump();
@@ -126,9 +133,12 @@ impl Parser<'_> {
                 Ok(AlterTable::ClusterOn(Some(self.name()?)))
             }
             "set" | "reset" if self.peek_at(1).kind == super::lex::Kind::LeftParen => {
+                let reset = self.word().as_str() == "reset";
                 self.bump();
-                self.parameters_in_parens()?;
-                Ok(AlterTable::Ignored("storage parameters".to_owned()))
+                Ok(match self.parameters_or_what()? {
+                    Some(parameters) => AlterTable::Parameters { parameters, reset },
+                    None => AlterTable::Ignored("storage parameters".to_owned()),
+                })
             }
             "enable" | "disable" if let Some(action) = self.enable_trigger()? => Ok(action),
             "enable" | "disable" | "force" | "no" if let Some(action) = self.row_security() => Ok(action),
@@ -153,6 +163,18 @@ impl Parser<'_> {
                 self.rest_unsupported(what.trim(), position)
             }
             _ => self.fail(),
+        }
+    }
+
+    /// Parameters in parentheses; `None` for something else in them, which logs of former versions may have.
+    fn parameters_or_what(&mut self) -> Result<Option<Vec<Parameter>>> {
+        let at = self.index();
+        match self.set_of_parameters() {
+            Ok(parameters) => Ok(Some(parameters)),
+            Err(_) => {
+                self.seek(at);
+                self.parameters_in_parens().map(|()| None)
+            }
         }
     }
 
@@ -217,28 +239,31 @@ impl Parser<'_> {
             return Ok(AlterTable::DropExpression { column, if_exists });
         }
         if self.eat_words(&["set", "statistics"]) {
-            self.signed_integer()?;
-            return Ok(AlterTable::IgnoredOf(column));
+            let told = Told::Statistics(self.signed_integer()?);
+            return Ok(AlterTable::ColumnTold { column, told });
         }
         if self.at_any(&["set", "reset"]) && self.peek_at(1).kind == super::lex::Kind::LeftParen {
+            let reset = self.word().as_str() == "reset";
             self.bump();
-            self.parameters_in_parens()?;
-            return Ok(AlterTable::IgnoredOf(column));
+            let told = Told::Parameters(self.parameters_or_what()?, reset);
+            return Ok(AlterTable::ColumnTold { column, told });
         }
-        if self.eat_words(&["set", "storage"]) || self.eat_words(&["set", "compression"]) {
-            self.label()?;
-            return Ok(AlterTable::IgnoredOf(column));
+        if self.eat_words(&["set", "storage"]) {
+            let told = Told::Storage(self.label()?);
+            return Ok(AlterTable::ColumnTold { column, told });
+        }
+        if self.eat_words(&["set", "compression"]) {
+            let told = Told::Compression(self.label()?);
+            return Ok(AlterTable::ColumnTold { column, told });
         }
         if self.eat_words(&["set", "data", "type"]) || self.eat_word("type") {
             let ty = self.type_name()?;
-            if self.eat_word("collate") {
-                self.byte_collation()?;
-            }
+            let collation = if self.eat_word("collate") { self.byte_collation()? } else { None };
             let using = match self.eat_word("using") {
                 true => Some(self.expr_with_text(false)?),
                 false => None,
             };
-            return Ok(AlterTable::SetType { column, ty, using });
+            return Ok(AlterTable::SetType { column, ty, collation, using });
         }
         match self.word().as_str() {
             "set" | "restart" => self.set_identity(column),
@@ -302,10 +327,35 @@ impl Parser<'_> {
         if object == ObjectKind::Index && self.eat_words(&["attach", "partition"]) {
             return Ok(StatementKind::AttachIndex { name, index: self.qualified_name()? });
         }
+        if object == ObjectKind::Index
+            && let Some(action) = self.index_action()?
+        {
+            return Ok(StatementKind::AlterIndex { name, if_exists, action });
+        }
         match self.at_end() {
             true => self.fail(),
             false => self.unsupported_statement(tag),
         }
+    }
+
+    /// What is said of how an index is stored.
+    fn index_action(&mut self) -> Result<Option<AlterIndex>> {
+        if self.at_any(&["set", "reset"]) && self.peek_at(1).kind == super::lex::Kind::LeftParen {
+            let reset = self.word().as_str() == "reset";
+            self.bump();
+            return Ok(Some(AlterIndex::Parameters(self.set_of_parameters()?, reset)));
+        }
+        if self.eat_words(&["set", "tablespace"]) {
+            self.name()?;
+            return Ok(Some(AlterIndex::Tablespace));
+        }
+        if self.eat_word("alter") {
+            self.eat_word("column");
+            let number = self.signed_integer()?;
+            self.expect_words(&["set", "statistics"])?;
+            return Ok(Some(AlterIndex::Statistics(number, self.signed_integer()?)));
+        }
+        Ok(None)
     }
 
     /// `ALTER FUNCTION | PROCEDURE | ROUTINE ..`

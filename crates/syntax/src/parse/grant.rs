@@ -210,7 +210,11 @@ impl Parser<'_> {
                 self.bump();
                 GrantTarget::Types(self.list(Self::qualified_name)?, word.as_str() == "domain")
             }
-            "foreign" | "language" | "large" | "parameter" | "tablespace" if named => {
+            "language" if named => {
+                self.bump();
+                GrantTarget::Languages(self.list(Self::placed_name)?)
+            }
+            "foreign" | "large" | "parameter" | "tablespace" if named => {
                 let what = format!("GRANT on a {}", word.as_str());
                 return self.unsupported(&what, position);
             }

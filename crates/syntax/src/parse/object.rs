@@ -26,7 +26,7 @@ impl Parser<'_> {
         let only = self.at_word("only");
         let table = self.relation_name()?;
         let (mut method, mut equal_nulls) = (None, false);
-        let (mut included, mut predicate) = (Vec::new(), None);
+        let (mut included, mut predicate, mut parameters) = (Vec::new(), None, Vec::new());
         if self.at_word("using") {
             let position = self.bump().start;
             method = Some((self.name()?, position)).filter(|(method, _)| method != "btree");
@@ -40,7 +40,7 @@ impl Parser<'_> {
         }
         while !self.at_element_end() {
             match self.word().as_str() {
-                "with" => self.storage_parameters()?,
+                "with" => parameters = self.storage_parameters()?,
                 "tablespace" => {
                     self.bump();
                     self.name()?;
@@ -70,6 +70,7 @@ impl Parser<'_> {
             predicate,
             equal_nulls,
             method,
+            parameters,
         };
         Ok(StatementKind::CreateIndex(Box::new(index)))
     }

@@ -1,13 +1,13 @@
 //! CREATE TABLE: columns, constraints, and what tables of PostgreSQL have besides.
 
 use planaria_base::{Error, Result, SqlState};
-use planaria_catalog::{CheckTime, KeyOrder, OnCommit, ReferentialAction, TEMPORARY};
+use planaria_catalog::{CheckTime, ColumnTold, KeyOrder, OnCommit, ReferentialAction, TEMPORARY};
 
 use super::lex::Kind;
 use super::parser::Parser;
 use crate::ast::{
-    ColumnDef, Constraint, ConstraintKind, CreateTable, Exclude, ExcludeElement, Expr, Like, Name, Position,
-    StatementKind,
+    ColumnDef, Constraint, ConstraintKind, CreateTable, Exclude, ExcludeElement, Expr, Like, Name, Parameter,
+    Position, StatementKind,
 };
 
 /// Collations that order text by its bytes, as all text here is ordered.
@@ -37,6 +37,7 @@ impl Parser<'_> {
             likes: Vec::new(),
             partition_by: None,
             partition_of: None,
+            parameters: Vec::new(),
             unsupported: None,
         };
         if self.at_words(&["partition", "of"]) {
@@ -80,7 +81,7 @@ impl Parser<'_> {
         while !self.at_word("as") {
             let position = self.position();
             match self.word().as_str() {
-                "with" => self.storage_parameters()?,
+                "with" => drop(self.storage_parameters()?),
                 "without" => self.expect_words(&["without", "oids"])?,
                 "on" => on_commit = self.on_commit(&name)?,
                 "tablespace" => {
@@ -149,6 +150,8 @@ impl Parser<'_> {
             identity: false,
             indexes: false,
             statistics: false,
+            storage: false,
+            compression: false,
         };
         loop {
             let on = match () {
@@ -164,8 +167,8 @@ impl Parser<'_> {
                 "identity" => like.identity = on,
                 "indexes" => like.indexes = on,
                 "statistics" => like.statistics = on,
-                // There are none.
-                "compression" | "storage" => {}
+                "compression" => like.compression = on,
+                "storage" => like.storage = on,
                 "all" => {
                     like = Like {
                         comments: on,
@@ -175,6 +178,8 @@ impl Parser<'_> {
                         identity: on,
                         indexes: on,
                         statistics: on,
+                        storage: on,
+                        compression: on,
                         ..like
                     }
                 }
@@ -226,8 +231,7 @@ impl Parser<'_> {
             let position = self.position();
             let word = self.word();
             match word.as_str() {
-                // Storage parameters and places speak of files, and there are none.
-                "with" => self.storage_parameters()?,
+                "with" => table.parameters = self.storage_parameters()?,
                 "without" => {
                     self.expect_words(&["without", "oids"])?;
                 }
@@ -257,26 +261,38 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `WITH (name = value, ...)`, which says nothing here.
-    pub(crate) fn storage_parameters(&mut self) -> Result<()> {
+    /// `WITH (name = value, ...)`
+    pub(crate) fn storage_parameters(&mut self) -> Result<Vec<Parameter>> {
         self.expect_word("with")?;
+        self.set_of_parameters()
+    }
+
+    /// `(name = value, ...)`
+    pub(crate) fn set_of_parameters(&mut self) -> Result<Vec<Parameter>> {
         self.paren_list(|p| {
-            p.label()?;
+            let mut name = p.label()?;
             while p.eat(Kind::Dot) {
-                p.label()?;
+                name = format!("{name}.{}", p.label()?);
             }
-            if p.eat_operator("=") {
-                let minus = p.eat_operator("-");
-                match p.peek().kind {
-                    Kind::Integer | Kind::Decimal => drop(p.bump()),
-                    _ if minus => return p.fail(),
-                    _ if p.at_string() => drop(p.string()?),
-                    _ => drop(p.label()?),
-                }
+            let value = match p.eat_operator("=") {
+                true => Some(p.parameter_value()?),
+                false => None,
+            };
+            Ok(Parameter { name, value })
+        })
+    }
+
+    fn parameter_value(&mut self) -> Result<String> {
+        let minus = self.eat_operator("-");
+        match self.peek().kind {
+            Kind::Integer | Kind::Decimal => {
+                let number = self.bump().text(self.text);
+                Ok(if minus { format!("-{number}") } else { number.to_owned() })
             }
-            Ok(())
-        })?;
-        Ok(())
+            _ if minus => self.fail(),
+            _ if self.at_string() => self.string(),
+            _ => self.label(),
+        }
     }
 
     /// `name type constraints`
@@ -285,12 +301,18 @@ impl Parser<'_> {
         let name = self.name()?;
         let ty = self.type_name()?;
         let mut constraints: Vec<Constraint> = Vec::new();
+        let mut told = ColumnTold::default();
         loop {
             if self.eat_word("collate") {
-                self.byte_collation()?;
+                told.collation = self.byte_collation()?;
             } else if self.at_any(&["storage", "compression"]) {
+                let compression = self.word().as_str() == "compression";
                 self.bump();
-                self.label()?;
+                let value = self.label()?;
+                match compression {
+                    true => told.compression = ColumnTold::compression_letter(&value),
+                    false => told.storage = ColumnTold::storage_letter(&value),
+                }
             } else if let Some(constraint) = self.column_constraint()? {
                 if constraint.not_valid {
                     self.seek(self.index() - 1);
@@ -298,7 +320,8 @@ impl Parser<'_> {
                 }
                 constraints.push(constraint);
             } else {
-                return Ok(ColumnDef { name, ty, constraints, position });
+                let told = (told != ColumnTold::default()).then(|| Box::new(told));
+                return Ok(ColumnDef { name, ty, constraints, told, position });
             }
         }
     }

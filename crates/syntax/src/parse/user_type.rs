@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP of types and domains.
 
 use planaria_base::Result;
+use planaria_catalog::ColumnTold;
 
 use super::lex::Kind;
 use super::parser::Parser;
@@ -43,10 +44,13 @@ impl Parser<'_> {
     fn attribute(&mut self) -> Result<ColumnDef> {
         let position = self.position();
         let (name, ty) = (self.name()?, self.type_name()?);
+        let mut told = None;
         if self.eat_word("collate") {
-            self.byte_collation()?;
+            let collation = self.byte_collation()?;
+            told =
+                collation.map(|name| Box::new(ColumnTold { collation: Some(name), ..ColumnTold::default() }));
         }
-        Ok(ColumnDef { name, ty, constraints: Vec::new(), position })
+        Ok(ColumnDef { name, ty, constraints: Vec::new(), told, position })
     }
 
     /// `ADD | DROP | ALTER ATTRIBUTE ..`
@@ -64,7 +68,7 @@ impl Parser<'_> {
                 let column = self.name()?;
                 self.eat_words(&["set", "data"]);
                 self.expect_word("type")?;
-                AlterTable::SetType { column, ty: self.type_name()?, using: None }
+                AlterTable::SetType { column, ty: self.type_name()?, collation: None, using: None }
             }
             _ => return self.fail(),
         };

@@ -60,7 +60,7 @@ impl Parser<'_> {
             false => Vec::new(),
         };
         if self.at_word("with") {
-            self.storage_parameters()?;
+            drop(self.storage_parameters()?);
         }
         if self.at_any(&["using", "tablespace"]) {
             let what = format!("{} in CREATE MATERIALIZED VIEW", self.word().as_str().to_uppercase());

@@ -87,7 +87,7 @@ fn grants() {
     assert_eq!((of.roles.len(), of.schemas.len(), g.revoke, g.cascade), (2, 1, true, true));
     assert!(fails("ALTER DEFAULT PRIVILEGES GRANT SELECT ON VIEWS TO a").starts_with("42601 "));
     assert!(fails("GRANT a (b) TO c").starts_with("0LP01 "));
-    assert!(fails("GRANT USAGE ON LANGUAGE t TO b").starts_with("0A000 "));
+    assert!(fails("GRANT USAGE ON TABLESPACE t TO b").starts_with("0A000 "));
     assert_eq!(fails("GRANT SELECT ON t"), "42601 syntax error at end of input");
 }
 

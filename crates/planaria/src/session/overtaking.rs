@@ -1,0 +1,95 @@
+//! Patience of a change of the schema with the open blocks that it would overtake.
+//!
+//! A change that is a transaction of its own holds nothing that others wait for, so it can wait for them. It does so for
+//! blocks that have touched what it changes, as long as they are at work: one that is about to end (`BEGIN; TRUNCATE;
+//! COPY; COMMIT`, as parallel restores have them) ends, and is not told to begin again. A block that does nothing for a
+//! while is overtaken, so that nobody who forgot to end one keeps the schema from being changed.
+//!
+//! 1. With the gate closed: has anybody else touched tables? (Mostly not.) If so the change is worked out on a copy of
+//!    the catalog, without any work on rows, to see whether those tables would be others.
+//! 2. If they would: open the gate, wait until those blocks have ended or have been quiet for [`QUIET`], begin anew.
+
+use crate::engine::schema_version::SchemaVersion;
+use crate::session::beside::{leaves_types, table};
+use crate::session::core::SessionCore;
+use crate::session::schema::Change;
+use planaria_base::sync::{Instant, thread};
+use planaria_base::{Result, TableId, WorkerId};
+use planaria_catalog::Catalog;
+use planaria_sql::ddl;
+use planaria_syntax::ast::LockMode;
+use planaria_syntax::parse;
+use std::time::Duration;
+
+/// A block that has begun no statement for so long is overtaken.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// How often somebody who waits looks.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A session whose block would be overtaken, and how many statements it had begun.
+type Busy = (WorkerId, u32);
+
+impl SessionCore {
+    /// With the gate closed: whose open blocks a change would overtake. Errors are those of who carries it out.
+    pub(crate) fn overtaken(&mut self, old: &SchemaVersion, change: Change<'_>) -> Vec<Busy> {
+        let Change::New(text) = change else { return Vec::new() };
+        let engine = self.engine.clone();
+        if !engine.traits.concurrent {
+            return Vec::new();
+        }
+        let mut touched = engine.locks.all_touched();
+        touched.retain(|(worker, ..)| *worker != self.worker);
+        if touched.is_empty() {
+            return Vec::new();
+        }
+        let Some(new) = self.worked_out(&old.catalog, text) else { return Vec::new() };
+        let others = |id: &TableId, mode: &LockMode| {
+            let same = table(&new, *id) == table(&old.catalog, *id);
+            let keys = || new.references_to(*id).eq(old.catalog.references_to(*id));
+            !same || *mode >= LockMode::RowExclusive && !keys()
+        };
+        // These concern whoever has touched anything.
+        let all = new.has_deferred_keys() != old.has_deferred || !leaves_types(&new, &old.catalog);
+        touched.retain(|(_, id, mode)| all || others(id, mode));
+        let mut busy: Vec<Busy> =
+            touched.iter().map(|(worker, ..)| (*worker, engine.locks.begun(*worker))).collect();
+        busy.dedup();
+        busy
+    }
+
+    /// The catalog as the change would leave it.
+    fn worked_out(&mut self, old: &Catalog, text: &str) -> Option<Catalog> {
+        let statement = parse::statements(text).ok()?.pop()?;
+        let mut catalog = old.clone();
+        let actor = self.actor_of(&statement).ok()?;
+        let path = self.path(&catalog);
+        catalog.set_path(&path);
+        ddl::apply_as(&mut catalog, &statement, actor).ok()?;
+        Some(catalog)
+    }
+
+    /// With the gate open: waits until these blocks have ended (true), or none of those that have not is at work. `lock_timeout`
+    /// ends the patience, too; 57014 where the statement is cancelled.
+    pub(crate) fn await_end_of(&mut self, mut busy: Vec<Busy>) -> Result<bool> {
+        let deadline = self.lock_deadline();
+        let mut quiet_since = Instant::now();
+        let engine = self.engine.clone();
+        while !busy.is_empty() {
+            self.check_cancelled()?;
+            let now = Instant::now();
+            if now.duration_since(quiet_since) >= QUIET || deadline.is_some_and(|deadline| now >= deadline) {
+                return Ok(false);
+            }
+            (self.sleeps_by)(&mut || thread::sleep(LOOK));
+            busy.retain(|(worker, _)| engine.locks.has_touched(*worker));
+            for (worker, begun) in &mut busy {
+                let now = engine.locks.begun(*worker);
+                if *begun != now {
+                    (*begun, quiet_since) = (now, Instant::now());
+                }
+            }
+        }
+        Ok(true)
+    }
+}
