@@ -28,7 +28,7 @@ use crate::engine::table_locks::{Touches, Wanted};
 use crate::session::changing::SchemaBlock;
 use crate::session::core::SessionCore;
 use planaria_base::{Result, TableId};
-use planaria_catalog::{Catalog, Sequence, Table};
+use planaria_catalog::{Catalog, Table};
 use planaria_log::Effect;
 use planaria_protocol::Conflict;
 use planaria_syntax::ast::LockMode;
@@ -336,8 +336,8 @@ impl SessionCore {
     /// draws from must be the same, and what it touches ([`Self::confirm`]).
     pub(crate) fn follow_with_code(&mut self) -> bool {
         let (old, new) = (self.schema.clone(), self.engine.schema.load());
-        let same = |sequence: &Sequence| new.shares_sequence(&old, sequence.id);
-        let follows = old.catalog.sequences.definitions().all(same) && self.follow();
+        // The numbers of a table's rows are drawn where the table is touched, which is looked at then.
+        let follows = new.leaves_sequences(&old) && self.follow();
         // It may have changed once more.
         let follows = follows && new.version() == self.schema.version();
         if follows {
