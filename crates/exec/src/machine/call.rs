@@ -32,10 +32,11 @@ impl Machine {
             Some(list) => Sink::List(base.colls + usize::from(list)),
             None => Sink::Nowhere,
         };
-        self.trigger_depth += u32::from(code.is_trigger);
+        let depth = u32::from(code.is_trigger) + std::mem::take(&mut self.deeper_trigger);
+        self.trigger_depth += depth;
         let call = Call { code: caller, pc, text: None, outer: ctx.calls };
         let inner = self.nested(code, &desc.args, frame, sink, &mut ctx.called_by(&call));
-        self.trigger_depth -= u32::from(code.is_trigger);
+        self.trigger_depth -= depth;
         let inner = inner?;
         for (to, from) in desc.outs.iter().zip(&code.outs) {
             if *to != NONE {
@@ -282,6 +283,9 @@ impl Machine {
         self.row.extend(desc.args.iter().map(|r| frame[usize::from(*r)]));
         let answer = if desc.question == Question::TriggerDepth {
             Slot::Int(i64::from(self.trigger_depth))
+        } else if desc.question == Question::DeeperTrigger {
+            self.deeper_trigger = 1;
+            Slot::Int(1)
         } else if desc.question.strict()
             && !desc.question.is_input()
             && self.row.iter().any(|slot| slot.is_null())

@@ -180,6 +180,8 @@ pub struct Lowerer<'c> {
     given: Vec<(String, usize)>,
     /// Transition tables of the trigger whose routine this is, as CTEs.
     transitions: Vec<(String, usize)>,
+    /// What is changed now, a foreign key changes.
+    within_key: bool,
     /// What transition tables were kept of, statement by statement.
     kept: Vec<(TableId, TriggerEvent)>,
     /// Views being expanded, outer before inner.
@@ -296,6 +298,7 @@ impl<'c> Lowerer<'c> {
             cte_reads: Vec::new(),
             given: Vec::new(),
             transitions: Vec::new(),
+            within_key: false,
             kept: Vec::new(),
             expanding: Vec::new(),
             views: None,
