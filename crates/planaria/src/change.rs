@@ -2,14 +2,14 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | the version of this form: 22 if the statement has a name of the database, as its client calls it; 21 else |
+//! | 1 | the version of this form: 24 if the statement has a name of the database, as its client calls it; 23 else |
 //! | n + 1 | name of the current user at the time, and a zero byte |
 //! | n + 1 | name of the session's user, and a zero byte |
 //! | n + 1 | where names were looked for, as numbers of schemas with commas between them, and a zero byte; the first has a `t` before it where it is the one of the session's temporary relations |
 //! | the rest | the statement, UTF-8; passwords are replaced by their verifiers |
 //!
-//! Versions 20 and 19 are these two of before programs of routines had their fourth form, 18 and 17 of before they had their third,
-//! 16 and 15 of before they had their second.
+//! Versions 22 and 21 are these two of before programs of routines had their fifth form, 20 and 19 of before they had their fourth,
+//! 18 and 17 of before they had their third, 16 and 15 of before they had their second.
 //! Versions 14 and 11 are 16 and 15 of before composite types were made with the default privileges of types.
 //! Versions 8 and 7 are 14 and 11 of before programs of routines had forms, a row's partition was found before its BEFORE triggers
 //! fire, and a row that moves to another partition was deleted and inserted for triggers: routines and triggers that they make go on
@@ -29,9 +29,12 @@ use planaria_base::{Error, Result, SchemaId, SqlState};
 use planaria_catalog::{Catalog, SearchPath};
 use planaria_sql::ddl::Actor;
 
-const VERSION: u8 = 22;
+const VERSION: u8 = 24;
 /// The database has its own name.
-const OWN_NAME: u8 = 21;
+const OWN_NAME: u8 = 23;
+/// Programs of routines had their fourth form. So they had in a 21, where the database has its own name.
+const FOURTH_FORM: u8 = 22;
+const FOURTH_FORM_OWN_NAME: u8 = 21;
 /// Programs of routines had their third form. So they had in a 19, where the database has its own name.
 const THIRD_FORM: u8 = 20;
 const THIRD_FORM_OWN_NAME: u8 = 19;
@@ -89,6 +92,8 @@ impl<'t> SchemaChange<'t> {
                 | SECOND_FORM
                 | THIRD_FORM_OWN_NAME
                 | THIRD_FORM
+                | FOURTH_FORM_OWN_NAME
+                | FOURTH_FORM
                 | OWN_NAME
                 | VERSION),
                 rest,
@@ -122,7 +127,14 @@ impl<'t> SchemaChange<'t> {
         let forgets_indexes = version <= FORGETFUL;
         let any_database = matches!(
             version,
-            VERSION | THIRD_FORM | SECOND_FORM | FIRST_FORM | PLAIN_COMPOSITES | BEFORE_FORMS | READ_AFTER
+            VERSION
+                | FOURTH_FORM
+                | THIRD_FORM
+                | SECOND_FORM
+                | FIRST_FORM
+                | PLAIN_COMPOSITES
+                | BEFORE_FORMS
+                | READ_AFTER
         );
         let (indexes_by_text, in_former_ways) = (version <= BY_TEXT, version <= READ_AFTER);
         let routes_late = version <= BEFORE_FORMS;
@@ -147,7 +159,7 @@ impl<'t> SchemaChange<'t> {
             any_database,
             indexes_by_text,
             in_former_ways,
-            form: [BEFORE_FORMS, FIRST_FORM, SECOND_FORM, THIRD_FORM]
+            form: [BEFORE_FORMS, FIRST_FORM, SECOND_FORM, THIRD_FORM, FOURTH_FORM]
                 .map(|last| u8::from(version > last))
                 .iter()
                 .sum(),
@@ -335,8 +347,10 @@ mod tests {
             (SECOND_FORM_OWN_NAME, false, false, 2),
             (THIRD_FORM, false, true, 3),
             (THIRD_FORM_OWN_NAME, false, false, 3),
-            (VERSION, false, true, 4),
-            (OWN_NAME, false, false, 4),
+            (FOURTH_FORM, false, true, 4),
+            (FOURTH_FORM_OWN_NAME, false, false, 4),
+            (VERSION, false, true, 5),
+            (OWN_NAME, false, false, 5),
         ] {
             let mut bytes = vec![version];
             bytes.extend(b"postgres\0postgres\x000\0CREATE TYPE");
@@ -348,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        for version in [23, 31] {
+        for version in [25, 31] {
             let bytes = [&[version][..], b"postgres\0DROP TABLE t"].concat();
             let error = SchemaChange::decode(&bytes).err().expect("refused");
             assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
