@@ -80,18 +80,16 @@ impl Machine {
         if let Run::Steps(routine) = desc.run {
             return self.carry_out(routine, desc, caller, pc, frame, base, ctx);
         }
-        if !embedded && !matches!(&desc.run, Run::Statement | Run::Open { columns: None, .. }) {
-            return Ok(self.cursor(desc, caller, frame, base, ctx.host)?);
-        }
-        match &desc.run {
-            Run::Statement | Run::Constraints => {}
+        let tables: &[String] = match &desc.run {
+            Run::Statement | Run::Constraints => &[],
+            Run::Among(names) => names,
             Run::Open { columns: None, .. } => return self.open_query(desc, caller, pc, frame, ctx),
             _ => return Ok(self.cursor(desc, caller, frame, base, ctx.host)?),
-        }
+        };
         let Slot::Text(text) = frame[usize::from(desc.text)] else {
             return Err(null_text().into());
         };
-        let dynamic = ctx.host.execute(self.heap.str(text), &desc.types).map_err(|mut error| {
+        let dynamic = ctx.host.execute(self.heap.str(text), &desc.types, tables).map_err(|mut error| {
             if embedded {
                 error.fields_mut().position = None;
             }
