@@ -10,8 +10,13 @@ use serde::{Deserialize, Serialize};
 /// that calls `set_config('search_path', ..)`; before, that had no effect on the statements behind it. Since 4, a function that
 /// answers with a row says whether there is one, which was NULL where its fields were, and so is a row that is passed or assigned;
 /// AFTER triggers of changes in WITH fire when all parts of the statement are done, which each part did when it ended. Since 5, what
-/// is assigned to an element or a slice of an array column has the length and the scale of its elements.
+/// is assigned to an element or a slice of an array column has the length and the scale of its elements, trigger functions are
+/// carried out by steps as other routines are, and conditions that ask for what a query answers once are checked before those that
+/// call functions.
 pub const PROGRAM_FORM: u8 = 5;
+
+/// The first form in which a condition with a query that is the same for all rows is checked before one with a function.
+pub const ASKED_ONCE: u8 = 5;
 
 /// The first form in which rows of NULLs are told from no row, and AFTER triggers wait for all parts of their statement.
 pub const ROWS_TOLD: u8 = 4;

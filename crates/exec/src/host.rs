@@ -123,8 +123,9 @@ pub trait Host {
     }
     /// A row of the top-level program's answer.
     fn row(&mut self, row: &[Slot], heap: &Heap) -> Result<()>;
-    /// Compiles SQL text made at run time, for arguments of these types. Makes the transaction ad hoc.
-    fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic>;
+    /// Compiles SQL text made at run time, for arguments of these types; the last of them are rows that it can read as tables, by
+    /// the names in `tables`. Makes the transaction ad hoc.
+    fn execute(&mut self, text: &str, arguments: &[Type], tables: &[String]) -> Result<Dynamic>;
     /// A routine that is carried out statement by statement. Makes the transaction ad hoc.
     fn stepwise(&mut self, routine: ProcedureId) -> Result<Arc<dyn Stepwise>> {
         Err(Error::internal(format!("nobody carries {routine} out")))

@@ -217,10 +217,12 @@ impl Question {
             | RoutineDef | RoutineBody | RoutineArguments | RoutineIdentity | RoutineResult
             | ArgumentDefault | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable
             | RuleDef | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
-            Notify | ListeningChannels | NotificationUsage | TriggerDepth | CallStack | DeferTrigger
-            | HasPrivilege | HasRole | RelationSize | DatabaseSize | SetSetting | SetSettingOfDefiner
-            | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime
-            | ExportSnapshot | Sleep | SetSeed | SessionId | User | StartTime => Determinism::Session,
+            Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeeperTrigger | CallStack
+            | DeferTrigger | HasPrivilege | HasRole | RelationSize | DatabaseSize | SetSetting
+            | SetSettingOfDefiner | CancelClient | TerminateClient | ReloadSettings | ForgetStatements
+            | SettingsTime | ExportSnapshot | Sleep | SetSeed | SessionId | User | StartTime => {
+                Determinism::Session
+            }
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // Logged with the call.

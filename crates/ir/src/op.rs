@@ -156,6 +156,8 @@ pub enum Run {
     /// Runs the text.
     #[default]
     Statement,
+    /// The same, where the last arguments are arrays of rows that the text can read as tables, by these names: transition tables.
+    Among(Vec<String>),
     /// The same of a `SET CONSTRAINTS` that stands in the body: what errors tell of it is what they tell of the body.
     Constraints,
     /// Runs the text, a query, and opens a cursor for its rows; with `columns`, of these names, for the rows of the list

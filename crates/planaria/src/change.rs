@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_later_form_is_refused_by_name() {
-        for version in [23, 31] {
+        for version in [25, 31] {
             let bytes = [&[version][..], b"postgres\0DROP TABLE t"].concat();
             let error = SchemaChange::decode(&bytes).err().expect("refused");
             assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);

@@ -101,8 +101,10 @@ impl Source {
         let told = routine.teller.get_or_init(|| (routine.read)(&routine.text))(position);
         let found = std::mem::take(&mut error.fields_mut().found);
         // That there was no row for INTO, or more than one, PL/pgSQL says itself, behind the statement.
-        let behind = [SqlState::NO_DATA_FOUND, SqlState::TOO_MANY_ROWS].contains(&error.sqlstate())
-            && error.fields().context.is_none();
+        // So it does that there is no place for its rows, or for what a procedure gives.
+        const SAID: [SqlState; 3] =
+            [SqlState::NO_DATA_FOUND, SqlState::TOO_MANY_ROWS, SqlState::SYNTAX_ERROR];
+        let behind = SAID.contains(&error.sqlstate()) && error.fields().context.is_none();
         match (told.query.filter(|_| found), told.statement) {
             // What is wrong with the text of a statement is shown there.
             (Some((query, begins)), _) => {

@@ -32,10 +32,11 @@ impl Machine {
             Some(list) => Sink::List(base.colls + usize::from(list)),
             None => Sink::Nowhere,
         };
-        self.trigger_depth += u32::from(code.is_trigger);
+        let depth = u32::from(code.is_trigger) + std::mem::take(&mut self.deeper_trigger);
+        self.trigger_depth += depth;
         let call = Call { code: caller, pc, text: None, outer: ctx.calls };
         let inner = self.nested(code, &desc.args, frame, sink, &mut ctx.called_by(&call));
-        self.trigger_depth -= u32::from(code.is_trigger);
+        self.trigger_depth -= depth;
         let inner = inner?;
         for (to, from) in desc.outs.iter().zip(&code.outs) {
             if *to != NONE {
@@ -79,18 +80,16 @@ impl Machine {
         if let Run::Steps(routine) = desc.run {
             return self.carry_out(routine, desc, caller, pc, frame, base, ctx);
         }
-        if !embedded && !matches!(&desc.run, Run::Statement | Run::Open { columns: None, .. }) {
-            return Ok(self.cursor(desc, caller, frame, base, ctx.host)?);
-        }
-        match &desc.run {
-            Run::Statement | Run::Constraints => {}
+        let tables: &[String] = match &desc.run {
+            Run::Statement | Run::Constraints => &[],
+            Run::Among(names) => names,
             Run::Open { columns: None, .. } => return self.open_query(desc, caller, pc, frame, ctx),
             _ => return Ok(self.cursor(desc, caller, frame, base, ctx.host)?),
-        }
+        };
         let Slot::Text(text) = frame[usize::from(desc.text)] else {
             return Err(null_text().into());
         };
-        let dynamic = ctx.host.execute(self.heap.str(text), &desc.types).map_err(|mut error| {
+        let dynamic = ctx.host.execute(self.heap.str(text), &desc.types, tables).map_err(|mut error| {
             if embedded {
                 error.fields_mut().position = None;
             }
@@ -282,6 +281,9 @@ impl Machine {
         self.row.extend(desc.args.iter().map(|r| frame[usize::from(*r)]));
         let answer = if desc.question == Question::TriggerDepth {
             Slot::Int(i64::from(self.trigger_depth))
+        } else if desc.question == Question::DeeperTrigger {
+            self.deeper_trigger = 1;
+            Slot::Int(1)
         } else if desc.question.strict()
             && !desc.question.is_input()
             && self.row.iter().any(|slot| slot.is_null())

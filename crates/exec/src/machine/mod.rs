@@ -89,6 +89,8 @@ pub struct Machine {
     image: Vec<u64>,
     /// How many of the programs that run are triggers'.
     trigger_depth: u32,
+    /// How much deeper the next call of one is: see [`planaria_ir::Question::DeeperTrigger`].
+    deeper_trigger: u32,
     /// How many of the programs that run have no transaction of their own to end.
     atomic: u32,
     /// The program has ended its transaction, and is to go on.
@@ -175,6 +177,7 @@ impl Machine {
             image: Vec::new(),
             outs: Vec::new(),
             trigger_depth: 0,
+            deeper_trigger: 0,
             atomic: 0,
             suspended: None,
             row_count: None,

@@ -178,7 +178,7 @@ impl Host for TestHost {
         }
         Ok(())
     }
-    fn execute(&mut self, text: &str, _: &[Type]) -> Result<Dynamic> {
+    fn execute(&mut self, text: &str, _: &[Type], _: &[String]) -> Result<Dynamic> {
         match self.dynamic.iter().find(|(known, _)| known == text) {
             Some((_, code)) => Ok(Dynamic::Code(code.clone())),
             None => Err(Error::new(SqlState::SYNTAX_ERROR, format!("syntax error in \"{text}\""))),

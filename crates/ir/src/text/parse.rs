@@ -153,6 +153,9 @@ impl Parser {
         if self.word_if("constraints") {
             return Ok(Run::Constraints);
         }
+        if self.word_if("among") {
+            return Ok(Run::Among(self.list(Self::quoted)?));
+        }
         if self.word_if("fetch") {
             let word = self.word()?;
             let step = Step::ALL.iter().find(|(_, name)| *name == word);

@@ -316,6 +316,10 @@ impl Printer {
                 let rows = rows.map(|x| format!(", {x}")).unwrap_or_default();
                 let run = match run {
                     Run::Statement => String::new(),
+                    Run::Among(names) => {
+                        let names: Vec<String> = names.iter().map(|n| quote(n)).collect();
+                        format!(" among ({})", names.join(", "))
+                    }
                     Run::Fetch(step) => format!(" fetch {}", step.name()),
                     Run::Close => " close".to_owned(),
                     Run::Steps(routine) => format!(" steps {routine}"),

@@ -219,7 +219,7 @@ impl Choice {
                 OpKind::CallSet { procedure: ProcedureId(self.id()), args: self.some(Self::reg), into: coll }
             }
             18 => OpKind::Execute {
-                run: match self.below(6) {
+                run: match self.below(7) {
                     0 => Run::Open {
                         name: self.reg(),
                         columns: self.maybe(|c| c.some(Self::text)),
@@ -229,6 +229,7 @@ impl Choice {
                     2 => Run::Close,
                     3 => Run::Constraints,
                     4 => Run::Steps(ProcedureId(self.id())),
+                    5 => Run::Among(self.some(Self::text)),
                     _ => Run::Statement,
                 },
                 text: self.reg(),

@@ -334,6 +334,9 @@ impl Walk<'_> {
                 self.text(*text)?;
                 match run {
                     Run::Statement | Run::Constraints | Run::Steps(_) => {}
+                    Run::Among(names) => {
+                        ensure!(names.len() <= args.len(), "each table of rows is an argument");
+                    }
                     Run::Open { name, columns, .. } => {
                         self.text(*name)?;
                         ensure!(

@@ -533,7 +533,14 @@ fn told(marks: &[marks::Mark], position: u32) -> Told {
         Some(mark) => {
             Told { behind: mark.told.clone(), statement: mark.statement.clone(), query: mark.query.clone() }
         }
-        None => Told { behind: Some(String::new()), statement: None, query: None },
+        None => {
+            let behind = match position {
+                lower::plpgsql::CASTING => "while casting return value to function's return type",
+                lower::plpgsql::EXITING => "during function exit",
+                _ => "",
+            };
+            Told { behind: Some(behind.to_owned()), statement: None, query: None }
+        }
     }
 }
 

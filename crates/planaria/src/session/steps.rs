@@ -9,29 +9,35 @@
 //! 3. What changes the schema is run as it would be outside, and the next step is analysed under what it made.
 //! 4. An EXCEPTION block is a savepoint.
 //!
-//! So it is slower by far than a program, and logged by the rows that it changes. Bound cursors, and COMMIT and ROLLBACK, are refused
-//! (0A000). A routine whose records take rows of which nothing is known is carried out so by whatever program calls it ([`Ground`]).
+//! So it is slower by far than a program, and logged by the rows that it changes. COMMIT and ROLLBACK end the transaction, if it is its
+//! own, and begin another; what meets others behind that fails. A routine whose records take rows of which nothing is known is carried out so by whatever program calls it ([`Ground`]).
 
+mod cursor;
+mod diagnostics;
+mod ends;
 mod ground;
 mod routine;
 mod rows;
+mod trigger;
 mod variables;
 
 pub(crate) use ground::within;
 
+use crate::engine::program::dynamic::among;
 use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
 use ground::Ground;
-use planaria_base::{Datum, Error, Isolation, ProcedureId, Result, SqlState, Type};
+use planaria_base::types::RowType;
+use planaria_base::{Datum, Error, Isolation, ProcedureId, Result, SqlState, Type, TypeId};
 use planaria_ir::Catch;
 use planaria_sql::ddl::is_ddl;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::plpgsql::{
-    Declaration, DeclarationKind, PlBlock, PlHandler, RaiseWhat, Step, StepFrame, StepKind, StepVariable,
-    Stmt, StmtKind,
+    Declaration, DeclarationKind, Opened, PlBlock, PlHandler, RaiseWhat, Step, StepFrame, StepKind,
+    StepVariable, Stmt, StmtKind,
 };
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{
@@ -63,7 +69,9 @@ impl SessionCore {
                 self.transaction_control(&begins)?;
             }
             let mut steps = Steps::new(Ground::Session(self, Vec::new()), body, BLOCK, &block);
+            steps.ends = own.then_some(0);
             let outcome = steps.block(&block);
+            let ended = steps.has_ended();
             let notices = std::mem::take(&mut steps.notices);
             let outcome = outcome.and_then(|_| match own {
                 true => self.transaction_control(&Transaction::Commit).map(|_| ()),
@@ -78,7 +86,7 @@ impl SessionCore {
                 self.transaction_control(&Transaction::Rollback)?;
             }
             attempts += 1;
-            if own && error.is_conflict() && attempts < ATTEMPTS_MAX {
+            if own && !ended && error.is_conflict() && attempts < ATTEMPTS_MAX {
                 continue;
             }
             // What was said before it failed is heard all the same.
@@ -106,6 +114,8 @@ struct Variable {
     value: Datum,
     /// Declared as `record`: it takes the structure of whatever row comes.
     record: bool,
+    /// A bound cursor: how it is declared.
+    cursor: Option<Arc<Declaration>>,
 }
 
 /// The answer of a step: names and types of its columns, and its rows.
@@ -126,6 +136,10 @@ enum Gives {
     Row(ProcedureId),
     /// Rows.
     Set(ProcedureId),
+    /// A row before which a trigger fires; its type, where it is stored.
+    Before(Option<RowType>),
+    /// Nothing that anybody looks at.
+    Nothing,
 }
 
 struct Steps<'s> {
@@ -138,6 +152,12 @@ struct Steps<'s> {
     returned: Option<Vec<Datum>>,
     /// Behind a row stands whether there is one.
     tells_row: bool,
+    /// Transition tables.
+    tables: Vec<(String, Type, Datum)>,
+    /// The transaction is its own, and it may end it: how often it has.
+    ends: Option<u32>,
+    /// How many blocks are around that catch errors.
+    guarded: u32,
     /// How many parameters have numbers.
     parameters: usize,
     conflict: planaria_syntax::ast::plpgsql::VariableConflict,
@@ -158,6 +178,9 @@ impl<'s> Steps<'s> {
             gives: Gives::Outs,
             returned: None,
             tells_row: false,
+            tables: Vec::new(),
+            ends: None,
+            guarded: 0,
             parameters: 0,
             conflict: block.conflict,
             frames: Vec::new(),
@@ -187,9 +210,12 @@ impl<'s> Steps<'s> {
             return self.statements(&block.body);
         }
         let savepoint = self.ground.enter()?;
+        self.guarded += 1;
         let frames = self.frames.len();
         let handled = self.handled.len();
-        match self.statements(&block.body) {
+        let outcome = self.statements(&block.body);
+        self.guarded -= 1;
+        match outcome {
             Ok(flow) => {
                 self.ground.leave(savepoint)?;
                 Ok(flow)
@@ -216,9 +242,11 @@ impl<'s> Steps<'s> {
                 ty: Some(Type::Text),
                 constant: false,
                 not_null: false,
+                domain: None,
             },
             value: Datum::Text(value),
             record: false,
+            cursor: None,
         };
         let variables = vec![
             text("sqlstate", error.sqlstate().as_str().to_owned()),
@@ -237,16 +265,20 @@ impl<'s> Steps<'s> {
             DeclarationKind::Variable { ty, constant, not_null, .. } => {
                 (*constant, *not_null, matches!(ty.kind, TypeNameKind::Record))
             }
-            DeclarationKind::Cursor { .. } => return Err(refused("bound cursors")),
+            DeclarationKind::Cursor { .. } => return self.declare_cursor(declaration),
             DeclarationKind::Alias(_) => return Err(refused("ALIAS")),
         };
         let answer = self.step(StepKind::Declare(declaration.clone()))?;
+        let domain = match answer.rows.first().map(Vec::as_slice) {
+            Some([_, Datum::Int(id)]) => u32::try_from(*id).ok().map(TypeId),
+            _ => None,
+        };
         let (ty, value) = answer.only()?;
         let ty = (ty != Type::Void).then_some(ty);
-        let known = StepVariable { name: declaration.name.clone(), ty, constant, not_null };
+        let known = StepVariable { name: declaration.name.clone(), ty, constant, not_null, domain };
         let frame =
             self.frames.last_mut().ok_or_else(|| Error::internal("a declaration outside of a block"))?;
-        frame.variables.push(Variable { known, value, record });
+        frame.variables.push(Variable { known, value, record, cursor: None });
         Ok(())
     }
 
@@ -331,9 +363,11 @@ impl<'s> Steps<'s> {
                 )
             }
             StmtKind::ForQuery { label, targets, query, body } => {
+                let shown = lower::shown(query)?;
+                let query = shown.as_ref().unwrap_or(query);
                 let answer = self.step(match &query.kind {
                     StatementKind::Query(query) => StepKind::Query(query.clone()),
-                    _ => StepKind::Change(query.clone()),
+                    _ => StepKind::Change(Box::new(query.clone())),
                 })?;
                 self.for_rows(label.as_deref(), targets, answer, body, at)
             }
@@ -356,6 +390,9 @@ impl<'s> Steps<'s> {
                 })?;
                 self.row_count = counted;
                 self.for_rows(label.as_deref(), targets, answer, body, at)
+            }
+            StmtKind::ForCursor { label, targets, cursor, args, body } => {
+                self.for_cursor((label.as_deref(), targets, body), (cursor, args), at)
             }
             StmtKind::ForEach { label, target, slice, array, body } => {
                 let answer = self.step(StepKind::Value(array.clone()))?;
@@ -470,8 +507,8 @@ impl<'s> Steps<'s> {
             {
                 self.fetch_record(statement, cursor, &record)
             }
-            StmtKind::ForCursor { .. } => Err(self.placed(refused("loops over cursors"), at)),
-            StmtKind::Transaction(_) => Err(self.placed(refused("COMMIT and ROLLBACK"), at)),
+            StmtKind::Open { cursor, what: Opened::Bound(args), .. } => self.open_bound(cursor, args, at),
+            StmtKind::Transaction(ends) => self.end_transaction(ends).map_err(|error| self.placed(error, at)),
             _ => self.plain(statement),
         }
     }
@@ -542,6 +579,7 @@ impl<'s> Steps<'s> {
             parse::statements(&made).map_err(|error| self.placed(error.in_query(&*made), at))?;
         match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) if !matches!(statement.kind, StatementKind::Transaction(_)) => {
+                let statement = lower::shown(&statement)?.unwrap_or(statement);
                 Ok((statement, made, types, values))
             }
             (Some(_), true) => {
@@ -571,9 +609,16 @@ impl<'s> Steps<'s> {
             self.change_schema(statement, text).map_err(|error| of_text(error, text))?;
             return Ok(None);
         }
+        let (mut types, mut values) = (types, values);
+        let names: Vec<String> = self.tables.iter().map(|(name, ..)| name.clone()).collect();
+        for (_, ty, rows) in &self.tables {
+            types.push(Some(ty.clone()));
+            values.push(rows.clone());
+        }
+        let statement = among(statement.clone(), text, &names);
         let answer = self
             .ground
-            .run(statement.clone(), text, ParamTypes(types), values, &mut self.notices)
+            .run(statement, text, ParamTypes(types), values, &mut self.notices)
             .map_err(|error| of_text(error, text))?;
         self.row_count = answer.counted.unwrap_or(answer.rows.len() as i64);
         Ok((!answer.columns.is_empty()).then_some(answer))
@@ -596,12 +641,14 @@ impl<'s> Steps<'s> {
             conflict: self.conflict,
             frames: self.frames.iter().map(known).collect(),
             parameters: self.parameters,
+            tables: self.tables.iter().map(|(name, ty, _)| (name.clone(), ty.clone())).collect(),
             kind,
         };
         let variables = self.frames.iter().flat_map(|frame| &frame.variables);
         let mut values: Vec<Datum> =
             variables.filter(|v| v.known.ty.is_some()).map(|v| v.value.clone()).collect();
         values.extend([Datum::Bool(self.found), Datum::Int(self.row_count)]);
+        values.extend(self.tables.iter().map(|(_, _, rows)| rows.clone()));
         self.ground.step(step, values, &mut self.notices)
     }
 
@@ -669,8 +716,9 @@ impl<'s> Steps<'s> {
             ty: Some(Type::Int4),
             constant: false,
             not_null: false,
+            domain: None,
         };
-        let counter = Variable { known, value: Datum::Int(from), record: false };
+        let counter = Variable { known, value: Datum::Int(from), record: false, cursor: None };
         // The loop's label names its variable, too.
         self.frames.push(Frame { label: label.map(str::to_owned), variables: vec![counter] });
         let depth = self.frames.len();
@@ -744,36 +792,6 @@ impl<'s> Steps<'s> {
         Some((query, record))
     }
 
-    fn diagnostic(&self, stacked: bool, item: &str, at: Position) -> Result<(Type, Datum)> {
-        let text = |text: Option<&str>| (Type::Text, Datum::Text(text.unwrap_or_default().to_owned()));
-        if !stacked {
-            return match item {
-                "row_count" => Ok((Type::Int8, Datum::Int(self.row_count))),
-                _ => Err(self.placed(refused(&format!("diagnostics item {}", item.to_uppercase())), at)),
-            };
-        }
-        let Some(error) = self.handled.last() else {
-            let message = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";
-            return Err(self.placed(Error::new(SqlState::new("0Z002"), message), at));
-        };
-        let fields = error.fields();
-        Ok(match item {
-            "returned_sqlstate" => text(Some(error.sqlstate().as_str())),
-            "message_text" => text(Some(error.message())),
-            "pg_exception_detail" => text(fields.detail.as_deref()),
-            "pg_exception_hint" => text(fields.hint.as_deref()),
-            "pg_exception_context" => text(fields.context.as_deref()),
-            "constraint_name" => text(fields.constraint.as_deref()),
-            "table_name" => text(fields.table.as_deref()),
-            "column_name" => text(fields.column.as_deref()),
-            "schema_name" => text(fields.schema.as_deref().or(fields.table.as_ref().map(|_| "public"))),
-            "pg_datatype_name" => text(fields.datatype.as_deref()),
-            other => {
-                return Err(self.placed(refused(&format!("diagnostics item {}", other.to_uppercase())), at));
-            }
-        })
-    }
-
     /// Where in the body an error arose that no program told.
     fn placed(&self, error: Error, at: Position) -> Error {
         match error.fields().context.as_deref().is_some_and(|lines| lines.contains(&*self.title)) {
@@ -821,8 +839,9 @@ fn named(name: &str, position: Position) -> Expr {
 
 /// A variable that no text can name.
 fn hidden(name: &str, ty: Type, value: Datum) -> Variable {
-    let known = StepVariable { name: name.to_owned(), ty: Some(ty), constant: false, not_null: false };
-    Variable { known, value, record: false }
+    let (name, ty) = (name.to_owned(), Some(ty));
+    let known = StepVariable { name, ty, constant: false, not_null: false, domain: None };
+    Variable { known, value, record: false, cursor: None }
 }
 
 /// The handler that catches an error. What nothing but the whole transaction, run again, mends is never caught.

@@ -73,14 +73,27 @@ fn what_steps_cannot_do_is_refused_when_the_routine_is_made() {
     for text in [
         "CREATE FUNCTION f() RETURNS SETOF record LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); END $$",
         "CREATE FUNCTION f(int) RETURNS void LANGUAGE plpgsql AS $$ DECLARE a ALIAS FOR $1; BEGIN CREATE TABLE t (a int); END $$",
-        "CREATE PROCEDURE f(text) LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN EXECUTE $1 INTO r; COMMIT; END $$",
         "CREATE PROCEDURE f() LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN CREATE TABLE t (a int); END $$",
-        "CREATE PROCEDURE f() LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); COMMIT; END $$",
-        "CREATE PROCEDURE f() LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT 1; BEGIN CREATE TABLE t (a int); END $$",
         "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); RETURN NEW; END $$",
     ] {
         let error = db.execute(text, ()).expect_err(text);
         assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "{text}: {error}");
         assert!(error.fields().hint.is_some(), "{text}");
     }
+}
+
+#[test]
+fn procedures_carried_out_by_steps_end_transactions_and_have_cursors() {
+    let db = Database::in_memory().expect("opens");
+    for text in [
+        "CREATE PROCEDURE f(text) LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN EXECUTE $1 INTO r; COMMIT; END $$",
+        "CREATE PROCEDURE g() LANGUAGE plpgsql AS $$ BEGIN CREATE TABLE t (a int); COMMIT; CREATE TABLE u (a int); ROLLBACK; END $$",
+        "CREATE PROCEDURE h() LANGUAGE plpgsql AS $$ DECLARE c CURSOR FOR SELECT 1 AS n; BEGIN FOR r IN c LOOP EXECUTE format('CREATE TABLE v%s (a int)', r.n); END LOOP; END $$",
+        "CALL f('SELECT 1 AS a')",
+        "CALL g()",
+        "CALL h()",
+    ] {
+        db.execute(text, ()).expect(text);
+    }
+    assert_eq!(number(&db, "SELECT count(*) FROM pg_class WHERE relname IN ('t', 'u', 'v1')"), 2);
 }

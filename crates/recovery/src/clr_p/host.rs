@@ -146,7 +146,7 @@ impl Host for SliceHost<'_> {
         Ok(())
     }
 
-    fn execute(&mut self, _: &str, _: &[Type]) -> Result<Dynamic> {
+    fn execute(&mut self, _: &str, _: &[Type], _: &[String]) -> Result<Dynamic> {
         Err(never("executes text"))
     }
 

@@ -385,7 +385,7 @@ impl<H: Header> Host for Planner<'_, '_, H> {
     fn row(&mut self, _: &[Slot], _: &Heap) -> Result<()> {
         Ok(())
     }
-    fn execute(&mut self, _: &str, _: &[Type]) -> Result<Dynamic> {
+    fn execute(&mut self, _: &str, _: &[Type], _: &[String]) -> Result<Dynamic> {
         Err(out_of_place("EXECUTE"))
     }
     fn keep(&mut self, _: &[Slot], _: &Heap) -> Result<()> {

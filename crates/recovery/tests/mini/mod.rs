@@ -350,7 +350,7 @@ impl Host for Forward<'_> {
     fn row(&mut self, _: &[Slot], _: &Heap) -> Result<()> {
         Ok(())
     }
-    fn execute(&mut self, _: &str, _: &[Type]) -> Result<Dynamic> {
+    fn execute(&mut self, _: &str, _: &[Type], _: &[String]) -> Result<Dynamic> {
         Err(Error::internal("no SQL here"))
     }
     fn keep(&mut self, values: &[Slot], _: &Heap) -> Result<()> {

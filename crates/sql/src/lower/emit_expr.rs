@@ -205,6 +205,12 @@ impl Lowerer<'_> {
                         self.emit(OpKind::Notify { channel: *channel, payload: *payload });
                         self.emit(OpKind::Const { dst, value: Datum::Null });
                     }
+                    // What a foreign key does is within a trigger of its own.
+                    (Question::TriggerDepth, []) if self.within_key => {
+                        let (depth, one) = (self.temp(Type::Int4), self.int4(1));
+                        self.emit(OpKind::Ask { dst: depth, question: *question, args });
+                        self.emit(OpKind::Apply { dst, func: Func::Int4Add, args: vec![depth, one] });
+                    }
                     _ => self.emit(OpKind::Ask { dst, question: *question, args }),
                 }
                 Ok(dst)

@@ -35,7 +35,7 @@ impl Bound {
     }
 
     /// By itself it draws nothing, calls nothing and has no query in it.
-    fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         !matches!(
             &self.kind,
             BoundKind::Draw(_)

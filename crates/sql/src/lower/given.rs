@@ -15,7 +15,7 @@ use super::updatable::Target;
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::{ColumnDefault, Table};
-use planaria_ir::{Func, Output};
+use planaria_ir::{Func, Output, ProgramKind};
 use planaria_syntax::ast::{self, Expr, ExprKind, Insert, InsertSource, Position, Step, Subscript};
 use std::borrow::Cow;
 
@@ -105,6 +105,17 @@ impl Lowerer<'_> {
                 let mut bound = self.bind_level(level.inner(), query, true)?;
                 width(bound.columns.len(), given, query.position)?;
                 self.check_given(target, insert, given)?;
+                let draws = |(i, column): (usize, &planaria_catalog::Column)| {
+                    let draws =
+                        matches!(column.default, ColumnDefault::Sequence(_) | ColumnDefault::Identity { .. });
+                    draws && !column.is_row_id() && !given.contains(&i)
+                };
+                // A row draws its numbers in the order of the columns, before it fails for a later one. Programs of routines
+                // convert what they are given first: logs have their calls.
+                let converts_later = self.program.kind == ProgramKind::Statement
+                    && target.instead().is_none()
+                    && !insert.has_parts()
+                    && table.columns.iter().enumerate().any(draws);
                 for (i, column) in given.iter().enumerate() {
                     let name = target.shown(*column);
                     let column = &table.columns[*column];
@@ -120,7 +131,9 @@ impl Lowerer<'_> {
                     if !self.castable(&from, &column.ty, CastContext::Assignment) {
                         return Err(mismatch(name, &column.ty, &from, query.position));
                     }
-                    self.coerce_output(&mut bound, i, &column.ty)?;
+                    if !converts_later || from == Type::Unknown {
+                        self.coerce_output(&mut bound, i, &column.ty)?;
+                    }
                 }
                 for column in given.clone() {
                     self.check_identity(table, column, insert)?;

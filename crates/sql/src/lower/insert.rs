@@ -16,6 +16,7 @@ use super::policy::PolicyCheck;
 use super::proposed::Proposed;
 use super::referential::Waiting;
 use super::trigger::{ChangedRow, Own};
+use super::types::CastContext;
 use super::updatable::{Target, ViewCheck};
 use super::update::Multiple;
 use super::{Lowerer, Scope, Sink, Typed};
@@ -196,8 +197,15 @@ impl Lowerer<'_> {
             waiting.own.push(Own { table: table.id, event: TriggerEvent::Insert, named: Vec::new() });
         }
         let mut seen = None;
+        // A query whose rows are converted when their turn comes.
+        let is_later = |query: &BoundQuery| {
+            let mut pairs = query.columns.iter().zip(&given);
+            pairs.any(|(from, to)| table.columns.get(*to).is_some_and(|to| from.ty != to.ty))
+        };
+        let converts = matches!(&rows, Rows::Query(query) if is_later(query));
         let mut each = |l: &mut Lowerer<'_>, values: &[Typed]| {
-            let row = Proposed { target, checks: &checks, given: &given, values, shadow, single, certain };
+            let (checks, given) = (&checks[..], &given[..]);
+            let row = Proposed { target, checks, given, values, shadow, single, certain, converts };
             l.store(&row, conflict.as_ref(), &returning, count, &mut waiting, &mut seen, sink)
         };
         match &rows {
@@ -388,7 +396,11 @@ impl Lowerer<'_> {
             let (reg, never_null) = match given {
                 Some(at) => {
                     let value = &row.values[at];
-                    (self.exactly(value.reg, &column.ty), self.is_constant_value(value.reg))
+                    let value = match row.converts && value.ty != column.ty {
+                        true => self.cast(value.clone(), &column.ty, CastContext::Assignment)?,
+                        false => value.reg,
+                    };
+                    (self.exactly(value, &column.ty), self.is_constant_value(value))
                 }
                 None => {
                     let e = self.target_default(row.target, i, self.position)?;

@@ -513,7 +513,8 @@ impl Lowerer<'_> {
                 let values: Vec<Typed> = typed.collect();
                 let (shadow, certain) = (merging.shadow, false);
                 let target = &Target::table(table);
-                let row = Proposed { target, checks: &[], given, values: &values, shadow, single, certain };
+                let (checks, values, converts) = (&[], &values[..], false);
+                let row = Proposed { target, checks, given, values, shadow, single, certain, converts };
                 let none = Returning {
                     outputs: Vec::new(),
                     values: Vec::new(),

@@ -132,7 +132,8 @@ pub use qualify::{shown_expression, shown_query, shown_statements};
 pub use rights::{Guard, Lowered, Runner};
 pub use rows::row_type;
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
-pub use statement::{check_language, lower_counting, lower_statement, lower_statement_rights};
+pub use statement::{check_language, lower_counting, lower_statement, lower_statement_rights, shown};
+pub use transition::mentions;
 pub(crate) use trigger::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{extension_type, resolve as resolve_type, table_of_type, unknown as unknown_type};
@@ -180,6 +181,10 @@ pub struct Lowerer<'c> {
     given: Vec<(String, usize)>,
     /// Transition tables of the trigger whose routine this is, as CTEs.
     transitions: Vec<(String, usize)>,
+    /// What is changed now, a foreign key changes.
+    within_key: bool,
+    /// Transition tables that EXECUTE can name, by their registers.
+    tables_of_rows: Vec<(String, Reg)>,
     /// What transition tables were kept of, statement by statement.
     kept: Vec<(TableId, TriggerEvent)>,
     /// Views being expanded, outer before inner.
@@ -296,6 +301,8 @@ impl<'c> Lowerer<'c> {
             cte_reads: Vec::new(),
             given: Vec::new(),
             transitions: Vec::new(),
+            within_key: false,
+            tables_of_rows: Vec::new(),
             kept: Vec::new(),
             expanding: Vec::new(),
             views: None,

@@ -18,7 +18,7 @@ use super::apart::Apart;
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
 use super::path::{Path, PathChoice};
 use planaria_base::{Error, Result, SqlState, Type, watch};
-use planaria_catalog::Volatility;
+use planaria_catalog::{ASKED_ONCE, Volatility};
 use planaria_ir::{Func, ProgramKind};
 
 /// A column a query is to be ordered by.
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
         }
         let mut plan = JoinPlan { single: true, rels: locals.clone(), ..JoinPlan::default() };
         let known = self.available.len();
-        self.take_ready(&mut conditions, &mut plan.first);
+        self.take_ready(&mut conditions, &locals, &mut plan.first);
         let mut left: Vec<&Item> = items.iter().collect();
         while !left.is_empty() {
             let at = self.next_item(&left, &conditions, &locals, plan.steps.is_empty(), order)?;
@@ -178,7 +178,7 @@ impl Lowerer<'_> {
             let source = self.plan_item(item, &mut conditions, &locals, first, order)?;
             plan.single &= is_single(&source);
             let mut filter = Vec::new();
-            self.take_ready(&mut conditions, &mut filter);
+            self.take_ready(&mut conditions, &locals, &mut filter);
             plan.steps.push(Step { source, filter });
         }
         self.available.truncate(known);
@@ -190,7 +190,7 @@ impl Lowerer<'_> {
     }
 
     /// Moves the conditions whose relations are all available.
-    fn take_ready(&mut self, conditions: &mut Vec<Condition>, ready: &mut Vec<Bound>) {
+    fn take_ready(&mut self, conditions: &mut Vec<Condition>, locals: &[RelId], ready: &mut Vec<Bound>) {
         let mut taken = Vec::new();
         for condition in std::mem::take(conditions) {
             if !condition.rels.iter().all(|r| self.is_available(*r)) {
@@ -199,8 +199,36 @@ impl Lowerer<'_> {
                 taken.push(condition);
             }
         }
-        taken.sort_by_key(|c| (!c.secured, !c.e.is_cheap()));
-        ready.extend(taken.into_iter().map(|c| c.e));
+        let mut late: Vec<((bool, u8), Bound)> = Vec::with_capacity(taken.len());
+        for condition in taken {
+            late.push(((!condition.secured, self.lateness(&condition.e, locals)), condition.e));
+        }
+        late.sort_by_key(|(key, _)| *key);
+        ready.extend(late.into_iter().map(|(_, e)| e));
+    }
+
+    /// How late a condition is checked: those that cost little first, then those that ask for what a query answers once for all
+    /// rows, then those with functions and queries for each row. In programs of former forms there are two kinds alone.
+    fn lateness(&mut self, e: &Bound, locals: &[RelId]) -> u8 {
+        match e.is_cheap() {
+            true => 0,
+            false if self.form >= ASKED_ONCE && self.asks_once(e, locals) => 1,
+            false => 2,
+        }
+    }
+
+    fn asks_once(&mut self, e: &Bound, locals: &[RelId]) -> bool {
+        match &e.kind {
+            BoundKind::Subquery(query) | BoundKind::Exists(query) => {
+                !self.draws(query) && !self.rels_in(e).iter().any(|rel| locals.contains(rel))
+            }
+            _ => {
+                let mut once = e.is_plain() && !matches!(&e.kind, BoundKind::Ask(..));
+                let mut queries = false;
+                e.children(&mut |e| once = once && self.asks_once(e, locals), &mut |_| queries = true);
+                once && !queries
+            }
+        }
     }
 
     /// Which item is best done next.

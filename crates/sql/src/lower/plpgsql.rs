@@ -29,15 +29,22 @@ pub use by_steps::{
 };
 pub(in crate::lower) use cursor::{key_of, with_keys};
 pub use step::lower_step;
+pub use trigger::Fired;
 
 pub(crate) use routine::answered;
-pub use routine::{check_routine, lower_do, lower_procedure, lower_procedure_rights};
+pub use routine::{check_routine, do_wants_steps, lower_do, lower_procedure, lower_procedure_rights};
 
 use super::{Lowerer, Scope, Typed, Variable};
 use planaria_base::{Datum, Error, Level, Result, SqlState, Type};
 use planaria_ir::{Diagnostic, ErrorFields, Func, Label, OpKind, Output, Reg, StateSource};
 use planaria_syntax::ast::Expr;
 use planaria_syntax::ast::plpgsql::Stmt;
+
+/// The place of what is wrong with the row that a function has returned: none in its text.
+pub const CASTING: u32 = u32::MAX - 1;
+
+/// The same of the row that a trigger function has returned.
+pub const EXITING: u32 = u32::MAX - 2;
 
 /// How a routine answers.
 enum Answer {
@@ -234,7 +241,7 @@ impl Body<'_, '_> {
             let detail = fields.detail.as_deref().map(|t| text(l, t));
             let hint = fields.hint.as_deref().map(|t| text(l, t));
             let state = StateSource::Known(fields.sqlstate);
-            let found = fields.position.is_some();
+            let found = fields.position.is_some() && !is_of_call(error);
             let fields = ErrorFields { detail, hint, found, ..Default::default() };
             l.emit(OpKind::Raise { level: Level::Exception, state, message, fields });
             Ok(())
@@ -275,11 +282,21 @@ impl Lowerer<'_> {
     }
 }
 
+/// What is wrong with a statement only when it has run: there is no place for what it gives.
+fn is_of_call(error: &Error) -> bool {
+    const TEXTS: [&str; 2] =
+        ["query has no destination for result data", "but corresponding argument is not writable"];
+    TEXTS.iter().any(|text| error.message().ends_with(text))
+}
+
 /// What CREATE refuses: the rest may come right before the first call.
 fn is_of_creation(error: &Error) -> bool {
     let state = error.sqlstate();
     // A wrong path is a wrong value, and no wrong statement.
     if error.message().ends_with(" of jsonpath input") {
+        return false;
+    }
+    if is_of_call(error) {
         return false;
     }
     matches!(state, SqlState::SYNTAX_ERROR | SqlState::FEATURE_NOT_SUPPORTED | SqlState::UNDEFINED_OBJECT)

@@ -18,4 +18,6 @@ pub(super) struct Proposed<'a> {
     pub single: bool,
     /// ... and is stored, or the statement fails.
     pub certain: bool,
+    /// Values are yet to be converted to the types of their columns.
+    pub converts: bool,
 }

@@ -488,7 +488,9 @@ impl Lowerer<'_> {
         waiting.acted = true;
         let single = std::mem::replace(&mut self.single_row, false);
         let outer = std::mem::replace(&mut waiting.by_key, true);
+        let within = std::mem::replace(&mut self.within_key, true);
         let done = f(self, waiting);
+        self.within_key = within;
         waiting.by_key = outer;
         self.single_row = single;
         done

@@ -3,6 +3,7 @@
 use super::explain::{Explains, PlanNode};
 use super::names::Names;
 use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Runner, Scope, Typed};
+use planaria_base::text_io::{quote_ident, quote_literal};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::{Catalog, Mode};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
@@ -29,6 +30,21 @@ pub fn lower_statement_rights(
         return super::plpgsql::lower_step(catalog, step, runner, guard);
     }
     lower(catalog, statement, params, runner, guard, Explains::default())?.lowered()
+}
+
+/// SHOW as a query.
+pub fn shown(statement: &Statement) -> Result<Option<Statement>> {
+    let StatementKind::Show(name) = &statement.kind else { return Ok(None) };
+    let query = if name.eq_ignore_ascii_case("all") {
+        "SELECT name, setting, short_desc AS description FROM pg_catalog.pg_settings ORDER BY name".to_owned()
+    } else if name.eq_ignore_ascii_case("recovery") {
+        return Ok(None);
+    } else {
+        // Its column is called as the setting is.
+        let (setting, column) = (quote_literal(name), quote_ident(name));
+        format!("SELECT pg_catalog.current_setting({setting}) AS {column}")
+    };
+    Ok(planaria_syntax::parse::statements(&query)?.pop())
 }
 
 /// 0A000 of a language that no DO block is in.
@@ -80,6 +96,10 @@ pub(super) fn lower<'c>(
     guard: Option<Guard<'c>>,
     explains: Explains,
 ) -> Result<Lowerer<'c>> {
+    let (statement, tables) = match &statement.kind {
+        StatementKind::Among(inner, tables) => (&**inner, &tables[..]),
+        _ => (statement, &[][..]),
+    };
     let counts = explains.counts();
     let mut l = Lowerer::new(catalog, "statement", ProgramKind::Statement);
     l.explains = explains;
@@ -94,6 +114,13 @@ pub(super) fn lower<'c>(
         l.params.push(param);
     }
     l.at(statement.position);
+    let first = l.params.len().saturating_sub(tables.len());
+    for (name, rows) in tables.iter().zip(l.params.split_off(first)) {
+        if let (Some(name), Some(rows)) = (name, &rows) {
+            l.declare_rows(name, rows.reg, &rows.ty)?;
+        }
+        l.params.push(rows);
+    }
     let scope = Scope::new();
     let is_query = matches!(statement.kind, StatementKind::Query(_));
     // RETURNING and queries emit their rows.

@@ -46,7 +46,7 @@ pub(super) fn rows_type(table: &Table) -> Type {
 }
 
 /// Whether a function's text may have this name in it.
-fn mentions(body: &str, name: &str) -> bool {
+pub fn mentions(body: &str, name: &str) -> bool {
     let body = body.to_lowercase();
     // Quotes within a name are doubled, and U&"" writes letters in other ways.
     name.contains('"') || body.contains("u&") || body.contains(&name.to_lowercase())
@@ -125,29 +125,44 @@ impl Lowerer<'_> {
     pub(super) fn declare_transitions(&mut self, table: &Table, trigger: &Trigger) -> Result<()> {
         let body = &self.catalog.procedure(trigger.function).body;
         for (_, name) in trigger.transitions() {
-            let (ty, columns) = (rows_type(table), columns(table));
+            let ty = rows_type(table);
             let rows = self.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
-            self.program.params.push(Param { name: name.to_owned(), ty, mode: ParamMode::In, reg: rows });
-            if !mentions(body, name) {
-                continue;
+            self.program.params.push(Param {
+                name: name.to_owned(),
+                ty: ty.clone(),
+                mode: ParamMode::In,
+                reg: rows,
+            });
+            self.tables_of_rows.push((name.to_owned(), rows));
+            if mentions(body, name) {
+                self.declare_rows(name, rows, &ty)?;
             }
-            let values = columns.iter().map(|(_, ty)| RegKind::Value(ty.clone())).collect();
-            let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
-            let there = self.apply(Func::IsNotNull, vec![rows], Type::Bool);
-            self.when(there, |l| {
-                l.for_elements(rows, &Type::Record(columns.clone().into()), &mut |l, row, _| {
-                    let mut values = Vec::new();
-                    for (at, (_, ty)) in columns.iter().enumerate() {
-                        let at = l.int4(at as i64 + 1);
-                        values.push(l.apply(Func::ArrayGet, vec![row, at], ty.clone()));
-                    }
-                    l.emit(OpKind::Push { coll: list, values });
-                    Ok(())
-                })
-            })?;
-            self.ctes.push(BoundCte::listed(name.to_owned(), columns, Some(list)));
-            self.transitions.push((name.to_owned(), self.ctes.len() - 1));
         }
+        Ok(())
+    }
+
+    /// An array of rows that queries can read as a table.
+    pub(super) fn declare_rows(&mut self, name: &str, rows: Reg, ty: &Type) -> Result<()> {
+        let Some(Type::Record(row)) = ty.element() else {
+            return Err(Error::internal("a transition table without rows"));
+        };
+        let columns: Vec<(String, Type)> = row.iter().cloned().collect();
+        let values = columns.iter().map(|(_, ty)| RegKind::Value(ty.clone())).collect();
+        let list = self.program.coll(CollDecl { kind: CollKind::List, keys: Vec::new(), values });
+        let there = self.apply(Func::IsNotNull, vec![rows], Type::Bool);
+        self.when(there, |l| {
+            l.for_elements(rows, &Type::Record(columns.clone().into()), &mut |l, row, _| {
+                let mut values = Vec::new();
+                for (at, (_, ty)) in columns.iter().enumerate() {
+                    let at = l.int4(at as i64 + 1);
+                    values.push(l.apply(Func::ArrayGet, vec![row, at], ty.clone()));
+                }
+                l.emit(OpKind::Push { coll: list, values });
+                Ok(())
+            })
+        })?;
+        self.ctes.push(BoundCte::listed(name.to_owned(), columns, Some(list)));
+        self.transitions.push((name.to_owned(), self.ctes.len() - 1));
         Ok(())
     }
 

@@ -538,6 +538,9 @@ pub enum StatementKind {
     FireCopyTriggers { table: Name, which: CopyTriggers },
     /// No statement of SQL: a step of a DO block that is carried out statement by statement
     Step(Box<plpgsql::Step>),
+    /// No statement of SQL: one that can read its last parameters, which are arrays of rows, as tables; those without a name it does
+    /// not name
+    Among(Box<Statement>, Vec<Option<String>>),
     /// CREATE POLICY
     CreatePolicy(Box<CreatePolicy>),
     /// ALTER POLICY name ON table; IF EXISTS is about the table

@@ -231,6 +231,8 @@ pub struct Step {
     pub frames: Vec<StepFrame>,
     /// So many variables of the outermost one are parameters, which have numbers.
     pub parameters: usize,
+    /// Tables of rows that it can read, by their names, with the types of the arrays that they are passed as: transition tables.
+    pub tables: Vec<(String, planaria_base::Type)>,
     /// What is done.
     pub kind: StepKind,
 }
@@ -255,6 +257,8 @@ pub struct StepVariable {
     pub constant: bool,
     /// NOT NULL
     pub not_null: bool,
+    /// The domain that it is of.
+    pub domain: Option<planaria_base::TypeId>,
 }
 
 /// What a [`Step`] does.
@@ -262,7 +266,8 @@ pub struct StepVariable {
 pub enum StepKind {
     /// A statement without others in it. The answer is a row: all variables, FOUND and ROW_COUNT.
     Statement(Box<Stmt>),
-    /// A declaration. The answer is the variable's value; of type `void` for a record without a structure.
+    /// A declaration. The answer is the variable's value, of type `void` for a record without a structure; and the number of the
+    /// domain that it is of.
     Declare(Declaration),
     /// A query, whose rows are the answer.
     Query(Box<Query>),

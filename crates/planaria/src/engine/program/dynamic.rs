@@ -2,24 +2,24 @@
 
 use crate::engine::program::kind::is_program;
 use crate::engine::schema_version::SchemaVersion;
-use planaria_base::text_io::{quote_ident, quote_literal};
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
 use planaria_exec::{Code, StepProgram};
 use planaria_ir::Output;
-use planaria_sql::lower::ParamTypes;
+use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::{Statement, StatementKind};
 use planaria_syntax::parse;
 use std::any::Any;
 use std::sync::Arc;
 
-/// SQL text made by a running program.
+/// SQL text made by a running program. `tables`: what it may call the last arguments, which are rows.
 pub(crate) fn compile_dynamic(
     schema: &SchemaVersion,
     role: RoleId,
     text: &str,
     arguments: &[Type],
+    tables: &[String],
 ) -> Result<Arc<Code>> {
-    let statement = one_statement(text)?;
+    let statement = among(one_statement(text)?, text, tables);
     let types = ParamTypes(arguments.iter().cloned().map(Some).collect());
     let (_, code, _) = schema.compile_for(role, &statement, &types)?;
     Ok(Arc::new(code))
@@ -50,6 +50,17 @@ pub(crate) fn compile_query(
     Ok((program.outputs, Arc::new(code)))
 }
 
+/// A statement that can read its last parameters as tables, where its text may name them.
+pub(crate) fn among(statement: Statement, text: &str, tables: &[String]) -> Statement {
+    let named = |name: &String| lower::mentions(text, name).then(|| name.clone());
+    let tables: Vec<Option<String>> = tables.iter().map(named).collect();
+    if tables.is_empty() {
+        return statement;
+    }
+    let (position, end) = (statement.position, statement.end);
+    Statement { kind: StatementKind::Among(Box::new(statement), tables), position, end }
+}
+
 /// A statement that was not made of text, and the types of its parameters: how a step comes to the host.
 pub(crate) struct Wanted {
     pub(crate) statement: Statement,
@@ -77,12 +88,8 @@ fn one_statement(text: &str) -> Result<Statement> {
             ));
         }
     };
-    if let StatementKind::Show(name) = &statement.kind
-        && !["all", "recovery"].iter().any(|special| name.eq_ignore_ascii_case(special))
-    {
-        // Its column is called as the setting is.
-        let (setting, column) = (quote_literal(name), quote_ident(name));
-        return one_statement(&format!("SELECT pg_catalog.current_setting({setting}) AS {column}"));
+    if let Some(query) = lower::shown(&statement)? {
+        return Ok(query);
     }
     let more = matches!(statement.kind, StatementKind::Set { .. } | StatementKind::Truncate { .. });
     if !is_program(&statement) && !more {

@@ -516,11 +516,11 @@ impl Host for SessionHost<'_> {
         crate::system::push_rows(&self.facts(), relation, columns, heap, push)
     }
 
-    fn execute(&mut self, text: &str, arguments: &[Type]) -> Result<Dynamic> {
+    fn execute(&mut self, text: &str, arguments: &[Type], tables: &[String]) -> Result<Dynamic> {
         self.inputs.beyond_a_call()?;
         match constraints::said(text) {
             Some(said) => self.deferred.said_by_program(&self.schema, self.role, said),
-            None => compile_dynamic(&self.schema, self.role, text, arguments).map(Dynamic::Code),
+            None => compile_dynamic(&self.schema, self.role, text, arguments, tables).map(Dynamic::Code),
         }
     }
 

@@ -10,6 +10,7 @@ use planaria_base::{Datum, Error, ProcedureId, Result, Type};
 use planaria_catalog::Procedure;
 use planaria_exec::{Carrier, Interrupt, StepProgram, Stepwise};
 use planaria_sql::lower::ParamTypes;
+use planaria_sql::lower::plpgsql::Fired;
 use planaria_syntax::ast::plpgsql::{PlBlock, Step};
 use planaria_syntax::ast::{FunctionCall, Statement, StatementKind, Transaction};
 use planaria_syntax::parse;
@@ -40,14 +41,19 @@ const MADE_MAX: usize = 64;
 
 /// A routine, for a program that calls it.
 pub(crate) fn within(schema: &SchemaVersion, routine: ProcedureId) -> Result<Arc<dyn Stepwise>> {
-    let title = schema.title(schema.catalog.behind(routine));
-    let routine = schema.catalog.procedure(routine).clone();
+    let catalog = &schema.catalog;
+    let fired = catalog.trigger_of(catalog.procedure(routine));
+    let routine = fired.map_or(routine, |(_, trigger, _)| trigger.function);
+    let fired = fired.map(|(table, trigger, event)| Fired::of(catalog, table, trigger, event));
+    let title = schema.title(catalog.behind(routine));
+    let routine = catalog.procedure(routine).clone();
     let block = parse::plpgsql(&routine.body)?;
-    Ok(Arc::new(Routine { routine, title, block }))
+    Ok(Arc::new(Routine { routine, fired, title, block }))
 }
 
 struct Routine {
     routine: Procedure,
+    fired: Option<Fired>,
     title: String,
     block: PlBlock,
 }
@@ -60,13 +66,16 @@ impl Stepwise for Routine {
     ) -> std::result::Result<(), Interrupt> {
         let ground = Ground::Program(Within { carrier, stopped: None, made: Vec::new(), at: 0 });
         let mut steps = Steps::new(ground, &self.routine.body, &self.title, &self.block);
-        let outcome = steps.routine(&self.routine, &self.block, arguments).and_then(|values| {
-            if self.routine.returns_set() {
-                return Ok(());
-            }
-            let row: Vec<Datum> = values.into_iter().map(|(_, value)| value).collect();
-            steps.ground.answer(&row)
-        });
+        let outcome = match &self.fired {
+            Some(fired) => steps.trigger(&self.routine.name, fired, &self.block, arguments),
+            None => steps.routine(&self.routine, &self.block, arguments).and_then(|values| {
+                if self.routine.returns_set() {
+                    return Ok(());
+                }
+                let row: Vec<Datum> = values.into_iter().map(|(_, value)| value).collect();
+                steps.ground.answer(&row)
+            }),
+        };
         if let Ground::Program(Within { stopped: Some(stopped), .. }) = steps.ground {
             return Err(stopped);
         }

@@ -15,6 +15,7 @@ use crate::sink::{RowRef, RowSink, reborrow};
 use planaria_base::{Datum, Error, Isolation, Result, SqlState, Type, stack};
 use planaria_catalog::{Mode, Procedure, Returns};
 use planaria_sql::lower::ParamTypes;
+use planaria_sql::lower::plpgsql::do_wants_steps;
 use planaria_syntax::ast::plpgsql::{Step, StepFrame, StepKind, StepVariable};
 use planaria_syntax::ast::{
     self, Argument, Expr, ExprKind, FunctionCall, Position, Query, QueryBody, Select, SelectItem, Statement,
@@ -32,7 +33,7 @@ impl SessionCore {
     pub(crate) fn calls_by_steps(&mut self, statement: &Statement) -> bool {
         let StatementKind::Do { body, .. } = &statement.kind else { return false };
         let schema = self.schema();
-        schema.calls_by_steps(body)
+        schema.calls_by_steps(body) || do_wants_steps(&schema.catalog, body)
     }
 
     /// Runs a statement that is nothing but such a call. Answers with the number of rows returned.
@@ -59,8 +60,9 @@ impl SessionCore {
                     sink.restart();
                 }
             }
-            let mut notices = Vec::new();
-            let outcome = self.steps_of_call(prepared, params, reborrow(&mut sink), &mut notices);
+            let (mut notices, mut ended) = (Vec::new(), false);
+            let outcome =
+                self.steps_of_call(prepared, params, reborrow(&mut sink), &mut notices, (own, &mut ended));
             let outcome = outcome.and_then(|count| {
                 // What COMMIT runs itself answers with nothing.
                 let rows = std::mem::take(&mut self.rows);
@@ -81,7 +83,7 @@ impl SessionCore {
                 self.transaction_control(&Transaction::Rollback)?;
             }
             attempts += 1;
-            if own && error.is_conflict() && attempts < ATTEMPTS_MAX {
+            if own && !ended && error.is_conflict() && attempts < ATTEMPTS_MAX {
                 continue;
             }
             // What was said before it failed is heard all the same.
@@ -96,6 +98,7 @@ impl SessionCore {
         params: &dyn Params,
         sink: Option<&mut dyn RowSink>,
         notices: &mut Vec<crate::notice::Notice>,
+        (own, ended): (bool, &mut bool),
     ) -> Result<u64> {
         self.notices.clear();
         self.rows.clear();
@@ -124,7 +127,10 @@ impl SessionCore {
         let body = routine.body.clone();
         let block = parse::plpgsql(&body)?;
         let mut steps = Steps::new(Ground::Session(self, Vec::new()), &body, &title, &block);
+        let is_procedure = matches!(routine.returns, Returns::Procedure);
+        steps.ends = (own && is_procedure).then_some(0);
         let outcome = steps.routine(&routine, &block, arguments);
+        *ended = steps.has_ended();
         let outcome = outcome.and_then(|values| match routine.returns_set() {
             true => steps.give_rows(prepared, sink),
             false => steps.answer(values, prepared, sink),
@@ -199,7 +205,7 @@ impl Steps<'_> {
                 return Ok(row.into_iter().map(|value| (Type::Void, value)).collect());
             }
             Gives::Set(_) => return Ok(Vec::new()),
-            Gives::Outs => {}
+            Gives::Outs | Gives::Before(_) | Gives::Nothing => {}
         }
         if matches!(routine.returns, Returns::Scalar(Type::Void)) {
             return Ok(vec![(Type::Void, Datum::Null)]);
@@ -225,7 +231,8 @@ impl Steps<'_> {
             if ty.is_some() {
                 passed.push(value);
             }
-            variables.push(StepVariable { name: format!("({i})"), ty, constant: false, not_null: false });
+            let name = format!("({i})");
+            variables.push(StepVariable { name, ty, constant: false, not_null: false, domain: None });
         }
         passed.extend([Datum::Bool(self.found), Datum::Int(self.row_count)]);
         let step = Step {
@@ -234,6 +241,7 @@ impl Steps<'_> {
             conflict: self.conflict,
             frames: vec![StepFrame { label: None, variables }],
             parameters: 0,
+            tables: Vec::new(),
             kind: StepKind::Row,
         };
         let statement = Statement { kind: StatementKind::Step(Box::new(step)), position: 0, end: 0 };

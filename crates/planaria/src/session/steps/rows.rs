@@ -36,6 +36,14 @@ impl Steps<'_> {
                     row.push(Datum::Bool(there));
                 }
             }
+            Gives::Before(row) => {
+                let row = row.clone();
+                self.returned = Some(self.before_row(value, row, statement.position)?);
+            }
+            Gives::Nothing => {
+                self.step(StepKind::Value(value.clone()))?;
+                self.returned = Some(Vec::new());
+            }
             // It says itself what is wrong with it.
             Gives::Outs | Gives::Set(_) => self.plain(statement)?,
         }

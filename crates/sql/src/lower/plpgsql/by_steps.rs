@@ -40,7 +40,7 @@ fn can_move(block: &PlBlock) -> bool {
         }
         _ => false,
     };
-    check_body(block).is_ok() && !any_in_block(block, &asks_for_stack)
+    check_body(block, Allowed::Neither).is_ok() && !any_in_block(block, &asks_for_stack)
 }
 
 /// Whether a body that calls what sets the path, or who runs it, can go by steps for the sake of that.
@@ -54,6 +54,14 @@ fn has_needs(block: &PlBlock) -> bool {
     any_in_block(block, &|statement| {
         needs_steps(statement, &records) || fetches_unknown(block, statement, &records)
     })
+}
+
+/// A body, if it has records and can be carried out by steps.
+pub(super) fn with_records(body: &str) -> Option<PlBlock> {
+    let block = parse::plpgsql(body).ok()?;
+    let mut records = Vec::new();
+    records_of(&block, &mut records);
+    (!records.is_empty() && check_body(&block, Allowed::Both).is_ok()).then_some(block)
 }
 
 /// Whether the path changes while a routine runs: its program carries it out by steps, for what follows. Those of former
@@ -260,6 +268,9 @@ pub(super) const ONE_BY_ONE: &str = "Declare the variables one by one, or a vari
 /// The form of programs since which records take whatever row comes, in whatever calls the routine.
 const OF_ANY_STRUCTURE: u8 = 2;
 
+/// The same of trigger functions.
+const TRIGGERS_TOO: u8 = 5;
+
 /// The form of programs since which what changes the path is meant for the statements behind it, in whatever calls the routine.
 const PATH_MOVES: u8 = 3;
 
@@ -282,7 +293,8 @@ pub(super) fn wants_steps(error: &Error) -> bool {
 /// Whether the program of a routine may carry it out by steps, where its records take rows of which nothing is known. Those of
 /// former versions go on as they were: logs have calls of them.
 pub(super) fn may_be_within(routine: &Procedure) -> bool {
-    routine.form >= OF_ANY_STRUCTURE && routine.language == Language::PlPgSql && check_within(routine).is_ok()
+    let first = if routine.returns == Returns::Trigger { TRIGGERS_TOO } else { OF_ANY_STRUCTURE };
+    routine.form >= first && routine.language == Language::PlPgSql && check_within(routine).is_ok()
 }
 
 /// 0A000 for what a routine cannot have that is carried out by steps: wherever it is called, if it does not change the schema.
@@ -305,16 +317,13 @@ fn check_within(routine: &Procedure) -> Result<()> {
         !matches!(p.mode, planaria_catalog::Mode::In | planaria_catalog::Mode::Variadic)
     };
     let rows = routine.parameters.iter().any(|p| out(p) && matches!(p.ty, Type::Record(_)));
-    if routine.returns == Returns::Trigger {
-        return refused_in_steps("a trigger", "Use scalar variables, or a variable of a row type.");
-    }
     if rows || matches!(&routine.returns, Returns::Scalar(Type::Record(_))) {
         return refused_in_steps("an OUT parameter of a row type", "Return the row.");
     }
     if routine.returns_domain.is_some() || routine.parameters.iter().any(|p| p.domain.is_some()) {
         return refused_in_steps("a domain", "Use the type that the domain is over.");
     }
-    check_body(&block)
+    check_body(&block, if routine.form >= TRIGGERS_TOO { Allowed::Cursors } else { Allowed::Neither })
 }
 
 fn refused_in_steps(what: &str, hint: &str) -> Result<()> {
@@ -340,11 +349,24 @@ pub fn check_steps(routine: &Procedure) -> Result<()> {
         return refused("a result of a row type", "Write a procedure with INOUT parameters.");
     }
     let Ok(block) = parse::plpgsql(&routine.body) else { return Ok(()) };
-    check_body(&block)
+    // A procedure ends transactions where its call is all that a statement does.
+    let procedure = routine.returns == Returns::Procedure;
+    check_body(&block, if procedure { Allowed::Both } else { Allowed::Cursors })
 }
 
-/// 0A000 for what no body can have that is carried out by steps.
-fn check_body(block: &PlBlock) -> Result<()> {
+/// What a body can have that is carried out by steps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    /// As it was in former versions: what had more went on as a program.
+    Neither,
+    /// Bound cursors.
+    Cursors,
+    /// These, and COMMIT and ROLLBACK.
+    Both,
+}
+
+/// 0A000 for what a body cannot have that is carried out by steps.
+fn check_body(block: &PlBlock, allowed: Allowed) -> Result<()> {
     let refused = refused_in_steps;
     let hint = "Do that in a routine of its own.";
     let declares = |block: &PlBlock, wanted: &dyn Fn(&DeclarationKind) -> bool| {
@@ -355,12 +377,14 @@ fn check_body(block: &PlBlock) -> Result<()> {
     if declares(block, &|kind| matches!(kind, DeclarationKind::Alias(_))) {
         return refused("ALIAS", hint);
     }
-    if declares(block, &|kind| matches!(kind, DeclarationKind::Cursor { .. }))
-        || any_in_block(block, &|s| matches!(s.kind, StmtKind::ForCursor { .. }))
-    {
+    let cursors = || {
+        declares(block, &|kind| matches!(kind, DeclarationKind::Cursor { .. }))
+            || any_in_block(block, &|s| matches!(s.kind, StmtKind::ForCursor { .. }))
+    };
+    if allowed == Allowed::Neither && cursors() {
         return refused("a bound cursor", hint);
     }
-    if any_in_block(block, &|s| matches!(s.kind, StmtKind::Transaction(_))) {
+    if allowed != Allowed::Both && any_in_block(block, &|s| matches!(s.kind, StmtKind::Transaction(_))) {
         return refused("COMMIT or ROLLBACK", hint);
     }
     Ok(())

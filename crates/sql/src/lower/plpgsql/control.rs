@@ -275,6 +275,8 @@ impl Body<'_, '_> {
         query: &Statement,
         body: &[Stmt],
     ) -> Result<()> {
+        let shown = crate::lower::shown(query)?;
+        let query = shown.as_ref().unwrap_or(query);
         let columns = settled(&self.l.describe_statement(&self.scope, query)?);
         let coll = self.list(&columns);
         self.l.emit(OpKind::Clear { coll });
@@ -592,7 +594,8 @@ impl Body<'_, '_> {
                     )?;
                 }
                 if values.len() != row.len() {
-                    return wrong("returned record type does not match expected record type");
+                    self.returned_misfit(&row, &values);
+                    return Ok(());
                 }
                 for (to, from) in row.iter().zip(values) {
                     let src = self.l.cast(from, &to.ty, CastContext::Variable)?;

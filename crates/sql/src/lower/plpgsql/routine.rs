@@ -83,6 +83,7 @@ fn lower_once(
         let message = "trigger functions can only be called as triggers";
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
+    let id = procedure.id;
     let procedure = fired.map_or(procedure, |(_, trigger, _)| catalog.procedure(trigger.function));
     let kind = match &procedure.returns {
         Returns::Procedure => ProgramKind::Procedure,
@@ -196,11 +197,14 @@ fn lower_once(
         Language::PlPgSql => {
             let block = parse::plpgsql(&procedure.body)
                 .map_err(|e| of_compilation(e, &procedure.name, &procedure.body))?;
-            let by_steps = checking && by_steps::routine_goes_by_steps(procedure);
             let any_structure = !inferring && by_steps::may_be_within(procedure);
-            let moves = any_structure && !checking && by_steps::moves_path(catalog, procedure);
-            if needs.steps || moves {
-                super::step::carried_out(&mut l, procedure, &answer);
+            let moves = any_structure && by_steps::moves_path(catalog, procedure);
+            let by_steps = checking
+                && (by_steps::routine_goes_by_steps(procedure)
+                    || procedure.returns == Returns::Trigger && moves);
+            if needs.steps || moves && !checking {
+                let words = if fired.is_some() { super::trigger::passed_words(&scope) } else { Vec::new() };
+                super::step::carried_out(&mut l, id, &answer, words);
                 tell(&mut l);
                 return l.lowered();
             }
@@ -282,6 +286,25 @@ pub fn lower_do(catalog: &Catalog, text: &str, runner: Runner, guard: Option<Gua
         lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, How::default(), None, needs)?;
         l.lowered()
     })
+}
+
+/// Whether records of a DO block take rows of several structures by turns, or such of which nothing is known: no program can have
+/// them, and the block is carried out by steps.
+pub fn do_wants_steps(catalog: &Catalog, text: &str) -> bool {
+    let Some(block) = by_steps::with_records(text) else { return false };
+    let mut wants = false;
+    let lowered = needing(|needs| {
+        let mut l = Lowerer::new(catalog, "inline_code_block", ProgramKind::Statement);
+        needs.give_rows(&mut l.rows);
+        let mut scope = Scope::new();
+        scope.push(None);
+        let how = How { any_structure: true, ..How::default() };
+        let done = lower_body(&mut l, scope, "inline_code_block", Answer::Void, &block, how, None, needs);
+        wants |= needs.steps;
+        done?;
+        l.lowered()
+    });
+    lowered.is_ok() && wants
 }
 
 /// Columns of the answer; sets `outs` and `outputs` of the program.
@@ -772,6 +795,18 @@ pub(super) fn same_columns(message: &str, wanted: &[&Type], values: &[Typed]) ->
         }
     }
     Ok(())
+}
+
+impl Body<'_, '_> {
+    /// Raises what is wrong with the row that the function has returned: it is told of where that has ended.
+    pub(super) fn returned_misfit(&mut self, row: &[Typed], values: &[Typed]) {
+        let message = "returned record type does not match expected record type";
+        let wanted: Vec<&Type> = row.iter().map(|t| &t.ty).collect();
+        if let Err(error) = same_columns(message, &wanted, values) {
+            self.l.at(super::CASTING);
+            self.raise_found(&error);
+        }
+    }
 }
 
 /// Emits a query's row as the answer's columns, which it must be of: PL/pgSQL converts nothing here.

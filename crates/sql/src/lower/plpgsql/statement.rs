@@ -7,7 +7,7 @@ use super::{Body, unsupported};
 use crate::lower::{CastContext, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::ROWS_TOLD;
-use planaria_ir::{CollDecl, CollKind, Diagnostic, Func, OpKind, Output, Reg, RegKind, Run};
+use planaria_ir::{CollDecl, CollKind, Diagnostic, Func, OpKind, Output, ProgramKind, Reg, RegKind, Run};
 use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
 use planaria_syntax::ast::visit::{self, Node};
 use planaria_syntax::ast::{Expr, ExprKind, FunctionCall, Into, Query, QueryBody, Statement, StatementKind};
@@ -165,6 +165,20 @@ impl Body<'_, '_> {
             StatementKind::Set { name, value, local } => {
                 self.l.at(statement.position);
                 self.l.emit_set(name, value.as_deref(), *local)
+            }
+            // Each transaction of a procedure is serializable, whatever it asks for; elsewhere the level holds already, or it is too
+            // late for another.
+            StatementKind::SetModes { default: false, read_only: None | Some(false), isolation } => {
+                self.l.at(statement.position);
+                match isolation.filter(|_| self.l.program.kind != ProgramKind::Procedure) {
+                    Some(level) => {
+                        self.l.emit_set("transaction_isolation", Some(&[level.name().to_owned()]), true)
+                    }
+                    None => Ok(()),
+                }
+            }
+            StatementKind::Show(_) => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data"))
             }
             StatementKind::Truncate { names, restart_identity, cascade } => {
                 self.l.at(statement.position);
@@ -413,9 +427,12 @@ impl Body<'_, '_> {
         using: &[Expr],
         rows: Option<planaria_ir::Coll>,
     ) -> Result<Reg> {
-        let (text, args) = self.text_and_args(text, using)?;
+        let (text, mut args) = self.text_and_args(text, using)?;
         let row_count = self.l.temp(Type::Int8);
-        self.l.emit(OpKind::Execute { text, args, rows, row_count, run: Run::Statement });
+        let (names, tables): (Vec<String>, Vec<Reg>) = self.l.tables_of_rows.iter().cloned().unzip();
+        args.extend(tables);
+        let run = if names.is_empty() { Run::Statement } else { Run::Among(names) };
+        self.l.emit(OpKind::Execute { text, args, rows, row_count, run });
         Ok(row_count)
     }
 

@@ -6,8 +6,8 @@ use super::{Answer, Body};
 use crate::lower::held::{Held, of_parameter};
 use crate::lower::types::CastContext;
 use crate::lower::{Guard, Lowered, Lowerer, Runner, Scope, Typed, Variable};
-use planaria_base::{Datum, Error, ProcedureId, Result, Type};
-use planaria_catalog::{Catalog, Mode, Procedure};
+use planaria_base::{Datum, Error, ProcedureId, Result, Type, TypeId};
+use planaria_catalog::{Catalog, Mode};
 use planaria_ir::{CollDecl, CollKind, OpKind, Output, Param, ParamMode, ProgramKind, Reg, RegKind, Run};
 use planaria_syntax::ast::plpgsql::{Step, StepKind};
 
@@ -44,12 +44,21 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
                         Type::Record(row) => {
                             let fields = l.unpacked(reg, row, Some(&known.name));
                             let table = row.of.as_ref().map(|of| of.table);
+                            let columns = table.map(|table| l.catalog.table_by_id(table));
+                            for (column, (_, field)) in
+                                columns.iter().flat_map(|table| table.visible()).zip(&fields)
+                            {
+                                l.declare_domain(field.reg, column.1.domain);
+                            }
                             l.set_row_flag_by(id, reg);
                             // Between steps a record without a row has one of NULLs.
                             let held = if table.is_some() { Held::Unsure } else { Held::Row };
                             Variable::Row { fields, table, held, id }
                         }
-                        _ => Variable::Scalar(Typed { reg, ty: ty.clone() }),
+                        _ => {
+                            l.declare_domain(reg, known.domain);
+                            Variable::Scalar(Typed { reg, ty: ty.clone() })
+                        }
                     }
                 }
             };
@@ -66,6 +75,10 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
         }
     }
     let (found, row_count) = (parameter(l, "found", &Type::Bool), parameter(l, "row_count", &Type::Int8));
+    for (name, ty) in &step.tables {
+        let rows = parameter(l, name, ty);
+        l.declare_rows(name, rows, ty)?;
+    }
     l.conflict = step.conflict;
     let answer = match &step.kind {
         StepKind::Rows(_, routine) => answer_of(l, &scope, *routine)?,
@@ -113,8 +126,10 @@ fn answer_of(l: &mut Lowerer<'_>, scope: &Scope, routine: ProcedureId) -> Result
 }
 
 /// The program of a routine whose records take rows of which nothing is known: the engine carries it out by steps.
-pub(super) fn carried_out(l: &mut Lowerer<'_>, procedure: &Procedure, answer: &Answer) {
-    let passed = l.program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
+/// `words`: what it is passed behind its parameters.
+pub(super) fn carried_out(l: &mut Lowerer<'_>, routine: ProcedureId, answer: &Answer, words: Vec<Reg>) {
+    let params = l.program.params.iter().filter(|p| p.mode != ParamMode::Out);
+    let passed: Vec<Reg> = params.map(|p| p.reg).chain(words).collect();
     let text = l.constant(Datum::Null, Type::Text);
     let row_count = l.temp(Type::Int8);
     let (columns, to): (Vec<Type>, Option<Vec<Reg>>) = match answer {
@@ -128,7 +143,7 @@ pub(super) fn carried_out(l: &mut Lowerer<'_>, procedure: &Procedure, answer: &A
             (columns, Some(outs))
         }
     };
-    let run = Run::Steps(procedure.id);
+    let run = Run::Steps(routine);
     if columns.is_empty() {
         l.emit(OpKind::Execute { text, args: passed, rows: None, row_count, run });
         return;
@@ -182,14 +197,17 @@ impl Body<'_, '_> {
                 self.declaration(declaration)?;
                 let found = self.scope.variable(&declaration.name).cloned();
                 let variable = found.ok_or_else(|| Error::internal("a declaration that declares nothing"))?;
-                if registers(&variable).iter().any(|reg| self.l.domain_of(*reg).is_some()) {
-                    return Err(Error::unsupported(
-                        "variables of domains are not supported in a body that changes the schema or reads records of EXECUTE",
-                        "Do that in a block of its own.",
-                    ));
-                }
+                let domain = match &variable {
+                    Variable::Scalar(value) => self.l.domain_of(value.reg),
+                    _ => None,
+                };
                 let value = self.whole(&variable)?;
-                self.answer_row(vec![(declaration.name.clone(), value)]);
+                let mut answer = vec![(declaration.name.clone(), value)];
+                if let Some(TypeId(id)) = domain {
+                    answer
+                        .push(("domain".to_owned(), Typed { reg: self.int8(i64::from(id)), ty: Type::Int8 }));
+                }
+                self.answer_row(answer);
                 Ok(())
             }
             StepKind::Query(query) => {

@@ -14,7 +14,7 @@ use crate::lower::CastContext;
 use crate::lower::held::{Held, NEW, OLD};
 use crate::lower::{Found, Lowerer, Scope, Typed, Variable};
 use planaria_base::shape::{Dimension, Shape};
-use planaria_base::types::SystemType;
+use planaria_base::types::{RowType, SystemType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::{Catalog, Procedure, Table, Trigger, TriggerEvent, TriggerTime, View};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Reg, RegKind};
@@ -325,8 +325,40 @@ fn name_partition(
 pub(super) fn declare_unknown(l: &mut Lowerer<'_>, scope: &mut Scope) {
     scope.declare("new", Variable::Unassigned { id: NEW });
     scope.declare("old", Variable::Unassigned { id: OLD });
+    for (name, ty) in words() {
+        let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
+        scope.declare(name, Variable::Scalar(Typed { reg, ty }));
+    }
+}
+
+/// Whether a row has the columns of the table.
+fn fits(new: &[Typed], row: &[Typed]) -> Result<()> {
+    let wrong = |detail: String| {
+        let message = "returned row structure does not match the structure of the triggering table";
+        Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail))
+    };
+    for (i, (from, to)) in row.iter().zip(new).enumerate() {
+        let is = if from.ty == Type::Unknown { Type::Text } else { from.ty.clone() };
+        if is.base() != to.ty.base() {
+            let (wanted, column) = (&to.ty, i + 1);
+            return wrong(format!(
+                "Returned type {is} does not match expected type {wanted} in column {column}."
+            ));
+        }
+    }
+    let (got, wanted) = (row.len(), new.len());
+    if got != wanted {
+        return wrong(format!(
+            "Number of returned columns ({got}) does not match expected column count ({wanted})."
+        ));
+    }
+    Ok(())
+}
+
+/// `TG_OP` and its like.
+fn words() -> Vec<(&'static str, Type)> {
     let names = ["tg_name", "tg_relname", "tg_table_name", "tg_table_schema"];
-    let all = names
+    names
         .into_iter()
         .map(|name| (name, Type::NAME))
         .chain(["tg_when", "tg_level", "tg_op"].into_iter().map(|name| (name, Type::Text)))
@@ -334,11 +366,51 @@ pub(super) fn declare_unknown(l: &mut Lowerer<'_>, scope: &mut Scope) {
             ("tg_relid", Type::System(SystemType::Oid)),
             ("tg_nargs", Type::Int4),
             ("tg_argv", Type::Array(Box::new(Type::Text))),
-        ]);
-    for (name, ty) in all {
-        let reg = l.program.reg(RegKind::Value(ty.clone()), Some(name.to_owned()));
-        scope.declare(name, Variable::Scalar(Typed { reg, ty }));
+        ])
+        .collect()
+}
+
+/// What a trigger function is passed where it is carried out by steps: NEW and OLD field by field, as far as its event has them,
+/// the transition tables, and the words.
+pub struct Fired {
+    /// NEW and OLD, and whether they are passed.
+    pub rows: [(&'static str, RowType, bool); 2],
+    /// Transition tables, as arrays of rows.
+    pub tables: Vec<(String, Type)>,
+    /// `TG_OP` and its like.
+    pub words: Vec<(&'static str, Type)>,
+    /// It fires before a row, and answers; with the row, if that is `true`.
+    pub answers: Option<bool>,
+}
+
+impl Fired {
+    /// Of a trigger and an event.
+    pub fn of(catalog: &Catalog, table: &Table, trigger: &Trigger, event: TriggerEvent) -> Fired {
+        let row = || match table.id == View::ROWS {
+            true => {
+                let fields: Vec<_> = table.visible().map(|(_, c)| (c.name.clone(), c.ty.clone())).collect();
+                fields.into()
+            }
+            false => crate::lower::row_type(catalog, table),
+        };
+        let there = |has: bool| has && trigger.each_row;
+        let rows_type = || crate::lower::transition::rows_type(table);
+        Fired {
+            rows: [("new", row(), there(event.has_new())), ("old", row(), there(event.has_old()))],
+            tables: trigger.transitions().map(|(_, name)| (name.to_owned(), rows_type())).collect(),
+            words: words(),
+            answers: (trigger.each_row && trigger.time != TriggerTime::After).then(|| event.has_new()),
+        }
     }
+}
+
+/// What a trigger's routine passes to who carries it out, behind its parameters.
+pub(super) fn passed_words(scope: &Scope) -> Vec<Reg> {
+    let word = |(name, _): (&str, Type)| match scope.variable(name) {
+        Some(Variable::Scalar(word)) => Some(word.reg),
+        _ => None,
+    };
+    words().into_iter().filter_map(word).collect()
 }
 
 impl Body<'_, '_> {
@@ -369,27 +441,13 @@ impl Body<'_, '_> {
         self.unless(null, store)
     }
 
-    /// 42804 where a row has other columns than the table.
+    /// 42804 where a row has other columns than the table: told where the function has ended.
     fn store_returned(&mut self, new: &[Typed], row: &[Typed]) -> Result<()> {
-        let wrong = |detail: String| {
-            let message = "returned row structure does not match the structure of the triggering table";
-            Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail))
-        };
-        for (i, (from, to)) in row.iter().zip(new).enumerate() {
-            let is = if from.ty == Type::Unknown { Type::Text } else { from.ty.clone() };
-            if is.base() != to.ty.base() {
-                return wrong(format!(
-                    "Returned type {is} does not match expected type {} in column {}.",
-                    to.ty,
-                    i + 1
-                ));
-            }
-        }
-        let (got, wanted) = (row.len(), new.len());
-        if got != wanted {
-            return wrong(format!(
-                "Number of returned columns ({got}) does not match expected column count ({wanted})."
-            ));
+        if let Err(error) = fits(new, row) {
+            let before = self.l.at(super::EXITING);
+            self.raise_found(&error);
+            self.l.at(before);
+            return Ok(());
         }
         let targets: Vec<super::assign::Target> =
             new.iter().cloned().map(super::assign::Target::Value).collect();

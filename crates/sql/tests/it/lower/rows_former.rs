@@ -41,6 +41,24 @@ fn aggregates_without_an_order_walk_apart_since_forms() {
 }
 
 #[test]
+fn conditions_with_a_query_that_is_asked_once_come_first_since_the_fifth_form() {
+    let lowered = |form: u8, first: &str, then: &str| {
+        let mut catalog = Catalog::default();
+        let function = "CREATE FUNCTION f(a int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN \
+            RAISE NOTICE '%', a; RETURN true; END $$;";
+        let body = format!("PERFORM 1 FROM src WHERE {first} AND {then};");
+        let procedure = format!("CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN {body} END $$;");
+        define(&mut catalog, &format!("{SCHEMA} {function} {procedure}"));
+        let mut procedure = catalog.procedures.iter().find(|p| p.name == "p").expect("p").clone();
+        procedure.form = form;
+        lower_procedure(&catalog, &procedure).expect("lowered").to_string()
+    };
+    let (call, query) = ("f(n)", "n = (SELECT count(*) FROM log WHERE v = 'x')");
+    assert_ne!(lowered(4, call, query), lowered(5, call, query));
+    assert_eq!(lowered(4, query, call), lowered(5, query, call));
+}
+
+#[test]
 fn routines_of_former_versions_have_no_flags() {
     let last = "INSERT INTO log VALUES (k, coalesce(q::text, 'N'));";
     for (declared, body) in [
