@@ -5,7 +5,8 @@
 //! the double precision that its text says, and BETWEEN SYMMETRIC passed over a NULL; `FORMER_KEYS` made it. `renamed-schema` is from
 //! when bodies did not follow where a schema was renamed, and `inet_client_port` was nobody's name; `RENAMED_SCHEMA` made it.
 //! `rows-of-then` is from when a row of NULLs that a function answers with, or that is passed, was NULL, and AFTER triggers of changes
-//! in WITH fired in routines when their part ended; `ROWS_OF_THEN` made it.
+//! in WITH fired in routines when their part ended; `ROWS_OF_THEN` made it. `elements-of-then` is from when what routines assigned to
+//! an element of an array column kept its length and scale; `ELEMENTS_OF_THEN` made it.
 
 mod formats;
 
@@ -122,6 +123,22 @@ const ROWS_OF_THEN: &str = "
     call put(1);
     call note();
     call put(2);";
+
+/// What was executed in `elements-of-then`.
+const ELEMENTS_OF_THEN: &str = "
+    create table va (id int primary key, v varchar(3)[], n numeric(4,1)[]);
+    create table log (id serial, what text);
+    create table t (k int primary key, w int);
+    insert into va values (1, '{a}', '{1}');
+    insert into t values (1, 1), (2, 2), (3, 3);
+    create function noted(k int) returns boolean language plpgsql as $$ begin insert into log (what) values ('asked ' || k); return true; end $$;
+    create procedure set_parts(x text, y numeric) language plpgsql as $$ begin update va set v[2] = x, n[2] = y where id = 1; end $$;
+    create procedure asks(m int) language plpgsql as $$ begin perform 1 from t where noted(w) and k = w + m - 1 + (select count(*) from log where what = 'go'); delete from t where k = m; end $$;
+    create function told() returns trigger language plpgsql as $$ begin insert into log (what) values (tg_op || ' ' || old.k); return old; end $$;
+    create trigger told before delete on t for each row execute function told();
+    call set_parts('b', 2.345);
+    call asks(1);
+    insert into log (what) select v::text || n::text from va;";
 
 fn copy_of(name: &str) -> tempfile::TempDir {
     copy_from(&format!("before-intervals/{name}"))
@@ -361,6 +378,33 @@ fn rows_of_nulls_were_none_and_parts_fired_their_triggers() {
     let db = open(dir.path(), Scheme::Clr).expect("opens");
     db.execute_script(ROWS_OF_THEN).expect("the script");
     let today = ["t: 1, 1", "u: 1, 1", "none (,) (,)", "t: 2, 2", "u: 2, 2"];
+    assert_eq!(said(&db), today);
+    drop(db);
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        assert_eq!(said(&db), today, "{scheme:?}");
+    }
+}
+
+/// Calls of a routine that assigns an element that has too many digits, and of one with a trigger and a condition that calls.
+#[test]
+fn elements_kept_their_digits() {
+    let said = |db: &Database| rows(db, "SELECT what FROM log ORDER BY id");
+    let asked = ["asked 1", "asked 2", "asked 3", "DELETE 1"];
+    let then = [&asked[..], &["{a,b}{1.0,2.345}"]].concat();
+    let dir = copy_from("elements-of-then");
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        assert_eq!(said(&db)[..5], then, "{scheme:?}");
+        // A routine goes on so until it is created again.
+        db.execute_script("CALL set_parts('b', 4.567);").expect("calls");
+        assert_eq!(rows(&db, "SELECT n::text FROM va"), ["{1.0,4.567}"], "{scheme:?}");
+    }
+    // Those of today do not, and are replayed so.
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = open(dir.path(), Scheme::Clr).expect("opens");
+    db.execute_script(ELEMENTS_OF_THEN).expect("the script");
+    let today = [&asked[..], &["{a,b}{1.0,2.3}"]].concat();
     assert_eq!(said(&db), today);
     drop(db);
     for scheme in Scheme::ALL.iter().copied() {
