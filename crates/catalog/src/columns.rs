@@ -1,5 +1,6 @@
 //! Columns of tables, and what is said of how tables and columns are stored: that has no effect here, and is kept to be shown and dumped.
 
+use crate::Table;
 use planaria_base::{SequenceId, Type, TypeId};
 use serde::{Deserialize, Serialize};
 
@@ -145,5 +146,16 @@ impl ColumnTold {
             "lz4" => 'l',
             _ => return None,
         })
+    }
+}
+
+impl Table {
+    /// What is said of an index by its name follows the name.
+    pub fn follow_index(&mut self, from: &str, to: &str) {
+        if let Some(TableTold { identity: Some(ReplicaIdentity::Index(name)), .. }) = self.told.as_deref_mut()
+            && *name == from
+        {
+            to.clone_into(name);
+        }
     }
 }

@@ -217,18 +217,18 @@ impl Question {
             | RoutineDef | RoutineBody | RoutineArguments | RoutineIdentity | RoutineResult
             | ArgumentDefault | ViewDef | PlainExpression | PartitionDef | PartitionTree | Updatable
             | RuleDef | IsVisible | Comment | Describe | RoleName | SerialSequence => Determinism::Catalog,
-            Notify | ListeningChannels | NotificationUsage | TriggerDepth | DeeperTrigger | CallStack
-            | DeferTrigger | HasPrivilege | HasRole | RelationSize | DatabaseSize | SetSetting
-            | SetSettingOfDefiner | CancelClient | TerminateClient | ReloadSettings | ForgetStatements
-            | SettingsTime | ExportSnapshot | Sleep | SetSeed | SessionId | User | StartTime => {
-                Determinism::Session
-            }
+            Notify | ListeningChannels | NotificationUsage | TriggerDepth | CallStack | DeferTrigger
+            | HasPrivilege | HasRole | RelationSize | DatabaseSize | SetSetting | SetSettingOfDefiner
+            | CancelClient | TerminateClient | ReloadSettings | ForgetStatements | SettingsTime
+            | ExportSnapshot | Sleep | SetSeed | SessionId | User | StartTime => Determinism::Session,
             AdvisoryLock | TryAdvisoryLock | AdvisoryUnlock | AdvisoryUnlockAll | BlockingSessions
             | IsBlockedBy => Determinism::Others,
             // Logged with the call.
             Setting => Determinism::Draws,
             // As it always answers the same in a call.
             DeferTriggerInBlock | DeferCheckInBlock => Determinism::Deterministic,
+            // Nobody sees it who does not ask for the depth.
+            DeeperTrigger => Determinism::Deterministic,
         }
     }
 
@@ -237,6 +237,8 @@ impl Question {
     pub const fn in_a_call(self) -> Option<bool> {
         match self {
             Question::DeferTriggerInBlock | Question::DeferCheckInBlock => Some(false),
+            // One that is logged as a call does not ask for the depth.
+            Question::DeeperTrigger => Some(false),
             _ => None,
         }
     }
@@ -263,6 +265,7 @@ impl Question {
                     | Question::Notify
                     | Question::DeferTrigger
                     | Question::DeferTriggerInBlock
+                    | Question::DeeperTrigger
             )
     }
 

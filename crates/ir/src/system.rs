@@ -60,7 +60,7 @@ questions! {
     /// How many triggers the statement that runs now is within.
     TriggerDepth "trigger.depth" () -> I;
     /// Has the next trigger that is called be within one more: the foreign key's that changes the row.
-    DeeperTrigger "trigger.deeper" () -> I;
+    DeeperTrigger "trigger.deeper" () -> B;
     /// The routine that runs and where it is, then whoever has called it, a line each: as CONTEXT of an error has them.
     CallStack "call_stack" () -> T;
     /// Whether a constraint trigger is deferred now: its table, its routine, and the row that fires it, which then waits

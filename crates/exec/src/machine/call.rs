@@ -283,7 +283,7 @@ impl Machine {
             Slot::Int(i64::from(self.trigger_depth))
         } else if desc.question == Question::DeeperTrigger {
             self.deeper_trigger = 1;
-            Slot::Int(1)
+            Slot::Bool(true)
         } else if desc.question.strict()
             && !desc.question.is_input()
             && self.row.iter().any(|slot| slot.is_null())

@@ -7,7 +7,8 @@
 //!
 //! 1. With the gate closed: has anybody else touched tables? (Mostly not.) If so the change is worked out on a copy of
 //!    the catalog, without any work on rows, to see whether those tables would be others.
-//! 2. If they would: open the gate, wait until those blocks have ended or have been quiet for [`QUIET`], begin anew.
+//! 2. If they would: open the gate, wait until those blocks have ended or have been quiet for [`QUIET`], begin anew. Where
+//!    others have come meanwhile, these are waited for, too, until [`PATIENCE`] has run out.
 
 use crate::engine::schema_version::SchemaVersion;
 use crate::session::beside::{leaves_types, table};
@@ -23,6 +24,9 @@ use std::time::Duration;
 
 /// A block that has begun no statement for so long is overtaken.
 const QUIET: Duration = Duration::from_millis(200);
+
+/// No change waits longer than that: nothing keeps newcomers from what it is to change.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often somebody who waits looks.
 const LOOK: Duration = Duration::from_millis(2);
@@ -69,16 +73,21 @@ impl SessionCore {
         Some(catalog)
     }
 
-    /// With the gate open: waits until these blocks have ended (true), or none of those that have not is at work. `lock_timeout`
-    /// ends the patience, too; 57014 where the statement is cancelled.
-    pub(crate) fn await_end_of(&mut self, mut busy: Vec<Busy>) -> Result<bool> {
-        let deadline = self.lock_deadline();
+    /// Up to when a change that begins now is patient: `lock_timeout` ends that, too.
+    pub(crate) fn patient_until(&self) -> Instant {
+        let longest = Instant::now() + PATIENCE;
+        self.lock_deadline().map_or(longest, |deadline| deadline.min(longest))
+    }
+
+    /// With the gate open: waits until these blocks have ended (true), or none of those that have not is at work, or it is
+    /// late. 57014 where the statement is cancelled.
+    pub(crate) fn await_end_of(&mut self, mut busy: Vec<Busy>, until: Instant) -> Result<bool> {
         let mut quiet_since = Instant::now();
         let engine = self.engine.clone();
         while !busy.is_empty() {
             self.check_cancelled()?;
             let now = Instant::now();
-            if now.duration_since(quiet_since) >= QUIET || deadline.is_some_and(|deadline| now >= deadline) {
+            if now.duration_since(quiet_since) >= QUIET || now >= until {
                 return Ok(false);
             }
             (self.sleeps_by)(&mut || thread::sleep(LOOK));

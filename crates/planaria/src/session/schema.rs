@@ -175,7 +175,7 @@ impl SessionCore {
 
     fn apply_change_alone(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
         let engine = self.engine.clone();
-        let mut patient = true;
+        let (mut patient, until) = (true, self.patient_until());
         let (old, alone, began) = loop {
             self.close_gate_alone()?;
             let began = Instant::now();
@@ -186,7 +186,7 @@ impl SessionCore {
                 break (old, alone, began);
             }
             drop(alone);
-            patient = self.await_end_of(busy)?;
+            patient = self.await_end_of(busy, until)? && Instant::now() < until;
         };
         self.begin_state();
         let prepared = self.prepare_change(&old, change);

@@ -83,7 +83,8 @@ pub(crate) fn answer(
         }
         Question::TriggerDef => text(heap, definitions::trigger(catalog, oid_of(args[0]), args[1].bool())),
         // The machine answers, unless nothing runs.
-        Question::TriggerDepth | Question::DeeperTrigger => Ok(Slot::Int(0)),
+        Question::TriggerDepth => Ok(Slot::Int(0)),
+        Question::DeeperTrigger => Ok(Slot::Bool(false)),
         Question::CallStack => heap.text(""),
         Question::RoutineDef => {
             let found = definitions::routine(catalog, oid_of(args[0]));

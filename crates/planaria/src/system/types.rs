@@ -154,6 +154,8 @@ fn of_domain(row: &mut Row<'_>, catalog: &Catalog, domain: &Domain, shapes: &Has
         for column in ["typcategory", "typoutput", "typsend"] {
             row.set(column, plain.value(column));
         }
+    } else if let Type::Array(_) = &domain.base {
+        row.set("typcategory", 'A').set("typoutput", ARRAY_IO[1]).set("typsend", ARRAY_IO[3]);
     } else if let Type::Enum(_) = &domain.base {
         row.set("typcategory", 'E').set("typoutput", ENUM_IO[1]).set("typsend", ENUM_IO[3]);
     }

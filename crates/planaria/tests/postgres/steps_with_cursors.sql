@@ -75,3 +75,20 @@ DO $$ BEGIN BEGIN CREATE TABLE step_31 (id int); ROLLBACK; EXCEPTION WHEN invali
 SELECT relname FROM pg_class WHERE relname ~ '^step_3' ORDER BY 1;
 CREATE FUNCTION no_commit() RETURNS void LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN EXECUTE 'SELECT 1 AS a' INTO r; PERFORM 1; END $$;
 SELECT no_commit();
+CREATE TABLE ended (id int PRIMARY KEY);
+CREATE TABLE ended_log (x int);
+INSERT INTO ended SELECT generate_series(1, 4);
+CREATE PROCEDURE ends_in_loop() LANGUAGE plpgsql AS $$
+DECLARE c CURSOR (least int) FOR SELECT * FROM ended WHERE id >= least ORDER BY id; r record;
+BEGIN
+  CREATE TABLE IF NOT EXISTS made_in_loop (a int);
+  FOR r IN c (2) LOOP
+    INSERT INTO ended_log VALUES (r.id);
+    IF r.id = 3 THEN ROLLBACK; ELSE COMMIT; END IF;
+  END LOOP;
+  RAISE NOTICE '%', FOUND;
+  FOR r IN c (9) LOOP COMMIT; END LOOP;
+  RAISE NOTICE '%', FOUND;
+END $$;
+CALL ends_in_loop();
+SELECT * FROM ended_log;

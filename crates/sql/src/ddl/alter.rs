@@ -705,8 +705,9 @@ impl Change {
             let table = self.table_mut(id);
             if let Some(index) = table.indexes.iter_mut().find(|i| i.name == name) {
                 index.constraint = true;
-                index.name = new;
+                new.clone_into(&mut index.name);
             }
+            table.follow_index(name, &new);
             return Ok(());
         }
         // The primary key's index is the one that rows are kept by: it is made anew.

@@ -75,7 +75,9 @@ impl Change {
                 })?;
             }
             Object::Index(table, index) => {
-                self.table_mut(table).index_at_mut(index.index()).name = to.to_owned();
+                let table = self.table_mut(table);
+                let from = std::mem::replace(&mut table.index_at_mut(index.index()).name, to.to_owned());
+                table.follow_index(&from, to);
             }
             Object::Sequence(id) => {
                 self.refuse_default_text(local.local, &mention(&self.catalog, schema, local.local))?;
@@ -254,6 +256,9 @@ impl Change {
         let indexes = table.indexes.iter_mut().filter(|i| i.constraint).map(|i| &mut i.name);
         if let Some(name) = checks.chain(keys).chain(indexes).find(|n| *n == from) {
             to.clone_into(name);
+        }
+        if is_index {
+            table.follow_index(from, to);
         }
         Ok(())
     }

@@ -183,6 +183,8 @@ pub struct Lowerer<'c> {
     transitions: Vec<(String, usize)>,
     /// What is changed now, a foreign key changes.
     within_key: bool,
+    /// Whether any routine may ask how deep it is within triggers, once that was looked for.
+    depth_asked: Option<bool>,
     /// Transition tables that EXECUTE can name, by their registers.
     tables_of_rows: Vec<(String, Reg)>,
     /// What transition tables were kept of, statement by statement.
@@ -302,6 +304,7 @@ impl<'c> Lowerer<'c> {
             given: Vec::new(),
             transitions: Vec::new(),
             within_key: false,
+            depth_asked: None,
             tables_of_rows: Vec::new(),
             kept: Vec::new(),
             expanding: Vec::new(),

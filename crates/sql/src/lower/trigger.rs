@@ -180,6 +180,15 @@ impl Lowerer<'_> {
         set.map(|(id, _)| id.index()).collect()
     }
 
+    /// Whether any routine may ask for `pg_trigger_depth()`, as far as texts tell: a trigger's may call another.
+    fn depth_is_asked_for(&mut self) -> bool {
+        let catalog = self.catalog;
+        *self.depth_asked.get_or_insert_with(|| {
+            let asks = |body: &str| body.to_ascii_lowercase().contains("pg_trigger_depth");
+            catalog.procedures.iter().any(|routine| asks(&routine.body))
+        })
+    }
+
     /// Calls the routine of a trigger.
     fn call_trigger(
         &mut self,
@@ -196,12 +205,8 @@ impl Lowerer<'_> {
             args.push(self.transition_rows(table, event, which, made));
         }
         self.note(&format!("Trigger {}", trigger.name));
-        // Calls of programs that ask for it are logged by rows as it is.
-        let asks = || {
-            self.catalog.procedure(trigger.function).body.to_ascii_lowercase().contains("pg_trigger_depth")
-        };
-        if self.within_key && asks() {
-            let dst = self.temp(Type::Int4);
+        if self.within_key && self.depth_is_asked_for() {
+            let dst = self.temp(Type::Bool);
             self.emit(OpKind::Ask { dst, question: Question::DeeperTrigger, args: Vec::new() });
         }
         self.emit(OpKind::Call { procedure: routine, args, outs });

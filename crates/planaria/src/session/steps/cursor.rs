@@ -8,6 +8,7 @@ use planaria_syntax::ast::plpgsql::{
     Declaration, DeclarationKind, Opened, PlDirection, StepKind, StepVariable, Stmt, StmtKind,
 };
 use planaria_syntax::ast::{Expr, ExprKind, Into, Name, Position};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Arguments of OPEN, with their names.
@@ -92,14 +93,42 @@ impl Steps<'_> {
             direction: PlDirection::Forward(1),
             into: Some(into),
         });
+        let close = statement(StmtKind::Close(cursor.clone()));
+        // A transaction that ends in the loop takes the cursor along, so all rows are fetched ahead there.
+        let mut ahead = None;
+        if self.ends.is_some() {
+            let mut rows = VecDeque::new();
+            loop {
+                self.fetch_record(&fetch, cursor, &record)?;
+                if !self.found {
+                    break;
+                }
+                let row =
+                    self.find(&record).map(|variable| (variable.known.ty.clone(), variable.value.clone()));
+                rows.extend(row);
+            }
+            self.plain(&close)?;
+            ahead = Some(rows);
+        }
+        let open = ahead.is_none();
         let mut any = false;
         let flow = self.repeat(label, body, &mut |s| {
-            s.fetch_record(&fetch, cursor, &record)?;
+            match &mut ahead {
+                None => s.fetch_record(&fetch, cursor, &record)?,
+                Some(rows) => {
+                    let row = rows.pop_front();
+                    s.found = row.is_some();
+                    let (ty, value) = row.unwrap_or((None, Datum::Null));
+                    s.set_record(&record, ty, value).map_err(|error| s.placed(error, at))?;
+                }
+            }
             any |= s.found;
             Ok(s.found)
         })?;
         self.frames.truncate(depth);
-        self.plain(&statement(StmtKind::Close(cursor.clone())))?;
+        if open {
+            self.plain(&close)?;
+        }
         self.found = any;
         Ok(flow)
     }
