@@ -102,7 +102,7 @@ const ROOMS: &[Room] = &[
     Room { name: "tokio", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
     Room { name: "examples", knows: &[], tests_know: &["planaria", "tokio"], unsafe_in: &[] },
     Room { name: "fuzz", knows: &["planaria", "server", "sim"], tests_know: &[], unsafe_in: &[] },
-    Room { name: "differential", knows: &["planaria"], tests_know: &[], unsafe_in: &[] },
+    Room { name: "differential", knows: &["planaria", "sim"], tests_know: &[], unsafe_in: &[] },
     Room {
         name: "cli",
         knows: &["base", "planaria", "graph", "workload", "lab", "campaign", "server"],
