@@ -23,10 +23,10 @@ use planaria_syntax::parse;
 use std::time::Duration;
 
 /// A block that has begun no statement for so long is overtaken.
-const QUIET: Duration = Duration::from_millis(200);
+const QUIET: Duration = Duration::from_millis(500);
 
 /// No change waits longer than that: nothing keeps newcomers from what it is to change.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How often somebody who waits looks.
 const LOOK: Duration = Duration::from_millis(2);
