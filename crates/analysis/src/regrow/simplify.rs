@@ -84,9 +84,7 @@ pub fn remove_dead(program: &mut Program) {
     let none = Live { regs: vec![false; program.regs.len()], colls: vec![false; program.colls.len()] };
     loop {
         let before = program.body.clone();
-        let mut live = none.clone();
-        let body = std::mem::take(&mut program.body);
-        program.body = dead.block(body, &mut live);
+        dead.block(&mut program.body, &mut none.clone(), true);
         if program.body == before {
             let mut labels = BTreeSet::new();
             program.body.visit(&mut |op| labels.extend(op.kind.label()));
@@ -107,48 +105,46 @@ struct Dead {
 }
 
 impl Dead {
-    /// `live`: after the block, then before it.
-    fn block(&mut self, block: Block, live: &mut Live) -> Block {
-        let mut out = Vec::new();
-        for op in block.0.into_iter().rev() {
-            if let Some(op) = self.op(op, live) {
-                out.push(op);
-            }
+    /// `live`: after the block, then before it. Answers how many operations feed something; the others go if it is the `last`
+    /// time that the block is gone through. (What turns is gone through until nothing more is live.)
+    fn block(&mut self, block: &mut Block, live: &mut Live, last: bool) -> usize {
+        let mut feeds: Vec<bool> = block.0.iter_mut().rev().map(|op| self.op(op, live, last)).collect();
+        let count = feeds.iter().filter(|feeds| **feeds).count();
+        if last && count < feeds.len() {
+            block.0.retain(|_| feeds.pop().unwrap_or(true));
         }
-        out.reverse();
-        Block(out)
+        count
     }
 
-    fn op(&mut self, mut op: Op, live: &mut Live) -> Option<Op> {
+    fn op(&mut self, op: &mut Op, live: &mut Live, last: bool) -> bool {
         match &mut op.kind {
             OpKind::Exit { label } => {
                 live.clone_from(&self.targets[label].exit);
-                return Some(op);
+                return true;
             }
             OpKind::Continue { label } => {
                 live.clone_from(&self.targets[label].next);
-                return Some(op);
+                return true;
             }
             OpKind::Return => {
                 live.regs.fill(false);
                 live.colls.fill(false);
-                return Some(op);
+                return true;
             }
             OpKind::If { cond, then, otherwise } => {
                 let mut other = live.clone();
-                *then = self.block(std::mem::take(then), live);
-                *otherwise = self.block(std::mem::take(otherwise), &mut other);
+                let feed = self.block(then, live, last) + self.block(otherwise, &mut other, last);
                 live.add(&other);
-                if then.0.is_empty() && otherwise.0.is_empty() {
-                    return None;
+                if feed == 0 {
+                    return false;
                 }
                 live.regs[cond.index()] = true;
-                return Some(op);
+                return true;
             }
             _ => {}
         }
         if let Some(label) = op.kind.label() {
-            return self.region(op, label, live);
+            return self.region(op, label, live, last);
         }
         let mut needed = is_effect(&op.kind);
         op.kind.writes(&mut |r| needed |= live.has(r));
@@ -156,9 +152,9 @@ impl Dead {
             needed |= live.colls[coll.index()];
         }
         if !needed {
-            return None;
+            return false;
         }
-        if let OpKind::Get { columns, .. } | OpKind::Load { columns, .. } = &mut op.kind {
+        if last && let OpKind::Get { columns, .. } | OpKind::Load { columns, .. } = &mut op.kind {
             columns.retain(|(_, r)| live.has(*r));
         }
         // What is written only sometimes stays live; nothing is read by a `Clear`.
@@ -170,12 +166,12 @@ impl Dead {
         if let Some(coll) = op.kind.read_collection() {
             live.colls[coll.index()] = true;
         }
-        Some(op)
+        true
     }
 
-    fn region(&mut self, mut op: Op, label: Label, live: &mut Live) -> Option<Op> {
-        if !needed(&op, label, live) {
-            return None;
+    fn region(&mut self, op: &mut Op, label: Label, live: &mut Live, last: bool) -> bool {
+        if !needed(op, label, live) {
+            return false;
         }
         let turns = !matches!(op.kind, OpKind::Block { .. });
         let entered_always = matches!(op.kind, OpKind::Block { .. } | OpKind::Loop { .. });
@@ -184,32 +180,38 @@ impl Dead {
             head.regs.fill(false);
             head.colls.fill(false);
         }
+        // What is live at the head of a loop is known when a turn adds nothing.
+        let mut known = !turns;
         loop {
             self.targets.insert(label, Target { exit: live.clone(), next: head.clone() });
             let mut at = if turns { head.clone() } else { live.clone() };
-            let mut body = Block::default();
-            op.kind.blocks(&mut |b| body = b.clone());
-            let body = self.block(body, &mut at);
+            let ends = known && last;
+            op.kind.blocks_mut(&mut |body| {
+                self.block(body, &mut at, ends);
+            });
             let wanted = at.clone();
             op.kind.writes(&mut |r| at.regs[r.index()] = false);
             let mut next = head.clone();
             next.add(&at);
-            if !turns || next == head {
-                if let OpKind::Scan { columns, .. } = &mut op.kind {
-                    columns.retain(|(_, r)| wanted.has(*r) || live.has(*r));
-                }
-                let mut kept = body;
-                op.kind.blocks_mut(&mut |b| std::mem::swap(b, &mut kept));
-                let mut before = if entered_always { at } else { head };
-                op.kind.reads(&mut |r| before.regs[r.index()] = true);
-                if let Some(coll) = op.kind.read_collection() {
-                    before.colls[coll.index()] = true;
-                }
-                self.targets.remove(&label);
-                *live = before;
-                return Some(op);
+            if turns && next != head {
+                head = next;
+                continue;
             }
-            head = next;
+            if last && !known {
+                known = true;
+                continue;
+            }
+            if last && let OpKind::Scan { columns, .. } = &mut op.kind {
+                columns.retain(|(_, r)| wanted.has(*r) || live.has(*r));
+            }
+            let mut before = if entered_always { at } else { head };
+            op.kind.reads(&mut |r| before.regs[r.index()] = true);
+            if let Some(coll) = op.kind.read_collection() {
+                before.colls[coll.index()] = true;
+            }
+            self.targets.remove(&label);
+            *live = before;
+            return true;
         }
     }
 }
