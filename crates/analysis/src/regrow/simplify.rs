@@ -80,12 +80,12 @@ pub fn remove_dead(program: &mut Program) {
     program.outs.clear();
     program.outputs.clear();
     program.row_count = None;
-    let mut dead = Dead { targets: BTreeMap::new() };
+    let mut dead = Dead { targets: BTreeMap::new(), removed: false };
     let none = Live { regs: vec![false; program.regs.len()], colls: vec![false; program.colls.len()] };
     loop {
-        let before = program.body.clone();
+        dead.removed = false;
         dead.block(&mut program.body, &mut none.clone(), true);
-        if program.body == before {
+        if !dead.removed {
             let mut labels = BTreeSet::new();
             program.body.visit(&mut |op| labels.extend(op.kind.label()));
             program.inlined.retain(|label, _| labels.contains(label));
@@ -102,6 +102,8 @@ struct Target {
 
 struct Dead {
     targets: BTreeMap<Label, Target>,
+    /// Something was, since that was last asked. (Programs are not compared: a NaN in one is no equal of itself.)
+    removed: bool,
 }
 
 impl Dead {
@@ -111,6 +113,7 @@ impl Dead {
         let mut feeds: Vec<bool> = block.0.iter_mut().rev().map(|op| self.op(op, live, last)).collect();
         let count = feeds.iter().filter(|feeds| **feeds).count();
         if last && count < feeds.len() {
+            self.removed = true;
             block.0.retain(|_| feeds.pop().unwrap_or(true));
         }
         count
@@ -155,7 +158,9 @@ impl Dead {
             return false;
         }
         if last && let OpKind::Get { columns, .. } | OpKind::Load { columns, .. } = &mut op.kind {
+            let before = columns.len();
             columns.retain(|(_, r)| live.has(*r));
+            self.removed |= columns.len() < before;
         }
         // What is written only sometimes stays live; nothing is read by a `Clear`.
         let sometimes = matches!(op.kind, OpKind::MapGet { .. } | OpKind::ArraySet { .. });
@@ -202,7 +207,9 @@ impl Dead {
                 continue;
             }
             if last && let OpKind::Scan { columns, .. } = &mut op.kind {
+                let before = columns.len();
                 columns.retain(|(_, r)| wanted.has(*r) || live.has(*r));
+                self.removed |= columns.len() < before;
             }
             let mut before = if entered_always { at } else { head };
             op.kind.reads(&mut |r| before.regs[r.index()] = true);
