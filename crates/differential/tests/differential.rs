@@ -78,7 +78,7 @@ fn what_random_scripts_leave_is_recovered() {
             }
         }
     }
-    assert!(calls > 10, "{calls} calls: what is recovered was logged by rows");
+    assert!(calls > 4, "{calls} calls: what is recovered was logged by rows");
 }
 
 #[test]
