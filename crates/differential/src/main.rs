@@ -20,8 +20,8 @@ const USAGE: &str = "planaria-differential [--kind K] [--seed N] [--cases M] [--
   --first          end with the first that differs, and show it as it is
   --shrink N       shrink no more than so many differences (default 5)
   --unsupported    count what Planaria refuses with 0A000
-  --recover        recover what each script leaves by every scheme, and compare that; nothing is compared
-                   with PostgreSQL
+  --recover        recover what each random script leaves by every scheme, and compare that; nothing is
+                   compared with PostgreSQL (not with --file)
   --file F         run this script instead, its statements between lines of one semicolon";
 
 struct Args {
@@ -68,7 +68,8 @@ fn args() -> Option<Args> {
             _ => return None,
         }
     }
-    Some(args)
+    // A script that is given is compared, not recovered.
+    (!args.recover || args.file.is_none()).then_some(args)
 }
 
 /// A script that differs, and how.
