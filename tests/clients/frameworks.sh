@@ -82,7 +82,7 @@ fetch() { # NAME: its directory, with what it needs; names in `needs` what is no
     go) fetched $1 env GOFLAGS=-mod=readonly go build -o client . || needs="its modules" ;;
     cargo*)
         fetched $1 cargo fetch --locked || { needs="its crates" && return; }
-        fetched $1 env CARGO_TARGET_DIR="$work/target" cargo build --quiet --locked --offline || needs="what builds it"
+        fetched $1 env CARGO_TARGET_DIR="$work/target" nice -n 19 cargo build --quiet --locked --offline || needs="what builds it"
         cp "$work/target/debug/client" "$work/$1/" 2>/dev/null
         ;;
     "javac mvn")

@@ -1,7 +1,7 @@
 //! Threads that insert, remove and scan at once, on trees with tiny nodes so that everything splits
 //! and vanishes all the time. Run it under a sanitizer too:
-//! `RUSTFLAGS=-Zsanitizer=address cargo +nightly test --target x86_64-unknown-linux-gnu
-//!  -p planaria-storage --test btree_stress`
+//! `RUSTFLAGS='-Zsanitizer=address --cfg blocks_apart' cargo +nightly test
+//!  --target x86_64-unknown-linux-gnu -p planaria-storage --test btree_stress`
 #![cfg(not(loom))]
 
 use planaria_storage::btree::{BTree, Cursor, Insert, NodeRef, OrderedIndex, Tree, compare_keys};

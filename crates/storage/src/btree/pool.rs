@@ -5,8 +5,8 @@
 //! node of that size, of whatever tree; pages are not given back to the system. A lock per
 //! allocation is cheap beside the split that asked for it.
 //!
-//! With debug assertions nodes come from the global allocator one by one, so that an address
-//! sanitizer sees their borders and their ends.
+//! With `--cfg blocks_apart`, and under Miri, nodes come from the global allocator one by one, so that
+//! an address sanitizer sees their borders and their ends.
 
 #![allow(unsafe_code)] // hands out raw memory
 
@@ -26,7 +26,7 @@ pub(super) unsafe fn deallocate(node: *mut u8, layout: Layout) {
     unsafe { imp::deallocate(node, layout) }
 }
 
-#[cfg(any(debug_assertions, loom, not(target_os = "linux")))]
+#[cfg(any(blocks_apart, miri, loom, not(target_os = "linux")))]
 mod imp {
     use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
@@ -47,7 +47,7 @@ mod imp {
     }
 }
 
-#[cfg(not(any(debug_assertions, loom, not(target_os = "linux"))))]
+#[cfg(not(any(blocks_apart, miri, loom, not(target_os = "linux"))))]
 mod imp {
     use std::alloc::{Layout, handle_alloc_error};
     use std::ptr::null_mut;
