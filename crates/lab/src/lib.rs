@@ -1,5 +1,6 @@
 //! The laboratory: experiments of the papers, as one would want to repeat them.
 //!
+//! * [`breadth`]: what many tables and procedures cost a recovery.
 //! * [`calls`]: what a call of each procedure takes, one kind after the other.
 //! * [`checkpoint`]: what a checkpoint costs those who work meanwhile, the disk, and a restart from it.
 //! * [`contention`]: concurrency control compared, as named figures and tables of a paper.
@@ -13,6 +14,7 @@
 //! Every experiment checks its own results: a recovery that does not end in the rows that were
 //! there before the crash is no result.
 
+pub mod breadth;
 pub mod calls;
 pub mod checkpoint;
 pub mod contention;

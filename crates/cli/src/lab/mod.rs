@@ -1,5 +1,6 @@
 //! `planaria lab`: the experiments of the laboratory, with their tables.
 
+mod breadth;
 mod checkpoint;
 mod figures;
 mod schema;
@@ -11,6 +12,7 @@ use crate::workload::Variables;
 use clap::{Args, Subcommand, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use planaria::{Durability, Error, LogKind, Result, Scheme, SqlState};
+use planaria_lab::Machine;
 use planaria_lab::calls::{self, Calls};
 use planaria_lab::costs::Measurement;
 use planaria_lab::recovery::{Experiment, Length, Outcome, Watch};
@@ -35,6 +37,8 @@ pub enum Experiments {
     Restart(RestartOptions),
     /// Measures what a large schema costs: making it, restarts from the log and from a checkpoint.
     Schema(schema::SchemaOptions),
+    /// Measures what many tables and procedures cost a recovery, beside few of the same kind.
+    Breadth(breadth::BreadthOptions),
     /// Lets faults of disk, power and clock strike a database, and looks whether it keeps its promises.
     Faults(campaign::FaultsOptions),
     /// Checks what concurrent random transactions saw for one order that explains it.
@@ -64,6 +68,7 @@ pub fn lab(experiment: &Experiments) -> Result<()> {
         Experiments::Checkpoint(options) => checkpoint::run(options),
         Experiments::Restart(options) => restart(options),
         Experiments::Schema(options) => schema::run(options),
+        Experiments::Breadth(options) => breadth::run(options),
         Experiments::Faults(options) => campaign::faults(options),
         Experiments::Histories(options) => campaign::histories(options),
     }
@@ -411,6 +416,16 @@ impl Watch for Steps {
     }
 }
 
+fn print_machine(machine: &Machine) {
+    println!(
+        "{}, {} cores, {} of last-level cache, {} of memory",
+        machine.processor,
+        machine.cores,
+        print::bytes(machine.cache_bytes),
+        print::bytes(machine.memory_bytes)
+    );
+}
+
 fn print_recovery(o: &Outcome) {
     let w = &o.workload;
     println!(
@@ -422,13 +437,7 @@ fn print_recovery(o: &Outcome) {
         print::bytes(w.bytes),
         w.load_seconds
     );
-    println!(
-        "{}, {} cores, {} of last-level cache, {} of memory",
-        o.machine.processor,
-        o.machine.cores,
-        print::bytes(o.machine.cache_bytes),
-        print::bytes(o.machine.memory_bytes)
-    );
+    print_machine(&o.machine);
     println!("\nRun with {} workers, {} % ad hoc", w.workers, w.ad_hoc);
     println!(
         "  {:<14} {:>10} {:>10} {:>10} {:>10} {:>11} {:>9}",

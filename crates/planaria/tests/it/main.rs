@@ -56,6 +56,7 @@ mod log_kinds;
 mod log_view;
 mod logged;
 mod look_ahead;
+mod many_procedures;
 mod many_values;
 mod memory_back;
 mod merge;

@@ -10,7 +10,7 @@ use super::planner::{Queues, out_of_place};
 use super::segment::{CHANGE, Chunk, Descriptor, PIECES_MAX, PUT, Segment, TAKE};
 use super::worker::Worker;
 use super::{feed::unreadable, image};
-use crate::{CompiledPiece, World};
+use crate::World;
 use planaria_base::{Error, IndexId, Result, SequenceId, Type};
 use planaria_base::{Level, sync::RwLockReadGuard};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
@@ -72,7 +72,7 @@ pub(super) fn run<H: Header>(
         run_in_order(worker, world, segment, &layout.classes[class], &chunks, &order, handed.as_deref_mut());
     worker.order = order;
     if let Some(chunk) = &mut handed {
-        chunk.divide(layout.queues, &mut worker.spare);
+        chunk.divide(layout.queues.len(), &mut worker.spare);
     }
     outcome
 }
@@ -87,7 +87,6 @@ fn run_in_order<H: Header>(
     mut handed: Option<&mut Chunk>,
 ) -> Result<()> {
     let layout = &*segment.layout;
-    let pieces = layout.compiled()?;
     // Where the sort key is the whole primary key, rows are fetched before they are needed.
     let exact = class.exact.map(|table| &**world.tables.get(table));
     let key_words = exact.map_or(0, |t| t.index(IndexId::PRIMARY).codec().key_words_max());
@@ -141,7 +140,7 @@ fn run_in_order<H: Header>(
                         },
                         piece,
                     };
-                    run_piece(worker, world, pieces[usize::from(piece)], given, operands, &mut executor)
+                    run_piece(worker, world, given, operands, &mut executor)
                 }
             };
             if let Err(error) = done {
@@ -174,7 +173,6 @@ fn key_of(descriptor: &Descriptor) -> [u64; 2] {
 fn run_piece<H: Header>(
     worker: &mut Worker<H>,
     world: &World<H>,
-    piece: &CompiledPiece,
     given: Option<RowHandle>,
     operands: &[u8],
     executor: &mut Executor<'_, H>,
@@ -193,6 +191,7 @@ fn run_piece<H: Header>(
         let mut around = Surroundings { protocol, txn, tables: &world.tables, scratch };
         return kernel.run_packed(bank, (&form.packing, operands), given, &mut around, executor);
     }
+    let piece = layout.compiled(number)?;
     let Worker { machine, slots, .. } = worker;
     machine.reset();
     slots.clear();

@@ -2,7 +2,8 @@
 //!
 //! A segment ends where it is large enough, before a barrier, before a call of a procedure that was
 //! not met before (it may change which tables go together), and before a call whose plan reads what a
-//! transaction earlier in the segment changes.
+//! transaction earlier in the segment changes. Who meets a new procedure looks for others further on in the
+//! log, so that a layout is made for all of them.
 
 use super::layout::{Layout, SortKey};
 use super::segment::{Known, PIECES_MAX, Segment, SegmentPart};
@@ -10,6 +11,7 @@ use crate::{AnyWorld, at};
 use planaria_base::sync::RwLock;
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_log::{Batch, Batches, RawRecord};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,10 +30,12 @@ const LOG_BYTES_MAX: u64 = 64 << 20;
 /// that all threads have some.
 const PART_PIECES: u64 = 512;
 const PART_MAX: usize = 4096;
-/// A layout takes time for each table: as much as it takes to replay so few bytes of log. What is replayed pays for
+/// Bytes of log in which a layout looks for procedures that were not met before.
+const LOOK_AHEAD: u64 = 8 << 20;
+/// A layout takes time for each table and piece: as much as it takes to replay so few bytes of log. What is replayed pays for
 /// layouts, and what would need one that is not paid for is replayed alone. So they never cost more than a constant
 /// for each byte, however schema changes, new procedures and calls take turns.
-const BYTES_PER_TABLE: u64 = 16;
+const BYTES_PER_PART: u64 = 16;
 /// Bytes of log that layouts may cost before anything was replayed: the first calls of a log are of procedures not met
 /// before.
 const BYTES_AHEAD: u64 = 1 << 20;
@@ -69,11 +73,15 @@ enum Kind {
 /// See the module's head.
 pub(super) struct Feed {
     batches: Batches,
+    /// What was read of them ahead.
+    ahead: VecDeque<Result<Arc<Batch>>>,
+    /// So many of those call no procedure that is unknown.
+    looked: usize,
     current: Option<(Arc<Batch>, usize)>,
     layout: Arc<Layout>,
     /// The schema in force, where it has changed since the layout was made.
     changed_world: Option<Arc<dyn AnyWorld>>,
-    /// Bytes of log that were handed out and have not paid for a layout yet. See [`BYTES_PER_TABLE`].
+    /// Bytes of log that were handed out and have not paid for a layout yet. See [`BYTES_PER_PART`].
     credit: u64,
     /// Whether calls are planned at all.
     plans: bool,
@@ -107,9 +115,11 @@ impl Feed {
         size_max: usize,
         threads: usize,
     ) -> Result<Feed> {
-        let layout = Arc::new(Layout::new(world, &[])?);
+        let layout = Arc::new(Layout::new(world, &[], None)?);
         let mut feed = Feed {
             batches,
+            ahead: VecDeque::new(),
+            looked: 0,
             current: None,
             layout,
             changed_world: None,
@@ -142,6 +152,7 @@ impl Feed {
     pub(super) fn enter(&mut self, world: Arc<dyn AnyWorld>) {
         self.known.clear();
         self.planned.clear();
+        self.looked = 0;
         self.changed_world = Some(world);
     }
 
@@ -150,7 +161,7 @@ impl Feed {
         self.changed_world.as_ref().unwrap_or(&self.layout.world)
     }
 
-    /// Whether another layout is paid for, with this record. See [`BYTES_PER_TABLE`].
+    /// Whether another layout is paid for, with this record. See [`BYTES_PER_PART`].
     fn is_due(&self, record: &RawRecord<'_>) -> bool {
         self.credit + record.len() as u64 >= cost(&self.layout)
     }
@@ -212,8 +223,8 @@ impl Feed {
         'cut: while transactions < target && bytes < LOG_BYTES_MAX {
             let (batch, position) = match self.current.take() {
                 Some(current) => current,
-                None => match self.batches.next().transpose()? {
-                    Some(batch) => (Arc::new(batch), 0),
+                None => match self.next_batch().transpose()? {
+                    Some(batch) => (batch, 0),
                     None => break,
                 },
             };
@@ -229,21 +240,14 @@ impl Feed {
                         return Ok(Fed::Barrier(batch, at_record));
                     }
                     Kind::Stale => {
-                        self.install(Layout::new(self.world().clone(), &[])?);
+                        self.install(Layout::new(self.world().clone(), &[], None)?);
                         waits = std::mem::take(&mut self.fresh);
                         continue;
                     }
                     Kind::New(id) if transactions == 0 => {
-                        self.planned.push(id);
-                        let layout = Layout::new(self.layout.world.clone(), &self.planned)?;
-                        if layout.pieces.len() >= usize::from(PIECES_MAX) {
-                            self.planned.pop();
-                            self.set_known(id, Procedure::Whole);
-                            continue;
+                        if self.plan_more(id, &batch, at_record)? {
+                            waits = std::mem::take(&mut self.fresh);
                         }
-                        self.set_known(id, Procedure::Planned(self.planned.len() - 1));
-                        self.install(layout);
-                        waits = std::mem::take(&mut self.fresh);
                         continue;
                     }
                     Kind::Barrier | Kind::New(_) => ended = true,
@@ -299,7 +303,7 @@ impl Feed {
         let whole = self.layout.classes.iter().map(|_| AtomicBool::new(false)).collect();
         let parts = self.parts(spans, transactions as usize);
         let layout = self.layout.clone();
-        let handed = (0..layout.queues).map(|_| RwLock::default()).collect();
+        let handed = layout.queues.iter().map(|_| RwLock::default()).collect();
         waits |= layout.plans_alone;
         Ok(Fed::Segment(Arc::new(Segment {
             id,
@@ -315,6 +319,79 @@ impl Feed {
             bytes,
             last,
         })))
+    }
+
+    fn next_batch(&mut self) -> Option<Result<Arc<Batch>>> {
+        self.looked = self.looked.saturating_sub(1);
+        self.ahead.pop_front().or_else(|| Some(self.batches.next()?.map(Arc::new)))
+    }
+
+    /// Takes up a procedure, called by this record, and those that are first called soon after it. Whether there is a
+    /// layout for it now; otherwise its calls are replayed whole.
+    fn plan_more(&mut self, id: ProcedureId, batch: &Batch, at: usize) -> Result<bool> {
+        let mut found = BTreeSet::from([id]);
+        self.look_ahead(batch, at, &mut found);
+        for id in &found {
+            if self.layout.world.routines().plan(*id)?.is_none() {
+                self.set_known(*id, Procedure::Whole);
+            }
+        }
+        found.retain(|id| self.is_unknown(*id));
+        let met = self.planned.len();
+        // All of them, or just this one.
+        for new in [found, BTreeSet::from([id])] {
+            self.planned.extend(&new);
+            let layout = Layout::new(self.layout.world.clone(), &self.planned, Some(&self.layout))?;
+            if layout.pieces.len() < usize::from(PIECES_MAX) {
+                for (number, id) in (met..).zip(new) {
+                    self.set_known(id, Procedure::Planned(number));
+                }
+                self.install(layout);
+                return Ok(true);
+            }
+            self.planned.truncate(met);
+        }
+        self.set_known(id, Procedure::Whole);
+        Ok(false)
+    }
+
+    /// Procedures not met before that are called in what follows, up to a change of the schema.
+    fn look_ahead(&mut self, batch: &Batch, at: usize, found: &mut BTreeSet<ProcedureId>) {
+        if !self.look_through(batch, at, found) {
+            return;
+        }
+        let mut bytes = 0;
+        for place in 0.. {
+            if place == self.ahead.len() {
+                self.ahead.extend(self.batches.next().map(|batch| batch.map(Arc::new)));
+            }
+            // An error waits for its turn.
+            let Some(Ok(batch)) = self.ahead.get(place).cloned() else { return };
+            bytes += batch.bytes() as u64;
+            if bytes > LOOK_AHEAD || (place >= self.looked && !self.look_through(&batch, 0, found)) {
+                return;
+            }
+            self.looked = self.looked.max(place + 1);
+        }
+    }
+
+    /// The same of one batch; whether the schema stays as it is.
+    fn look_through(&self, batch: &Batch, at: usize, found: &mut BTreeSet<ProcedureId>) -> bool {
+        for record in (at..batch.len()).map(|at| batch.get(at)) {
+            if let Some((id, ..)) = record.call()
+                && self.is_unknown(id)
+            {
+                found.insert(id);
+            }
+            if record.effects().into_iter().flatten().any(|e| e.table().is_none() && e.place().is_none()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn is_unknown(&self, id: ProcedureId) -> bool {
+        matches!(self.known.get(id.index()), None | Some(Procedure::Unknown))
     }
 
     fn parts(&self, spans: Vec<(Arc<Batch>, Range<usize>)>, transactions: usize) -> Vec<SegmentPart> {
@@ -408,7 +485,7 @@ impl Feed {
 
 /// What a layout costs, in bytes of log.
 fn cost(layout: &Layout) -> u64 {
-    layout.tables.len() as u64 * BYTES_PER_TABLE
+    (layout.tables.len() + layout.pieces.len()) as u64 * BYTES_PER_PART
 }
 
 #[cold]

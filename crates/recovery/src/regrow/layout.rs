@@ -96,6 +96,8 @@ pub(super) struct PlannedProcedure {
     pub keeps: bool,
     /// Number of its first piece among all.
     pub first_piece: u32,
+    /// How many it has.
+    pub pieces: u32,
     /// Tables that its plan reads.
     pub reads: Vec<TableId>,
     /// Tables of which its pieces change what some plan reads.
@@ -173,12 +175,17 @@ impl KeyForm {
 /// Tables that no piece touches have so many classes at most: numbers of classes and queues are 16 bits, and
 /// a segment keeps something of each class.
 const ALONE_MAX: usize = 1024;
+/// Classes that are divided as finely as may be, where all have as many pieces. So a segment has a bounded number of
+/// queues, each worth its task, however many tables there are.
+const FULL_CLASSES: usize = 8;
 /// More lines of operands are not asked for ahead.
 const LINES_MAX: usize = 6;
 
 /// What a piece was compiled to.
 #[derive(Debug)]
 pub(super) struct PieceForm {
+    /// Of the class: its prefix, and whether its sort keys are whole keys of the piece's table.
+    class: (usize, bool),
     pub key: KeyForm,
     /// If it is but a new row: its operands are that.
     pub row: Option<NewRow>,
@@ -197,21 +204,36 @@ pub(super) struct Forms {
     /// Tells these from those of other layouts.
     pub id: u64,
     /// `None` where the machine runs it.
-    pub plans: Vec<Option<Kernel>>,
-    pub pieces: Vec<PieceForm>,
+    pub plans: Vec<Option<Arc<Kernel>>>,
+    pub pieces: Vec<Arc<PieceForm>>,
 }
 
 impl Forms {
-    fn new(plans: &[&CompiledPlan], pieces: &[PieceInfo], classes: &[Class], world: &dyn AnyWorld) -> Forms {
+    /// `before`: those of the first ones of the same procedures, in the same world. What is of classes that are
+    /// divided as they were there is taken over.
+    fn new(
+        plans: &[&CompiledPlan],
+        pieces: &[PieceInfo],
+        classes: &[Class],
+        world: &dyn AnyWorld,
+        before: Option<&Forms>,
+    ) -> Forms {
         static LAYOUTS: AtomicU64 = AtomicU64::new(1);
         let compiled = plans.iter().flat_map(|p| &p.pieces);
-        let form = |(piece, info): (&CompiledPiece, &PieceInfo)| {
-            let key = match info.class {
-                Some(class) => KeyForm::of(world.table(info.table), classes[usize::from(class)].prefix),
+        let form = |(number, (piece, info)): (usize, (&CompiledPiece, &PieceInfo))| {
+            let class = info.class.map(|class| &classes[usize::from(class)]);
+            let prefix = class.map_or(0, |class| class.prefix);
+            let exact = class.is_some_and(|class| class.exact == Some(info.table));
+            if let Some(same) = before.and_then(|before| before.pieces.get(number))
+                && same.class == (prefix, exact)
+            {
+                return same.clone();
+            }
+            let key = match class {
+                Some(_) => KeyForm::of(world.table(info.table), prefix),
                 None => KeyForm::Encoded,
             };
             let types = piece.code.input_types();
-            let exact = info.class.and_then(|class| classes[usize::from(class)].exact) == Some(info.table);
             // Their NULLs must be seen before the row is given.
             let own_row = if exact && key.holds(types) && types.len() <= BITS_MAX { piece.key } else { 0 };
             let row = NewRow::of(&piece.program, world);
@@ -221,12 +243,16 @@ impl Forms {
             let bytes = row.as_ref().map_or(packing.bytes(), NewRow::bytes);
             let lines = (bytes / 64 + 1 + usize::from(bytes % 64 >= 32)).min(LINES_MAX) as u8;
             let wants_row = row.is_none() && kernel.as_ref().is_some_and(Kernel::wants_row);
-            PieceForm { key, row, packing, kernel, lines, wants_row }
+            Arc::new(PieceForm { class: (prefix, exact), key, row, packing, kernel, lines, wants_row })
+        };
+        let plan = |(number, plan): (usize, &&CompiledPlan)| {
+            let same = before.and_then(|before| before.plans.get(number));
+            same.cloned().unwrap_or_else(|| Kernel::new(&plan.program, 0, world).map(Arc::new))
         };
         Forms {
             id: LAYOUTS.fetch_add(1, Ordering::Relaxed),
-            plans: plans.iter().map(|p| Kernel::new(&p.program, 0, world)).collect(),
-            pieces: compiled.zip(pieces).map(form).collect(),
+            plans: plans.iter().enumerate().map(plan).collect(),
+            pieces: compiled.zip(pieces).enumerate().map(form).collect(),
         }
     }
 }
@@ -236,11 +262,14 @@ impl Forms {
 pub(super) struct Layout {
     pub forms: Arc<Forms>,
     pub world: Arc<dyn AnyWorld>,
-    pub procedures: Vec<PlannedProcedure>,
-    pub pieces: Vec<PieceInfo>,
+    pub procedures: Arc<[PlannedProcedure]>,
+    /// By the ids of procedures: their place among those; `u32::MAX` for the others.
+    pub numbers: Arc<[u32]>,
+    pub pieces: Arc<[PieceInfo]>,
     pub classes: Vec<Class>,
-    pub tables: Vec<TableInfo>,
-    pub queues: usize,
+    pub tables: Arc<[TableInfo]>,
+    /// The class of each queue.
+    pub queues: Vec<u16>,
     /// Whether planning collects samples of the keys.
     pub samples: bool,
     /// Some piece moves texts about in rows of which a plan reads texts: a plan may not run beside it.
@@ -248,8 +277,13 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout for these procedures, all of which have plans. No class is divided yet.
-    pub(super) fn new(world: Arc<dyn AnyWorld>, ids: &[ProcedureId]) -> Result<Layout> {
+    /// The layout for these procedures, all of which have plans. No class is divided yet. `before`: one for the first
+    /// ones of them.
+    pub(super) fn new(
+        world: Arc<dyn AnyWorld>,
+        ids: &[ProcedureId],
+        before: Option<&Layout>,
+    ) -> Result<Layout> {
         let (routines, all) = (world.routines().clone(), world.tables());
         let plans = plans(&*routines, ids)?;
         let pieces_of_all = || plans.iter().flat_map(|p| &p.pieces);
@@ -351,37 +385,61 @@ impl Layout {
                 id: *id,
                 keeps: plan.keeps,
                 first_piece,
+                pieces: plan.pieces.len() as u32,
                 reads: plan.reads.clone(),
                 changes,
             });
         }
-        let queues = classes.len();
-        let forms = Arc::new(Forms::new(&plans, &pieces, &classes, &*world));
+        let mut numbers = vec![u32::MAX; ids.iter().map(|id| id.index() + 1).max().unwrap_or(0)];
+        for (number, id) in (0u32..).zip(ids) {
+            numbers[id.index()] = number;
+        }
+        let before = before.filter(|b| {
+            Arc::ptr_eq(&b.world, &world) && b.procedures.iter().zip(ids).all(|(p, id)| p.id == *id)
+        });
+        let forms =
+            Arc::new(Forms::new(&plans, &pieces, &classes, &*world, before.map(|before| &*before.forms)));
         drop(plans);
-        Ok(Layout { forms, world, procedures, pieces, classes, tables, queues, samples: true, plans_alone })
+        Ok(Layout {
+            forms,
+            world,
+            procedures: procedures.into(),
+            numbers: numbers.into(),
+            pieces: pieces.into(),
+            queues: (0..classes.len() as u16).collect(),
+            classes,
+            tables: tables.into(),
+            samples: true,
+            plans_alone,
+        })
     }
 
-    /// The same, its classes divided into at most `partitions` each by where the samples lie.
+    /// The same, its classes divided by where the samples lie: into at most `partitions` each, those of which there are
+    /// few pieces into fewer.
     pub(super) fn divided(&self, samples: &mut [Vec<SortKey>], partitions: usize, last: bool) -> Layout {
         let mut classes = self.classes.clone();
-        let mut queues = 0;
+        let mut queues = Vec::new();
+        let all = samples.iter().map(Vec::len).sum::<usize>().max(1);
         // Numbers of queues are 16 bits in descriptors.
-        let partitions = partitions.min(usize::from(u16::MAX) / classes.len().max(1));
-        for (class, samples) in classes.iter_mut().zip(samples) {
-            class.first_queue = queues;
+        let partitions_max = partitions.min(usize::from(u16::MAX) / classes.len().max(1));
+        for (number, class) in (0u16..).zip(&mut classes) {
+            class.first_queue = queues.len();
             class.splitters.clear();
-            if class.prefix > 0 && !samples.is_empty() {
+            let samples = samples.get_mut(usize::from(number)).filter(|samples| !samples.is_empty());
+            if let (1.., Some(samples)) = (class.prefix, samples) {
                 samples.sort_unstable();
-                let parts = partitions.min(samples.len());
+                let share = (samples.len() * partitions * FULL_CLASSES).div_ceil(all);
+                let parts = share.min(partitions_max).min(samples.len());
                 class.splitters.extend((1..parts).map(|i| as_number(samples[i * samples.len() / parts])));
                 class.splitters.dedup();
             }
-            queues += class.partitions();
+            queues.resize(queues.len() + class.partitions(), number);
         }
         Layout {
             forms: self.forms.clone(),
             world: self.world.clone(),
             procedures: self.procedures.clone(),
+            numbers: self.numbers.clone(),
             pieces: self.pieces.clone(),
             classes,
             tables: self.tables.clone(),
@@ -393,19 +451,19 @@ impl Layout {
 
     /// The class of a queue.
     pub(super) fn class_of(&self, queue: usize) -> usize {
-        self.classes.iter().rposition(|c| c.first_queue <= queue).unwrap_or(0)
+        usize::from(self.queues[queue])
     }
 
-    /// The compiled pieces, by number.
-    pub(super) fn compiled(&self) -> Result<Vec<&CompiledPiece>> {
-        let plans = self.plans()?;
-        Ok(self.pieces.iter().map(|p| &plans[p.procedure as usize].pieces[p.number as usize]).collect())
+    /// A compiled piece, by its number.
+    pub(super) fn compiled(&self, piece: usize) -> Result<&CompiledPiece> {
+        let info = &self.pieces[piece];
+        Ok(&self.plan(info.procedure as usize)?.pieces[info.number as usize])
     }
 
-    /// The plans, in the order of `procedures`.
-    pub(super) fn plans(&self) -> Result<Vec<&CompiledPlan>> {
-        let ids: Vec<ProcedureId> = self.procedures.iter().map(|p| p.id).collect();
-        plans(&**self.world.routines(), &ids)
+    /// The plan of one of `procedures`.
+    pub(super) fn plan(&self, number: usize) -> Result<&CompiledPlan> {
+        let plan = self.world.routines().plan(self.procedures[number].id)?;
+        plan.ok_or_else(|| Error::internal("a planned procedure has no plan"))
     }
 }
 

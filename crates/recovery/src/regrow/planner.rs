@@ -9,7 +9,7 @@ use super::kernel::{Bank, HandsOver, Register, Surroundings};
 use super::layout::{Layout, PieceInfo, SortKey, sort_key};
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, SegmentPart, TAKE};
 use super::worker::Worker;
-use crate::{CompiledPlan, Routines, World};
+use crate::{Routines, World};
 use planaria_base::{
     Datum, Error, IndexId, Level, ProcedureId, Result, SequenceId, SequencePlace, SqlState, Type,
 };
@@ -38,13 +38,6 @@ pub(super) fn plan_part<H: Header>(
     part: &SegmentPart,
 ) -> Result<()> {
     let layout = &*segment.layout;
-    let plans = layout.plans()?;
-    let mut numbers = Vec::new();
-    for (number, procedure) in layout.procedures.iter().enumerate() {
-        let at = procedure.id.index();
-        numbers.resize(numbers.len().max(at + 1), usize::MAX);
-        numbers[at] = number;
-    }
     let mut chunk = part.chunk.write();
     chunk.begin(layout.classes.len());
     let (pieces, bytes) = segment.so_far.expect(part.records.len());
@@ -63,7 +56,7 @@ pub(super) fn plan_part<H: Header>(
             Some(effects) => plan_effects(world, effects, part, &mut queues, &mut worker.change),
             None => {
                 calls += 1;
-                plan_call(worker, world, &record, &plans, &numbers, &mut queues)
+                plan_call(worker, world, &record, &mut queues)
             }
         };
         worker.key = queues.key;
@@ -75,7 +68,7 @@ pub(super) fn plan_part<H: Header>(
         }
     }
     worker.end_transaction(&world.tables);
-    chunk.divide(layout.queues, &mut worker.spare);
+    chunk.divide(layout.queues.len(), &mut worker.spare);
     Ok(())
 }
 
@@ -221,16 +214,13 @@ fn plan_call<H: Header>(
     worker: &mut Worker<H>,
     world: &World<H>,
     record: &RawRecord<'_>,
-    plans: &[&CompiledPlan],
-    numbers: &[usize],
     queues: &mut Queues<'_, H>,
 ) -> Result<()> {
     let (id, args, inputs, mut values) = record.call().ok_or_else(unreadable)?;
     let layout = queues.layout;
-    let number = numbers[id.index()];
-    let plan = plans[number];
-    let first = layout.procedures[number].first_piece as usize;
-    let pieces = plan.pieces.len();
+    let number = layout.numbers[id.index()] as usize;
+    let procedure = &layout.procedures[number];
+    let (first, pieces) = (procedure.first_piece as usize, procedure.pieces as usize);
     let routines = &*world.routines;
     if let Some(kernel) = &layout.forms.plans[number] {
         let Worker { protocol, txn, scratch, banks, .. } = worker;
@@ -256,7 +246,7 @@ fn plan_call<H: Header>(
         host: &mut host,
         calls: Default::default(),
     };
-    worker.machine.run(&plan.plan, &worker.slots, &mut ctx)?;
+    worker.machine.run(&layout.plan(number)?.plan, &worker.slots, &mut ctx)?;
     all_given(host.inputs, id)
 }
 

@@ -12,7 +12,8 @@
 //! * *Barrier*: when nothing is under way; by the thread that has the target.
 //!
 //! The list exists only as far as it can matter: the segments under way, each with the state of its
-//! tasks, behind one lock. Tasks take tens of microseconds and more, so nobody waits for it long.
+//! tasks, behind one lock. Tasks take tens of microseconds and more, so nobody waits for it long: a segment
+//! has its ready queues at hand, and a queue that is done tells those that wait for it.
 
 use super::feed::{Fed, Feed};
 use super::layout::SortKey;
@@ -21,7 +22,8 @@ use crate::{Report, TaskKind, TaskRecord};
 use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard};
 use planaria_base::{CommitTs, Error};
 use planaria_log::Batch;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,7 +44,7 @@ enum Status {
     Merged,
 }
 
-/// A segment and what was done of it.
+/// A segment and what was done of it. Queues that are executed together are known by the first of them.
 struct UnderWay {
     segment: Arc<Segment>,
     plans_given: usize,
@@ -50,8 +52,10 @@ struct UnderWay {
     /// Pieces by queue.
     sizes: Vec<usize>,
     queues: Vec<Status>,
-    /// Queues with pieces, the largest first; empty until planned.
-    order: Vec<u32>,
+    /// Queues that those with pieces wait for, by queue; they are counted anew where the segment before changes.
+    missing: Vec<u32>,
+    /// Queues with pieces that wait for none, by size.
+    ready: BinaryHeap<(usize, Reverse<u32>)>,
     left: usize,
     records: Recorded,
 }
@@ -92,6 +96,8 @@ pub(super) enum Task {
 }
 
 struct State {
+    /// Whether tasks are recorded.
+    record: bool,
     /// `None` while a thread is feeding.
     feed: Option<Box<Feed>>,
     ended: bool,
@@ -121,13 +127,13 @@ pub(super) struct Schedule {
     state: Mutex<State>,
     changed: Condvar,
     partitions: usize,
-    record: bool,
 }
 
 impl Schedule {
     pub(super) fn new(feed: Feed, threads: usize, partitions: usize, record: bool) -> Schedule {
         Schedule {
             state: Mutex::new(State {
+                record,
                 feed: Some(Box::new(feed)),
                 ended: false,
                 barrier: None,
@@ -147,7 +153,6 @@ impl Schedule {
             }),
             changed: Condvar::new(),
             partitions,
-            record,
         }
     }
 
@@ -160,10 +165,7 @@ impl Schedule {
         let mut state = self.lock();
         loop {
             if let Some((task, record)) = state.ready(main, self.partitions) {
-                let id = match record {
-                    Some(record) if self.record => Some(state.add_record(record)),
-                    _ => None,
-                };
+                let id = record.map(|record| state.add_record(record));
                 // Others may find one, too.
                 return (task, id);
             }
@@ -206,14 +208,16 @@ impl Schedule {
                         }
                     }
                 }
-                let queues = segment.layout.queues;
-                let records = Recorded { feed: id, plans: Vec::new(), queues: vec![None; queues] };
+                let queues = segment.layout.queues.len();
+                let recorded = if state.record { queues } else { 0 };
+                let records = Recorded { feed: id, plans: Vec::new(), queues: vec![None; recorded] };
                 state.under_way.push_back(UnderWay {
                     plans_given: 0,
                     plans_done: 0,
                     sizes: vec![0; queues],
                     queues: vec![Status::Waiting; queues],
-                    order: Vec::new(),
+                    missing: Vec::new(),
+                    ready: BinaryHeap::new(),
                     left: 0,
                     segment,
                     records,
@@ -229,7 +233,7 @@ impl Schedule {
         let mut chunk = segment.parts[part].chunk.write();
         let (pieces, operands) = (chunk.pieces.len() as u64, chunk.operands.len() as u64);
         let size = |queue| chunk.in_queues(queue..queue + 1).len();
-        let sizes: Vec<_> = (0..segment.layout.queues).map(size).collect();
+        let sizes: Vec<_> = (0..segment.layout.queues.len()).map(size).collect();
         if segment.layout.samples {
             samples.extend(chunk.samples[..segment.layout.classes.len()].iter_mut().map(std::mem::take));
         }
@@ -250,11 +254,14 @@ impl Schedule {
         } else if segment.layout.samples {
             (state.samples, state.samples_of) = (samples, Some(segment.base));
         }
-        let Some(under_way) = state.under_way.iter_mut().find(|u| u.segment.id == segment.id) else { return };
+        let Some(at) = state.under_way.iter().position(|u| u.segment.id == segment.id) else { return };
+        let under_way = &mut state.under_way[at];
         under_way.sizes.iter_mut().zip(sizes).for_each(|(all, new)| *all += new);
         under_way.plans_done += 1;
         if under_way.is_planned() {
             under_way.start_execution();
+            state.count_missing(at);
+            state.count_missing(at + 1);
             state.retire();
             self.changed.notify_all();
         }
@@ -274,9 +281,8 @@ impl Schedule {
                 all.append(new);
             }
         }
-        let Some(under_way) = state.under_way.iter_mut().find(|u| u.segment.id == segment.id) else { return };
-        under_way.queues[queues].fill(Status::Done);
-        under_way.left -= 1;
+        let Some(at) = state.under_way.iter().position(|u| u.segment.id == segment.id) else { return };
+        state.done(at, queues);
         state.retire();
         self.changed.notify_all();
     }
@@ -345,15 +351,56 @@ impl UnderWay {
                 }
             }
         }
-        for (queue, size) in self.sizes.iter().enumerate() {
-            match (*size, self.queues[queue]) {
-                (0, Status::Waiting) => self.queues[queue] = Status::Done,
+        for (size, status) in self.sizes.iter().zip(&mut self.queues) {
+            match (*size, *status) {
+                (0, Status::Waiting) => *status = Status::Done,
                 (0, _) => {}
-                _ => self.order.push(queue as u32),
+                _ => self.left += 1,
             }
         }
-        self.order.sort_by_key(|queue| std::cmp::Reverse(self.sizes[*queue as usize]));
-        self.left = self.order.len();
+    }
+
+    /// Counts what each queue waits for. `before`: the segment before this one, if it is not done.
+    fn count_missing(&mut self, before: Option<&UnderWay>) {
+        let layout = self.segment.layout.clone();
+        let same = before.is_none_or(|before| Arc::ptr_eq(&before.segment.layout, &layout));
+        let mut missing = vec![0; self.queues.len()];
+        for (number, class) in layout.classes.iter().enumerate() {
+            let undone = |queues: &[Status], queue: usize| u32::from(queues[queue] != Status::Done);
+            let givers = self.segment.givers(number).map(|giver| undone(&self.queues, giver)).sum::<u32>();
+            for queue in class.first_queue..class.first_queue + class.partitions() {
+                missing[queue] += givers;
+                missing[self.leader(queue)] += match before {
+                    // A queue that is done with its class's first one is done when that is.
+                    Some(before) if same => undone(&before.queues, queue),
+                    Some(_) => u32::from(queue == self.leader(queue)),
+                    None => 0,
+                };
+            }
+        }
+        self.missing = missing;
+        self.ready.clear();
+        for queue in 0..self.queues.len() {
+            self.offer(queue);
+        }
+    }
+
+    /// A queue that waits for nothing is ready, if there is something in it.
+    fn offer(&mut self, queue: usize) {
+        if self.queues[queue] == Status::Waiting && self.missing[queue] == 0 {
+            self.ready.push((self.sizes[queue], Reverse(queue as u32)));
+        }
+    }
+
+    /// A queue that this one waits for is done.
+    fn one_less(&mut self, queue: usize) {
+        self.missing[queue] -= 1;
+        self.offer(queue);
+    }
+
+    /// The first of the queues that are executed with this one.
+    fn leader(&self, queue: usize) -> usize {
+        self.range(queue).start
     }
 }
 
@@ -378,8 +425,11 @@ impl State {
         if main && let Some((batch, at)) = self.barrier.take() {
             let feed = self.feed.take()?;
             let mut record = self.record(TaskKind::Barrier, 0, 0, 0);
-            record.predecessors.extend(self.before.executed().chain(self.last_barrier).chain(self.last_feed));
-            return Some((Task::Barrier(batch, at, feed), Some(record)));
+            if let Some(record) = &mut record {
+                let before = self.before.executed();
+                record.predecessors.extend(before.chain(self.last_barrier).chain(self.last_feed));
+            }
+            return Some((Task::Barrier(batch, at, feed), record));
         }
         (self.ended && self.barrier.is_none()).then_some((Task::Stop, None))
     }
@@ -402,8 +452,10 @@ impl State {
             feed.divide(&mut self.samples, partitions);
         }
         let mut record = self.record(TaskKind::Load, 0, 0, 0);
-        record.predecessors.extend(self.last_feed.into_iter().chain(self.last_barrier));
-        Some((Task::Feed(feed), Some(record)))
+        if let Some(record) = &mut record {
+            record.predecessors.extend(self.last_feed.into_iter().chain(self.last_barrier));
+        }
+        Some((Task::Feed(feed), record))
     }
 
     fn ready_plan(&mut self) -> Option<(Task, Option<TaskRecord>)> {
@@ -415,53 +467,80 @@ impl State {
             let part = under_way.plans_given;
             let segment = under_way.segment.clone();
             let mut record = self.record(TaskKind::Plan, segment.id, 0, part as u32);
-            record.predecessors.extend(self.under_way[at].records.feed.into_iter().chain(self.last_barrier));
-            if segment.waits {
-                record.predecessors.extend(self.before.executed());
+            if let Some(record) = &mut record {
+                let feed = self.under_way[at].records.feed;
+                record.predecessors.extend(feed.into_iter().chain(self.last_barrier));
+                if segment.waits {
+                    record.predecessors.extend(self.before.executed());
+                }
             }
-            let under_way = &mut self.under_way[at];
-            under_way.plans_given += 1;
-            return Some((Task::Plan(segment, part), Some(record)));
+            self.under_way[at].plans_given += 1;
+            return Some((Task::Plan(segment, part), record));
         }
         None
     }
 
     fn ready_execute(&mut self) -> Option<(Task, Option<TaskRecord>)> {
         for at in 0..self.under_way.len().min(2) {
-            let under_way = &self.under_way[at];
+            let under_way = &mut self.under_way[at];
             if !under_way.is_planned() {
                 return None;
             }
-            let before = at.checked_sub(1).map(|before| &self.under_way[before]);
-            let ready = |queue: &u32| {
-                let range = under_way.range(*queue as usize);
-                under_way.queues[range.start] == Status::Waiting
-                    && under_way.givers(range.start).all(|giver| under_way.queues[giver] == Status::Done)
-                    && before.is_none_or(|b| b.frees(under_way, &range))
-            };
-            let Some(queue) = under_way.order.iter().copied().find(ready) else { continue };
+            let Some((_, Reverse(queue))) = under_way.ready.pop() else { continue };
             let (segment, range) = (under_way.segment.clone(), under_way.range(queue as usize));
+            under_way.queues[range.start] = Status::Running;
             let class = segment.layout.class_of(range.start);
             let info = &segment.layout.classes[class];
             let sorted = info.prefix > 0 && !segment.whole[class].load(Ordering::Relaxed);
             let partition = range.start - info.first_queue;
             let mut record = self.record(TaskKind::Execute, segment.id, class as u32, partition as u32);
-            let under_way = &mut self.under_way[at];
-            under_way.queues[range.start] = Status::Running;
-            record.predecessors.extend(&under_way.records.plans);
-            let givers: Vec<usize> = under_way.givers(range.start).collect();
-            record.predecessors.extend(givers.iter().filter_map(|queue| under_way.records.queues[*queue]));
-            let before = match at {
-                0 => &self.before,
-                _ => &self.under_way[at - 1].records,
-            };
-            // Whether the classes were divided anew is not remembered; same queues, same division.
-            let same = before.queues.len() == segment.layout.queues;
-            let needed = if same { range.clone() } else { 0..before.queues.len() };
-            record.predecessors.extend(before.queues[needed].iter().flatten());
-            return Some((Task::Execute(segment, range, sorted), Some(record)));
+            if let Some(record) = &mut record {
+                let under_way = &self.under_way[at];
+                record.predecessors.extend(&under_way.records.plans);
+                let givers = under_way.segment.givers(class);
+                record.predecessors.extend(givers.filter_map(|queue| under_way.records.queues[queue]));
+                let before = match at {
+                    0 => &self.before,
+                    _ => &self.under_way[at - 1].records,
+                };
+                // Whether the classes were divided anew is not remembered; same queues, same division.
+                let same = before.queues.len() == segment.layout.queues.len();
+                let needed = if same { range.clone() } else { 0..before.queues.len() };
+                record.predecessors.extend(before.queues[needed].iter().flatten());
+            }
+            return Some((Task::Execute(segment, range, sorted), record));
         }
         None
+    }
+
+    /// Counts what the queues of a segment wait for, once it is planned.
+    fn count_missing(&mut self, at: usize) {
+        if let Some((before, [under_way, ..])) = self.under_way.make_contiguous().split_at_mut_checked(at)
+            && under_way.is_planned()
+        {
+            under_way.count_missing(before.last());
+        }
+    }
+
+    /// These queues, which were executed together, are done: others may have waited for them.
+    fn done(&mut self, at: usize, queues: Range<usize>) {
+        let under_way = &mut self.under_way[at];
+        under_way.queues[queues.clone()].fill(Status::Done);
+        under_way.left -= 1;
+        let segment = under_way.segment.clone();
+        let class = segment.layout.class_of(queues.start);
+        if segment.layout.classes[class].gives {
+            for to in segment.layout.classes.iter().filter(|to| to.takes.contains(&class)) {
+                (to.first_queue..to.first_queue + to.partitions())
+                    .for_each(|queue| under_way.one_less(queue));
+            }
+        }
+        let Some(next) = self.under_way.get_mut(at + 1) else { return };
+        if next.is_planned() && Arc::ptr_eq(&segment.layout, &next.segment.layout) {
+            for queue in queues {
+                next.one_less(next.leader(queue));
+            }
+        }
     }
 
     /// Lets go of segments that are done.
@@ -481,11 +560,26 @@ impl State {
             self.report.log_bytes += segment.bytes;
             self.last = segment.last;
             self.before = done.records;
+            // Where the classes were divided anew, all waited for all.
+            if self.under_way.front().is_some_and(|next| !Arc::ptr_eq(&next.segment.layout, &segment.layout))
+            {
+                self.count_missing(0);
+            }
         }
     }
 
-    fn record(&self, kind: TaskKind, segment: u32, class: u32, partition: u32) -> TaskRecord {
-        TaskRecord { id: 0, kind, segment, class, partition, nanoseconds: 0, predecessors: Vec::new() }
+    /// `None` where tasks are not recorded.
+    fn record(&self, kind: TaskKind, segment: u32, class: u32, partition: u32) -> Option<TaskRecord> {
+        let predecessors = Vec::new();
+        self.record.then_some(TaskRecord {
+            id: 0,
+            kind,
+            segment,
+            class,
+            partition,
+            nanoseconds: 0,
+            predecessors,
+        })
     }
 
     fn add_record(&mut self, mut record: TaskRecord) -> u32 {
@@ -522,20 +616,5 @@ impl UnderWay {
         } else {
             queue..queue + 1
         }
-    }
-
-    /// The queues whose pieces may hand over pieces of this one's class: where several are executed
-    /// together, the first of them.
-    fn givers(&self, queue: usize) -> impl Iterator<Item = usize> + '_ {
-        self.segment.givers(self.segment.layout.class_of(queue))
-    }
-
-    /// Whether these queues of the next segment may be executed as far as this one is concerned.
-    fn frees(&self, next: &UnderWay, queues: &Range<usize>) -> bool {
-        if !Arc::ptr_eq(&self.segment.layout, &next.segment.layout) {
-            return self.left == 0;
-        }
-        // A queue that is done with its class's first one is done when that is.
-        self.queues[queues.clone()].iter().all(|s| *s == Status::Done)
     }
 }
