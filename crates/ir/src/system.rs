@@ -73,7 +73,7 @@ questions! {
     DeferCheckInBlock "check.defer_in_block" (I, T) -> B;
     /// CREATE statement of a routine.
     RoutineDef "routine.def" (I) -> T;
-    RoutineBody "routine.body" (I) -> T nullable;
+    RoutineBody "routine.body" (I) -> T;
     /// Arguments of a routine with names, modes and defaults.
     RoutineArguments "routine.arguments" (I) -> T;
     /// The same without defaults: what tells overloads apart.

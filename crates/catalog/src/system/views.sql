@@ -550,3 +550,181 @@ FROM (SELECT udt_schema::text AS schema, udt_name::text AS name, 'USER-DEFINED T
       FROM information_schema.parameters
       UNION ALL SELECT specific_schema, specific_name, 'ROUTINE', dtd_identifier
       FROM information_schema.routines) x;
+
+-- view information_schema.attributes
+SELECT current_database() AS udt_catalog, n.nspname AS udt_schema, c.relname AS udt_name,
+       a.attname AS attribute_name, a.attnum AS ordinal_position,
+       CASE WHEN a.attnotnull OR t.typtype = 'd' AND t.typnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
+       CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY'
+            WHEN nt.nspname = 'pg_catalog' THEN format_type(a.atttypid, NULL) ELSE 'USER-DEFINED' END AS data_type,
+       CASE WHEN a.baseid IN (1042, 1043) AND a.basemod <> -1 THEN a.basemod - 4
+            WHEN a.baseid IN (1560, 1562) AND a.basemod <> -1 THEN a.basemod END
+         AS character_maximum_length,
+       CASE WHEN a.baseid IN (25, 1042, 1043)
+            THEN CASE WHEN a.basemod = -1 THEN 1073741824 ELSE (a.basemod - 4) * 4 END END
+         AS character_octet_length,
+       CASE WHEN a.baseid = 21 THEN 16 WHEN a.baseid = 23 THEN 32 WHEN a.baseid = 20 THEN 64
+            WHEN a.baseid = 700 THEN 24 WHEN a.baseid = 701 THEN 53
+            WHEN a.baseid = 1700 AND a.basemod <> -1 THEN ((a.basemod - 4) >> 16) & 65535 END
+         AS numeric_precision,
+       CASE WHEN a.baseid IN (20, 21, 23, 700, 701) THEN 2 WHEN a.baseid = 1700 THEN 10 END
+         AS numeric_precision_radix,
+       CASE WHEN a.baseid IN (20, 21, 23) THEN 0
+            WHEN a.baseid = 1700 AND a.basemod <> -1 THEN (a.basemod - 4) & 2047 END
+         AS numeric_scale,
+       CASE WHEN a.baseid = 1082 THEN 0 WHEN a.baseid IN (1083, 1114, 1184, 1186, 1266)
+            THEN CASE WHEN a.basemod < 0 OR a.basemod & 65535 = 65535 THEN 6 ELSE a.basemod & 65535 END END
+         AS datetime_precision,
+       CASE WHEN a.baseid = 1186 THEN upper(substring(format_type(1186, a.basemod) FROM 'interval ([a-z].*)')) END
+         AS interval_type,
+       CASE WHEN o.oid IS NOT NULL THEN current_database() END AS collation_catalog,
+       CASE WHEN o.oid IS NOT NULL THEN 'pg_catalog' END AS collation_schema, o.collname AS collation_name,
+       current_database() AS attribute_udt_catalog, nt.nspname AS attribute_udt_schema,
+       t.typname AS attribute_udt_name, a.attnum::text AS dtd_identifier,
+       'NO' AS is_derived_reference_attribute
+FROM (SELECT x.attrelid, x.attname, x.attnum, x.attnotnull, x.attisdropped, x.attcollation, x.atttypid,
+             CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END AS baseid,
+             CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE x.atttypmod END AS basemod
+      FROM pg_catalog.pg_attribute x JOIN pg_catalog.pg_type y ON y.oid = x.atttypid) a
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+LEFT JOIN pg_catalog.pg_collation o ON o.oid = a.attcollation AND o.oid <> 100
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind = 'c'
+  AND (pg_has_role(c.relowner, 'USAGE') OR has_type_privilege(c.reltype, 'USAGE'));
+
+-- view information_schema.user_defined_types
+SELECT current_database() AS user_defined_type_catalog, n.nspname AS user_defined_type_schema,
+       c.relname AS user_defined_type_name, 'STRUCTURED' AS user_defined_type_category,
+       'YES' AS is_instantiable
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_type t ON t.oid = c.reltype
+WHERE c.relkind = 'c' AND (pg_has_role(t.typowner, 'USAGE') OR has_type_privilege(t.oid, 'USAGE'));
+
+-- view information_schema.element_types
+SELECT current_database() AS object_catalog, n.nspname AS object_schema, x.name AS object_name,
+       x.kind AS object_type, x.place::text AS collection_type_identifier,
+       CASE WHEN nb.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END AS data_type,
+       CASE WHEN o.oid IS NOT NULL THEN current_database() END AS collation_catalog,
+       CASE WHEN o.oid IS NOT NULL THEN 'pg_catalog' END AS collation_schema, o.collname AS collation_name,
+       current_database() AS udt_catalog, nb.nspname AS udt_schema, b.typname AS udt_name,
+       'a' || x.place::text AS dtd_identifier
+FROM (SELECT c.relnamespace AS schema, c.relname::text AS name,
+             CASE c.relkind WHEN 'c' THEN 'USER-DEFINED TYPE' ELSE 'TABLE' END AS kind,
+             a.attnum::int AS place, a.atttypid AS typid, a.attcollation AS collid
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relkind IN ('r', 'v', 'f', 'c', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+      UNION ALL
+      SELECT d.typnamespace, d.typname::text, 'DOMAIN', 1, d.typbasetype, d.typcollation
+      FROM pg_catalog.pg_type d WHERE d.typtype = 'd'
+      UNION ALL
+      SELECT q.pronamespace, q.proname || '_' || q.oid::text, 'ROUTINE', q.place, q.types[q.place], 0::oid
+      FROM (SELECT p.oid, p.proname, p.pronamespace,
+                   coalesce(p.proallargtypes, p.proargtypes::oid[]) AS types,
+                   generate_subscripts(coalesce(p.proallargtypes, p.proargtypes::oid[]), 1) AS place
+            FROM pg_catalog.pg_proc p) q
+      UNION ALL
+      SELECT p.pronamespace, p.proname || '_' || p.oid::text, 'ROUTINE', 0, p.prorettype, 0::oid
+      FROM pg_catalog.pg_proc p) x
+JOIN pg_catalog.pg_namespace n ON n.oid = x.schema
+JOIN pg_catalog.pg_type t ON t.oid = x.typid AND t.typelem <> 0 AND t.typlen = -1
+JOIN pg_catalog.pg_type b ON b.oid = t.typelem
+JOIN pg_catalog.pg_namespace nb ON nb.oid = b.typnamespace
+LEFT JOIN pg_catalog.pg_collation o ON o.oid = x.collid AND o.oid <> 100
+WHERE (n.nspname::text, x.name, x.kind, x.place::text)
+   IN (SELECT object_schema::text, object_name::text, object_type::text, dtd_identifier::text
+       FROM information_schema.data_type_privileges);
+
+-- view information_schema.column_domain_usage
+SELECT current_database() AS domain_catalog, nt.nspname AS domain_schema, t.typname AS domain_name,
+       current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       a.attname AS column_name
+FROM pg_catalog.pg_type t
+JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+JOIN pg_catalog.pg_attribute a ON a.atttypid = t.oid
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE t.typtype = 'd' AND c.relkind IN ('r', 'v', 'f', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+  AND pg_has_role(t.typowner, 'USAGE');
+
+-- view information_schema.domain_udt_usage
+SELECT current_database() AS udt_catalog, nb.nspname AS udt_schema, b.typname AS udt_name,
+       current_database() AS domain_catalog, nt.nspname AS domain_schema, t.typname AS domain_name
+FROM pg_catalog.pg_type t
+JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype
+JOIN pg_catalog.pg_namespace nb ON nb.oid = b.typnamespace
+WHERE t.typtype = 'd' AND pg_has_role(b.typowner, 'USAGE');
+
+-- view information_schema.udt_privileges
+SELECT g.rolname AS grantor, coalesce(r.rolname, 'PUBLIC') AS grantee, current_database() AS udt_catalog,
+       n.nspname AS udt_schema, t.typname AS udt_name, 'TYPE USAGE' AS privilege_type,
+       CASE WHEN x.is_grantable OR r.oid IS NOT NULL AND pg_has_role(r.oid, t.typowner, 'USAGE')
+            THEN 'YES' ELSE 'NO' END AS is_grantable
+FROM pg_catalog.pg_type t
+CROSS JOIN LATERAL aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) x
+JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+JOIN pg_catalog.pg_authid g ON g.oid = x.grantor
+LEFT JOIN pg_catalog.pg_authid r ON r.oid = x.grantee
+WHERE t.typtype = 'c' AND x.privilege_type = 'USAGE' AND (r.oid IS NOT NULL OR x.grantee = 0)
+  AND (r.oid IS NULL OR pg_has_role(g.oid, 'USAGE') OR pg_has_role(r.oid, 'USAGE'));
+
+-- view information_schema.role_udt_grants
+SELECT * FROM information_schema.udt_privileges
+WHERE grantor IN (SELECT role_name FROM information_schema.enabled_roles)
+   OR grantee IN (SELECT role_name FROM information_schema.enabled_roles);
+
+-- view information_schema.routine_privileges
+SELECT g.rolname AS grantor, coalesce(r.rolname, 'PUBLIC') AS grantee,
+       current_database() AS specific_catalog, n.nspname AS specific_schema,
+       p.proname || '_' || p.oid::text AS specific_name, current_database() AS routine_catalog,
+       n.nspname AS routine_schema, p.proname AS routine_name, 'EXECUTE' AS privilege_type,
+       CASE WHEN x.is_grantable OR r.oid IS NOT NULL AND pg_has_role(r.oid, p.proowner, 'USAGE')
+            THEN 'YES' ELSE 'NO' END AS is_grantable
+FROM pg_catalog.pg_proc p
+CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x
+JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+JOIN pg_catalog.pg_authid g ON g.oid = x.grantor
+LEFT JOIN pg_catalog.pg_authid r ON r.oid = x.grantee
+WHERE x.privilege_type = 'EXECUTE' AND (r.oid IS NOT NULL OR x.grantee = 0)
+  AND (r.oid IS NULL OR pg_has_role(g.oid, 'USAGE') OR pg_has_role(r.oid, 'USAGE'));
+
+-- view information_schema.role_routine_grants
+SELECT * FROM information_schema.routine_privileges
+WHERE grantor IN (SELECT role_name FROM information_schema.enabled_roles)
+   OR grantee IN (SELECT role_name FROM information_schema.enabled_roles);
+
+-- view information_schema.usage_privileges
+SELECT g.rolname AS grantor, coalesce(r.rolname, 'PUBLIC') AS grantee, current_database() AS object_catalog,
+       n.nspname AS object_schema, o.name AS object_name, o.kind AS object_type, 'USAGE' AS privilege_type,
+       CASE WHEN x.is_grantable OR r.oid IS NOT NULL AND pg_has_role(r.oid, o.owner, 'USAGE')
+            THEN 'YES' ELSE 'NO' END AS is_grantable
+FROM (SELECT t.typname AS name, t.typnamespace AS schema, 'DOMAIN' AS kind, t.typowner AS owner,
+             coalesce(t.typacl, acldefault('T', t.typowner)) AS acl
+      FROM pg_catalog.pg_type t WHERE t.typtype = 'd'
+      UNION ALL
+      SELECT c.relname, c.relnamespace, 'SEQUENCE', c.relowner, coalesce(c.relacl, acldefault('s', c.relowner))
+      FROM pg_catalog.pg_class c WHERE c.relkind = 'S') o
+CROSS JOIN LATERAL aclexplode(o.acl) x
+JOIN pg_catalog.pg_namespace n ON n.oid = o.schema
+JOIN pg_catalog.pg_authid g ON g.oid = x.grantor
+LEFT JOIN pg_catalog.pg_authid r ON r.oid = x.grantee
+WHERE x.privilege_type = 'USAGE' AND (r.oid IS NOT NULL OR x.grantee = 0)
+  AND (r.oid IS NULL OR pg_has_role(g.oid, 'USAGE') OR pg_has_role(r.oid, 'USAGE'))
+UNION ALL
+SELECT pg_get_userbyid(c.collowner), 'PUBLIC', current_database(), n.nspname, c.collname, 'COLLATION', 'USAGE', 'NO'
+FROM pg_catalog.pg_collation c JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
+WHERE c.collencoding IN (-1, 6);
+
+-- view information_schema.role_usage_grants
+SELECT * FROM information_schema.usage_privileges
+WHERE grantor IN (SELECT role_name FROM information_schema.enabled_roles)
+   OR grantee IN (SELECT role_name FROM information_schema.enabled_roles);
+
+-- view information_schema.collation_character_set_applicability
+SELECT current_database() AS collation_catalog, n.nspname AS collation_schema, c.collname AS collation_name,
+       'UTF8' AS character_set_name
+FROM pg_catalog.pg_collation c JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
+WHERE c.collencoding IN (-1, 6);

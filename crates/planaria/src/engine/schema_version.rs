@@ -552,7 +552,8 @@ impl Stock for SchemaVersion {
         })
     }
     fn last_value(&self, sequence: SequenceId) -> Option<i64> {
-        self.sequences.get(sequence.index())?.last_value()
+        let (value, called) = self.sequences.get(sequence.index())?.row();
+        called.then_some(value)
     }
     fn sequence_row(&self, sequence: SequenceId) -> Option<(i64, bool)> {
         Some(self.sequences.get(sequence.index())?.row())

@@ -351,6 +351,7 @@ impl SessionCore {
         let Some((old, confirmed)) = &mut self.compiled_for else { return Ok(()) };
         let mut tables = touches.tables.iter();
         *confirmed = !touches.anything && tables.all(|(table, mode)| self.schema.leaves(old, *table, *mode));
+        self.outdated = !*confirmed;
         if *confirmed { Ok(()) } else { Err(schema_changed()) }
     }
 }

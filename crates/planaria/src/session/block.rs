@@ -363,7 +363,17 @@ impl SessionCore {
 
     /// Runs `f`, the whole of a statement, in the open transaction block: again if it meets others and what
     /// the block read before still holds. A failure fails the block.
-    pub(crate) fn in_block(&mut self, mut f: impl FnMut(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
+    pub(crate) fn in_block(&mut self, f: impl FnMut(&mut Self) -> Result<(), Interrupt>) -> Result<()> {
+        self.in_block_unless_outdated(false, f).map(|_| ())
+    }
+
+    /// The same. Where the code of the statement turns out to be for a schema of before, and nothing has been run of it, whoever
+    /// `compiles` it anew is told so (false), and the block goes on.
+    pub(crate) fn in_block_unless_outdated(
+        &mut self,
+        compiles: bool,
+        mut f: impl FnMut(&mut Self) -> Result<(), Interrupt>,
+    ) -> Result<bool> {
         (self.used, self.pure) = (true, false);
         self.share.begin_statement();
         self.inputs.begin_statement();
@@ -373,25 +383,37 @@ impl SessionCore {
         if self.reading.is_some() {
             let outcome = self.in_snapshot(f).map_err(Error::from);
             self.follow_role();
-            return self.fail_block_on_error(outcome);
+            return self.fail_block_on_error(outcome).map(|()| true);
         }
         let notices = self.notices.len();
         let mut backoff = self.backoff();
         if let Err(error) = self.go_in() {
-            return self.fail_block_on_error(Err(error));
+            return self.fail_block_on_error(Err(error)).map(|()| true);
         }
         let schema = self.schema.clone();
         if self.changing.is_none() {
             self.txn.begin_statement();
             self.show_moment();
         }
-        self.compiled_for = None;
+        (self.compiled_for, self.outdated) = (None, false);
         let outcome = loop {
             if self.is_stale() && !self.follow_with_code() {
+                if compiles && self.follow() {
+                    self.leave();
+                    return Ok(false);
+                }
                 break Err(schema_changed());
             }
             let point = self.txn.point();
             let done = f(self).and_then(|()| self.check_immediate(&schema));
+            if std::mem::take(&mut self.outdated) && compiles && done.is_err() {
+                self.compiled_for = None;
+                self.txn.go_back(point, &schema.tables);
+                self.txn.pass(point);
+                self.end_statement_of_cursors(false);
+                self.leave();
+                return Ok(false);
+            }
             let done = match self.compiled_for.take() {
                 // It has not said what it touches.
                 Some((_, false)) if done.is_ok() => Err(schema_changed().into()),
@@ -452,7 +474,7 @@ impl SessionCore {
         let logged = self.log_sequences(&|sequence| base.shares_sequence(&schema, sequence));
         self.leave();
         self.show_moment();
-        self.fail_block_on_error(outcome.and(logged))
+        self.fail_block_on_error(outcome.and(logged)).map(|()| true)
     }
 
     /// Others can see since when old versions are kept for the block.

@@ -126,6 +126,8 @@ pub(crate) struct SessionCore {
     pub(crate) has_locks: bool,
     /// What the statement of a block was compiled for, where the schema has changed since, and whether that is no matter.
     pub(crate) compiled_for: Option<(Arc<Arc<SchemaVersion>>, bool)>,
+    /// It was compiled for another one than it would need, and has not run.
+    pub(crate) outdated: bool,
     /// What the open block ran under, where it goes on under another schema, and its moment then.
     pub(crate) followed_from: Option<(Arc<Arc<SchemaVersion>>, Option<CommitTs>)>,
     /// What its transaction has put off.
@@ -167,8 +169,7 @@ pub(crate) struct SessionCore {
 }
 
 impl SessionCore {
-    /// Nothing of the last statement is looked at any more. What it was computed in is given back, if that was much:
-    /// nobody counts it between statements.
+    /// Nothing of the last statement is looked at any more: what nobody counts between statements is given back, if it was much.
     pub(crate) fn give_memory_back(&mut self) {
         if self.share.was_much() {
             let pace = self.machine.pace;
@@ -219,6 +220,7 @@ impl SessionCore {
             ears: Ears::default(),
             has_locks: false,
             compiled_for: None,
+            outdated: false,
             followed_from: None,
             deferred: Deferred::default(),
             trigger_codes: Default::default(),
@@ -428,9 +430,8 @@ impl SessionCore {
         self.begin_state();
     }
 
-    /// Begins a transaction, inside the gate, with the newest schema. Where transactions come one after another
-    /// it waits for its turn outside, as the one whose turn it is may have to come in. 57014 where the
-    /// statement is cancelled: then it is outside.
+    /// Begins a transaction, inside the gate, with the newest schema. Where transactions come one after another it waits for its
+    /// turn outside, as the one whose turn it is may have to come in. 57014 where the statement is cancelled: then it is outside.
     #[inline]
     pub(crate) fn begin_in_turn(&mut self) -> Result<()> {
         if !self.txn.try_begin() {
@@ -494,8 +495,7 @@ impl SessionCore {
         self.deferred.begin();
     }
 
-    /// An error computed from reads that do not hold is no error but a conflict; and what they have led to is not rolled back,
-    /// as it goes on in variables.
+    /// An error computed from reads that do not hold is no error but a conflict; what they have led to goes on in variables.
     pub(crate) fn believable(&mut self, interrupt: Interrupt) -> Interrupt {
         match interrupt {
             Interrupt::Error(error) if self.reading.is_some() => Interrupt::Error(error),

@@ -15,6 +15,7 @@
 
 use crate::change::{self, SchemaChange};
 use crate::engine::gate::Exclusive;
+use crate::engine::program::refusal::gave_up;
 use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::SequenceEffect;
 use crate::engine::table_locks::Touches;
@@ -175,7 +176,7 @@ impl SessionCore {
 
     fn apply_change_alone(&mut self, change: Change<'_>) -> Result<(DdlOutcome, u64, CommitTs)> {
         let engine = self.engine.clone();
-        let (mut patient, until) = (true, self.patient_until());
+        let (mut patient, until, late) = (true, self.patient_until(), self.lock_deadline());
         let (old, alone, began) = loop {
             self.close_gate_alone()?;
             let began = Instant::now();
@@ -187,6 +188,10 @@ impl SessionCore {
             }
             drop(alone);
             patient = self.await_end_of(busy, until)? && Instant::now() < until;
+            // Whoever says how long to wait for locks does not want to overtake.
+            if !patient && late.is_some_and(|late| Instant::now() >= late) {
+                return Err(gave_up(true, &self.cancel));
+            }
         };
         self.begin_state();
         let prepared = self.prepare_change(&old, change);

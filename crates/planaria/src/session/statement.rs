@@ -581,17 +581,23 @@ impl SessionCore {
             self.notices.clear();
             self.rows.clear();
             self.sunk = 0;
-            self.catch_up()?;
-            let schema = self.schema();
-            let compiled = prepared.compiled(&schema, self.user.current())?;
-            if self.read_only && self.reading.is_none() && !compiled.pure {
-                return Err(read_only(tag_name(&prepared.statement)));
+            // The schema may change between compiling and running.
+            loop {
+                self.catch_up()?;
+                let schema = self.schema();
+                let compiled = prepared.compiled(&schema, self.user.current())?;
+                if self.read_only && self.reading.is_none() && !compiled.pure {
+                    return Err(read_only(tag_name(&prepared.statement)));
+                }
+                let (types, columns) = (&prepared.parameters, &prepared.columns);
+                let ran = self.in_block_unless_outdated(true, |s| {
+                    s.touch(&compiled.touches)?;
+                    s.run_to(&schema, &compiled.code, types, columns, params, false, reborrow(&mut sink))
+                })?;
+                if ran {
+                    break;
+                }
             }
-            let (types, columns) = (&prepared.parameters, &prepared.columns);
-            self.in_block(|s| {
-                s.touch(&compiled.touches)?;
-                s.run_to(&schema, &compiled.code, types, columns, params, false, reborrow(&mut sink))
-            })?;
             self.ticket_in_block()?
         };
         Ok(self.machine.row_count().map_or(self.rows.len() as u64 + self.sunk, |n| n as u64))

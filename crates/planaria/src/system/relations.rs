@@ -30,7 +30,8 @@ const NAME_KEPT: Oid = 2275;
 pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<(String, Type)> {
     let described = planaria_syntax::parse::query(&view.query).and_then(|query| {
         let kind = planaria_ir::ProgramKind::Statement;
-        let mut lowerer = planaria_sql::lower::Lowerer::new(catalog, "view", kind);
+        // The text of a view is kept for the path from home.
+        let mut lowerer = planaria_sql::lower::Lowerer::new(catalog.home(), "view", kind);
         lowerer.describe(&planaria_sql::lower::Scope::new(), &query)
     });
     let columns = described.unwrap_or_default().into_iter().map(|o| (o.name, o.ty));
@@ -347,6 +348,10 @@ fn shape(row: &mut Row<'_>, shapes: &HashMap<Oid, Shape>, ty: &Type) {
         }
         Type::Array(of) if matches!(**of, Type::Enum(_)) => {
             row.set("attlen", -1).set("attbyval", false).set("attalign", 'i').set("attstorage", 'x');
+        }
+        Type::Citext => {
+            row.set("attlen", -1).set("attbyval", false).set("attalign", 'i').set("attstorage", 'x');
+            row.set("attcollation", super::extensions::DEFAULT_COLLATION);
         }
         ty if ty.row_of().is_some() => {
             row.set("attlen", -1).set("attbyval", false).set("attalign", 'd').set("attstorage", 'x');

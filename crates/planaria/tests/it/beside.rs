@@ -545,7 +545,6 @@ fn a_change_waits_for_blocks_at_work() {
 fn a_change_is_patient_for_a_while() {
     let db = db(ProtocolKind::default());
     let mut other = db.session().expect("a seat");
-    run(&mut other, "SET lock_timeout = '300ms'");
     for change in ["ALTER TABLE t ADD COLUMN w int", "ALTER TABLE t DROP COLUMN w"] {
         let changed = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -574,4 +573,15 @@ fn a_change_is_patient_for_a_while() {
         });
     }
     assert_eq!(int(&mut other, "SELECT count(*) FROM t"), 9);
+}
+
+/// As in PostgreSQL: who says how long to wait for locks does not overtake.
+#[test]
+fn a_change_gives_up_after_its_lock_timeout() {
+    let db = db(ProtocolKind::default());
+    let (mut owner, mut other) = two(&db);
+    run(&mut owner, "BEGIN; SELECT count(*) FROM t");
+    assert_eq!(state(other.execute("ALTER TABLE t ADD COLUMN w int", ())), "55P03");
+    run(&mut owner, "SELECT count(*) FROM t; COMMIT");
+    run(&mut other, "ALTER TABLE t ADD COLUMN w int");
 }

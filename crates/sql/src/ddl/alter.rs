@@ -566,6 +566,7 @@ impl Change {
                     format!("column \"{name}\" of relation \"{}\" is an identity column", table.name);
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message));
             }
+            self.check_identifies_not(id, place)?;
         }
         // The rows of a partition are its root's: the column may be NULL there.
         if not_null && table.partition.is_some() {

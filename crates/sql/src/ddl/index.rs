@@ -243,7 +243,7 @@ impl Change {
 }
 
 /// Whether values of a type have an order that a collation says.
-fn has_collation(ty: &Type) -> bool {
+pub(super) fn has_collation(ty: &Type) -> bool {
     match ty {
         Type::Array(of) => has_collation(of),
         Type::Text | Type::Varchar(_) | Type::Char(_) | Type::Citext | &Type::NAME => true,

@@ -279,9 +279,46 @@ impl Change {
         Ok(())
     }
 
+    /// What is said of a column when it gets its type: 42804 and 0A000 where values of the type have no such thing. Nobody
+    /// has looked at what logs say.
+    pub(super) fn check_told(&self, ty: &Type, told: Option<&ColumnTold>) -> Result<()> {
+        let Some(told) = told.filter(|_| !self.actor.internal) else { return Ok(()) };
+        let shown = || crate::lower::type_in_message(&self.catalog.as_shown(ty));
+        if told.collation.is_some() && !super::index::has_collation(ty) {
+            let message = format!("collations are not supported by type {}", shown());
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        let refused = |message: String| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        if told.compression.is_some() && is_plain(ty) {
+            return refused(format!("column data type {} does not support compression", shown()));
+        }
+        Ok(())
+    }
+
+    /// A replica identity stands on columns that are never NULL.
+    pub(super) fn check_identifies_not(&self, id: TableId, place: planaria_base::ColumnId) -> Result<()> {
+        let table = self.catalog.table_by_id(id);
+        let identity = table.told.as_ref().and_then(|told| told.identity.as_ref());
+        let Some(ReplicaIdentity::Index(name)) = identity.filter(|_| !self.actor.internal) else {
+            return Ok(());
+        };
+        match table.shown_indexes().find(|index| index.name == *name) {
+            Some(index) if index.columns.contains(&place) => {
+                let column = &table.columns[place.index()].name;
+                let message = format!("column \"{column}\" is in index used as replica identity");
+                Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A column has got another type: its collation is the one that was said with it.
     pub(super) fn retell(&mut self, id: TableId, column: &str, collation: Option<&str>) -> Result<()> {
         let place = self.find_column(id, column)?;
+        if let Some(collation) = collation {
+            let told = ColumnTold { collation: Some(collation.to_owned()), ..ColumnTold::default() };
+            self.check_told(&self.catalog.table_by_id(id).columns[place.index()].ty.clone(), Some(&told))?;
+        }
         let column = &mut self.table_mut(id).columns[place.index()];
         if column.told.is_none() && collation.is_none() {
             return Ok(());

@@ -530,8 +530,12 @@ impl Lowerer<'_> {
                 apply(Func::NumDivTrunc, args, NUM)
             }
             ("bit_length", [a]) if !matches!(a.ty, Type::Packed(_)) => {
-                let a = self.operand(a.clone(), &Type::Text)?;
-                let octets = Bound::apply(Func::OctetLength, vec![a], Type::Int4, position);
+                let (of, length) = match a.ty {
+                    Type::Bytea => (Type::Bytea, Func::BytesLength),
+                    _ => (Type::Text, Func::OctetLength),
+                };
+                let a = self.operand(a.clone(), &of)?;
+                let octets = Bound::apply(length, vec![a], Type::Int4, position);
                 apply(Func::Int4Mul, vec![octets, int(8)], Type::Int4)
             }
             ("digest", [data, name]) if data.ty != Type::Bytea => {
@@ -643,7 +647,8 @@ impl Lowerer<'_> {
                 let kind = BoundKind::SetValue(sequence, Box::new(value), Box::new(called));
                 Ok(Some(Bound::new(kind, Type::Int8, position)))
             }
-            ("age", [then]) => {
+            // That of a transaction's number there is none.
+            ("age", [then]) if then.ty != Type::System(planaria_base::types::SystemType::Xid) => {
                 let today = super::bind_expr::sql_value("current_date", None, position)?;
                 let ty =
                     if *then.ty.plain() == Type::TimestampTz { Type::TimestampTz } else { Type::Timestamp };

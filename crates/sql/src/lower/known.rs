@@ -13,6 +13,9 @@ const NAMES: &str = include_str!("../../data/postgres_names.txt");
 
 const HINT: &str = "docs/sql.md lists what is.";
 
+/// Of a function that nobody is expected to call by name.
+const INNER_HINT: &str = "Write the operator, cast, comparison or aggregate that it is part of.";
+
 /// Kind and name, with the rest of the line.
 static LINES: LazyLock<HashMap<(&str, &str), &str>> = LazyLock::new(|| {
     let line = |line: &'static str| {
@@ -41,11 +44,10 @@ pub(super) fn function(name: &str, args: &[Type]) -> Option<Error> {
                     .is_some_and(|to| i >= types.len() || takes(to, arg) || of_range(to) || many)
             })
     };
-    let forms = LINES.get(&("function", name))?;
-    forms.split(' ').any(fits).then(|| {
-        let types: Vec<String> = args.iter().map(super::operators::base_name).collect();
-        Error::unsupported(format!("function {name}({}) is not supported yet", types.join(", ")), HINT)
-    })
+    let has = |kind| LINES.get(&(kind, name)).is_some_and(|forms| forms.split(' ').any(fits));
+    let hint = if has("function") { HINT } else { has("inner").then_some(INNER_HINT)? };
+    let types: Vec<String> = args.iter().map(super::operators::base_name).collect();
+    Some(Error::unsupported(format!("function {name}({}) is not supported yet", types.join(", ")), hint))
 }
 
 /// The same for an operator; `left` is none of a prefix operator.

@@ -380,6 +380,9 @@ impl Parser<'_> {
 
     /// `.. OWNER TO | SET SCHEMA | RENAME TO`
     fn named_routine(&mut self, routine: RoutineRef) -> Result<Option<StatementKind>> {
+        if self.at_words(&["depends", "on"]) || self.at_words(&["no", "depends"]) {
+            return self.unsupported_statement("ALTER FUNCTION .. DEPENDS ON EXTENSION").map(Some);
+        }
         if self.at_word("owner") {
             let object = OwnedObject::Routine(routine);
             return Ok(Some(StatementKind::AlterOwner { object, owner: self.owner_to()? }));

@@ -116,25 +116,29 @@ impl Parser<'_> {
     fn prefix(&mut self, restricted: bool) -> Result<Expr> {
         let position = self.position();
         if self.at_kind(Kind::Operator) {
-            let (op, level) = match self.token_text() {
-                "-" => (UnaryOp::Minus, level::SIGN),
-                "+" => (UnaryOp::Plus, level::SIGN),
-                "~" => (UnaryOp::BitNot, level::OPERATOR),
-                "@" => (UnaryOp::Abs, level::OPERATOR),
-                "|/" => (UnaryOp::SquareRoot, level::OPERATOR),
-                "||/" => (UnaryOp::CubeRoot, level::OPERATOR),
-                "!!" => (UnaryOp::NotFound, level::OPERATOR),
+            let text = self.token_text();
+            let (op, level) = match text {
+                "-" | "+" => (prefix_operator(text), level::SIGN),
                 "*" | "/" | "<" | ">" | "=" | "<=" | ">=" | "<>" | "!=" | "%" | "^" | "=>" => {
                     return self.fail();
                 }
-                other => return self.unsupported(&format!("prefix operator {other}"), position),
+                other => (prefix_operator(other), level::OPERATOR),
+            };
+            let Some(op) = op else {
+                return self.unsupported(&format!("prefix operator {text}"), position);
             };
             self.bump();
             let operand = Box::new(self.climb(level + 1, restricted)?);
             return Ok(Expr { position, kind: ExprKind::Unary(op, operand) });
         }
         if self.at_word("operator") && self.peek_at(1).kind == Kind::LeftParen {
-            return self.unsupported("a prefix operator written as OPERATOR()", position);
+            let (schema, text) = self.operator_in_schema()?;
+            let Some(op) = prefix_operator(&text).filter(|_| schema.is_none_or(|s| s == "pg_catalog")) else {
+                return self.unsupported(&format!("prefix operator {text}"), position);
+            };
+            // As that of an operator of no name of its own.
+            let operand = Box::new(self.climb(level::OPERATOR + 1, restricted)?);
+            return Ok(Expr { position, kind: ExprKind::Unary(op, operand) });
         }
         if !restricted && self.at_word("not") {
             self.bump();
@@ -366,6 +370,19 @@ impl Parser<'_> {
     /// `OPERATOR(schema.op)`
     fn qualified_operator(&mut self) -> Result<Infix> {
         let position = self.position();
+        let (schema, text) = self.operator_in_schema()?;
+        match self.symbol(&text).0 {
+            op @ (Infix::Binary(_) | Infix::Like { .. })
+                if schema.as_deref().is_none_or(|s| s == "pg_catalog") =>
+            {
+                Ok(op)
+            }
+            _ => self.unsupported(&format!("operator {text}"), position),
+        }
+    }
+
+    /// The schema and the operator of `OPERATOR(schema.op)`.
+    fn operator_in_schema(&mut self) -> Result<(Option<String>, String)> {
         self.bump();
         self.expect(Kind::LeftParen)?;
         let mut schema = None;
@@ -376,16 +393,9 @@ impl Parser<'_> {
         if !self.at_kind(Kind::Operator) {
             return self.fail();
         }
-        let text = self.bump().text(self.text);
+        let text = self.bump().text(self.text).to_owned();
         self.expect(Kind::RightParen)?;
-        match self.symbol(text).0 {
-            op @ (Infix::Binary(_) | Infix::Like { .. })
-                if schema.as_deref().is_none_or(|s| s == "pg_catalog") =>
-            {
-                Ok(op)
-            }
-            _ => self.unsupported(&format!("operator {text}"), position),
-        }
+        Ok((schema, text))
     }
 
     /// `left IS [NOT] ..`
@@ -535,4 +545,18 @@ fn balanced(op: BinaryOp, operands: &mut impl Iterator<Item = Expr>, positions: 
     let left = balanced(op, operands, &positions[..middle]);
     let right = balanced(op, operands, &positions[middle + 1..]);
     Expr { position: positions[middle], kind: ExprKind::Binary(op, Box::new(left), Box::new(right)) }
+}
+
+/// An operator that stands before its operand.
+fn prefix_operator(text: &str) -> Option<UnaryOp> {
+    Some(match text {
+        "-" => UnaryOp::Minus,
+        "+" => UnaryOp::Plus,
+        "~" => UnaryOp::BitNot,
+        "@" => UnaryOp::Abs,
+        "|/" => UnaryOp::SquareRoot,
+        "||/" => UnaryOp::CubeRoot,
+        "!!" => UnaryOp::NotFound,
+        _ => return None,
+    })
 }

@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
     /// `0A000`: PostgreSQL knows it, Planaria does not.
     #[cold]
     pub(crate) fn unsupported<T>(&self, what: &str, at: Position) -> Result<T> {
-        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported")).at(at))
+        Err(Error::unsupported(format!("{what} is not supported"), "docs/sql.md lists what is.").at(at))
     }
 
     // ------------------------------------------------------------ limits

@@ -1,0 +1,48 @@
+-- What is said of how columns are stored, and cannot be.
+CREATE TABLE a (x int COMPRESSION pglz);
+CREATE TABLE a (x int COLLATE "C");
+CREATE TABLE a (x text COLLATE "C", y text COMPRESSION pglz, z varchar(3)[] COLLATE "C");
+ALTER TABLE a ADD COLUMN b int COLLATE "C";
+ALTER TABLE a ADD COLUMN b date COMPRESSION pglz;
+ALTER TABLE a ADD COLUMN b text COLLATE "C";
+ALTER TABLE a ALTER COLUMN x TYPE int COLLATE "C" USING 1;
+ALTER TABLE a ALTER COLUMN x TYPE varchar(9) COLLATE "POSIX";
+SELECT attname, format_type(atttypid, atttypmod), attcollation::regcollation, attcompression FROM pg_attribute WHERE attrelid = 'a'::regclass AND attnum > 0 ORDER BY attnum;
+-- A replica identity stands on columns that are never NULL.
+CREATE TABLE r (k int NOT NULL, v int NOT NULL, UNIQUE (k));
+ALTER TABLE r REPLICA IDENTITY USING INDEX r_k_key;
+ALTER TABLE r ALTER COLUMN k DROP NOT NULL;
+ALTER TABLE r ALTER COLUMN v DROP NOT NULL;
+ALTER TABLE r REPLICA IDENTITY DEFAULT;
+ALTER TABLE r ALTER COLUMN k DROP NOT NULL;
+-- A sequence that was set shows what it was set to.
+CREATE SEQUENCE s;
+SELECT last_value, is_called FROM s;
+SELECT setval('s', 20, false);
+SELECT last_value, is_called FROM s;
+SELECT last_value FROM pg_sequences WHERE sequencename = 's';
+SELECT nextval('s'), currval('s');
+SELECT last_value, is_called FROM s;
+SELECT setval('s', 20);
+SELECT last_value, is_called FROM s;
+SELECT setval('s', 1, false);
+SELECT last_value, is_called FROM s;
+SELECT last_value FROM pg_sequences WHERE sequencename = 's';
+SELECT nextval('s'), nextval('s');
+ALTER SEQUENCE s RESTART WITH 9;
+SELECT last_value, is_called FROM s;
+ALTER SEQUENCE s START 5;
+SELECT last_value, is_called FROM s;
+ALTER SEQUENCE s RESTART;
+SELECT last_value, is_called FROM s;
+SELECT nextval('s');
+ALTER SEQUENCE s MAXVALUE 100 CACHE 1;
+SELECT last_value, is_called FROM s;
+ALTER SEQUENCE s INCREMENT 10;
+SELECT last_value, is_called FROM s;
+SELECT nextval('s');
+CREATE SEQUENCE c MINVALUE 1 MAXVALUE 3 CYCLE;
+SELECT nextval('c'), nextval('c'), nextval('c');
+SELECT last_value, is_called FROM c;
+SELECT nextval('c');
+SELECT last_value, is_called FROM c;
