@@ -8,7 +8,7 @@
 use super::layout::{Layout, SortKey};
 use super::segment::{Known, PIECES_MAX, Segment, SegmentPart};
 use crate::{AnyWorld, at};
-use planaria_base::sync::RwLock;
+use planaria_base::sync::{RwLock, thread};
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
 use planaria_log::{Batch, Batches, RawRecord};
 use std::collections::{BTreeSet, VecDeque};
@@ -32,6 +32,8 @@ const PART_PIECES: u64 = 512;
 const PART_MAX: usize = 4096;
 /// Bytes of log in which a layout looks for procedures that were not met before.
 const LOOK_AHEAD: u64 = 8 << 20;
+/// Procedures whose plans are made by several threads, at least.
+const COMPILED_TOGETHER: usize = 16;
 /// A layout takes time for each table and piece: as much as it takes to replay so few bytes of log. What is replayed pays for
 /// layouts, and what would need one that is not paid for is replayed alone. So they never cost more than a constant
 /// for each byte, however schema changes, new procedures and calls take turns.
@@ -96,6 +98,8 @@ pub(super) struct Feed {
     /// What was planned so far came to.
     so_far: Known,
     threads: usize,
+    /// Threads that the parts of a segment are for: more where a simulation wants to know what those would do.
+    parts_for: usize,
     next: u32,
     /// By table: changed in the segment being cut, and in the one before it.
     changed: Vec<bool>,
@@ -133,6 +137,7 @@ impl Feed {
             size_by_bytes: u64::MAX,
             so_far: Known::default(),
             threads,
+            parts_for: threads,
             next: 0,
             changed: Vec::new(),
             changed_before: Vec::new(),
@@ -142,6 +147,12 @@ impl Feed {
         };
         feed.forget_changes();
         Ok(feed)
+    }
+
+    /// Cuts parts as for so many threads at least.
+    pub(super) fn parts_for(mut self, threads: usize) -> Feed {
+        self.parts_for = self.parts_for.max(threads);
+        self
     }
 
     pub(super) fn layout(&self) -> &Arc<Layout> {
@@ -331,6 +342,7 @@ impl Feed {
     fn plan_more(&mut self, id: ProcedureId, batch: &Batch, at: usize) -> Result<bool> {
         let mut found = BTreeSet::from([id]);
         self.look_ahead(batch, at, &mut found);
+        self.compile(&found);
         for id in &found {
             if self.layout.world.routines().plan(*id)?.is_none() {
                 self.set_known(*id, Procedure::Whole);
@@ -353,6 +365,24 @@ impl Feed {
         }
         self.set_known(id, Procedure::Whole);
         Ok(false)
+    }
+
+    /// Makes the plans of procedures, on all threads where there are many.
+    fn compile(&self, found: &BTreeSet<ProcedureId>) {
+        let routines = self.layout.world.routines();
+        let ids: Vec<ProcedureId> = found.iter().copied().collect();
+        if self.threads == 1 || ids.len() < COMPILED_TOGETHER {
+            return;
+        }
+        // Errors are kept with the plans, and seen by who asks for them.
+        let compile = |ids: &[ProcedureId]| ids.iter().for_each(|id| drop(routines.plan(*id)));
+        let (own, others) = ids.split_at(ids.len() / self.threads);
+        thread::scope(|scope| {
+            for ids in others.chunks(own.len().max(1)) {
+                scope.spawn(move || compile(ids));
+            }
+            compile(own);
+        });
     }
 
     /// Procedures not met before that are called in what follows, up to a change of the schema.
@@ -401,7 +431,7 @@ impl Feed {
             pieces => PART_PIECES * self.so_far.transactions / pieces,
         };
         let least = (least as usize).clamp(1, PART_MAX);
-        let share = transactions.div_ceil(self.threads * 4);
+        let share = transactions.div_ceil(self.parts_for * 4);
         let size = share.clamp(least, PART_MAX).max(transactions.div_ceil(PARTS_MAX));
         let mut parts = Vec::new();
         for (batch, records) in spans {

@@ -67,7 +67,8 @@ pub(crate) fn run<T: Target>(
     let start = Instant::now();
     let threads = options.threads.max(1);
     let world = target.world();
-    let feed = Feed::new(batches, world.clone(), plans, options.batch, threads)?;
+    let simulated = if options.record_tasks { PARTITIONS / 4 } else { 1 };
+    let feed = Feed::new(batches, world.clone(), plans, options.batch, threads)?.parts_for(simulated);
     let schedule = Schedule::new(feed, threads, PARTITIONS, options.record_tasks);
     let shared = Shared { schedule, world: RwLock::new(world) };
     let times = thread::scope(|scope| {
