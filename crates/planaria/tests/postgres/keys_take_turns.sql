@@ -56,4 +56,4 @@ UPDATE tp SET k = upper(k) WHERE n < 3;
 UPDATE tp SET n = n * 10 WHERE k < 'a';
 UPDATE tp SET d = current_date WHERE false;
 DELETE FROM tp WHERE k IN ('A', 'B');
-SELECT * FROM tc;
+SELECT * FROM tc ORDER BY 1, 2;
