@@ -178,6 +178,9 @@ impl SessionCore {
     ) -> Result<StatementResult> {
         if !self.is_in_block() {
             self.warn("SET CONSTRAINTS can only be used in transaction blocks");
+            if let Some(names) = names {
+                constraints::named(&self.newest_catalog(), names, deferred)?;
+            }
             return Ok(crate::session::answer::done("SET CONSTRAINTS"));
         }
         let catalog = self.newest_catalog();

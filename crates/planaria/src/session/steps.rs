@@ -394,7 +394,7 @@ impl<'s> Steps<'s> {
             StmtKind::ForCursor { label, targets, cursor, args, body } => {
                 self.for_cursor((label.as_deref(), targets, body), (cursor, args), at)
             }
-            StmtKind::ForEach { label, target, slice, array, body } => {
+            StmtKind::ForEach { label, targets, slice, array, body } => {
                 let answer = self.step(StepKind::Value(array.clone()))?;
                 let (ty, value) = answer.only()?;
                 let of = ty.element().ok_or_else(|| {
@@ -406,11 +406,13 @@ impl<'s> Steps<'s> {
                 let of = if inner == 0 { of } else { ty };
                 let mut elements = parts.into_iter();
                 let mut any = false;
-                let target = std::slice::from_ref(target);
                 let flow = self.repeat(label.as_deref(), body, &mut |s| {
                     let Some(element) = elements.next() else { return Ok(false) };
                     any = true;
-                    s.assign_values(target, &[(of.clone(), element)], at)?;
+                    match targets.len() {
+                        1 => s.assign_values(targets, &[(of.clone(), element)], at)?,
+                        _ => s.assign_fields(targets, &of, element, at)?,
+                    }
                     Ok(true)
                 });
                 self.found = any;

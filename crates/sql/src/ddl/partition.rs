@@ -685,7 +685,7 @@ impl Change {
 
 /// Whether two expressions that are kept are the same.
 fn same_text(a: &str, b: &str) -> Result<bool> {
-    let tree = |text: &str| reparse::expression(text).map(|e| without_positions(&format!("{e:?}")));
+    let tree = |text: &str| reparse::expression(text).map(|e| e.shape());
     Ok(a == b || tree(a)? == tree(b)?)
 }
 
@@ -710,11 +710,4 @@ fn check_modulus(modulus: u32, mut others: Vec<(u32, String)>) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The shape of a tree.
-fn without_positions(tree: &str) -> String {
-    let mut parts = tree.split("position: ");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |shape, part| shape + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }

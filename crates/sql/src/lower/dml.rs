@@ -62,11 +62,6 @@ impl<'c> Lowerer<'c> {
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
             }
             if table.slice().is_some() {
-                if verb == "merge" {
-                    let what = format!("MERGE into partition \"{}\" is not supported", table.name);
-                    let hint = "Merge into the partitioned table.";
-                    return Err(Error::unsupported(what, hint).at(name.position));
-                }
                 return self.slice_target(table, verb);
             }
             let privilege = match verb {

@@ -695,7 +695,12 @@ impl Lowerer<'_> {
                 l.filtered(&update.filter, &mut |l| {
                     l.check_policies(&update.met)?;
                     let set = l.new_values(&update.set, &update.multiple)?;
-                    l.check_upsert_stays(table, existing, &set)?;
+                    // What triggers make of the row counts, where there are any.
+                    let named: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
+                    match l.told_by_triggers(table, &named) {
+                        true => l.upserting = true,
+                        false => l.check_upsert_stays(table, existing, &set)?,
+                    }
                     l.change_row(table, existing, &set, waiting, &mut |l, new| {
                         mark(l);
                         l.note_stored(table, &mut |l, c| new[c].unwrap_or_else(|| l.column_reg(existing, c)));

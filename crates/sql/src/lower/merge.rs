@@ -9,6 +9,7 @@
 //! before the first change: they see the table as it was.
 
 use super::bound::{Body, Bound, BoundKind, BoundQuery, Item, RelId, RelKind};
+use super::constraint::Values;
 use super::dml::Returning;
 use super::emit_join::Carried;
 use super::insert::Rows;
@@ -19,11 +20,11 @@ use super::proposed::Proposed;
 use super::referential::Waiting;
 use super::rights::AccessId;
 use super::trigger::Own;
-use super::updatable::Target;
+use super::updatable::{Target, ViewCheck};
 use super::update::Multiple;
 use super::{Lowerer, Scope, Typed};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_catalog::{Object, Privileges, Table, TriggerEvent, TriggerTime};
+use planaria_catalog::{Privileges, Table, TriggerEvent, TriggerTime};
 use planaria_ir::{Coll, CollDecl, CollKind, ErrorFields, Func, OpKind, Reg, RegKind};
 use planaria_syntax::ast::{Expr, Merge, MergeAction, MergeWhen};
 
@@ -79,6 +80,7 @@ impl Action {
 
 /// A MERGE whose rows are being changed.
 struct Merging<'a> {
+    place: &'a Target<'a>,
     table: &'a Table,
     target: RelId,
     /// The relation of rows as they are inserted.
@@ -86,6 +88,8 @@ struct Merging<'a> {
     whens: &'a [When],
     /// What policies ask of the rows that are changed.
     checks: &'a MergeChecks,
+    /// That a row is within the bounds of the partition that the statement names: one that is updated, and one that is inserted.
+    bounds: [Vec<ViewCheck>; 2],
     /// There is one row at most.
     single: bool,
     count: Reg,
@@ -103,12 +107,19 @@ impl Lowerer<'_> {
     pub(super) fn emit_merge(&mut self, scope: &Scope, merge: &Merge) -> Result<Reg> {
         check_reached(merge)?;
         let place = self.target(&merge.table, "merge")?;
+        let outer = std::mem::replace(&mut self.within, place.partition());
+        let done = self.emit_merge_into(scope, merge, &place);
+        self.within = outer;
+        done
+    }
+
+    fn emit_merge_into(&mut self, scope: &Scope, merge: &Merge, place: &Target<'_>) -> Result<Reg> {
         let table = place.table;
-        let alias = merge.alias.as_deref().unwrap_or(&table.name).to_owned();
+        let alias = merge.alias.as_deref().unwrap_or(place.name()).to_owned();
         let mut level = Names::of(scope);
         self.push_frame();
         self.bind_with(&mut level, &merge.with, false)?;
-        let accesses = self.require_actions(table, merge);
+        let accesses = self.require_actions(place, merge);
         let target = self.table_rel(table.id, &alias);
         self.rel_mut(target).row_used = true;
         let from = std::slice::from_ref(&merge.source);
@@ -121,15 +132,23 @@ impl Lowerer<'_> {
         }
         let mut beside = Names::new(level.outer, level.scope, level.ctes.clone());
         beside.sources.clone_from(&level.sources);
-        let mut own = self.source_of(target, &alias);
-        own.relation = (alias != table.name).then(|| table.name.clone());
-        self.track_target(&place, target, &mut own);
+        // Of a partition: the conditions of its bounds.
+        let (mut own, mut within) = match place.partition() {
+            Some(_) => self.target_source(place, target, &alias)?,
+            None => {
+                let mut own = self.source_of(target, &alias);
+                self.track_target(place, target, &mut own);
+                (own, Vec::new())
+            }
+        };
+        own.relation = (alias != place.name()).then(|| place.name().to_owned());
         level.sources.push(own);
         let mut on = Vec::new();
         let condition = |l: &mut Self| l.bind_condition(&level, &merge.on, "JOIN/ON");
         self.outside("JOIN conditions", condition)?.conjuncts(&mut on);
         let mut items = source.clone();
         items.push(Item::Rel(target));
+        on.append(&mut within);
         self.per_row(&mut on, &items);
         if merge.whens.iter().any(|when| !when.matched) {
             self.rel_mut(target).nullable = true;
@@ -140,13 +159,14 @@ impl Lowerer<'_> {
             filter.extend(on);
         }
         self.push_down(&items, &mut filter)?;
-        let mut whens = self.bind_whens(&level, &beside, table, &alias, merge)?;
+        let mut whens = self.bind_whens(&level, &beside, place, &alias, merge)?;
         for (when, access) in whens.iter().zip(accesses) {
-            self.note_columns(&place, &[access], when.action.columns());
+            self.note_columns(place, &access, when.action.columns());
         }
-        self.require_reads(&place, target);
+        self.require_reads(place, target);
         let shadow = self.shadow_rel(table, &alias);
-        let (visible, checks) = self.secure_merge(table, target, shadow)?;
+        let (visible, checks) = self.secure_merge(place, target, shadow)?;
+        let bounds = [self.target_checks(place, target)?, self.target_checks(place, shadow)?];
         match items.last_mut() {
             Some(Item::Outer { on, .. }) if merge.whens.iter().any(|when| !when.matched) => {
                 on.extend(visible)
@@ -190,7 +210,18 @@ impl Lowerer<'_> {
         }
         let before = std::mem::replace(&mut self.single_row, single);
         let seen = if single { None } else { Some(self.changed_keys(table)?) };
-        let merging = Merging { table, target, shadow, whens: &whens, checks: &checks, single, count, seen };
+        let merging = Merging {
+            place,
+            table,
+            target,
+            shadow,
+            whens: &whens,
+            checks: &checks,
+            bounds,
+            single,
+            count,
+            seen,
+        };
         let mut waiting = Waiting::default();
         waiting.own = own;
         if single {
@@ -209,19 +240,15 @@ impl Lowerer<'_> {
     // ---- binding ----
 
     /// Answers with the accesses of each WHEN whose columns are to be said.
-    fn require_actions(&mut self, table: &Table, merge: &Merge) -> Vec<Option<AccessId>> {
-        let object = Object::Table(table.id);
+    fn require_actions(&mut self, place: &Target<'_>, merge: &Merge) -> Vec<Vec<Option<AccessId>>> {
         if merge.whens.iter().all(|when| when.action == MergeAction::Nothing) {
-            self.require_columns(object.clone(), Privileges::SELECT);
+            self.require_target(place, Privileges::SELECT);
         }
         let mut access_of = |when: &MergeWhen| match when.action {
-            MergeAction::Nothing => None,
-            MergeAction::Update(_) => self.require_columns(object.clone(), Privileges::UPDATE),
-            MergeAction::Delete => {
-                self.require(object.clone(), Privileges::DELETE);
-                None
-            }
-            MergeAction::Insert(_) => self.require_columns(object.clone(), Privileges::INSERT),
+            MergeAction::Nothing => Vec::new(),
+            MergeAction::Update(_) => self.require_target(place, Privileges::UPDATE),
+            MergeAction::Delete => self.require_target(place, Privileges::DELETE),
+            MergeAction::Insert(_) => self.require_target(place, Privileges::INSERT),
         };
         merge.whens.iter().map(&mut access_of).collect()
     }
@@ -231,7 +258,7 @@ impl Lowerer<'_> {
         &mut self,
         both: &Names<'_>,
         beside: &Names<'_>,
-        table: &Table,
+        place: &Target<'_>,
         alias: &str,
         merge: &Merge,
     ) -> Result<Vec<When>> {
@@ -247,12 +274,12 @@ impl Lowerer<'_> {
                     MergeAction::Nothing => Action::Nothing,
                     MergeAction::Delete => Action::Delete,
                     MergeAction::Update(set) => {
-                        let (set, multiple) = self.bind_set(names, &Target::table(table), set)?;
+                        let (set, multiple) = self.bind_set(names, place, set)?;
                         Action::Update { set, multiple }
                     }
                     MergeAction::Insert(insert) => {
-                        let mut given = self.given_columns(&Target::table(table), insert)?;
-                        match self.bind_rows(names, &Target::table(table), insert, &mut given)? {
+                        let mut given = self.given_columns(place, insert)?;
+                        match self.bind_rows(names, place, insert, &mut given)? {
                             Rows::One(values) => Action::Insert { given, values },
                             _ => return Err(Error::internal("MERGE inserts one row")),
                         }
@@ -261,7 +288,11 @@ impl Lowerer<'_> {
                 Ok(When { matched: when.matched, condition, action })
             };
             let bound = bind();
-            whens.push(if when.matched { bound? } else { bound.map_err(|e| unseen(e, table, alias))? });
+            whens.push(if when.matched {
+                bound?
+            } else {
+                bound.map_err(|e| unseen(e, place.table, alias))?
+            });
         }
         Ok(whens)
     }
@@ -512,8 +543,8 @@ impl Lowerer<'_> {
                     .map(|(column, reg)| Typed { reg: *reg, ty: table.columns[*column].ty.clone() });
                 let values: Vec<Typed> = typed.collect();
                 let (shadow, certain) = (merging.shadow, false);
-                let target = &Target::table(table);
-                let (checks, values, converts) = (&[], &values[..], false);
+                let target = merging.place;
+                let (checks, values, converts) = (&merging.bounds[1][..], &values[..], false);
                 let row = Proposed { target, checks, given, values, shadow, single, certain, converts };
                 let none = Returning {
                     outputs: Vec::new(),
@@ -531,7 +562,8 @@ impl Lowerer<'_> {
                 for ((column, e), reg) in set.iter().zip(values) {
                     new.push((*column, *reg, self.never_null(e)));
                 }
-                self.change_row(table, target, &new, waiting, &mut |l, _| {
+                self.change_row(table, target, &new, waiting, &mut |l, new| {
+                    l.check_bounds(merging, new)?;
                     l.note_changed(merging);
                     Ok(())
                 })
@@ -545,6 +577,21 @@ impl Lowerer<'_> {
                 })
             }
         }
+    }
+
+    /// 23514 where a row that was updated is no longer within the partition that the statement names.
+    fn check_bounds(&mut self, merging: &Merging<'_>, new: &Values) -> Result<()> {
+        let [updated, _] = &merging.bounds;
+        if updated.is_empty() {
+            return Ok(());
+        }
+        let old = self.rel(merging.target).regs.clone();
+        for (reg, new) in self.rel_mut(merging.target).regs.iter_mut().zip(new) {
+            *reg = new.or(*reg);
+        }
+        let done = self.check_changed(merging.table, merging.target, updated, new);
+        self.rel_mut(merging.target).regs = old;
+        done
     }
 
     fn key_of(&mut self, merging: &Merging<'_>) -> Vec<Reg> {

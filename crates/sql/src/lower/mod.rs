@@ -183,6 +183,8 @@ pub struct Lowerer<'c> {
     transitions: Vec<(String, usize)>,
     /// What is changed now, a foreign key changes.
     within_key: bool,
+    /// The next row that is changed is one that ON CONFLICT DO UPDATE has met, and must stay in its partition.
+    upserting: bool,
     /// Whether any routine may ask how deep it is within triggers, once that was looked for.
     depth_asked: Option<bool>,
     /// Transition tables that EXECUTE can name, by their registers.
@@ -304,6 +306,7 @@ impl<'c> Lowerer<'c> {
             given: Vec::new(),
             transitions: Vec::new(),
             within_key: false,
+            upserting: false,
             depth_asked: None,
             tables_of_rows: Vec::new(),
             kept: Vec::new(),

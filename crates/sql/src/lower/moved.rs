@@ -96,6 +96,12 @@ impl Lowerer<'_> {
         if columns.iter().any(|c| set.contains(c)) { columns } else { Vec::new() }
     }
 
+    /// Whether BEFORE UPDATE triggers have a say in what ON CONFLICT DO UPDATE, which sets these, does to a row of a partitioned table.
+    pub(super) fn told_by_triggers(&self, table: &Table, set: &[usize]) -> bool {
+        let statement = self.program.kind == ProgramKind::Statement;
+        statement && self.may_move(table, set) && self.fires_before(table, TriggerEvent::Update, set)
+    }
+
     /// 0A000 where ON CONFLICT DO UPDATE is about to move a row to another partition, or to where there is none.
     pub(super) fn check_upsert_stays(
         &mut self,

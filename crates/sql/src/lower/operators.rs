@@ -287,6 +287,18 @@ fn least(ty: &Type) -> i64 {
 }
 
 impl Lowerer<'_> {
+    /// An operand of `||` beside a text, as text.
+    fn joined(&mut self, e: Bound) -> Result<Bound> {
+        match (&e.ty, &e.kind) {
+            (Type::Record(_), BoundKind::Row(fields)) => {
+                let row = self.record(fields.clone(), Vec::new(), e.position)?;
+                self.output_text(row)
+            }
+            (Type::Record(_), _) => self.output_text(e),
+            _ => self.coerce(e, &Type::Text, CastContext::Assignment),
+        }
+    }
+
     /// An infix operator over bound operands (all but AND and OR).
     pub(super) fn binary(
         &mut self,
@@ -369,12 +381,11 @@ impl Lowerer<'_> {
         if which == BinaryOp::Concat {
             // anynonarray || text: anything is converted, as by assignment, when the other side is a string.
             let text = is_string;
-            if (text(&l) || text(&r) || l == Type::Unknown && r == Type::Unknown)
-                && l.class() != TypeClass::Array
-                && r.class() != TypeClass::Array
+            // Rows are kept as arrays are, and are none.
+            let array = |t: &Type| t.class() == TypeClass::Array && !matches!(t, Type::Record(_));
+            if (text(&l) || text(&r) || l == Type::Unknown && r == Type::Unknown) && !array(&l) && !array(&r)
             {
-                let left = self.coerce(left, &Type::Text, CastContext::Assignment)?;
-                let right = self.coerce(right, &Type::Text, CastContext::Assignment)?;
+                let (left, right) = (self.joined(left)?, self.joined(right)?);
                 return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
             }
             // A bare literal beside a value of another class is text too: 1 || 'a'. Beside bits it is bits, and the like.
@@ -386,11 +397,10 @@ impl Lowerer<'_> {
                 && (l == Type::Unknown) != (r == Type::Unknown)
                 && l != Type::Bytea
                 && r != Type::Bytea
-                && l.class() != TypeClass::Array
-                && r.class() != TypeClass::Array
+                && !array(&l)
+                && !array(&r)
             {
-                let left = self.coerce(left, &Type::Text, CastContext::Assignment)?;
-                let right = self.coerce(right, &Type::Text, CastContext::Assignment)?;
+                let (left, right) = (self.joined(left)?, self.joined(right)?);
                 return Ok(Bound::apply(Func::TextConcat, vec![left, right], Type::Text, position));
             }
         }

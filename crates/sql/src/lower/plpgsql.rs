@@ -134,7 +134,8 @@ impl Body<'_, '_> {
             let ops = self.l.blocks.last().map_or(0, Vec::len);
             if let Err(error) = self.statement(statement) {
                 let error = self.explained(error).at(statement.position);
-                let later = self.by_steps && by_steps::is_of_programs(&error)
+                let later = self.by_steps
+                    && (by_steps::is_of_programs(&error) || by_steps::wants_steps(&error))
                     || self.any_structure && by_steps::wants_steps(&error);
                 self.needs.steps |= later && self.any_structure && !self.checking;
                 let of_creation = is_of_creation(&error) && !later;

@@ -427,6 +427,15 @@ impl<'c> Lowerer<'c> {
     /// deletes. What new rows must meet is noted.
     pub(super) fn secure_merge(
         &mut self,
+        place: &Target<'_>,
+        target: RelId,
+        shadow: RelId,
+    ) -> Result<(Vec<Bound>, MergeChecks)> {
+        self.behind_target(place, |l| l.secure_merge_into(place.table, target, shadow))
+    }
+
+    fn secure_merge_into(
+        &mut self,
         table: &Table,
         target: RelId,
         shadow: RelId,

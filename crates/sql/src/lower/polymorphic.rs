@@ -51,7 +51,7 @@ fn unmodified(ty: &Type) -> Type {
 /// The array of a type. There is none of arrays.
 fn array_of(of: &Type) -> Result<Type> {
     match of {
-        Type::Record(_) => {
+        Type::Record(row) if row.of.is_none() => {
             let hint = "Use an array for each column.";
             Err(Error::unsupported("an array of rows is not supported", hint))
         }

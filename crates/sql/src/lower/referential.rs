@@ -20,8 +20,11 @@ use super::transition::Made;
 use super::trigger::{ChangedRow, Fired, Followed, Own, seen_by_triggers};
 use planaria_base::{Error, Result, SqlState, TableId, Type};
 use planaria_catalog::{CheckTime, ForeignKey, ReferentialAction, Table, TriggerEvent};
-use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, ReadMode, Reg, RegKind};
+use planaria_ir::{Block, Coll, CollDecl, CollKind, Func, OpKind, ProgramKind, ReadMode, Reg, RegKind};
 use planaria_syntax::ast::BinaryOp;
+
+/// What the names of the triggers begin with that foreign keys are in PostgreSQL: triggers fire by name.
+const KEYS_TRIGGER: &str = "RI_ConstraintTrigger_";
 
 /// What a statement leaves for its end.
 #[derive(Default)]
@@ -532,7 +535,10 @@ impl Lowerer<'_> {
         let single = std::mem::replace(&mut self.single_row, false);
         let queued = !waiting.queues.is_empty();
         self.check_late_exclusions(&waiting)?;
-        self.run_queues(&mut waiting)?;
+        match self.with_own_triggers(&waiting) {
+            Some(at) => self.run_with_triggers(at, &mut waiting)?,
+            None => self.run_queues(&mut waiting)?,
+        }
         if waiting.acted {
             self.check_late_exclusions(&waiting)?;
         }
@@ -548,6 +554,40 @@ impl Lowerer<'_> {
             false => self.fire_after(&waiting)?,
         }
         self.single_row = single;
+        Ok(())
+    }
+
+    /// The rows that wait for triggers, where what keys ask for behind each row of the statement is done in turn with the AFTER ROW
+    /// triggers of that row, as in PostgreSQL, for which keys are such triggers, too. Not where keys lead on from the rows that they
+    /// change; nor in routines, as logs have calls in which all keys went first.
+    fn with_own_triggers(&self, waiting: &Waiting) -> Option<usize> {
+        let [Queue { table, .. }] = &waiting.queues[..] else { return None };
+        let statement = self.program.kind == ProgramKind::Statement;
+        let leads_on = |child: &Table| self.catalog.references_to(child.id).next().is_some();
+        let on = self.catalog.references_to(*table).any(|(child, _)| leads_on(child));
+        (statement && !on && !self.fires_late()).then(|| self.all_wait(*table, waiting)).flatten()
+    }
+
+    /// Whether all rows of a statement are put into the queue of its AFTER ROW triggers, whatever their conditions say: keys may take
+    /// turns with them.
+    pub(super) fn all_are_put(&self, table: TableId) -> bool {
+        self.program.kind == ProgramKind::Statement && self.catalog.references_to(table).next().is_some()
+    }
+
+    /// For each row of the statement: its AFTER ROW triggers, and among them, by name, what keys ask for.
+    fn run_with_triggers(&mut self, at: usize, waiting: &mut Waiting) -> Result<()> {
+        let fired = waiting.fired.remove(at);
+        let Queue { table, change, .. } = waiting.queues[0].clone();
+        let definition = self.catalog.table_by_id(table);
+        waiting.current = Some(0);
+        self.for_waiting_rows(&fired, &mut |l, event, triggers, flags, old, new| {
+            let first = triggers.iter().take_while(|t| *t.name < *KEYS_TRIGGER).count();
+            let (first, then) = triggers.split_at(first);
+            l.call_after(definition, event, first, flags, old, new, &[])?;
+            l.follow(table, &change, old, new, true, waiting)?;
+            l.call_after(definition, event, then, flags, old, new, &[])
+        })?;
+        waiting.current = None;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::bound::{Bound, BoundKind};
 use super::types::CastContext;
 use planaria_base::types::{PackedKind, PackedType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
-use planaria_ir::Func;
+use planaria_ir::{Func, ProgramKind};
 use planaria_syntax::ast::{Argument, Expr, ExprKind, FunctionCall, Name, TypeName, TypeNameKind};
 
 /// Of one input, of pairs, of bits, of what is sorted. Nothing that SQL can call has a blank in its name unquoted.
@@ -161,7 +161,7 @@ impl Lowerer<'_> {
                 // One share, or an array of them, for as many percentiles.
                 let several = given.element().is_some();
                 let all = &match several {
-                    true => all.clone(),
+                    true => self.unless_empty(all, &ty, position),
                     // Of no rows, too, the share is looked at.
                     false => {
                         let none = Bound::apply(Func::ArrayMake, Vec::new(), all.ty.clone(), position);
@@ -198,5 +198,21 @@ impl Lowerer<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The rows for the percentiles of several shares: NULL, where there is none, as in PostgreSQL. Routines give an array of
+    /// NULLs, as logs have calls that stored it.
+    fn unless_empty(&self, all: &Bound, ty: &Type, position: u32) -> Bound {
+        let statement = self.program.kind == ProgramKind::Statement && !self.kept_text;
+        if !statement || ty.element().is_some() {
+            return all.clone();
+        }
+        let there = vec![all.clone(), Bound::null(ty.clone(), position)];
+        let there = Bound::apply(Func::ArrayRemove, there, all.ty.clone(), position);
+        let count = Bound::apply(Func::Cardinality, vec![there], Type::Int4, position);
+        let zero = Bound::constant(Datum::Int(0), Type::Int4, position);
+        let empty = Bound::apply(Func::IntEq, vec![count, zero], Type::Bool, position);
+        let whens = vec![(empty, Bound::null(all.ty.clone(), position))];
+        Bound::new(BoundKind::Case(whens, Box::new(all.clone())), all.ty.clone(), position)
     }
 }

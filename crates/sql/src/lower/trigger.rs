@@ -401,6 +401,16 @@ impl Lowerer<'_> {
         })
     }
 
+    /// The own rows of a statement that wait for their AFTER ROW triggers, if each of its rows is among them, and none of these
+    /// triggers waits for more: where in the list.
+    pub(super) fn all_wait(&self, table: TableId, waiting: &Waiting) -> Option<usize> {
+        let at = waiting.fired.iter().position(|f| f.table == table && f.by_key.is_none())?;
+        let [Site { event, named }] = &waiting.fired[at].sites[..] else { return None };
+        let triggers = self.fired(self.catalog.table_by_id(table), *event, named, TriggerTime::After, true);
+        let waits = |t: &Trigger| is_deferrable(t) || t.transitions().next().is_some();
+        (self.all_are_put(table) && !triggers.iter().any(waits)).then_some(at)
+    }
+
     /// A row was changed: its AFTER ROW triggers fire when the statement ends.
     pub(super) fn after_row(
         &mut self,
@@ -462,7 +472,7 @@ impl Lowerer<'_> {
         let no = self.truth(false);
         values
             .extend(flags.iter().map(|name| conditions.iter().find(|(n, _)| n == name).map_or(no, |c| c.1)));
-        if conditions.len() < triggers.len() {
+        if conditions.len() < triggers.len() || self.all_are_put(table.id) {
             self.emit(OpKind::Push { coll: list, values });
             return Ok(());
         }
@@ -535,7 +545,7 @@ impl Lowerer<'_> {
 
     /// Calls the routines of AFTER ROW triggers for a row, but of those that are deferred.
     #[allow(clippy::too_many_arguments)]
-    fn call_after(
+    pub(super) fn call_after(
         &mut self,
         table: &Table,
         event: TriggerEvent,
@@ -602,7 +612,7 @@ impl Lowerer<'_> {
     }
 
     /// For each row that waits in a queue: the event, its triggers, what conditions said of them, OLD and NEW.
-    fn for_waiting_rows(
+    pub(super) fn for_waiting_rows(
         &mut self,
         queue: &Fired,
         f: &mut dyn FnMut(
@@ -796,7 +806,11 @@ impl Lowerer<'_> {
         self.unless(acted, |l| {
             let yes = l.truth(true);
             l.copy(acted, yes);
-            l.fire_any_statement(table, event, named, TriggerTime::Before, &[])
+            // The key is a trigger of its own.
+            let within = std::mem::replace(&mut l.within_key, true);
+            let done = l.fire_any_statement(table, event, named, TriggerTime::Before, &[]);
+            l.within_key = within;
+            done
         })
     }
 

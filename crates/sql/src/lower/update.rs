@@ -370,6 +370,7 @@ impl Lowerer<'_> {
                 }
                 ([_], _) => vec![self.outside("UPDATE", |l| l.bind(names, value))?],
                 (_, ExprKind::Row(fields)) => {
+                    let fields = self.outside("UPDATE", |l| l.spread(names, fields))?;
                     let bind = |l: &mut Self, e| l.outside("UPDATE", |l| l.bind(names, e));
                     fields.iter().map(|e| bind(self, e)).collect::<Result<_>>()?
                 }
@@ -483,6 +484,7 @@ impl Lowerer<'_> {
         then: &mut dyn FnMut(&mut Lowerer<'_>, &Values) -> Result<()>,
     ) -> Result<()> {
         let named: Vec<usize> = set.iter().map(|(c, ..)| *c).collect();
+        let upserting = std::mem::take(&mut self.upserting);
         let moves = self.may_move(table, &named);
         if !moves && !self.fires_at_rows(table, TriggerEvent::Update, &named) {
             let (new, _) = self.store_change(table, target, &named, set, waiting)?;
@@ -501,6 +503,9 @@ impl Lowerer<'_> {
             for column in assigned {
                 let reg = row[*column].ok_or_else(|| Error::internal("a trigger's column was not loaded"))?;
                 set.push((*column, reg, false));
+            }
+            if upserting {
+                l.check_upsert_stays(table, target, &set)?;
             }
             if moves {
                 return l.store_moving(table, target, &named, (&old, row), &set, waiting, then);

@@ -102,6 +102,14 @@ impl Expr {
         });
         names
     }
+
+    /// The shape of its tree, without positions: what is said alike has the same.
+    pub fn shape(&self) -> String {
+        let tree = format!("{self:?}");
+        let mut parts = tree.split("position: ");
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |shape, part| shape + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+    }
 }
 
 impl Statement {

@@ -2,6 +2,9 @@
 
 use super::{Expr, Into, Name, Position, Query, Statement, Transaction, TypeName};
 
+/// What of SQL has no meaning in a body: SAVEPOINT, START TRANSACTION and the like.
+pub const TRANSACTION_CONTROL: &str = "transaction control";
+
 /// What a name is that both a variable and a column have.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum VariableConflict {
@@ -116,7 +119,7 @@ pub enum StmtKind {
     /// FOR targets IN EXECUTE text USING args
     ForExecute { label: Option<String>, targets: Vec<Expr>, text: Expr, using: Vec<Expr>, body: Vec<Stmt> },
     /// FOREACH target IN ARRAY array
-    ForEach { label: Option<String>, target: Expr, slice: Option<u32>, array: Expr, body: Vec<Stmt> },
+    ForEach { label: Option<String>, targets: Vec<Expr>, slice: Option<u32>, array: Expr, body: Vec<Stmt> },
     /// EXIT [label] [WHEN condition]
     Exit { label: Option<String>, when: Option<Expr> },
     /// CONTINUE [label] [WHEN condition]

@@ -301,8 +301,22 @@ impl Parser<'_> {
             let value = Some(Expr { position: at, kind: ExprKind::Subquery(query) });
             return Ok(vec![Assignment { columns, value }]);
         }
-        self.eat_word("row");
+        let (row, at) = (self.eat_word("row"), self.position());
         let values = self.paren_list(Self::value_or_default)?;
+        // How many values `x.*` is, is known where it is bound.
+        let is_star = |value: &std::result::Result<Expr, Position>| {
+            matches!(value, Ok(Expr { kind: ExprKind::Star(Some(_)) | ExprKind::Fields(_), .. }))
+        };
+        let whole = targets.iter().all(|(_, steps)| steps.is_empty()) && values.iter().all(|v| v.is_ok());
+        if whole && (row || values.len() > 1) && values.iter().any(is_star) {
+            let columns = targets.into_iter().map(|(column, _)| column).collect();
+            let kind = ExprKind::Row(values.into_iter().filter_map(|value| value.ok()).collect());
+            return Ok(vec![Assignment { columns, value: Some(Expr { position: at, kind }) }]);
+        }
+        if !row && values.len() == 1 && targets.len() > 1 {
+            let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at + 1));
+        }
         if values.len() != targets.len() {
             let message = "number of columns does not match number of values";
             return Err(self.syntax_error(message, position));

@@ -1,5 +1,7 @@
 //! Queries: SELECT, VALUES, TABLE, set operations, WITH, and their tails.
 
+use std::collections::HashSet;
+
 use planaria_base::{Error, Result, SqlState, Strength, limits};
 
 use super::lex::Kind;
@@ -287,10 +289,10 @@ impl Parser<'_> {
 
     /// All expressions, and the grouping sets if they are not one of all of them.
     fn group_by(&mut self) -> Result<(Vec<Expr>, Vec<Vec<Expr>>)> {
-        if self.at_word("distinct") {
-            return self.unsupported("GROUP BY DISTINCT", self.position());
+        let distinct = self.eat_word("distinct");
+        if !distinct {
+            self.eat_word("all");
         }
-        self.eat_word("all");
         let position = self.position();
         let items = self.list(Self::grouping_item)?;
         let plain = items.iter().all(|(_, plain)| *plain);
@@ -306,6 +308,16 @@ impl Parser<'_> {
                 continue;
             }
             sets = sets.iter().flat_map(|set| item.iter().map(|more| [&set[..], more].concat())).collect();
+        }
+        if distinct {
+            // Sets of the same expressions, in whatever order, are one.
+            let mut seen = HashSet::new();
+            sets.retain(|set| {
+                let mut shapes: Vec<String> = set.iter().map(Expr::shape).collect();
+                shapes.sort_unstable();
+                shapes.dedup();
+                seen.insert(shapes)
+            });
         }
         match plain {
             true => Ok((sets.swap_remove(0), Vec::new())),

@@ -124,7 +124,12 @@ impl Parser<'_> {
         {
             return Ok(known);
         }
-        let name = if self.peek_at(1).kind == Kind::Dot {
+        // Of a parameter by its number: `$1%TYPE`.
+        let numbered = self.at_kind(Kind::Parameter) && self.percent_follows();
+        let name = if numbered {
+            let token = self.bump();
+            Name { parts: vec![token.text(self.text).to_owned()], position }
+        } else if self.peek_at(1).kind == Kind::Dot {
             self.qualified_name()?
         } else {
             Name { parts: vec![self.type_word()?], position }

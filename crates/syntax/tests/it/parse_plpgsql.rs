@@ -208,10 +208,10 @@ fn loops() {
     };
     assert!(matches!(text.kind, ExprKind::Binary(..)));
     assert_eq!(using.len(), 2);
-    let StmtKind::ForEach { target, slice, .. } = stmt("FOREACH x SLICE 1 IN ARRAY a LOOP END LOOP;") else {
+    let StmtKind::ForEach { targets, slice, .. } = stmt("FOREACH x SLICE 1 IN ARRAY a LOOP END LOOP;") else {
         panic!()
     };
-    assert_eq!((name(&target).as_str(), slice), ("x", Some(1)));
+    assert_eq!((names(&targets).as_str(), slice), ("x", Some(1)));
     assert!(
         matches!(stmt("FOR r IN c LOOP NULL; END LOOP;"), StmtKind::ForCursor { args, .. } if args.is_empty())
     );

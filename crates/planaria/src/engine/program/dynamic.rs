@@ -91,6 +91,10 @@ fn one_statement(text: &str) -> Result<Statement> {
     if let Some(query) = lower::shown(&statement)? {
         return Ok(query);
     }
+    if matches!(statement.kind, StatementKind::Transaction(_)) {
+        let message = "EXECUTE of transaction commands is not implemented";
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
     let more = matches!(statement.kind, StatementKind::Set { .. } | StatementKind::Truncate { .. });
     if !is_program(&statement) && !more {
         return Err(Error::unsupported(

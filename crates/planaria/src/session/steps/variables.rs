@@ -82,6 +82,27 @@ impl Steps<'_> {
         Ok(())
     }
 
+    /// The fields of a row into several variables.
+    pub(super) fn assign_fields(
+        &mut self,
+        targets: &[Expr],
+        ty: &Type,
+        value: Datum,
+        at: Position,
+    ) -> Result<()> {
+        let Type::Record(row) = ty else {
+            let message = "cannot assign non-composite value to a row variable";
+            return Err(self.placed(Error::new(SqlState::DATATYPE_MISMATCH, message), at));
+        };
+        let mut fields = match value {
+            Datum::Array(fields) => fields,
+            _ => Vec::new(),
+        };
+        fields.resize(row.len(), Datum::Null);
+        let values: Vec<(Type, Datum)> = row.iter().map(|(_, ty)| ty.clone()).zip(fields).collect();
+        self.assign_values(targets, &values, at)
+    }
+
     /// The record variable that a list of targets is.
     pub(super) fn record(&self, targets: &[Expr]) -> Option<String> {
         let [Expr { kind: ExprKind::Column(name), .. }] = targets else { return None };

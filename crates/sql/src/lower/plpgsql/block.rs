@@ -224,8 +224,13 @@ impl Body<'_, '_> {
             },
             TypeNameKind::Named(of) if self.named_table(of).is_some() => self.table_variable(name, of),
             TypeNameKind::OfColumn(of) => {
-                let found = match self.scope.lookup(&of.parts) {
+                let found = match self.scope.lookup(&of.parts).or_else(|| self.numbered(of)) {
                     Some(Found::Variable(Variable::Scalar(t))) | Some(Found::Field(t)) => Some(t.clone()),
+                    Some(Found::Variable(Variable::Row { fields, table, .. })) => {
+                        let fields: Vec<_> = fields.iter().map(|(n, t)| (n.clone(), t.ty.clone())).collect();
+                        let table = *table;
+                        return Ok(self.row_variable(name, fields.into_iter(), table));
+                    }
                     _ => None,
                 };
                 match found {
@@ -235,11 +240,21 @@ impl Body<'_, '_> {
                         registers(&variable).into_iter().for_each(|reg| self.l.declare_domain(reg, domain));
                         Ok(variable)
                     }
+                    None if of.parts[0].starts_with('$') => {
+                        let message = format!("syntax error at or near \"{}\"", of.parts[0]);
+                        Err(Error::new(SqlState::SYNTAX_ERROR, message).at(of.position))
+                    }
                     None => self.declared(name, ty),
                 }
             }
             _ => self.declared(name, ty),
         }
+    }
+
+    /// The parameter that `$n` is.
+    fn numbered(&self, name: &Name) -> Option<Found<'_>> {
+        let [number] = &name.parts[..] else { return None };
+        self.scope.parameter(number.strip_prefix('$')?.parse().ok()?).map(Found::Variable)
     }
 
     /// A variable of a type that is looked up.

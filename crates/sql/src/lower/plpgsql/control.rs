@@ -2,13 +2,14 @@
 
 use super::assign::Target;
 use super::routine::{emit_as, emit_exactly, same_columns};
+use super::shapes::continues;
 use super::statement::settled;
 use super::{Answer, Body, Region};
 use crate::lower::held::{Held, RowId, unassigned};
 use crate::lower::{CastContext, Found, Lowerer, Typed, Variable};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_ir::{Coll, CollDecl, CollKind, Func, Label, OpKind, Output, ProgramKind, Reg, RegKind};
-use planaria_syntax::ast::plpgsql::{Stmt, StmtKind};
+use planaria_syntax::ast::plpgsql::Stmt;
 use planaria_syntax::ast::{BinaryOp, Expr, ExprKind, Name, Statement, StatementKind, Transaction};
 
 /// Whether there is the row that a function answers with.
@@ -394,7 +395,7 @@ impl Body<'_, '_> {
     pub(super) fn for_each(
         &mut self,
         name: Option<&str>,
-        target: &Expr,
+        said: &[Expr],
         slice: u32,
         array: &Expr,
         body: &[Stmt],
@@ -429,20 +430,27 @@ impl Body<'_, '_> {
             (self.l.constant(Datum::Int(0), Type::Int4), self.l.constant(Datum::Int(1), Type::Int4));
         let at = self.l.temp(Type::Int4);
         self.copy(at, zero);
-        // A row variable takes the fields of a row.
-        let row = match &of {
-            Type::Record(row) if self.whole_row(target).is_some() => Some(row.clone()),
+        // A row variable takes the fields of a row, and so do several variables.
+        let row = match (&of, said) {
+            (Type::Record(row), [_, _, ..]) => Some(row.clone()),
+            (Type::Record(row), [target]) if self.whole_row(target).is_some() => Some(row.clone()),
             _ => None,
         };
         let targets = match &row {
             Some(row) => {
                 let output = |(name, ty): &(String, Type)| Output { name: name.clone(), ty: ty.clone() };
                 let outputs: Vec<Output> = row.iter().map(output).collect();
-                self.targets(std::slice::from_ref(target), &outputs)?
+                self.targets(said, &outputs)?
             }
             None => {
-                let target = self.target(target)?;
-                let message = match (slice, matches!(target.ty(), Type::Array(_))) {
+                if said.len() > 1 && slice == 0 {
+                    let message = "cannot assign non-composite value to a row variable";
+                    self.fail(SqlState::DATATYPE_MISMATCH, message, None);
+                    return Ok(());
+                }
+                let target = self.target(&said[0])?;
+                let an_array = said.len() == 1 && matches!(target.ty(), Type::Array(_));
+                let message = match (slice, an_array) {
                     (0, true) => Some("FOREACH loop variable must not be of an array type"),
                     (1.., false) => Some("FOREACH ... SLICE loop variable must be of an array type"),
                     _ => None,
@@ -873,26 +881,4 @@ fn no_region(name: Option<&str>, message: &str) -> Error {
         ),
         None => Error::new(SqlState::SYNTAX_ERROR, message.to_owned()),
     }
-}
-
-/// Whether a body may CONTINUE the loop around it.
-fn continues(body: &[Stmt]) -> bool {
-    body.iter().any(|s| match &s.kind {
-        StmtKind::Continue { .. } => true,
-        StmtKind::Block(b) => continues(&b.body) || b.handlers.iter().any(|h| continues(&h.body)),
-        StmtKind::If { branches, otherwise } => {
-            branches.iter().any(|(_, b)| continues(b)) || continues(otherwise)
-        }
-        StmtKind::Case { whens, otherwise, .. } => {
-            whens.iter().any(|(_, b)| continues(b)) || otherwise.as_ref().is_some_and(|b| continues(b))
-        }
-        StmtKind::Loop { body, .. }
-        | StmtKind::While { body, .. }
-        | StmtKind::ForRange { body, .. }
-        | StmtKind::ForQuery { body, .. }
-        | StmtKind::ForExecute { body, .. }
-        | StmtKind::ForCursor { body, .. }
-        | StmtKind::ForEach { body, .. } => continues(body),
-        _ => false,
-    })
 }

@@ -411,3 +411,25 @@ impl Body<'_, '_> {
         }
     }
 }
+
+/// Whether a body may CONTINUE the loop around it.
+pub(super) fn continues(body: &[Stmt]) -> bool {
+    body.iter().any(|s| match &s.kind {
+        StmtKind::Continue { .. } => true,
+        StmtKind::Block(b) => continues(&b.body) || b.handlers.iter().any(|h| continues(&h.body)),
+        StmtKind::If { branches, otherwise } => {
+            branches.iter().any(|(_, b)| continues(b)) || continues(otherwise)
+        }
+        StmtKind::Case { whens, otherwise, .. } => {
+            whens.iter().any(|(_, b)| continues(b)) || otherwise.as_ref().is_some_and(|b| continues(b))
+        }
+        StmtKind::Loop { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::ForRange { body, .. }
+        | StmtKind::ForQuery { body, .. }
+        | StmtKind::ForExecute { body, .. }
+        | StmtKind::ForCursor { body, .. }
+        | StmtKind::ForEach { body, .. } => continues(body),
+        _ => false,
+    })
+}

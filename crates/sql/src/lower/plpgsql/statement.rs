@@ -32,8 +32,8 @@ impl Body<'_, '_> {
             StmtKind::ForExecute { label, targets, text, using, body } => {
                 self.for_execute(label.as_deref(), targets, text, using, body)
             }
-            StmtKind::ForEach { label, target, slice, array, body } => {
-                self.for_each(label.as_deref(), target, slice.unwrap_or(0), array, body)
+            StmtKind::ForEach { label, targets, slice, array, body } => {
+                self.for_each(label.as_deref(), targets, slice.unwrap_or(0), array, body)
             }
             StmtKind::Exit { label, when } => self.exit(label.as_deref(), when.as_ref()),
             StmtKind::Continue { label, when } => self.continue_(label.as_deref(), when.as_ref()),
@@ -55,6 +55,14 @@ impl Body<'_, '_> {
             }
             StmtKind::Null => Ok(()),
             StmtKind::Transaction(ends) => self.end_transaction(ends),
+            StmtKind::Unsupported(what) if what == planaria_syntax::ast::plpgsql::TRANSACTION_CONTROL => {
+                self.fail(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "unsupported transaction command in PL/pgSQL",
+                    None,
+                );
+                Ok(())
+            }
             StmtKind::Unsupported(what) => Err(unsupported(what, statement.position)),
         }
     }
@@ -193,6 +201,20 @@ impl Body<'_, '_> {
                 self.l.emit(OpKind::Execute { text, args: Vec::new(), rows: None, row_count, run });
                 Ok(())
             }
+            StatementKind::Maintain(maintain) if maintain.tag == "VACUUM" => {
+                self.l.at(statement.position);
+                let message = "VACUUM cannot be executed from a function";
+                self.fail(SqlState::ACTIVE_SQL_TRANSACTION, message, None);
+                Ok(())
+            }
+            StatementKind::Discard(what) if what == "all" => {
+                self.l.at(statement.position);
+                let message = "DISCARD ALL cannot be executed from a function";
+                self.fail(SqlState::ACTIVE_SQL_TRANSACTION, message, None);
+                Ok(())
+            }
+            // Nobody sees plans.
+            StatementKind::Discard(what) if what == "plans" => Ok(()),
             _ if crate::ddl::is_ddl(statement) && self.trigger.is_none() => {
                 Err(Error::unsupported(format!("{SCHEMA_CHANGE} is not supported"), CALL_BY_ITSELF)
                     .at(statement.position))

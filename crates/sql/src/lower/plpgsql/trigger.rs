@@ -145,12 +145,9 @@ impl Search {
             }
             StmtKind::ForQuery { targets, body, .. }
             | StmtKind::ForExecute { targets, body, .. }
-            | StmtKind::ForCursor { targets, body, .. } => {
+            | StmtKind::ForCursor { targets, body, .. }
+            | StmtKind::ForEach { targets, body, .. } => {
                 targets.iter().for_each(|t| self.target(t));
-                self.statements(body);
-            }
-            StmtKind::ForEach { target, body, .. } => {
-                self.target(target);
                 self.statements(body);
             }
             StmtKind::Return(Some(value)) => match &value.kind {

@@ -145,10 +145,10 @@ impl Parser<'_> {
         self.at_word_ahead(behind, "loop")
     }
 
-    /// `FOREACH target [SLICE n] IN ARRAY e LOOP ..`
+    /// `FOREACH target, .. [SLICE n] IN ARRAY e LOOP ..`
     pub(super) fn pl_foreach(&mut self, label: Option<String>) -> Result<StmtKind> {
         self.bump();
-        let target = self.pl_target()?;
+        let targets = self.list(Self::pl_target)?;
         let slice = match self.eat_word("slice") {
             true => Some(self.small_integer()?),
             false => None,
@@ -156,6 +156,6 @@ impl Parser<'_> {
         self.expect_words(&["in", "array"])?;
         let array = self.pl_expr_until(&["loop"], &[])?;
         let body = self.pl_loop_body(label.as_deref())?;
-        Ok(StmtKind::ForEach { label, target, slice, array, body })
+        Ok(StmtKind::ForEach { label, targets, slice, array, body })
     }
 }

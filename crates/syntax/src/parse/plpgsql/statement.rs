@@ -4,7 +4,7 @@ use planaria_base::Result;
 
 use super::super::lex::Kind;
 use super::super::parser::Parser;
-use crate::ast::plpgsql::{Stmt, StmtKind};
+use crate::ast::plpgsql::{Stmt, StmtKind, TRANSACTION_CONTROL};
 use crate::ast::{Expr, StatementKind, Transaction};
 
 /// Items of GET CURRENT DIAGNOSTICS.
@@ -112,7 +112,7 @@ impl Parser<'_> {
         let statement = self.pl_sql(end)?;
         self.expect(Kind::Semicolon)?;
         Ok(match statement.kind {
-            StatementKind::Transaction(_) => StmtKind::Unsupported("transaction control".to_owned()),
+            StatementKind::Transaction(_) => StmtKind::Unsupported(TRANSACTION_CONTROL.to_owned()),
             StatementKind::Unsupported(name) => StmtKind::Unsupported(name),
             _ => StmtKind::Sql(Box::new(statement)),
         })
