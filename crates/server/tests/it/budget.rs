@@ -47,7 +47,9 @@ fn answers_that_nobody_reads_count() {
     }
     until_held(&running, BUDGET / 2, false);
     is_served(&running);
-    assert!(held(&running) <= AT_MOST, "{}", held(&running));
+    // Statements that still run have what they work with besides.
+    assert!(held(&running) <= AT_MOST + slow.len() * (MIB / 2), "{}", held(&running));
+    until_held(&running, AT_MOST, true);
     // Those that had to wait in files are as whole as the others.
     for client in &mut slow {
         assert_eq!(shown(&client.until_ready()).len(), 6_003);
