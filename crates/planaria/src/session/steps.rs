@@ -243,6 +243,7 @@ impl<'s> Steps<'s> {
                 constant: false,
                 not_null: false,
                 domain: None,
+                as_value: false,
             },
             value: Datum::Text(value),
             record: false,
@@ -275,7 +276,8 @@ impl<'s> Steps<'s> {
         };
         let (ty, value) = answer.only()?;
         let ty = (ty != Type::Void).then_some(ty);
-        let known = StepVariable { name: declaration.name.clone(), ty, constant, not_null, domain };
+        let known =
+            StepVariable { name: declaration.name.clone(), ty, constant, not_null, domain, as_value: false };
         let frame =
             self.frames.last_mut().ok_or_else(|| Error::internal("a declaration outside of a block"))?;
         frame.variables.push(Variable { known, value, record, cursor: None });
@@ -719,6 +721,7 @@ impl<'s> Steps<'s> {
             constant: false,
             not_null: false,
             domain: None,
+            as_value: false,
         };
         let counter = Variable { known, value: Datum::Int(from), record: false, cursor: None };
         // The loop's label names its variable, too.
@@ -842,7 +845,7 @@ fn named(name: &str, position: Position) -> Expr {
 /// A variable that no text can name.
 fn hidden(name: &str, ty: Type, value: Datum) -> Variable {
     let (name, ty) = (name.to_owned(), Some(ty));
-    let known = StepVariable { name, ty, constant: false, not_null: false, domain: None };
+    let known = StepVariable { name, ty, constant: false, not_null: false, domain: None, as_value: false };
     Variable { known, value, record: false, cursor: None }
 }
 

@@ -92,3 +92,8 @@ BEGIN
 END $$;
 CALL ends_in_loop();
 SELECT * FROM ended_log;
+-- A column of a composite type is fetched into a record whose structure changes.
+CREATE TYPE pair_fetched AS (a int, b text);
+CREATE TABLE fetched (id int, home pair_fetched, homes pair_fetched[]);
+INSERT INTO fetched VALUES (1, '(1,x)', '{"(2,y)"}'), (2, NULL, NULL);
+DO $$ DECLARE r record; c CURSOR (x int) FOR SELECT * FROM fetched WHERE id > x ORDER BY id; BEGIN FOR r IN SELECT id FROM fetched ORDER BY id LOOP RAISE NOTICE '%', r.id; OPEN c(0); FETCH c INTO r; RAISE NOTICE '% % %', r, (r.home).b, r.homes; FETCH c INTO r; RAISE NOTICE '% %', r, r.home IS NULL; FETCH c INTO r; RAISE NOTICE '% %', r, FOUND; CLOSE c; END LOOP; END $$;

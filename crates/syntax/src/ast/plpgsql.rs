@@ -262,6 +262,8 @@ pub struct StepVariable {
     pub not_null: bool,
     /// The domain that it is of.
     pub domain: Option<planaria_base::TypeId>,
+    /// A row in it is one value, to which a column is assigned.
+    pub as_value: bool,
 }
 
 /// What a [`Step`] does.

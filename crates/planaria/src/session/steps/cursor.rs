@@ -22,6 +22,7 @@ impl Steps<'_> {
             constant: false,
             not_null: false,
             domain: None,
+            as_value: false,
         };
         let (value, cursor) = (Datum::Text(declaration.name.clone()), Some(Arc::new(declaration.clone())));
         let frame =
@@ -82,8 +83,14 @@ impl Steps<'_> {
         };
         self.open_bound(cursor, args, at)?;
         let depth = self.frames.len();
-        let known =
-            StepVariable { name: record.clone(), ty: None, constant: false, not_null: false, domain: None };
+        let known = StepVariable {
+            name: record.clone(),
+            ty: None,
+            constant: false,
+            not_null: false,
+            domain: None,
+            as_value: false,
+        };
         let variable = Variable { known, value: Datum::Null, record: true, cursor: None };
         self.frames.push(Frame { label: label.map(str::to_owned), variables: vec![variable] });
         let statement = |kind: StmtKind| Stmt { position: at, end: at, kind };

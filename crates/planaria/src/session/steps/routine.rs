@@ -232,7 +232,14 @@ impl Steps<'_> {
                 passed.push(value);
             }
             let name = format!("({i})");
-            variables.push(StepVariable { name, ty, constant: false, not_null: false, domain: None });
+            variables.push(StepVariable {
+                name,
+                ty,
+                constant: false,
+                not_null: false,
+                domain: None,
+                as_value: false,
+            });
         }
         passed.extend([Datum::Bool(self.found), Datum::Int(self.row_count)]);
         let step = Step {

@@ -70,8 +70,11 @@ impl Steps<'_> {
         // Of no such cursor FETCH says so itself.
         let columns = columns.unwrap_or_else(|| vec![(String::new(), Type::Text)]);
         let place = |at: usize| format!("{FETCHED} {at}");
-        let variables =
-            columns.iter().enumerate().map(|(at, (_, ty))| hidden(&place(at), ty.clone(), Datum::Null));
+        let variables = columns.iter().enumerate().map(|(at, (_, ty))| {
+            let mut variable = hidden(&place(at), ty.clone(), Datum::Null);
+            variable.known.as_value = true;
+            variable
+        });
         let depth = self.frames.len();
         self.frames.push(Frame { label: None, variables: variables.collect() });
         let mut statement = statement.clone();

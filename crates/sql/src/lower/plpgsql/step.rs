@@ -41,7 +41,7 @@ fn lower_once(l: &mut Lowerer<'_>, step: &Step, needs: &mut Needs) -> Result<()>
                 Some(ty) => {
                     let reg = parameter(l, &known.name, ty);
                     match ty {
-                        Type::Record(row) => {
+                        Type::Record(row) if !known.as_value => {
                             let fields = l.unpacked(reg, row, Some(&known.name));
                             let table = row.of.as_ref().map(|of| of.table);
                             let columns = table.map(|table| l.catalog.table_by_id(table));
