@@ -18,9 +18,6 @@ const PARTS: u32 = 5;
 const NOTES: u32 = 6;
 const GENERATIONS: u32 = 7;
 
-/// In place of whether the last value of a sequence was given: what it gives next was set.
-const BEGINS: u64 = 2;
-
 /// Where a sequence stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SequenceMark {
@@ -30,8 +27,6 @@ pub struct SequenceMark {
     pub next: i64,
     /// Its last value was given.
     pub exhausted: bool,
-    /// The value was set, and has not been given: it begins the generation.
-    pub begins: bool,
     /// Of the place it stands at; see [`planaria_base::SequencePlace`].
     pub generation: u64,
 }
@@ -119,10 +114,7 @@ impl Manifest {
             (CATALOG, self.catalog.clone()),
             (
                 SEQUENCES,
-                numbers(&self.sequences, |s| {
-                    let how = if s.begins { BEGINS } else { u64::from(s.exhausted) };
-                    [u64::from(s.id.0), how, s.next as u64]
-                }),
+                numbers(&self.sequences, |s| [u64::from(s.id.0), u64::from(s.exhausted), s.next as u64]),
             ),
             (GENERATIONS, numbers(&set, |s| [u64::from(s.id.0), s.generation])),
             (TABLES, numbers(&self.tables, |t| [u64::from(t.id.0), t.rows, t.hash])),
@@ -231,10 +223,10 @@ impl Manifest {
         match tag {
             CATALOG => self.catalog = raw.to_vec(),
             SEQUENCES => {
-                self.sequences = items(raw, |[sequence, how, next]: [u64; 3]| {
-                    let (exhausted, begins) = (how == 1, how == BEGINS);
-                    let id = SequenceId(id(sequence).filter(|_| how <= BEGINS)?);
-                    Some(SequenceMark { id, next: next as i64, exhausted, begins, generation: 0 })
+                self.sequences = items(raw, |[sequence, exhausted, next]: [u64; 3]| {
+                    let exhausted = [false, true].get(usize::try_from(exhausted).ok()?).copied()?;
+                    let id = SequenceId(id(sequence)?);
+                    Some(SequenceMark { id, next: next as i64, exhausted, generation: 0 })
                 })?;
             }
             // Behind the sequences.

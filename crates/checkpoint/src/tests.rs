@@ -81,14 +81,8 @@ impl Source for Tables {
     }
     fn sequences(&self) -> Vec<SequenceMark> {
         vec![
-            SequenceMark { id: SequenceId(0), next: -7, exhausted: false, begins: true, generation: 0 },
-            SequenceMark {
-                id: SequenceId(2),
-                next: i64::MAX,
-                exhausted: true,
-                begins: false,
-                generation: 300,
-            },
+            SequenceMark { id: SequenceId(0), next: -7, exhausted: false, generation: 0 },
+            SequenceMark { id: SequenceId(2), next: i64::MAX, exhausted: true, generation: 300 },
         ]
     }
     fn tables(&self) -> Vec<SourceTable> {

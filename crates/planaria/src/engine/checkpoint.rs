@@ -95,8 +95,7 @@ const LOOK: Duration = Duration::from_millis(20);
 fn sequence_marks(schema: &SchemaVersion) -> Vec<SequenceMark> {
     let mark = |(i, state): (usize, &Arc<SequenceState>)| {
         let Standing { generation, next, exhausted } = state.position();
-        let begins = !exhausted && state.was_set() && generation > 0;
-        SequenceMark { id: SequenceId(i as u32), next, exhausted, begins, generation }
+        SequenceMark { id: SequenceId(i as u32), next, exhausted, generation }
     };
     schema.sequences.entries().map(mark).collect()
 }
@@ -406,11 +405,8 @@ impl Engine {
         let state = |definition: &planaria_catalog::Sequence| {
             let state = SequenceState::new(definition.clone());
             if let Some(mark) = marks.get(&definition.id) {
-                let SequenceMark { next, exhausted, begins, generation, .. } = **mark;
+                let SequenceMark { next, exhausted, generation, .. } = **mark;
                 state.restore(Standing { generation, next, exhausted });
-                if begins {
-                    state.begin_at(next);
-                }
             }
             (definition.id.index(), Arc::new(state))
         };

@@ -552,8 +552,7 @@ impl Stock for SchemaVersion {
         })
     }
     fn last_value(&self, sequence: SequenceId) -> Option<i64> {
-        let (value, called) = self.sequences.get(sequence.index())?.row();
-        called.then_some(value)
+        self.sequences.get(sequence.index())?.last_value()
     }
     fn sequence_row(&self, sequence: SequenceId) -> Option<(i64, bool)> {
         Some(self.sequences.get(sequence.index())?.row())

@@ -41,9 +41,6 @@ pub(crate) struct SequenceState {
     /// See [`Standing`].
     next: AtomicI64,
     exhausted: AtomicBool,
-    /// What `setval(.., false)` has made the next, or the first: as long as it is the next, it has not been given. It is for
-    /// show alone. A value that was given never is the next of its generation.
-    begins: AtomicI64,
     /// Twice the generation; odd while a new one begins, when `next` belongs to neither.
     version: AtomicU64,
     definition: Sequence,
@@ -56,7 +53,6 @@ impl SequenceState {
         SequenceState {
             next: AtomicI64::new(definition.start),
             exhausted: AtomicBool::new(false),
-            begins: AtomicI64::new(definition.start),
             version: AtomicU64::new(0),
             definition,
             turning: Mutex::new(()),
@@ -77,27 +73,17 @@ impl SequenceState {
         (next != self.definition.start).then(|| next.wrapping_sub(self.definition.increment))
     }
 
-    /// The value that it shows as a relation, and whether it was given.
+    /// The value that it shows as a relation, and whether it was given. A sequence does not know by which way it came to
+    /// its next value, so what `setval(.., false)` has made the next is shown as the one given before that, if there is one.
     pub(crate) fn row(&self) -> (i64, bool) {
         let Standing { next, exhausted, .. } = self.position();
-        let Sequence { increment, min, max, .. } = self.definition;
-        let begins = next == self.begins.load(Ordering::SeqCst);
-        let before = next.checked_sub(increment).filter(|last| (min..=max).contains(last) && !begins);
+        let Sequence { start, increment, min, max, .. } = self.definition;
+        let before = next.checked_sub(increment).filter(|last| (min..=max).contains(last) && next != start);
         match before {
             _ if exhausted => (next, true),
             Some(last) => (last, true),
             None => (next, false),
         }
-    }
-
-    /// Whether its next value was set, or is the first, and has not been given.
-    pub(crate) fn was_set(&self) -> bool {
-        !self.row().1
-    }
-
-    /// The next value has not been given. For a sequence from which nobody draws.
-    pub(crate) fn begin_at(&self, next: i64) {
-        self.begins.store(next, Ordering::SeqCst);
     }
 
     /// A copy under a changed definition, going on behind the value that this one gave last.
@@ -111,10 +97,6 @@ impl SequenceState {
             Some(last) => state.after(old.generation, last, true),
             None => old,
         });
-        let (shown, called) = self.row();
-        if called || !other {
-            state.begin_at(shown);
-        }
         state
     }
 
@@ -203,7 +185,6 @@ impl SequenceState {
         let new = self.after(generation, value, called);
         if self.is_later(new, old) {
             self.stand(&turning, new);
-            self.begins.store(value, Ordering::SeqCst);
         }
     }
 
@@ -233,8 +214,6 @@ impl SequenceState {
         let turning = self.turning.lock();
         let generation = self.standing(&turning).generation + 1;
         self.stand(&turning, self.after(generation, value, called));
-        // The value after one that was given is another.
-        self.begins.store(value, Ordering::SeqCst);
         Ok(SequencePlace { generation, value, called })
     }
 
@@ -245,8 +224,8 @@ impl SequenceState {
 
     /// Where it stands, for the log: what it gives next, or gave last.
     pub(crate) fn place(&self) -> SequencePlace {
-        let (value, called) = self.row();
-        SequencePlace { generation: self.position().generation, value, called }
+        let Standing { generation, next, exhausted } = self.position();
+        SequencePlace { generation, value: next, called: exhausted }
     }
 
     /// Puts it there; `next` of another generation than this one's only while nobody draws.
@@ -259,7 +238,6 @@ impl SequenceState {
         let turning = self.turning.lock();
         let old = self.standing(&turning);
         self.stand(&turning, Standing { next: value, exhausted: false, ..old });
-        self.begins.store(value, Ordering::SeqCst);
     }
 
     fn standing(&self, _turning: &MutexGuard<'_, ()>) -> Standing {
