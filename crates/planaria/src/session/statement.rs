@@ -2,7 +2,7 @@
 
 use crate::engine::checkpoint::FULL_SPEED;
 use crate::engine::program::kind::{is_program, tag, tag_name};
-use crate::engine::program::refusal::read_only;
+use crate::engine::program::refusal::{read_only, schema_changed};
 use crate::engine::schema_version::LogAs;
 use crate::engine::schema_version::SchemaVersion;
 use crate::params::{ParamRef, Params};
@@ -582,10 +582,16 @@ impl SessionCore {
             self.rows.clear();
             self.sunk = 0;
             // The schema may change between compiling and running.
-            loop {
+            for again in std::iter::once(false).chain(std::iter::repeat(true)) {
                 self.catch_up()?;
                 let schema = self.schema();
-                let compiled = prepared.compiled(&schema, self.user.current())?;
+                let compiled = match prepared.compiled(&schema, self.user.current()) {
+                    // Rows of other columns than the client was told are asked for anew.
+                    Err(error) if again && error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED => {
+                        return self.fail_block_on_error(Err(schema_changed()));
+                    }
+                    compiled => compiled?,
+                };
                 if self.read_only && self.reading.is_none() && !compiled.pure {
                     return Err(read_only(tag_name(&prepared.statement)));
                 }

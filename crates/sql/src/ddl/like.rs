@@ -125,7 +125,7 @@ impl Change {
             name: column.name.clone(),
             ty: TypeName { position, kind },
             constraints: constraints.collect(),
-            told: told_of_like(column, like),
+            told: told_of_like(column, like, self.actor.internal),
             position,
         })
     }
@@ -250,12 +250,15 @@ impl Change {
 }
 
 /// What LIKE takes of what is said of a column.
-fn told_of_like(column: &Column, like: &Like) -> Option<Box<ColumnTold>> {
+fn told_of_like(column: &Column, like: &Like, logged: bool) -> Option<Box<ColumnTold>> {
     let told = column.told.as_deref()?;
+    // Values of some types have none of it, and nobody looked at what older versions were told.
+    let collates = logged || super::index::has_collation(&column.ty);
+    let compresses = like.compression && (logged || !super::told::is_plain(&column.ty));
     let told = ColumnTold {
-        collation: told.collation.clone(),
+        collation: told.collation.clone().filter(|_| collates),
         storage: told.storage.filter(|_| like.storage),
-        compression: told.compression.filter(|_| like.compression),
+        compression: told.compression.filter(|_| compresses),
         ..ColumnTold::default()
     };
     (told != ColumnTold::default()).then(|| Box::new(told))

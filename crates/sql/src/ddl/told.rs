@@ -454,7 +454,7 @@ impl Change {
 }
 
 /// Whether values of a type are always stored as they are.
-fn is_plain(ty: &Type) -> bool {
+pub(super) fn is_plain(ty: &Type) -> bool {
     matches!(
         ty,
         Type::Bool

@@ -10,7 +10,7 @@ use super::constraint::Values;
 use super::trigger::ChangedRow;
 use planaria_base::{Datum, Error, Level, Result, SqlState, TableId, Type};
 use planaria_catalog::{Object, Privileges, Table, TriggerEvent, TriggerTime};
-use planaria_ir::{ErrorFields, OpKind, ProgramKind, ReadMode, StateSource};
+use planaria_ir::{ErrorFields, OpKind, StateSource};
 use planaria_syntax::ast::{CopyTriggers, Name};
 
 impl<'c> Lowerer<'c> {
@@ -98,11 +98,6 @@ impl<'c> Lowerer<'c> {
             let whole = self.catalog.partition_root(table.id);
             let rel = self.table_rel(whole.id, &whole.name);
             self.rel_mut(rel).row_used = true;
-            // Who fills one partition is in nobody's way who fills another: what a statement does not find stays. What a
-            // routine does must be the same when its call is repeated.
-            if whole.id != table.id && self.program.kind == ProgramKind::Statement {
-                self.rel_mut(rel).mode = ReadMode::Lenient;
-            }
             let mut filter = self.slice_conditions(table, whole, rel)?;
             filter.iter_mut().for_each(|e| self.count(e));
             let plan = self.plan_group(&[Item::Rel(rel)], &filter, &[])?;
