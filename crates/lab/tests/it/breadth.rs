@@ -26,7 +26,7 @@ fn many_tables_are_compared_with_few() {
         seed: 3,
     };
     let outcome = experiment.run(dir.path(), &Unseen).expect("runs");
-    assert_eq!(outcome.compared.len(), 4);
+    assert_eq!(outcome.compared.len(), 3, "clr replays on one thread");
     for compared in &outcome.compared {
         assert!(compared.few.digest_ok && compared.many.digest_ok, "{}", compared.few.scheme);
         assert!(compared.cost > 0.0);
