@@ -78,9 +78,12 @@ impl Breadth {
     }
 
     fn measure(&self, width: Width, dir: &Path, watch: &dyn Watch) -> Result<crate::recovery::Outcome> {
-        let folder = tempfile::tempdir_in(dir).map_err(|e| Error::file("make directory", dir, e))?;
-        width.write(self.accounts, folder.path())?;
-        let workload = Workload::find(&folder.path().display().to_string(), &[], None)?;
+        let place = tempfile::tempdir_in(dir).map_err(|e| Error::file("make directory", dir, e))?;
+        // The folder's name is the workload's.
+        let folder = place.path().join(format!("{}-tables", width.tables));
+        std::fs::create_dir(&folder).map_err(|e| Error::file("make directory", &folder, e))?;
+        width.write(self.accounts, &folder)?;
+        let workload = Workload::find(&folder.display().to_string(), &[], None)?;
         let experiment = Experiment {
             suite: &workload,
             size: workload.default_size,
@@ -97,6 +100,13 @@ impl Breadth {
             record_tasks: false,
         };
         experiment.run(dir, watch)
+    }
+}
+
+impl Outcome {
+    /// Every recovery that did not end where it must, and what was wrong.
+    pub fn wrong(&self) -> Vec<String> {
+        self.compared.iter().flat_map(|c| [&c.few, &c.many]).flat_map(Measured::named_wrong).collect()
     }
 }
 

@@ -432,13 +432,15 @@ impl Experiment<'_> {
 impl Outcome {
     /// Every recovery that did not end where it must, and what was wrong.
     pub fn wrong(&self) -> Vec<String> {
-        let named = |r: &Measured, what: &String| {
-            format!("{} on the {} log, {} threads: {what}", r.scheme, r.log, r.threads)
-        };
-        self.results
-            .iter()
-            .flat_map(|r| r.wrong.iter().map(|what| named(r, what)).collect::<Vec<_>>())
-            .collect()
+        self.results.iter().flat_map(Measured::named_wrong).collect()
+    }
+}
+
+impl Measured {
+    /// What was wrong, with what it was wrong of.
+    pub(crate) fn named_wrong(&self) -> impl Iterator<Item = String> + '_ {
+        let Measured { scheme, log, threads, wrong, .. } = self;
+        wrong.iter().map(move |what| format!("{scheme} on the {log} log, {threads} threads: {what}"))
     }
 }
 

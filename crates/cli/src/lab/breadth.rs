@@ -1,6 +1,6 @@
 //! `planaria lab breadth`
 
-use super::{Steps, positive, print_machine};
+use super::{Steps, none_wrong, positive, print_machine};
 use crate::print;
 use clap::{Args, value_parser};
 use planaria::{Result, Scheme};
@@ -14,19 +14,19 @@ pub struct BreadthOptions {
     #[arg(long, default_value_t = 300, value_parser = value_parser!(u64).range(2..))]
     tables: u64,
     /// Procedures of the many
-    #[arg(long, default_value_t = 500, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 500, value_parser = value_parser!(u64).range(1..=100_000))]
     procedures: u64,
     /// Tables of the few
     #[arg(long, default_value_t = 9, value_parser = value_parser!(u64).range(2..))]
     few_tables: u64,
     /// Procedures of the few
-    #[arg(long, default_value_t = 15, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 15, value_parser = value_parser!(u64).range(1..=100_000))]
     few_procedures: u64,
     /// Accounts, in all tables together
     #[arg(long, default_value_t = 600_000, value_parser = value_parser!(u64).range(1..))]
     accounts: u64,
     /// Transactions to run
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
     transactions: u64,
     /// Workers of the run
     #[arg(long, default_value_t = 2, value_parser = positive())]
@@ -71,7 +71,7 @@ pub fn run(o: &BreadthOptions) -> Result<()> {
     let outcome = outcome?;
     if o.json {
         println!("{}", serde_json::to_string_pretty(&outcome).map_err(std::io::Error::other)?);
-        return Ok(());
+        return none_wrong(&outcome.wrong());
     }
     print_machine(&outcome.machine);
     let named = outcome.widths.map(|w| format!("{} tables, {} procedures", w.tables, w.procedures));
@@ -86,5 +86,5 @@ pub fn run(o: &BreadthOptions) -> Result<()> {
             c.few.scheme, c.few.threads, rates[0], rates[1], c.cost
         );
     }
-    Ok(())
+    none_wrong(&outcome.wrong())
 }

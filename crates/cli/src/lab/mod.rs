@@ -369,7 +369,12 @@ fn recovery(options: &RecoveryOptions) -> Result<()> {
             file.display()
         );
     }
-    match outcome.wrong().as_slice() {
+    none_wrong(&outcome.wrong())
+}
+
+/// XX001 where recoveries did not end where they must.
+fn none_wrong(wrong: &[String]) -> Result<()> {
+    match wrong {
         [] => Ok(()),
         wrong => Err(Error::new(
             SqlState::DATA_CORRUPTED,

@@ -582,7 +582,8 @@ impl SessionCore {
             self.rows.clear();
             self.sunk = 0;
             // The schema may change between compiling and running.
-            for again in std::iter::once(false).chain(std::iter::repeat(true)) {
+            let mut again = false;
+            loop {
                 self.catch_up()?;
                 let schema = self.schema();
                 let compiled = match prepared.compiled(&schema, self.user.current()) {
@@ -603,6 +604,7 @@ impl SessionCore {
                 if ran {
                     break;
                 }
+                again = true;
             }
             self.ticket_in_block()?
         };

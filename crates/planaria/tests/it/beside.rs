@@ -585,3 +585,35 @@ fn a_change_gives_up_after_its_lock_timeout() {
     run(&mut owner, "SELECT count(*) FROM t; COMMIT");
     run(&mut other, "ALTER TABLE t ADD COLUMN w int");
 }
+
+/// It is compiled before it waits for whoever changes its table, and nothing of it has run: it is compiled anew. A client that
+/// expects other columns has to ask again.
+#[test]
+fn the_first_statement_of_a_block_is_compiled_anew_when_its_table_has_changed() {
+    let db = db(ProtocolKind::default());
+    let outcomes = |change: &str, sql: &str| {
+        let [mut owner, mut other, mut watch] = [0; 3].map(|_| db.session().expect("a seat"));
+        run(&mut owner, &format!("BEGIN; {change}"));
+        run(&mut other, "BEGIN");
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| {
+                let outcome = other.execute(sql, ());
+                (outcome.map(|_| ()), other.execute("COMMIT", ()).is_ok())
+            });
+            while int(&mut watch, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
+                assert!(!first.is_finished(), "it waits");
+                std::thread::yield_now();
+            }
+            run(&mut owner, "COMMIT");
+            first.join().expect("ends")
+        })
+    };
+    let (outcome, committed) =
+        outcomes("ALTER TABLE t ADD COLUMN w int DEFAULT 7", "INSERT INTO t (id, v) VALUES (50, 1)");
+    outcome.expect("it is compiled anew");
+    assert!(committed);
+    let mut other = db.session().expect("a seat");
+    assert_eq!(int(&mut other, "SELECT count(*) FROM t WHERE id = 50 AND w = 7"), 1);
+    let (outcome, _) = outcomes("ALTER TABLE t ADD COLUMN x int", "SELECT * FROM t");
+    assert_eq!(state(outcome), "40001");
+}

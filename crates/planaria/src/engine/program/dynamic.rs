@@ -1,6 +1,7 @@
 //! Statements that a running program makes: EXECUTE.
 
 use crate::engine::program::kind::is_program;
+use crate::engine::program::refusal::transaction_executed;
 use crate::engine::schema_version::SchemaVersion;
 use planaria_base::{Error, Result, RoleId, SqlState, Type};
 use planaria_exec::{Code, StepProgram};
@@ -92,8 +93,7 @@ fn one_statement(text: &str) -> Result<Statement> {
         return Ok(query);
     }
     if matches!(statement.kind, StatementKind::Transaction(_)) {
-        let message = "EXECUTE of transaction commands is not implemented";
-        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        return Err(transaction_executed());
     }
     let more = matches!(statement.kind, StatementKind::Set { .. } | StatementKind::Truncate { .. });
     if !is_program(&statement) && !more {

@@ -10,6 +10,12 @@ pub(crate) fn read_only(command: &str) -> Error {
     Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
 }
 
+/// 0A000, for EXECUTE of a text that begins or ends a transaction.
+#[cold]
+pub(crate) fn transaction_executed() -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "EXECUTE of transaction commands is not implemented")
+}
+
 /// 40001, for a transaction block that a schema change overtook.
 #[cold]
 pub(crate) fn schema_changed() -> Error {

@@ -3,10 +3,11 @@
 use super::{Answer, Steps};
 use crate::engine::program::dynamic::Wanted;
 use crate::engine::program::kind::is_program;
+use crate::engine::program::refusal::transaction_executed;
 use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
 use crate::session::core::SessionCore;
-use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, Type};
+use planaria_base::{Datum, Error, ProcedureId, Result, Type};
 use planaria_catalog::Procedure;
 use planaria_exec::{Carrier, Interrupt, StepProgram, Stepwise};
 use planaria_sql::lower::ParamTypes;
@@ -180,8 +181,7 @@ impl Ground<'_> {
 
     pub(super) fn change_schema(&mut self, statement: &Statement, text: &str) -> Result<Vec<Notice>> {
         if matches!(statement.kind, StatementKind::Transaction(_)) {
-            let message = "EXECUTE of transaction commands is not implemented";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            return Err(transaction_executed());
         }
         match self {
             Ground::Session(session, _) => Ok(session.run_statement(statement, text, &())?.notices),
