@@ -12,7 +12,7 @@ use crate::{
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Table, TableSet};
+use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Part, Table, TableSet};
 use std::time::Duration;
 
 /// What the caller knows beforehand, or of what it has read: a scheme that makes nothing of it is slower, or has more conflicts,
@@ -24,6 +24,13 @@ pub trait Hints: Protocol {
     fn look_ahead(&self, _txn: &mut Self::Txn, _tables: &TableSet<Self::Header>, ahead: &mut LookAhead) {
         ahead.clear();
     }
+
+    /// What has been found ahead stays so from this transaction to those that come, until [`Hints::let_go`]: for calls that come one
+    /// upon the other. A scheme that finds nothing ahead does nothing.
+    fn hold(&self, _txn: &mut Self::Txn) {}
+
+    /// Ends [`Hints::hold`].
+    fn let_go(&self, _txn: &mut Self::Txn) {}
 
     /// [`Protocol::get`] of a key whose path has led to this record. Not to look there is slower, not wrong.
     #[inline]
@@ -37,6 +44,24 @@ pub trait Hints: Protocol {
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         self.get(txn, table, index, key, arena)
+    }
+
+    /// [`Protocol::get`] by a primary key, that may have led to this record, of a row of which a part is wanted: the rest of its
+    /// image may be anything. To read all of it is slower, not wrong.
+    #[inline]
+    fn get_part(
+        &self,
+        txn: &mut Self::Txn,
+        table: &Table<Self::Header>,
+        key: &KeyBuf,
+        found: Option<Found>,
+        _part: &Part,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        match found {
+            Some(found) => self.get_found(txn, table, IndexId::PRIMARY, key, found, arena),
+            None => self.get(txn, table, IndexId::PRIMARY, key, arena),
+        }
     }
 
     /// Whether what the transaction has read of a row stands until its end, but for what it changes itself: else the row is looked

@@ -225,6 +225,7 @@ impl<const LOCKS: bool, const NODES: bool, const HOLDS: bool> Rules
 
     const NAME: &'static str = "partitioned";
     const GUARANTEE: Guarantee = Guarantee::SERIALIZABLE;
+    const MEETS: bool = true;
     const NODES: bool = NODES;
 
     fn locks(first: &PartitionLocks) -> PartitionLocks {

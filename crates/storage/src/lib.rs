@@ -42,7 +42,8 @@ pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken, free_spare, give_bac
 pub use process::Process;
 pub use record::{Glance, Header, Image, RecordPtr, RecordRef};
 pub use row::{
-    Column, ColumnKind, ColumnSpec, Field, Fold, InPlace, RowLayout, Stored, Words, WordsMut, copy_range,
+    Column, ColumnKind, ColumnSpec, Field, Fold, InPlace, Part, RowLayout, Stored, Words, WordsMut,
+    copy_range,
 };
 pub use table::{
     Index, IndexSet, IndexSpec, MemoryUse, Shape, Table, TableDigest, TableKeeper, TableSet, TableSpec,

@@ -25,6 +25,7 @@
 use crate::arena::{Arena, ArenaFull};
 use crate::heap::{Block, Heap};
 use crate::reclaim::{Lasting, Pinned};
+use crate::row::Part;
 use crate::versions::VersionStorage;
 use planaria_base::CommitTs;
 use planaria_base::sync::atomic::{AtomicU64, Ordering};
@@ -494,6 +495,19 @@ impl<'p, H: Header> RecordRef<'p, H> {
             *to = from.load(Ordering::Relaxed);
         }
         Ok(Image { offset, len })
+    }
+
+    /// The same of a part of the image: what is not wanted may be anything. Of a short image it is the whole.
+    #[inline]
+    pub fn read_part(self, part: &Part, arena: &mut Arena) -> Result<Image, ArenaFull> {
+        let (image, mark) = (self.image(), arena.mark());
+        let offset = arena.alloc_words(image.len())?;
+        let len = image.len() as u32;
+        if part.copy(image, arena.words_mut(offset, len)) {
+            return Ok(Image { offset, len });
+        }
+        arena.truncate(mark);
+        self.read(arena)
     }
 
     /// Appends the image to a vector; as [`RecordRef::read`].

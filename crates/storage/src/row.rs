@@ -32,9 +32,11 @@ use std::ops::Range;
 
 mod fold;
 mod long;
+mod part;
 pub use fold::Fold;
 use long::{MARK_LONG, MARK_SPECIAL, NAN_MANTISSA, marked};
 pub use long::{Stored, copy_range};
+pub use part::Part;
 
 /// A column as storage sees it.
 #[derive(Clone, PartialEq, Debug)]
@@ -383,17 +385,21 @@ impl Column {
     pub fn copy_bytes<W: Words + ?Sized>(&self, image: &W, out: &mut Vec<u8>) {
         copy_range(image, self.bytes_range(image), out);
     }
+    /// Whether it is NULL, if it may be.
+    #[inline]
+    fn set_null<W: WordsMut + ?Sized>(&self, null: bool, out: &mut W) {
+        if self.null_mask != 0 {
+            let bits = out.load::<1>(self.null_byte)[0] & !self.null_mask;
+            out.store(self.null_byte, [if null { bits | self.null_mask } else { bits }]);
+        }
+    }
     /// Puts a value into an image in the making, or into a record that nobody else is at: of a column of
     /// fixed width. The value is of its column's type (22003 if it does not fit nevertheless); a NULL in a
     /// column that is not nullable is the caller's bug.
     #[inline]
     pub fn put<W: WordsMut + ?Sized>(&self, field: Field<'_>, out: &mut W) -> Result<()> {
         let at = self.offset;
-        if self.null_mask != 0 {
-            let bits = out.load::<1>(self.null_byte)[0] & !self.null_mask;
-            let null = matches!(field, Field::Null);
-            out.store(self.null_byte, [if null { bits | self.null_mask } else { bits }]);
-        }
+        self.set_null(matches!(field, Field::Null), out);
         match (self.kind, field) {
             (ColumnKind::Int8, Field::Int(v)) => out.store(at, v.to_le_bytes()),
             (ColumnKind::Int4, Field::Int(v)) => match i32::try_from(v) {
@@ -767,6 +773,46 @@ impl RowLayout {
             }
         }
         Ok(())
+    }
+
+    /// Changes an image where it is, if all that is in it keeps its place: `false` where it does not, and nothing is changed.
+    /// Errors as [`RowLayout::encode_with`]; then it may be changed in part.
+    #[inline]
+    pub fn patch<'a>(
+        &self,
+        image: &mut [u64],
+        count: usize,
+        changed: impl Fn(usize) -> ColumnId,
+        value: impl Fn(usize) -> Field<'a>,
+    ) -> Result<bool> {
+        if !self.numerics.is_empty() && self.moves_long(image, count, &value) {
+            return Ok(false);
+        }
+        for i in 0..count {
+            let column = self.column(changed(i));
+            if column.kind == ColumnKind::Bytes {
+                let len = match value(i) {
+                    Field::Bytes(bytes) => bytes.len(),
+                    _ => 0,
+                };
+                if len != column.bytes_range(image).len() {
+                    return Ok(false);
+                }
+            }
+        }
+        for i in 0..count {
+            let (column, value) = (self.column(changed(i)), value(i));
+            match (column.kind, value) {
+                (ColumnKind::Bytes, Field::Bytes(bytes)) => {
+                    column.set_null(false, image);
+                    let range = column.bytes_range(image);
+                    bytemuck::cast_slice_mut::<u64, u8>(image)[range].copy_from_slice(bytes);
+                }
+                (ColumnKind::Bytes, _) => column.set_null(true, image),
+                _ => self.put_fixed(column, value, image)?,
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a row has a long numeric, or gets one.

@@ -4,7 +4,7 @@ use super::{Pc, R, Source, TableMeta};
 use crate::slot::BytesKind;
 use planaria_base::{ColumnId, IndexId, Level, ProcedureId, SqlState, SystemId, TableId, Type};
 use planaria_ir::{Catch, CollKind, Diagnostic, OpId, Question, ReadMode, Run, SortKey};
-use planaria_storage::{Column, IndexSet};
+use planaria_storage::{Column, IndexSet, Part};
 use std::sync::Arc;
 
 /// Where an instruction comes from.
@@ -59,6 +59,8 @@ pub(crate) struct GetDesc {
     pub key: Box<[R]>,
     pub row: R,
     pub reads: Reads,
+    /// What of a wide row that takes; `None`: all of it.
+    pub part: Option<Part>,
     /// Only whether there is such a row matters.
     pub presence: bool,
     /// Only whether there is one with this key, which is not the primary one, matters: for a constraint.

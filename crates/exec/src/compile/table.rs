@@ -6,7 +6,7 @@ use crate::slot::{BytesKind, Slot};
 use planaria_base::{ColumnId, Error, IndexId, Result, TableId, Type};
 use planaria_ir::{Block, Func, Label, Op, OpId, OpKind, ReadMode, Reg};
 use planaria_protocol::IfClaimed;
-use planaria_storage::{ColumnKind, ColumnSpec, IndexSet};
+use planaria_storage::{ColumnKind, ColumnSpec, IndexSet, Part};
 use std::collections::{HashMap, HashSet};
 
 impl Compiler<'_> {
@@ -101,6 +101,11 @@ impl Compiler<'_> {
         Ok((layout.fixed_bytes() + layout.specs().iter().map(usual_bytes).sum::<usize>()) as u32)
     }
 
+    /// What of a row of a table these columns take.
+    fn part(&self, table: TableId, columns: &[(ColumnId, Reg)]) -> Result<Option<Part>> {
+        Ok(self.env.table(table)?.layout.part(columns.iter().map(|(id, _)| *id)))
+    }
+
     pub(super) fn table_op(&mut self, id: OpId, kind: &OpKind) -> Result<()> {
         match kind {
             OpKind::Get { table, index, key, mode: ReadMode::Ahead, .. } => {
@@ -117,6 +122,10 @@ impl Compiler<'_> {
                     key: self.emit.regs(key)?,
                     row: self.emit.target(*row)?,
                     reads: self.reads(*table, columns)?,
+                    part: match (*index, mode) {
+                        (IndexId::PRIMARY, ReadMode::Plain) => self.part(*table, columns)?,
+                        _ => None,
+                    },
                     mode: *mode,
                     key_only: *index != IndexId::PRIMARY
                         && matches!(mode, ReadMode::Check | ReadMode::Parent)

@@ -83,10 +83,16 @@ pub struct Machine {
     /// Lookups that are about to be made ahead, or were last. And whether any are.
     ahead: LookAhead,
     looks_ahead: bool,
+    /// The same of calls to come, by [`Machine::run_ahead`]; whether that runs, and whether what runs now is one of these calls.
+    asked: LookAhead,
+    runs_ahead: bool,
+    served: bool,
     key: KeyBuf,
     old_key: KeyBuf,
     range: KeyRange,
     image: Vec<u64>,
+    /// The row that is updated.
+    loaded: Arena,
     /// How many of the programs that run are triggers'.
     trigger_depth: u32,
     /// How much deeper the next call of one is: see [`planaria_ir::Question::DeeperTrigger`].
@@ -171,10 +177,14 @@ impl Machine {
             row: Vec::new(),
             ahead: LookAhead::default(),
             looks_ahead: false,
+            asked: LookAhead::default(),
+            runs_ahead: false,
+            served: false,
             key: KeyBuf::new(),
             old_key: KeyBuf::new(),
             range: KeyRange::all(),
             image: Vec::new(),
+            loaded: Arena::new(),
             outs: Vec::new(),
             trigger_depth: 0,
             deeper_trigger: 0,
@@ -270,6 +280,30 @@ impl Machine {
             frame[usize::from(*reg)] = *arg;
         }
         self.top(code, frame, ctx)
+    }
+
+    /// Runs what asks for the rows of a call that will come ([`planaria_analysis::waves`]): its lookups join those of others.
+    pub fn run_ahead<P: RowLocks, H: Host + ?Sized>(
+        &mut self,
+        code: &Code,
+        args: &[Slot],
+        ctx: &mut Context<'_, P, H>,
+    ) -> Result<(), Interrupt> {
+        self.runs_ahead = true;
+        let ended = self.run(code, args, ctx);
+        self.runs_ahead = false;
+        ended
+    }
+
+    /// The lookups of calls to come.
+    pub fn asked(&mut self) -> &mut LookAhead {
+        &mut self.asked
+    }
+
+    /// What runs next is this one of the calls that lookups were made for ahead, or none of them.
+    #[inline]
+    pub fn serve(&mut self, call: Option<u32>) {
+        self.served = call.is_some_and(|call| self.asked.serve(call));
     }
 
     /// Bytes that are taken by what the program computes with.

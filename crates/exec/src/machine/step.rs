@@ -38,7 +38,7 @@ impl Machine {
         base: Base,
         ctx: &mut Context<'_, P, H>,
     ) -> Result<(), Interrupt> {
-        let pc = if self.looks_ahead { 0 } else { code.begin as usize };
+        let pc = if self.runs_ahead || self.looks_ahead && !self.served { 0 } else { code.begin as usize };
         self.steps_from(pc, Ok(()), code, frame, sink, base, ctx)
     }
 
@@ -395,6 +395,7 @@ impl Machine {
                 Inst::Ahead { ahead, end } => {
                     jump_if!(end, self.join_ahead(&code.aheads[usize::from(ahead)], frame, ctx));
                 }
+                Inst::LookAhead if self.runs_ahead => {}
                 Inst::LookAhead => ctx.protocol.look_ahead(ctx.txn, ctx.tables, &mut self.ahead),
                 Inst::Return => return (pc, Stop::Return),
                 Inst::TryEnter { region } => {

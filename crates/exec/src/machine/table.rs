@@ -148,13 +148,17 @@ impl Machine {
         &mut self,
         desc: &AheadDesc,
         frame: &[Slot],
-        ctx: &Context<'_, P, H>,
+        ctx: &mut Context<'_, P, H>,
     ) -> bool {
         let codec = ctx.tables.get(desc.table).index(desc.index).codec();
         let heap = &self.heap;
         let value = |i: usize| field(frame[usize::from(desc.key[i])], heap);
         if codec.encode_prefix_with(desc.key.len(), value, &mut self.key) {
-            self.ahead.add(desc.table, desc.index, self.key.words(), desc.bytes);
+            let group = if self.runs_ahead { &mut self.asked } else { &mut self.ahead };
+            group.add(desc.table, desc.index, self.key.words(), desc.bytes);
+        }
+        if self.runs_ahead && self.asked.is_full() {
+            ctx.protocol.look_ahead(ctx.txn, ctx.tables, &mut self.asked);
         }
         self.ahead.is_full()
     }
@@ -186,7 +190,13 @@ impl Machine {
             row?
         } else if possible {
             let arena = &mut self.heap.arena;
-            match self.ahead.find(desc.table, desc.index, self.key.words()) {
+            let (id, words) = (desc.index, self.key.words());
+            let asked = if self.served { self.asked.find_for_call(desc.table, id, words) } else { None };
+            let found = asked.or_else(|| self.ahead.find(desc.table, id, words));
+            match found {
+                _ if let Some(part) = &desc.part => {
+                    ctx.protocol.get_part(ctx.txn, table, &self.key, found, part, arena)?
+                }
                 Some(found) => ctx.protocol.get_found(ctx.txn, table, desc.index, &self.key, found, arena)?,
                 None => ctx.protocol.get(ctx.txn, table, desc.index, &self.key, arena)?,
             }
@@ -522,31 +532,40 @@ impl Machine {
         let desc = &code.updates[usize::from(number)];
         let Some(row) = row_handle(frame[usize::from(desc.row)]) else { return Ok(()) };
         let table = ctx.tables.get(desc.table);
-        let mark = self.heap.arena.mark();
-        let Some(old) = ctx.protocol.load(ctx.txn, table, row, &mut self.heap.arena)? else {
+        self.loaded.reset();
+        let Some(image) = ctx.protocol.load(ctx.txn, table, row, &mut self.loaded)? else {
             return Ok(());
         };
         let heap = &self.heap;
-        let old = old.words(&heap.arena);
+        let old = image.words(&self.loaded);
         #[cfg(debug_assertions)]
         if let Some(trace) = &mut self.trace
             && table.index(planaria_base::IndexId::PRIMARY).codec().encode_row(old, &mut self.old_key).is_ok()
         {
             trace.changes(self.old_key.words());
         }
-        table.layout().encode_update_with(
-            old,
-            desc.set.len(),
-            |i| desc.set[i].0,
-            |i| field(frame[usize::from(desc.set[i].1)], heap),
-            &mut self.image,
-        )?;
+        let changed = |i: usize| desc.set[i].0;
+        let value = |i: usize| field(frame[usize::from(desc.set[i].1)], heap);
+        // Where all keys stay, and all lengths, the image is changed where it is.
+        if desc.touched.is_empty() {
+            let words = self.loaded.words_mut(image.offset, image.len);
+            if table.layout().patch(words, desc.set.len(), changed, value)? {
+                ctx.host.stores(size_of_val(words))?;
+                return match ctx.protocol.update(ctx.txn, table, row, words, desc.touched)? {
+                    Ok(()) => Ok(()),
+                    Err(why) => {
+                        Err(refused(why, &desc.meta, image.words(&self.loaded), &mut self.heap).into())
+                    }
+                };
+            }
+        }
+        let old = image.words(&self.loaded);
+        table.layout().encode_update_with(old, desc.set.len(), changed, value, &mut self.image)?;
         ctx.host.stores(size_of_val(&*self.image))?;
         let mut touched = desc.touched;
         if touched.contains(planaria_base::IndexId::PRIMARY) {
             let codec = table.index(planaria_base::IndexId::PRIMARY).codec();
             if !has_same_key(codec, [old, &self.image], [&mut self.old_key, &mut self.key]) {
-                self.heap.arena.truncate(mark);
                 ctx.protocol.delete(ctx.txn, table, row)?;
                 return match ctx.protocol.insert(ctx.txn, table, &self.image)? {
                     Ok(handle) => {
@@ -565,7 +584,6 @@ impl Machine {
                 touched = IndexSet(touched.0 & !(1 << id.0));
             }
         }
-        self.heap.arena.truncate(mark);
         match ctx.protocol.update(ctx.txn, table, row, &self.image, touched)? {
             Ok(()) => Ok(()),
             Err(why) => Err(refused(why, &desc.meta, &self.image, &mut self.heap).into()),

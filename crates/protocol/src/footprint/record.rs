@@ -6,7 +6,7 @@ use crate::Conflict;
 use crate::door::{Met, look};
 use planaria_base::sync::spin_hint;
 use planaria_storage::reclaim::Pinned;
-use planaria_storage::{Arena, Image, RecordRef};
+use planaria_storage::{Arena, Image, Part, RecordRef};
 use std::hint::cold_path;
 
 /// What a look at a record gave.
@@ -27,6 +27,18 @@ pub(crate) fn read_record<H: Versioned>(
     mine: &Mine,
     arena: &mut Arena,
 ) -> Result<Seen, Conflict> {
+    read_record_part(record, None, pin, mine, arena)
+}
+
+/// The same, of which a part is enough.
+#[inline]
+pub(crate) fn read_record_part<H: Versioned>(
+    record: Met<H>,
+    part: Option<&Part>,
+    pin: Pinned<'_>,
+    mine: &Mine,
+    arena: &mut Arena,
+) -> Result<Seen, Conflict> {
     let shown = look(record, pin);
     let word = shown.header().word();
     let mut spins = 0;
@@ -34,7 +46,10 @@ pub(crate) fn read_record<H: Versioned>(
         let before = word.load();
         if before & (LOCKED | ABSENT) == 0 {
             let mark = arena.mark();
-            let image = shown.read(arena)?;
+            let image = match part {
+                None => shown.read(arena)?,
+                Some(part) => shown.read_part(part, arena)?,
+            };
             if word.is_unchanged(before) {
                 return Ok(Seen::Row(before & !CLAIMED, image));
             }

@@ -495,7 +495,7 @@ impl<R: Rules> Txn<R> {
                 self.ranges.meet(range, record);
             }
         }
-        let row = match self.follow(index, id, key, record, lenient, arena)? {
+        let row = match self.follow(index, id, key, record, None, lenient, arena)? {
             Followed::Row(row) => Some(row),
             Followed::Nothing | Followed::GivenUp => None,
             Followed::Stale => self.look_again(index, id, key, word, lenient, arena)?,

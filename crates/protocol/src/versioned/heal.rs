@@ -185,7 +185,7 @@ impl<R: Rules> Txn<R> {
                 self.heal.recall(table.id(), id, key.words()).map(|record| unsafe { Met::from_word(record) });
             if let Some(record) = known
                 && let read::Followed::Row(found) =
-                    self.follow(table.index(id), id, key.words(), record, false, arena)?
+                    self.follow(table.index(id), id, key.words(), record, None, false, arena)?
             {
                 row = Some(found);
                 self.heal.healed.known += 1;
@@ -194,7 +194,7 @@ impl<R: Rules> Txn<R> {
             }
         }
         if row.is_none() {
-            row = self.look_up(table, id, key, false, arena)?;
+            row = self.look_up(table, id, key, None, false, arena)?;
         }
         if let Some(row) = row {
             let Access { record, version } = self.accesses[row.handle.0 as usize];

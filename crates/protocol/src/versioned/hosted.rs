@@ -13,7 +13,7 @@ use crate::{
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Table, TableSet};
+use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Part, Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +27,16 @@ impl<R: Rules> Hints for OverVersions<R> {
         } else {
             ahead.clear();
         }
+    }
+
+    fn hold(&self, txn: &mut Txn<R>) {
+        if txn.foot.participant.is_pinned() {
+            txn.foot.participant.hold();
+        }
+    }
+
+    fn let_go(&self, txn: &mut Txn<R>) {
+        txn.foot.participant.let_go();
     }
 
     #[inline]
@@ -44,6 +54,25 @@ impl<R: Rules> Hints for OverVersions<R> {
             return Ok(Some(row));
         }
         self.get(txn, table, index, key, arena)
+    }
+
+    #[inline]
+    fn get_part(
+        &self,
+        txn: &mut Txn<R>,
+        table: &Table<R::Header>,
+        key: &KeyBuf,
+        found: Option<Found>,
+        part: &Part,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        if txn.reads_parts() {
+            return txn.get_part(table, key, found, part, arena);
+        }
+        match found {
+            Some(found) => self.get_found(txn, table, IndexId::PRIMARY, key, found, arena),
+            None => self.get(txn, table, IndexId::PRIMARY, key, arena),
+        }
     }
 
     #[inline]

@@ -5,10 +5,10 @@
 use super::dated::PAST;
 use super::*;
 use crate::footprint::cursors::PREFETCH_AHEAD;
-use crate::footprint::record::{Seen, read_record};
+use crate::footprint::record::{Seen, read_record, read_record_part};
 use crate::snapshot::has_key;
 use planaria_base::sync::point;
-use planaria_storage::{Found, Index};
+use planaria_storage::{Found, Index, Part};
 use std::hint::cold_path;
 
 /// Where following an index entry led.
@@ -56,10 +56,39 @@ impl<R: Rules> Txn<R> {
         let Some(word) = found.under(self.foot.participant.pinned()) else { return Ok(None) };
         // SAFETY: an index had it under this very pin.
         let record = unsafe { Met::from_word(word) };
-        match self.follow(table.index(id), id, key.words(), record, false, arena)? {
+        match self.follow(table.index(id), id, key.words(), record, None, false, arena)? {
             Followed::Row(row) => Ok(Some(row)),
             _ => Ok(None),
         }
+    }
+
+    /// [`Txn::get`] by a primary key of a row of which a part is enough, that may have been found already.
+    #[inline]
+    pub(super) fn get_part(
+        &mut self,
+        table: &Table<R::Header>,
+        key: &KeyBuf,
+        found: Option<Found>,
+        part: &Part,
+        arena: &mut Arena,
+    ) -> Result<Option<Row>, Conflict> {
+        let (id, pin) = (IndexId::PRIMARY, self.foot.participant.pinned());
+        if let Some(word) = found.and_then(|found| found.under(pin)) {
+            // SAFETY: an index had it under this very pin.
+            let record = unsafe { Met::from_word(word) };
+            if let Followed::Row(row) =
+                self.follow(table.index(id), id, key.words(), record, Some(part), false, arena)?
+            {
+                return Ok(Some(row));
+            }
+        }
+        self.look_up(table, id, key, Some(part), false, arena)
+    }
+
+    /// Whether it reads parts of rows as well as whole ones.
+    #[inline]
+    pub(super) fn reads_parts(&self) -> bool {
+        !R::HEALS && !R::MEETS && !self.claiming && !self.is_reader()
     }
 
     #[inline]
@@ -74,7 +103,7 @@ impl<R: Rules> Txn<R> {
         if R::HEALS && self.heal.may && !lenient {
             return self.get_known(table, id, key, arena);
         }
-        self.look_up(table, id, key, lenient, arena)
+        self.look_up(table, id, key, None, lenient, arena)
     }
 
     /// By the index.
@@ -84,6 +113,7 @@ impl<R: Rules> Txn<R> {
         table: &Table<R::Header>,
         id: IndexId,
         key: &KeyBuf,
+        part: Option<&Part>,
         lenient: bool,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
@@ -98,7 +128,8 @@ impl<R: Rules> Txn<R> {
             }
             Some(word) => {
                 // SAFETY: found.
-                match self.follow(index, id, key.words(), unsafe { Met::from_word(word) }, lenient, arena)? {
+                let record = unsafe { Met::from_word(word) };
+                match self.follow(index, id, key.words(), record, part, lenient, arena)? {
                     Followed::Row(row) => Some(row),
                     Followed::Nothing => None,
                     // It holds the entry until commit, unless that was an early one of somebody who aborts:
@@ -138,12 +169,14 @@ impl<R: Rules> Txn<R> {
     /// The row that an entry leads to. `lenient`: as [`RowLocks::scan_leniently`](crate::RowLocks::scan_leniently)
     /// says.
     #[inline]
+    #[allow(clippy::too_many_arguments, reason = "an entry, and how it is read")]
     pub(super) fn follow(
         &mut self,
         index: &Index,
         id: IndexId,
         key: &[u64],
         record: Ptr<R>,
+        part: Option<&Part>,
         lenient: bool,
         arena: &mut Arena,
     ) -> Result<Followed, Conflict> {
@@ -153,7 +186,7 @@ impl<R: Rules> Txn<R> {
                 None => Followed::GivenUp,
             });
         }
-        let seen = read_record(record, self.foot.participant.pinned(), &self.foot.mine, arena);
+        let seen = read_record_part(record, part, self.foot.participant.pinned(), &self.foot.mine, arena);
         if R::HEALS && seen.is_err() {
             self.heal.busy = record.to_word();
         }
@@ -209,7 +242,8 @@ impl<R: Rules> Txn<R> {
                 }
                 Some(word) => {
                     // SAFETY: found.
-                    match self.follow(index, id, key, unsafe { Met::from_word(word) }, lenient, arena)? {
+                    let record = unsafe { Met::from_word(word) };
+                    match self.follow(index, id, key, record, None, lenient, arena)? {
                         Followed::Row(row) => return Ok(Some(row)),
                         Followed::Nothing => return Ok(None),
                         Followed::GivenUp => {

@@ -57,6 +57,9 @@ pub trait Rules: Copy + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether [`Rules::has_met`] looks at images: then they are read whole.
+    const MEETS: bool = false;
+
     /// A lookup or a cursor has met a row, with this image in the arena.
     #[inline(always)]
     fn has_met(

@@ -137,6 +137,97 @@ fn an_update_makes_the_image_that_encoding_anew_would() {
         changes.iter().for_each(|(c, f)| values[c.index()] = *f);
         l.encode(&values, &mut expected).unwrap();
         assert_eq!(new, expected, "{case:?}");
+        // Where all stays in its place, in place.
+        let mut image = old.clone();
+        if l.patch(&mut image, changes.len(), |i| changes[i].0, |i| changes[i].1).unwrap() {
+            assert_eq!(image, expected, "{case:?}");
+        } else {
+            assert_eq!(image, old, "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn an_image_is_changed_where_it_is_if_lengths_stay() {
+    let l = layout();
+    let mut old = Vec::new();
+    l.encode(&row(), &mut old).unwrap();
+    let mut long = Vec::new();
+    Long::parse("1e100").unwrap().encode(&mut long);
+    let cases: &[(&[(u32, Field)], bool)] = &[
+        (&[(1, Field::Int(3)), (2, Field::Null), (4, Field::Null)], true),
+        (&[(0, Field::Bytes(b"PLANARIA")), (6, Field::Bytes(&[7; 3]))], true),
+        (&[(10, Field::Null)], true),
+        // An empty text is as long as none.
+        (&[(10, Field::Bytes(b""))], true),
+        (&[(0, Field::Bytes(b"planarian"))], false),
+        (&[(0, Field::Null)], false),
+        (&[(1, Field::Int(3)), (6, Field::Bytes(&[]))], false),
+        (&[(4, Field::Long(&long))], false),
+    ];
+    for (case, in_place) in cases {
+        let (mut image, mut expected) = (old.clone(), Vec::new());
+        let changed = l.patch(&mut image, case.len(), |i| ColumnId(case[i].0), |i| case[i].1).unwrap();
+        assert_eq!(changed, *in_place, "{case:?}");
+        let mut values = row();
+        case.iter().filter(|_| changed).for_each(|(c, f)| values[*c as usize] = *f);
+        l.encode(&values, &mut expected).unwrap();
+        assert_eq!(image, expected, "{case:?}");
+    }
+    let mut image = old.clone();
+    let too_large = l.patch(&mut image, 1, |_| ColumnId(1), |_| Field::Int(40_000)).unwrap_err();
+    assert_eq!(too_large.sqlstate(), SqlState::NUMERIC_VALUE_OUT_OF_RANGE);
+}
+
+#[test]
+fn a_part_has_what_is_wanted_of_it() {
+    let l = layout();
+    let (text, mut values, mut image) = ("a text of several lines ".repeat(20), row(), Vec::new());
+    values[0] = Field::Bytes(text.as_bytes());
+    values[6] = Field::Bytes(&[5; 700]);
+    values[10] = Field::Bytes(b"behind all");
+    l.encode(&values, &mut image).unwrap();
+    let record: Vec<AtomicU64> = image.iter().map(|w| AtomicU64::new(*w)).collect();
+    let noise = vec![u64::MAX; image.len()];
+    for wanted in [&[][..], &[0], &[6], &[10], &[6, 10, 6], &[0, 3, 10]] {
+        let part = l.part(wanted.iter().map(|c| ColumnId(*c))).expect("something is left out");
+        let mut copy = noise.clone();
+        assert!(part.copy(&record, &mut copy));
+        for (id, value) in values.iter().enumerate() {
+            let column = l.column(ColumnId(id as u32));
+            if column.kind() != ColumnKind::Bytes || wanted.contains(&(id as u32)) {
+                assert_eq!(column.field(&copy), *value, "column {id} of {wanted:?}");
+            }
+        }
+        assert!(copy.iter().filter(|w| **w == u64::MAX).count() > 50, "{wanted:?}");
+    }
+    // All of them, and what may have bytes elsewhere.
+    assert_eq!(l.part([0, 6, 10].map(ColumnId)), None);
+    assert_eq!(l.part([ColumnId(4)]), None);
+    // A short one is copied whole by others.
+    let (part, mut short) = (l.part([ColumnId(0)]).unwrap(), Vec::new());
+    l.encode(&row(), &mut short).unwrap();
+    let record: Vec<AtomicU64> = short.iter().map(|w| AtomicU64::new(*w)).collect();
+    assert!(!part.copy(&record, &mut vec![0; short.len()]));
+}
+
+/// Whoever changes the record meanwhile may leave any offsets behind.
+#[test]
+fn a_torn_part_stays_within_the_image() {
+    let l = layout();
+    let part = l.part([ColumnId(0), ColumnId(10)]).unwrap();
+    let words = l.fixed_bytes().div_ceil(8) + 20;
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..2_000 {
+        let record: Vec<AtomicU64> = (0..words)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                AtomicU64::new(if state % 3 == 0 { state % 400 } else { state })
+            })
+            .collect();
+        assert!(part.copy(&record, &mut vec![0; words]));
     }
 }
 
