@@ -32,4 +32,4 @@ pub use explain::{Names, Numbers, explain};
 pub use graph::{DependencyGraph, Edge, EdgeKind};
 pub use inline::{NotInlined, inline, inline_except};
 pub use logging::Logging;
-pub use look_ahead::{LookAhead, look_ahead};
+pub use look_ahead::{LookAhead, look_ahead, waves};

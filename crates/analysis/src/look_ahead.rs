@@ -7,9 +7,12 @@
 //!
 //! What it says is a hint. So it may be wrong, where a branch that cannot be decided is passed over; it need not be complete;
 //! and it only has to end: of loops those are kept that have a lookup in them, and whoever runs the plan counts turns.
+//!
+//! Of calls that wait their turn there are several plans to be run together. Each is a program of its own, and there is a second
+//! one: what is looked up by what the first lookups find ([`waves`]).
 
 use planaria_ir::{Block, Label, Op, OpId, OpKind, ParamMode, Program, ReadMode, Reg};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Lookups outside loops that make looking ahead worth its while.
 const LOOKUPS_MIN: usize = 3;
@@ -28,8 +31,8 @@ pub struct LookAhead {
 pub fn look_ahead(program: &Program) -> Option<LookAhead> {
     let params = program.params.iter().filter(|p| p.mode != ParamMode::Out);
     let mut known: HashSet<Reg> = params.map(|p| p.reg).collect();
-    let label = Label(program.labels);
-    let mut finder = Finder { label, labels: program.labels + 1, fresh: HashMap::new(), lookups: Vec::new() };
+    let mut finder = Finder::new(program, false);
+    let label = finder.label;
     let mut plan = finder.block(&program.body, &mut known, false);
     let several = finder.lookups.iter().any(|(_, several)| *several);
     if !several && finder.lookups.len() < LOOKUPS_MIN {
@@ -45,7 +48,47 @@ pub fn look_ahead(program: &Program) -> Option<LookAhead> {
     Some(LookAhead { program, label, lookups: finder.lookups })
 }
 
+/// What calls of a program can look up together while they wait their turn: plans alone that are run one after another. The second
+/// one reads rows that the first has fetched, and asks for those whose keys are made of them. Nothing where a call alone has
+/// enough to look up, in a loop.
+pub fn waves(program: &Program) -> Vec<LookAhead> {
+    let in_loop = |ahead: LookAhead| ahead.lookups.iter().any(|(_, several)| *several);
+    if look_ahead(program).is_some_and(in_loop) {
+        return Vec::new();
+    }
+    [false, true].into_iter().filter_map(|reads| wave(program, reads)).collect()
+}
+
+fn wave(program: &Program, reads: bool) -> Option<LookAhead> {
+    // What has not been written yet is NULL: so a variable that one branch assigns is known behind it.
+    let mut known: HashSet<Reg> = (0..program.regs.len()).map(Reg::from).collect();
+    let mut finder = Finder::new(program, reads);
+    let mut plan = finder.block(&program.body, &mut known, false);
+    // Loops are another matter: nobody counts how often they turn.
+    if finder.lookups.is_empty() || finder.lookups.iter().any(|(_, several)| *several) {
+        return None;
+    }
+    let label = finder.label;
+    prune(&mut plan);
+    let (id, position) = plan.0.first().map_or((OpId(0), 0), |op| (op.id, op.position));
+    let body = Block(vec![Op { id, position, kind: OpKind::Block { label, body: plan } }]);
+    let wave = Program {
+        labels: finder.labels,
+        inlined: BTreeMap::new(),
+        outputs: Vec::new(),
+        outs: Vec::new(),
+        row_count: None,
+        body,
+        ..program.clone()
+    };
+    Some(LookAhead { program: wave, label, lookups: finder.lookups })
+}
+
 struct Finder {
+    /// Rows with known keys are read, and what is asked for are those whose keys are made of them.
+    reads: bool,
+    /// What depends on such a row.
+    read: HashSet<Reg>,
     /// What leaves the plan goes here.
     label: Label,
     labels: u32,
@@ -80,6 +123,17 @@ fn diverges(block: &Block) -> bool {
 }
 
 impl Finder {
+    fn new(program: &Program, reads: bool) -> Finder {
+        Finder {
+            reads,
+            read: HashSet::new(),
+            label: Label(program.labels),
+            labels: program.labels + 1,
+            fresh: HashMap::new(),
+            lookups: Vec::new(),
+        }
+    }
+
     /// What the plan has of a block. `known`: registers whose values the plan has at this point.
     fn block(&mut self, block: &Block, known: &mut HashSet<Reg>, in_loop: bool) -> Block {
         let mut plan = Vec::new();
@@ -101,14 +155,32 @@ impl Finder {
                 push(op.kind.clone());
             }
             OpKind::Copy { dst, .. } | OpKind::Apply { dst, .. } | OpKind::Cast { dst, .. } => {
-                let mut all = true;
-                op.kind.reads(&mut |r| all &= known.contains(&r));
+                let (mut all, mut read) = (true, false);
+                op.kind.reads(&mut |r| {
+                    all &= known.contains(&r);
+                    read |= self.read.contains(&r);
+                });
                 if all {
                     known.insert(*dst);
+                    if read {
+                        self.read.insert(*dst);
+                    }
                     push(op.kind.clone());
                 } else {
                     known.remove(dst);
                 }
+            }
+            OpKind::Get { table, index, key, row, columns, .. }
+                if self.reads
+                    && key.iter().all(|r| known.contains(r))
+                    && !key.iter().any(|r| self.read.contains(r)) =>
+            {
+                for reg in columns.iter().map(|(_, reg)| *reg).chain([*row]) {
+                    known.insert(reg);
+                    self.read.insert(reg);
+                }
+                let (table, index, key, columns) = (*table, *index, key.clone(), columns.clone());
+                push(OpKind::Get { table, index, key, mode: ReadMode::Plain, row: *row, columns });
             }
             OpKind::Get { table, index, key, row, columns, .. } => {
                 if key.iter().all(|r| known.contains(r)) {
@@ -218,17 +290,7 @@ fn prune(plan: &mut Block) {
     let mut needed: HashSet<Reg> = HashSet::new();
     loop {
         let before = needed.len();
-        plan.visit(&mut |op| {
-            let mut wanted = matches!(op.kind, OpKind::Get { .. } | OpKind::If { .. });
-            if !matches!(op.kind, OpKind::Get { .. }) {
-                op.kind.writes(&mut |r| wanted |= needed.contains(&r));
-            }
-            if wanted {
-                op.kind.reads(&mut |r| {
-                    needed.insert(r);
-                });
-            }
-        });
+        need(plan, &mut needed);
         if needed.len() == before {
             break;
         }
@@ -236,14 +298,42 @@ fn prune(plan: &mut Block) {
     drop_unneeded(plan, &needed);
 }
 
+/// A lookup that is asked for, not made.
+fn asks(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Get { mode: ReadMode::Ahead, .. })
+}
+
+/// Notes what the operations of a block need that are wanted: whether there are any.
+fn need(block: &Block, needed: &mut HashSet<Reg>) -> bool {
+    let mut any = false;
+    for op in &block.0 {
+        let mut wanted = asks(&op.kind) || matches!(op.kind, OpKind::Exit { .. } | OpKind::Continue { .. });
+        op.kind.blocks(&mut |b| wanted |= need(b, needed));
+        if !asks(&op.kind) {
+            op.kind.writes(&mut |r| wanted |= needed.contains(&r));
+        }
+        if wanted {
+            op.kind.reads(&mut |r| {
+                needed.insert(r);
+            });
+        }
+        any |= wanted;
+    }
+    any
+}
+
 fn drop_unneeded(block: &mut Block, needed: &HashSet<Reg>) {
     block.0.retain_mut(|op| {
         op.kind.blocks_mut(&mut |b| drop_unneeded(b, needed));
-        match &op.kind {
+        match &mut op.kind {
             OpKind::Const { dst, .. }
             | OpKind::Copy { dst, .. }
             | OpKind::Apply { dst, .. }
             | OpKind::Cast { dst, .. } => needed.contains(dst),
+            OpKind::Get { mode: ReadMode::Plain, row, columns, .. } => {
+                columns.retain(|(_, reg)| needed.contains(reg));
+                !columns.is_empty() || needed.contains(row)
+            }
             OpKind::If { then, otherwise, .. } => !then.0.is_empty() || !otherwise.0.is_empty(),
             OpKind::Block { body, .. } => !body.0.is_empty(),
             _ => true,

@@ -52,6 +52,9 @@ pub struct Options {
     /// Whether calls fetch rows that they are known to look up before they begin, all at once
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     look_ahead: bool,
+    /// Calls that a session submits together, so that rows are fetched for all of them beforehand; latencies count from then
+    #[arg(long, default_value_t = 1, value_parser = positive(), value_name = "CALLS")]
+    together: usize,
     /// Transactions due per second, whether or not earlier ones have finished; latencies count from when they are due
     #[arg(long, value_name = "PER_SECOND")]
     rate: Option<f64>,
@@ -368,6 +371,7 @@ fn measure(
         ad_hoc: options.ad_hoc,
         rate: options.rate,
         readers: 0,
+        together: options.together,
         in_flight: options.in_flight,
         durable: options.durability == Durability::Fsync,
         warmup: seconds(options.warmup)?,

@@ -44,6 +44,8 @@ pub struct Load<'a> {
     pub rate: Option<f64>,
     /// Sessions beside those that are measured, each of which reads all tables again and again in one block that only reads.
     pub readers: usize,
+    /// Calls that a session submits together: see [`planaria::Session::submit_all`].
+    pub together: usize,
     /// Calls a session may have on the way to the disk.
     pub in_flight: usize,
     /// Whether a call counts only when it is on disk.
@@ -339,6 +341,7 @@ impl Load<'_> {
         };
         let (mut operations, mut lost, mut cpu) = (0, Duration::ZERO, 0.0);
         let mut times = self.rate.map(|rate| Times::new(rate, number, self.sessions));
+        let mut ended = Vec::with_capacity(self.together);
         while !signals.stop.load(Ordering::Relaxed) {
             if worker.began.is_none()
                 && let Some(began) = signals.began.get()
@@ -360,25 +363,34 @@ impl Load<'_> {
                 let unhealed = chance.percent() < self.unhealed;
                 session.pause(Pauses { unhealed, ..self.pauses });
             }
-            let (kind, outcome) = if self.ad_hoc > 0.0 && chance.percent() < self.ad_hoc {
+            if self.ad_hoc > 0.0 && chance.percent() < self.ad_hoc {
                 let mut noting = Noting { driver: &mut *driver, kind: 0 };
                 let outcome = one(&mut session, &mut noting, true);
-                (noting.kind, outcome.map(|()| None))
+                ended.push((noting.kind, outcome.map(|()| None)));
             } else {
-                let (kind, outcome) = driver.next(&mut session);
-                (kind, outcome.map(|submitted| Some(submitted.ticket)))
-            };
+                let mut each = |kind, outcome: Result<planaria::Submitted>| {
+                    ended.push((kind, outcome.map(|submitted| Some(submitted.ticket))));
+                };
+                if self.together > 1 {
+                    driver.next_together(&mut session, self.together, &mut each);
+                } else {
+                    let (kind, outcome) = driver.next(&mut session);
+                    each(kind, outcome);
+                }
+            }
             if signals.stop.load(Ordering::Relaxed) {
                 // It ended too late to count.
                 worker.look();
                 break;
             }
-            match outcome {
-                Ok(Some(ticket)) if self.durable && !ticket.is_durable() => {
-                    worker.on_the_way.push_back((kind, start, ticket));
+            for (kind, outcome) in ended.drain(..) {
+                match outcome {
+                    Ok(Some(ticket)) if self.durable && !ticket.is_durable() => {
+                        worker.on_the_way.push_back((kind, start, ticket));
+                    }
+                    Ok(_) => worker.record(kind, start),
+                    Err(error) => worker.tally.fail(error, worker.began.is_some()),
                 }
-                Ok(_) => worker.record(kind, start),
-                Err(error) => worker.tally.fail(error, worker.began.is_some()),
             }
             while worker.on_the_way.len() > self.in_flight {
                 worker.on_the_way[0].2.wait()?;
@@ -590,6 +602,7 @@ mod tests {
             ad_hoc: 0.0,
             rate: None,
             readers: 0,
+            together: 1,
             in_flight: 10,
             durable: false,
             warmup: Duration::from_millis(10),

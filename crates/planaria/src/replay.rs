@@ -23,6 +23,9 @@ pub(crate) struct Replay {
     teller: Teller,
     /// As it was told last.
     progress: RecoveryProgress,
+    /// Of the calls that rows have been fetched for, which one comes next, and how many they are.
+    next: usize,
+    coming: usize,
 }
 
 impl Replay {
@@ -31,7 +34,7 @@ impl Replay {
         let progress = RecoveryProgress { stage: RecoveryStage::Replay, records, ..Default::default() };
         let mut session = SessionCore::new(engine.clone())?;
         session.settings.replay();
-        Ok(Replay { session, teller, progress })
+        Ok(Replay { session, teller, progress, next: 0, coming: 0 })
     }
 }
 
@@ -42,6 +45,10 @@ impl Replayer for Replay {
         let schema = s.schema.clone();
         s.engine.clock.reset_to(commit_ts);
         s.begin();
+        if self.next < self.coming {
+            s.serve(self.next);
+            self.next += 1;
+        }
         // What another planner kept is among the inputs: `replayed_call` takes only calls without any.
         let values = if call.keeping == Keeping::ByAnother { Vec::new() } else { call.inputs };
         s.inputs.recorded = Some(Recorded { procedure: call.procedure, values });
@@ -61,7 +68,15 @@ impl Replayer for Replay {
         }
         s.inputs = Inputs::default();
         s.leave();
+        if self.next == self.coming {
+            s.end_calls();
+        }
         outcome.map_err(Error::from)
+    }
+
+    fn coming(&mut self, calls: &[&Call]) {
+        self.session.fetch_for_replay(calls);
+        (self.next, self.coming) = (0, calls.len());
     }
 
     fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()> {

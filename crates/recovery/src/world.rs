@@ -13,6 +13,10 @@ use std::sync::Arc;
 pub trait Replayer {
     /// Runs a procedure call again, with the arguments and inputs it had.
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()>;
+    /// These calls come next, if nothing comes between: whatever fetches their rows beforehand.
+    fn coming(&mut self, calls: &[&Call]) {
+        let _ = calls;
+    }
     /// Puts the effects of a transaction in place, all or nothing.
     fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()>;
     /// Is told now and then how far replay has come.

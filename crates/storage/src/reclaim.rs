@@ -159,6 +159,8 @@ pub struct Participant {
     /// Serial of the current (or last) pin.
     serial: u64,
     pinned: bool,
+    /// It stays pinned between [`Participant::unpin`] and the next [`Participant::pin`].
+    held: bool,
     /// Pins since the last collection while something was in limbo.
     idle_pins: usize,
     limbo: RefCell<Limbo>,
@@ -239,6 +241,7 @@ impl Participant {
             slot,
             serial: serial_block(),
             pinned: false,
+            held: false,
             idle_pins: 0,
             limbo: RefCell::new(Limbo::default()),
         }
@@ -249,6 +252,9 @@ impl Participant {
     pub fn pin(&mut self) {
         assert!(!self.pinned, "a participant pins once");
         self.pinned = true;
+        if self.held {
+            return;
+        }
         self.serial += 1;
         if self.serial.is_multiple_of(SERIALS_PER_BLOCK) {
             self.serial = serial_block() + 1;
@@ -268,6 +274,27 @@ impl Participant {
             return;
         }
         self.pinned = false;
+        if !self.held {
+            self.leave();
+        }
+    }
+
+    /// Until [`Participant::let_go`] all its pins are one: what is found under one of them is there under the next ones. Panics if not pinned.
+    pub fn hold(&mut self) {
+        assert!(self.pinned, "who is not pinned holds nothing");
+        self.held = true;
+    }
+
+    /// Ends [`Participant::hold`]: the pin that goes on ends as usual.
+    #[inline]
+    pub fn let_go(&mut self) {
+        if std::mem::take(&mut self.held) && !self.pinned {
+            self.leave();
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self) {
         self.slot.0.store(IDLE, Ordering::Release);
         let limbo = self.limbo.get_mut();
         if !limbo.retired.is_empty() {
@@ -457,6 +484,41 @@ mod tests {
             writer.flush();
             FREED.load(Ordering::SeqCst) == 10 * BATCH
         });
+    }
+
+    #[test]
+    fn pins_of_one_hold_are_one_pin() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        let (mut reader, mut writer) = (Participant::new(), Participant::new());
+        reader.pin();
+        let serial = reader.pinned().serial();
+        reader.hold();
+        reader.unpin();
+        assert!(!reader.is_pinned());
+        retire(writer.guard().pinned(), &FREED);
+        for _ in 0..5 {
+            writer.flush();
+            reader.pin();
+            assert_eq!(reader.pinned().serial(), serial);
+            reader.unpin();
+        }
+        assert_eq!(FREED.load(Ordering::SeqCst), 0);
+        // One that goes on is not ended by that.
+        reader.pin();
+        reader.let_go();
+        assert!(reader.is_pinned());
+        for _ in 0..5 {
+            writer.flush();
+        }
+        assert_eq!(FREED.load(Ordering::SeqCst), 0);
+        reader.unpin();
+        eventually(|| {
+            writer.flush();
+            FREED.load(Ordering::SeqCst) == 1
+        });
+        assert_ne!(reader.guard().pinned().serial(), serial);
+        // Who holds nothing lets go of nothing.
+        reader.let_go();
     }
 
     #[test]

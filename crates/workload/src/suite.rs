@@ -121,6 +121,19 @@ pub(crate) struct Draws<'a> {
 pub trait Driver {
     /// Submits one transaction; returns its number (see [`Suite::transactions`]) and its outcome.
     fn next(&mut self, session: &mut Session) -> (usize, Result<Submitted>);
+
+    /// Submits `many` transactions; those of which all is known before they begin, together ([`Session::submit_all`]).
+    fn next_together(
+        &mut self,
+        session: &mut Session,
+        many: usize,
+        each: &mut dyn FnMut(usize, Result<Submitted>),
+    ) {
+        for _ in 0..many {
+            let (kind, outcome) = self.next(session);
+            each(kind, outcome);
+        }
+    }
 }
 
 /// A check that failed.

@@ -5,7 +5,7 @@ use crate::Driver;
 use crate::inputs::Inputs;
 use crate::skew::{Skewed, stride};
 use crate::suite::Draws;
-use planaria::{PreparedCall, Result, Session, Submitted};
+use planaria::{Params, PreparedCall, Result, Session, Submitted};
 use std::fmt::Write;
 
 pub(crate) const TRANSACTIONS: &[&str] = &["read", "update", "several"];
@@ -87,17 +87,53 @@ impl Client {
     }
 }
 
+impl Client {
+    /// The key of a read, or with it the field of an update, whose value is in place.
+    fn draw(&mut self) -> (i64, Option<i64>) {
+        let key = self.key();
+        let field = (!self.inputs.chance_of(self.reads)).then(|| self.inputs.uniform(0, 9));
+        if let Some(field) = field {
+            self.fill(key, field);
+        }
+        (key, field)
+    }
+}
+
 impl Driver for Client {
     fn next(&mut self, s: &mut Session) -> (usize, Result<Submitted>) {
         if let Some(operations) = self.operations {
             return (2, self.several(s, operations));
         }
-        let key = self.key();
-        if self.inputs.chance_of(self.reads) {
-            return (0, s.submit(&self.calls[0], (key,)));
+        match self.draw() {
+            (key, None) => (0, s.submit(&self.calls[0], (key,))),
+            (key, Some(field)) => (1, s.submit(&self.calls[1], (key, field, self.value.as_str()))),
         }
-        let field = self.inputs.uniform(0, 9);
-        self.fill(key, field);
-        (1, s.submit(&self.calls[1], (key, field, self.value.as_str())))
+    }
+
+    fn next_together(
+        &mut self,
+        s: &mut Session,
+        many: usize,
+        each: &mut dyn FnMut(usize, Result<Submitted>),
+    ) {
+        if self.operations.is_some() {
+            for _ in 0..many {
+                let (kind, outcome) = self.next(s);
+                each(kind, outcome);
+            }
+            return;
+        }
+        let drawn: Vec<Box<dyn Params>> = (0..many)
+            .map(|_| match self.draw() {
+                (key, None) => Box::new((key,)) as Box<dyn Params>,
+                (key, Some(field)) => Box::new((key, field, self.value.clone())),
+            })
+            .collect();
+        let kind = |params: &dyn Params| usize::from(params.count() > 1);
+        let calls: Vec<(&PreparedCall, &dyn Params)> =
+            drawn.iter().map(|params| (&self.calls[kind(&**params)], &**params)).collect();
+        for (params, outcome) in drawn.iter().zip(s.submit_all(&calls)) {
+            each(kind(&**params), outcome);
+        }
     }
 }

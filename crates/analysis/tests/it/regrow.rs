@@ -13,11 +13,11 @@ use planaria_syntax::parse;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-fn root(path: &str) -> PathBuf {
+pub(crate) fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn catalog(files: &[String]) -> Catalog {
+pub(crate) fn catalog(files: &[String]) -> Catalog {
     let mut catalog = Catalog::default();
     for file in files {
         let text = std::fs::read_to_string(root(file)).expect(file);
@@ -31,7 +31,7 @@ fn catalog(files: &[String]) -> Catalog {
 }
 
 /// A program's body, without the declarations of its registers.
-fn body(program: &Program) -> String {
+pub(crate) fn body(program: &Program) -> String {
     let text = program.to_string();
     let lines =
         text.lines().filter(|l| !["  reg ", "  output ", "  labels "].iter().any(|p| l.starts_with(p)));
@@ -86,7 +86,7 @@ fn answer(catalog: &Catalog) -> String {
 }
 
 /// A procedure's program; `None` where it has a statement that fails, as its tables are not here.
-fn whole(catalog: &Catalog, procedure: &Procedure) -> Option<Program> {
+pub(crate) fn whole(catalog: &Catalog, procedure: &Procedure) -> Option<Program> {
     let lowered = lower_procedure_rights(catalog, procedure, None).ok()?;
     lowered.errors.is_empty().then_some(lowered.program)
 }

@@ -97,6 +97,7 @@ impl Job {
             ad_hoc: 0.0,
             rate: None,
             readers: self.readers,
+            together: 1,
             in_flight: 1,
             durable: false,
             warmup: self.warmup,

@@ -35,7 +35,7 @@ use planaria_storage::{AnyTable, ColumnSpec, Header, IndexSpec, OldUse, Shape, T
 use planaria_syntax::marks;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Schema versions made so far in this process.
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -55,6 +55,8 @@ pub(crate) struct SchemaVersion {
     routines: Cells<Result<Routine>>,
     pub(crate) plans: Cells<Result<Planned, String>>,
     by_steps: Cells<bool>,
+    /// What calls that wait their turn ask for. See [`Self::waves`].
+    waves: Cells<Box<[Code]>>,
     pub(crate) facts: OnceLock<Facts>,
     permits: Permits,
     /// Some foreign keys are checked at commit alone.
@@ -129,6 +131,7 @@ impl SchemaVersion {
         let routines = catalog.procedures.len();
         let (programs, routines, plans) = (Cells::new(routines), Cells::new(routines), Cells::new(routines));
         let by_steps = Cells::new(catalog.procedures.len());
+        let waves = Cells::new(catalog.procedures.len());
         let facts = OnceLock::new();
         let permits = Permits::new(&catalog);
         let version = MADE.fetch_add(1, Ordering::Relaxed) + 1;
@@ -144,6 +147,7 @@ impl SchemaVersion {
             routines,
             plans,
             by_steps,
+            waves,
             facts,
             permits,
             has_deferred,
@@ -205,13 +209,43 @@ impl SchemaVersion {
     /// The same with what it needs rights for.
     pub(crate) fn lowered(&self, id: ProcedureId) -> Result<&Lowered> {
         let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
-        let lower = || {
-            let procedure = self.catalog.procedure_if(id).ok_or_else(|| no_procedure(id))?;
-            let lowered = lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, None)?;
-            planaria_ir::verify::verify(&lowered.program, &self.env())?;
-            Ok(lowered)
+        cell.get_or_init(|| self.lower(id)).as_ref().map_err(Clone::clone)
+    }
+
+    fn lower(&self, id: ProcedureId) -> Result<Lowered> {
+        let procedure = self.catalog.procedure_if(id).ok_or_else(|| no_procedure(id))?;
+        let lowered = lower::plpgsql::lower_procedure_rights(&self.catalog, procedure, None)?;
+        planaria_ir::verify::verify(&lowered.program, &self.env())?;
+        Ok(lowered)
+    }
+
+    /// Lowers these routines on all processors, where they are many: each is by itself.
+    fn lower_many(&self, ids: &[ProcedureId]) {
+        /// What a thread takes at a time.
+        const SOME: usize = 16;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(ids.len() / (2 * SOME));
+        if threads < 2 {
+            return;
+        }
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(some) = ids.chunks(SOME).nth(next.fetch_add(1, Ordering::Relaxed)) {
+                for id in some {
+                    // Where it fails, it may be for want of stack here: that is for the caller to say.
+                    if let Some(cell) = self.programs.get(id.index())
+                        && cell.get().is_none()
+                        && let Ok(lowered) = self.lower(*id)
+                    {
+                        let _ = cell.set(Ok(lowered));
+                    }
+                }
+            }
         };
-        cell.get_or_init(lower).as_ref().map_err(Clone::clone)
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
+            }
+        });
     }
 
     /// A routine, compiled when first asked for.
@@ -219,6 +253,20 @@ impl SchemaVersion {
     pub(crate) fn routine(&self, id: ProcedureId) -> Result<&Routine> {
         let cell = self.routines.get(id.index()).ok_or_else(|| no_procedure(id))?;
         cell.get_or_init(|| self.make_routine(id)).as_ref().map_err(Clone::clone)
+    }
+
+    /// What fetches the rows of its calls while they wait their turn, compiled when first asked for; nothing where a call
+    /// looks ahead by itself.
+    pub(crate) fn waves(&self, id: ProcedureId) -> &[Code] {
+        let Some(cell) = self.waves.get(id.index()) else { return &[] };
+        cell.get_or_init(|| {
+            let Ok(program) = self.program(id) else { return Box::default() };
+            let env = Env { schema: self, source: None, routine: None, guarded: false, owner: None };
+            let waves = planaria_analysis::waves(program).into_iter();
+            waves
+                .map_while(|wave| planaria_exec::compile_ahead(wave.program, wave.label, &env).ok())
+                .collect()
+        })
     }
 
     #[cold]

@@ -192,6 +192,9 @@ impl<H: Header> Replayer for TargetOf<'_, H> {
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
         self.replayed.call(commit_ts, call)
     }
+    fn coming(&mut self, calls: &[&Call]) {
+        self.replayed.coming(calls);
+    }
     fn effects(&mut self, commit_ts: CommitTs, effects: Vec<Effect>) -> Result<()> {
         self.replayed.effects(commit_ts, effects)
     }

@@ -93,6 +93,13 @@ pub(crate) trait Worker: Written + Send {
 
     /// Runs a program.
     fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt>;
+    /// Runs what asks for rows of a call that will come, and what has been asked for is fetched: both in a transaction that is
+    /// going to be aborted.
+    fn run_ahead(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt>;
+    fn fetch(&mut self, machine: &mut Machine, at: &Tables);
+    /// What has been found so stays found in transactions to come, until `let_go`.
+    fn hold(&mut self);
+    fn let_go(&mut self);
     /// Does what the log says, computing in the machine's heap.
     fn put_in_place(&mut self, effects: &[Effect], at: &SchemaVersion, machine: &mut Machine) -> Result<()>;
 
@@ -222,6 +229,28 @@ impl<P: Hosted> Worker for WorkerOf<P> {
 
     fn run(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt> {
         run.over(&*self.protocol, &mut self.txn, host)
+    }
+
+    fn run_ahead(&mut self, run: Run<'_>, host: &mut SessionHost<'_>) -> Result<(), Interrupt> {
+        let Run { machine, code, args, at, from: _ } = run;
+        let (protocol, txn, calls) = (&*self.protocol, &mut self.txn, Default::default());
+        machine.run_ahead(
+            code,
+            args,
+            &mut Context { protocol, txn, tables: at.tables.of(), link: at, host, calls },
+        )
+    }
+
+    fn fetch(&mut self, machine: &mut Machine, at: &Tables) {
+        self.protocol.look_ahead(&mut self.txn, at.of(), machine.asked());
+    }
+
+    fn hold(&mut self) {
+        self.protocol.hold(&mut self.txn);
+    }
+
+    fn let_go(&mut self) {
+        self.protocol.let_go(&mut self.txn);
     }
 
     fn put_in_place(&mut self, effects: &[Effect], at: &SchemaVersion, machine: &mut Machine) -> Result<()> {

@@ -166,6 +166,8 @@ pub(crate) struct SessionCore {
     pub(crate) pauses: Pausing,
     /// The call that runs is several transactions, or may be.
     pub(crate) several: Several,
+    /// What runs asks for rows of calls to come: see [`queue`](crate::session::queue).
+    pub(crate) runs_ahead: bool,
 }
 
 impl SessionCore {
@@ -245,6 +247,7 @@ impl SessionCore {
             panicked: false,
             pauses: Pausing::default(),
             several: Several::default(),
+            runs_ahead: false,
             engine,
         };
         session.inputs.handed.keeps = session.engine.traits.heals;
@@ -280,6 +283,7 @@ impl SessionCore {
     #[allow(clippy::redundant_allocation, reason = "the outer count is this session's alone")]
     pub(crate) fn refresh_to(&mut self, schema: Arc<Arc<SchemaVersion>>) {
         self.schema = schema;
+        self.end_calls();
         self.sequences.forget_runs();
         self.touched = Touched::default();
         self.keep_before_images();
@@ -327,6 +331,9 @@ impl SessionCore {
         #[allow(clippy::redundant_allocation, reason = "it is the session's")]
         let mut last: Option<Arc<Arc<SchemaVersion>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
+            if attempt > 1 {
+                self.end_calls();
+            }
             // Who meets others again and again is cancelled here.
             let goes_on = if attempt > 1 { self.check_cancelled() } else { Ok(()) };
             if let Err(error) = goes_on.and_then(|()| self.enter()) {
@@ -406,22 +413,6 @@ impl SessionCore {
             self.abandon(&last);
         }
         Err(not_serialized())
-    }
-
-    /// How the attempts of a call, or of a statement of a block, wait.
-    #[inline]
-    pub(crate) fn backoff(&self) -> Backoff {
-        let kind = self.pauses.asked.backoff.unwrap_or(self.engine.backoff);
-        Backoff::of(kind, u64::from(self.worker.0) + 1)
-    }
-
-    /// Waits before the next attempt; others see that.
-    #[cold]
-    pub(crate) fn wait_to_retry(&self, backoff: &mut Backoff) {
-        self.show_process();
-        self.engine.counters.pause(self.worker, Some(Pause::Retry));
-        backoff.wait();
-        self.engine.counters.pause(self.worker, None);
     }
 
     /// Begins a transaction whose turn it is: nobody else is about.
@@ -671,6 +662,7 @@ impl SessionCore {
         };
         let run = Run { machine: &mut self.machine, code, args: &self.args, at: schema, from };
         let ended = match self.reading.as_deref_mut() {
+            None if self.runs_ahead => self.txn.run_ahead(run, &mut host),
             None => self.txn.run(run, &mut host),
             Some(Reading { reader, exports, .. }) => {
                 host.exporter.exports = Some((exports, self.isolation));

@@ -412,14 +412,23 @@ fn no_plan(statement: &Statement) -> Error {
 
 /// Which lookups are made before the call begins.
 fn ahead_line(program: &Program, names: &dyn analysis::Names) -> Option<String> {
-    let ahead = analysis::look_ahead(program)?;
     let numbers = analysis::explain::numbers(program, names);
-    let lookup = |(id, several): &(OpId, bool)| {
-        let each_turn = if *several { " (in each turn)" } else { "" };
-        numbers.get(id).map(|number| format!("{number}{each_turn}"))
+    let lookups = |ahead: &analysis::LookAhead| {
+        let lookup = |(id, several): &(OpId, bool)| {
+            let each_turn = if *several { " (in each turn)" } else { "" };
+            numbers.get(id).map(|number| format!("{number}{each_turn}"))
+        };
+        ahead.lookups.iter().filter_map(lookup).collect::<Vec<String>>().join(", ")
     };
-    let lookups: Vec<String> = ahead.lookups.iter().filter_map(lookup).collect();
-    Some(format!("  Fetched before it begins, all at once, the rows of: {}", lookups.join(", ")))
+    if let Some(ahead) = analysis::look_ahead(program) {
+        return Some(format!("  Fetched before it begins, all at once, the rows of: {}", lookups(&ahead)));
+    }
+    let waves: Vec<String> = analysis::waves(program).iter().map(lookups).collect();
+    let text = format!(
+        "  Fetched for several calls that are submitted together, the rows of: {}",
+        waves.join("; then of: ")
+    );
+    (!waves.is_empty()).then_some(text)
 }
 
 /// What a stale read repeats, under protocols that heal.

@@ -680,10 +680,10 @@ impl Params for PassedOn<'_> {
 }
 
 /// Arguments given, then defaults; or these in the order in which the routine takes them.
-struct WithDefaults<'a> {
-    params: &'a dyn Params,
-    defaults: &'a [Datum],
-    order: Option<&'a [usize]>,
+pub(super) struct WithDefaults<'a> {
+    pub(super) params: &'a dyn Params,
+    pub(super) defaults: &'a [Datum],
+    pub(super) order: Option<&'a [usize]>,
 }
 
 impl Params for WithDefaults<'_> {

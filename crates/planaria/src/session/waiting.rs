@@ -15,6 +15,7 @@
 //! *at* the gate, for a block that changes the schema to end, waits as for a claim. A thread that serves others as well
 //! is told before it sleeps ([`SessionCore::sleeps_by`]).
 
+use crate::engine::counters::Pause;
 use crate::engine::gate::{Gate, Patience};
 use crate::engine::program::refusal::gave_up;
 use crate::engine::schema_version::SchemaVersion;
@@ -22,11 +23,27 @@ use crate::engine::waits::{Edge, LOOK};
 use crate::session::core::SessionCore;
 use planaria_base::sync::Instant;
 use planaria_base::{Error, Result};
-use planaria_protocol::{Unclaimed, Wait};
+use planaria_protocol::{Backoff, Unclaimed, Wait};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl SessionCore {
+    /// How the attempts of a call, or of a statement of a block, wait.
+    #[inline]
+    pub(crate) fn backoff(&self) -> Backoff {
+        let kind = self.pauses.asked.backoff.unwrap_or(self.engine.backoff);
+        Backoff::of(kind, u64::from(self.worker.0) + 1)
+    }
+
+    /// Waits before the next attempt; others see that.
+    #[cold]
+    pub(crate) fn wait_to_retry(&self, backoff: &mut Backoff) {
+        self.show_process();
+        self.engine.counters.pause(self.worker, Some(Pause::Retry));
+        backoff.wait();
+        self.engine.counters.pause(self.worker, None);
+    }
+
     /// Waits for what the last attempt found claimed, outside of the gate. 57014 where the statement is
     /// cancelled, 55P03 where `lock_timeout` has passed; a deadlock is the inner error.
     pub(crate) fn await_claim(&mut self) -> Result<Result<(), Vec<Wait>>> {

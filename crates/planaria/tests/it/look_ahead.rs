@@ -1,6 +1,6 @@
 //! Lookups that are made ahead: they change no answer and no error, whatever the program does with its keys.
 
-use planaria::{Database, Options, Result};
+use planaria::{Database, Options, Params, PreparedCall, ProtocolKind, Result};
 
 /// Trees of three levels: lower ones are not walked ahead.
 const ROWS: i64 = 12_000;
@@ -153,6 +153,16 @@ fn explain_says_which() {
     let ahead = |name: &str| lines(name).into_iter().find(|line| line.contains("Fetched before"));
     let buy = ahead("buy").expect("its keys are known");
     assert_eq!(buy.matches("in each turn").count(), 3, "{buy}");
+    db.execute_script(ACCOUNTS).unwrap();
+    let together = |name: &str| {
+        let line =
+            lines(name).into_iter().find(|line| line.contains("submitted together")).unwrap_or_default();
+        line.split(": ").skip(1).map(|numbers| numbers.split(", ").count()).collect::<Vec<usize>>()
+    };
+    // Both names, then the row of each; the updates look up what has been read by then.
+    assert_eq!(together("move").first(), Some(&2), "{:?}", lines("move"));
+    assert_eq!(together("half"), [1, 1], "{:?}", lines("half"));
+    assert!(ahead("move").is_none() && together("buy").is_empty());
 }
 
 /// Joins by key and lists of keys, in trees high enough: rows that are there, that are not, twice the same, NULLs.
@@ -203,4 +213,107 @@ fn joins_and_lists_answer_the_same() {
     let with = of(true);
     assert_eq!(with, of(false));
     assert_eq!(with[3], Some(3_120_080));
+}
+
+const ACCOUNTS: &str = "
+CREATE TABLE account (name varchar(24) PRIMARY KEY, id bigint NOT NULL);
+CREATE TABLE saving (id bigint PRIMARY KEY, amount bigint NOT NULL, remark text);
+INSERT INTO account SELECT 'account ' || g, g FROM generate_series(1, 12000) g;
+INSERT INTO saving SELECT g, 100, repeat('of some length ', g % 40) FROM generate_series(1, 12000) g;
+
+CREATE PROCEDURE move(p_from text, p_to text, p_amount bigint, INOUT rest bigint) LANGUAGE plpgsql AS $$
+DECLARE v_from bigint; v_to bigint;
+BEGIN
+    SELECT id INTO v_from FROM account WHERE name = p_from;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no account %', p_from USING ERRCODE = 'P0002';
+    END IF;
+    SELECT id INTO v_to FROM account WHERE name = p_to;
+    SELECT amount INTO rest FROM saving WHERE id = v_from;
+    IF rest < p_amount THEN
+        RETURN;
+    END IF;
+    UPDATE saving SET amount = amount - p_amount WHERE id = v_from RETURNING amount INTO rest;
+    UPDATE saving SET amount = amount + p_amount, remark = upper(remark) WHERE id = v_to;
+END $$;
+
+-- A key that fails when it is made.
+CREATE FUNCTION half(p_name text, p_by bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE v bigint;
+BEGIN
+    SELECT id INTO v FROM account WHERE name = p_name;
+    RETURN (SELECT amount FROM saving WHERE id = v / p_by);
+END $$;
+";
+
+/// Calls that are submitted together answer, fail and leave behind what they would one by one, under each scheme.
+#[test]
+fn calls_together_do_what_they_would_do_alone() {
+    enum One {
+        Move((String, String, i64, i64)),
+        Half((String, i64)),
+    }
+    let name = |n: i64| format!("account {n}");
+    let calls: Vec<One> = (0..400)
+        .map(|i| match i % 9 {
+            // The same ones again and again: each finds what the one before has left.
+            0 => One::Half((name(i % 5 + 1), i / 9 % 3)),
+            1 => One::Half((name(i + 1), 1)),
+            2 => One::Move((name(20_000), name(1), 1, 0)),
+            3 => One::Move((name(i), name(20_000 + i), 1, 0)),
+            n => One::Move((name(n), name(i * 29 % 12_000 + 1), 30, 0)),
+        })
+        .collect();
+    let run = |options: Options, together: usize| {
+        let db = options.in_memory().unwrap();
+        db.execute_script(ACCOUNTS).unwrap();
+        let mut session = db.session().unwrap();
+        let transfer = session.prepare_call("move", 4).unwrap();
+        let half = session.prepare_call("half", 2).unwrap();
+        let all: Vec<(&PreparedCall, &dyn Params)> = calls
+            .iter()
+            .map(|one| match one {
+                One::Move(params) => (&transfer, params as &dyn Params),
+                One::Half(params) => (&half, params as &dyn Params),
+            })
+            .collect();
+        let mut answers = Vec::new();
+        for some in all.chunks(together) {
+            for outcome in session.submit_all(some) {
+                answers.push(match outcome {
+                    Ok(submitted) => format!("{:?}", submitted.rows[0].values()),
+                    Err(error) => format!("{} {error}", error.sqlstate()),
+                });
+            }
+        }
+        (answers, db.digests().unwrap())
+    };
+    let alone = run(Options::new().look_ahead(false), 1);
+    assert!(alone.0.iter().any(|a| a.starts_with("P0002")) && alone.0.iter().any(|a| a.starts_with("22012")));
+    for protocol in ProtocolKind::ALL {
+        assert_eq!(run(Options::new().protocol(*protocol), 37), alone, "{protocol:?}");
+    }
+    assert_eq!(run(Options::new(), 400), alone);
+}
+
+/// In a block, of calls that are wrong, and after the schema has changed.
+#[test]
+fn calls_together_in_a_block_and_after_a_change() {
+    let db = Database::in_memory().unwrap();
+    db.execute_script(ACCOUNTS).unwrap();
+    let mut session = db.session().unwrap();
+    let half = session.prepare_call("half", 2).unwrap();
+    let (good, few, odd) = (("account 7", 1_i64), ("account 7",), ("account 7", "x"));
+    let calls: [(&PreparedCall, &dyn Params); 3] = [(&half, &good), (&half, &few), (&half, &odd)];
+    let states = |outcomes: Vec<Result<planaria::Submitted>>| -> Vec<String> {
+        outcomes.into_iter().map(|o| o.map_or_else(|e| e.sqlstate().to_string(), |_| "ok".into())).collect()
+    };
+    assert_eq!(states(session.submit_all(&calls)), ["ok", "22023", "22P02"]);
+    session.execute_script("BEGIN; UPDATE saving SET amount = 5 WHERE id = 7").unwrap();
+    let inside = session.submit_all(&calls[..1]).remove(0).unwrap();
+    assert_eq!(inside.rows[0].get::<i64>(0).unwrap(), 5);
+    session.execute_script("ROLLBACK").unwrap();
+    db.execute_script("DROP TABLE saving").unwrap();
+    assert_eq!(states(session.submit_all(&[calls[0], calls[0]])), ["42P01", "42P01"]);
+    assert_eq!(states(session.submit_all(&[])), Vec::<String>::new());
 }

@@ -183,6 +183,7 @@ impl SchemaVersion {
             let called = |p: &&_| self.catalog.is_called(p);
             let current = self.catalog.procedures.definitions().filter(called);
             let mut left: Vec<ProcedureId> = current.map(|p| p.id).collect();
+            self.lower_many(&left);
             let (mut instances, mut next) = (BTreeSet::new(), 0);
             while let Some(id) = left.get(next).copied() {
                 next += 1;
