@@ -116,7 +116,7 @@ mod written;
 
 pub(crate) use bind_query::output_name;
 pub(crate) use constraint::MIXED_KEY;
-pub use current_of::{by_key, current_of, keyed, without_current};
+pub use current_of::{by_key, by_values, current_of, keyed, without_current};
 pub use deferred::{deferred_key, deferred_trigger, waiting_triggers};
 pub use domain::Declared;
 pub(crate) use domain::user_type;
