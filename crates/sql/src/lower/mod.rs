@@ -520,6 +520,21 @@ impl<'c> Lowerer<'c> {
         })
     }
 
+    /// The same of what a function returns: what is wrong with its conversion is told of where the function has ended.
+    pub(super) fn returned_into(&mut self, scope: &Scope, expr: &ast::Expr, dst: Reg) -> Result<()> {
+        let ty = self.program.type_of(dst).cloned();
+        let ty = ty.ok_or_else(|| Error::internal("a row handle as the target of an expression"))?;
+        self.statement(|l| {
+            let bound = l.bind_alone(scope, expr)?;
+            let own = bound.ty.clone();
+            let mut bound = l.coerce(bound, &ty, CastContext::Variable)?;
+            if own != bound.ty {
+                bound.position = plpgsql::CASTING;
+            }
+            l.value_into(&bound, dst)
+        })
+    }
+
     /// A boolean for `If`.
     pub fn condition(&mut self, scope: &Scope, expr: &ast::Expr) -> Result<Reg> {
         self.statement(|l| {
