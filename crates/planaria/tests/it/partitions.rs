@@ -197,10 +197,10 @@ fn triggers_of_single_partitions_come_back() {
         CREATE PROCEDURE move(i int, to_k int) LANGUAGE plpgsql AS $$ BEGIN UPDATE p SET k = to_k WHERE id = i; END $$;
         CREATE PROCEDURE drop_one(i int) LANGUAGE plpgsql AS $$ BEGIN DELETE FROM p2 WHERE id = i; END $$;";
     let all = logged(&format!(
-        "CREATE SEQUENCE s; CREATE TABLE t (id int PRIMARY KEY, v int); {script} CALL put(1, 1, 'x'); CALL put(2, 2, 'x'); CALL move(1, 2); CALL move(1, 3); CALL drop_one(1);"
+        "CREATE SEQUENCE s; CREATE TABLE t (id int PRIMARY KEY, v int); {script} CALL put(1, 1, 'x'); CALL put(2, 2, 'x'); CALL drop_one(2);"
     ));
     let calls: Vec<_> = all.iter().filter(|record| !record.contains("sequence")).collect();
-    assert!(calls.iter().rev().take(5).all(|record| record.ends_with("call")), "{all:?}");
+    assert!(calls.iter().rev().take(3).all(|record| record.ends_with("call")), "{all:?}");
     let run = |db: &Database| {
         for (id, k) in [(1, 1), (2, 2), (3, 3), (4, 1)] {
             db.call("put", (id, k, "x")).expect("inserts");
