@@ -33,7 +33,6 @@ use crate::session::core::{Block, SessionCore};
 use ground::Ground;
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Isolation, ProcedureId, Result, SqlState, Type, TypeId};
-use planaria_ir::Catch;
 use planaria_sql::ddl::is_ddl;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::plpgsql::{
@@ -232,7 +231,7 @@ impl<'s> Steps<'s> {
                 self.ahead.truncate(ahead);
                 self.handled.truncate(handled);
                 let handler =
-                    if self.ground.is_stopped() { None } else { handler_of(&block.handlers, &error)? };
+                    if self.ground.is_stopped() { None } else { ends::handler_of(&block.handlers, &error)? };
                 let Some(handler) = handler else {
                     self.ground.fail();
                     return Err(error);
@@ -869,29 +868,6 @@ fn hidden(name: &str, ty: Type, value: Datum) -> Variable {
     let (name, ty) = (name.to_owned(), Some(ty));
     let known = StepVariable { name, ty, constant: false, not_null: false, domain: None, as_value: false };
     Variable { known, value, record: false, cursor: None }
-}
-
-/// The handler that catches an error. What nothing but the whole transaction, run again, mends is never caught.
-fn handler_of<'h>(handlers: &'h [PlHandler], error: &Error) -> Result<Option<&'h PlHandler>> {
-    if error.is_conflict() {
-        return Ok(None);
-    }
-    let state = error.sqlstate();
-    let uncaught = [SqlState::QUERY_CANCELED, SqlState::new("P0004")].contains(&state);
-    for handler in handlers {
-        for condition in &handler.conditions {
-            let catches = match lower::plpgsql::catch(condition)? {
-                Catch::Others => !uncaught,
-                Catch::State(wanted) => {
-                    wanted == state || wanted.0[2..] == *b"000" && wanted.class() == state.class()
-                }
-            };
-            if catches {
-                return Ok(Some(handler));
-            }
-        }
-    }
-    Ok(None)
 }
 
 /// An error whose place is in a text made at run time; one that a routine called there has told of has none.
