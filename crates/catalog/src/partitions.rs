@@ -203,6 +203,11 @@ impl Catalog {
         }
         all
     }
+    /// The leaves of a root that have triggers of their own.
+    pub fn leaves_with_triggers<'a>(&'a self, root: &'a Table) -> impl Iterator<Item = &'a Table> + Clone {
+        let leaves = root.leaves().iter().filter_map(|(id, _)| self.tables.get(id.index())?.as_deref());
+        leaves.filter(|leaf| !leaf.triggers.is_empty())
+    }
     /// The topmost table: where the rows are.
     pub fn partition_root(&self, table: TableId) -> &Table {
         let all = self.partition_ancestors(table);

@@ -3,8 +3,10 @@
 use crate::code::Code;
 use crate::heap::Heap;
 use crate::slot::Slot;
-use planaria_base::{ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SystemId, Type};
-use planaria_ir::{Draw, Question, Step};
+use planaria_base::{
+    ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SequenceId, SystemId, TableId, Type,
+};
+use planaria_ir::{Draw, Output, Question, Step};
 use planaria_protocol::{Conflict, RowLocks};
 use planaria_storage::TableSet;
 use std::any::Any;
@@ -195,6 +197,16 @@ pub trait Host {
         let _ = name;
         None
     }
+    /// Takes the last columns of a cursor's rows from them: they are the keys of these rows, which are of a table.
+    fn split_cursor(&mut self, name: &str, table: TableId, keys: &[Output]) -> Result<()> {
+        let _ = (name, table, keys);
+        Err(no_cursors())
+    }
+    /// Where a cursor stands, if there is one of that name.
+    fn cursor_at(&self, name: &str) -> Option<CursorAt> {
+        let _ = name;
+        None
+    }
     /// Closes a cursor.
     fn close_cursor(&mut self, name: &str) -> Result<()> {
         let _ = name;
@@ -247,6 +259,15 @@ fn no_cursors() -> Error {
     Error::internal("nobody keeps cursors")
 }
 
+/// Where a cursor stands whose rows may have keys.
+#[derive(Clone, Debug)]
+pub struct CursorAt {
+    /// The table that its rows are of, and the columns of the key; `None`: they are of no single table.
+    pub keys: Option<(TableId, Arc<[Output]>)>,
+    /// The key of the row that it stands on; `None`: it stands on none.
+    pub row: Option<Vec<Datum>>,
+}
+
 /// The code of a statement, and the names and types of what it answers with.
 pub type StepProgram = (Vec<(String, Type)>, Arc<Code>);
 
@@ -274,6 +295,10 @@ pub trait Carrier {
     fn answer(&mut self, row: &[Datum]) -> Result<()>;
     /// What [`Host::cursor_columns`] says.
     fn cursor_columns(&self, name: &str) -> Option<Vec<(String, Type)>>;
+    /// What [`Host::split_cursor`] does.
+    fn split_cursor(&mut self, name: &str, table: TableId, keys: &[Output]) -> Result<()>;
+    /// What [`Host::cursor_at`] says.
+    fn cursor_at(&self, name: &str) -> Option<CursorAt>;
     /// 57014 where the statement is to end.
     fn check(&self) -> Result<()>;
 }

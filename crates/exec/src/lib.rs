@@ -32,7 +32,7 @@ pub use code::{
 };
 pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
 pub use heap::Heap;
-pub use host::{Beside, Carrier, Context, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
+pub use host::{Beside, Carrier, Context, CursorAt, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
 #[cfg(debug_assertions)]
 pub use machine::{Event, Frame, Trace};
 pub use machine::{Machine, Pace, Suspended};

@@ -29,7 +29,7 @@ pub fn innermost(marks: &[Mark], position: Position) -> Option<&Mark> {
 
 /// The marks of a body in PL/pgSQL; none where it does not parse.
 pub fn plpgsql(body: &str) -> Vec<Mark> {
-    let mut marks = Marks { body, found: Vec::new() };
+    let mut marks = Marks { body, found: Vec::new(), walked: Vec::new() };
     if let Ok(block) = parse::plpgsql(body) {
         marks.block(&block);
     }
@@ -65,6 +65,8 @@ pub fn sql(body: &str) -> Vec<Mark> {
 struct Marks<'b> {
     body: &'b str,
     found: Vec<Mark>,
+    /// Statements that ask the query of a cursor for rows: its name, their kind and line.
+    walked: Vec<(String, &'static str, usize)>,
 }
 
 impl Marks<'_> {
@@ -90,9 +92,29 @@ impl Marks<'_> {
                 query: None,
             });
         }
+        let walked = self.walked.len();
         self.statements(&block.body);
         for handler in &block.handlers {
             self.statements(&handler.body);
+        }
+        for declaration in &block.declarations {
+            if matches!(declaration.kind, DeclarationKind::Cursor { .. }) {
+                self.cursor(&declaration.name, declaration.position..declaration.end, walked);
+            }
+        }
+    }
+
+    /// The query of a cursor fails where its rows are asked for: that is told, if only one statement does. `walked`: where those of
+    /// the cursor's block begin.
+    fn cursor(&mut self, name: &str, piece: Range<Position>, walked: usize) {
+        let of_kind = |kind: &str| {
+            let mut all = self.walked[walked..].iter().filter(|(of, k, _)| of == name && *k == kind);
+            all.next().filter(|_| all.next().is_none())
+        };
+        let found = ["FETCH", "FOR over cursor", "OPEN"].into_iter().find_map(of_kind);
+        if let Some((_, kind, line)) = found {
+            let told = Some(format!("line {line} at {kind}"));
+            self.found.push(Mark { piece, told, statement: None, query: None });
         }
     }
 
@@ -105,6 +127,13 @@ impl Marks<'_> {
     fn statement(&mut self, stmt: &Stmt) {
         let piece = stmt.position..stmt.end;
         let told = format!("line {} at {}", self.line(stmt.position), kind(&stmt.kind));
+        if let StmtKind::Open { cursor, .. }
+        | StmtKind::Fetch { cursor, .. }
+        | StmtKind::ForCursor { cursor, .. } = &stmt.kind
+            && let Some(name) = cursor.parts.last()
+        {
+            self.walked.push((name.clone(), kind(&stmt.kind), self.line(stmt.position)));
+        }
         let query = self.query_of(stmt);
         let statement = query.as_ref().and_then(|(text, _)| told_of(stmt, text));
         self.found.push(Mark { piece, told: Some(told), statement, query });

@@ -6,10 +6,10 @@
 
 use super::{Base, Machine, Sink};
 use crate::code::{Code, ExecuteDesc, NONE};
-use crate::host::{Call, Carrier, Context, Host, Interrupt};
+use crate::host::{Call, Carrier, Context, CursorAt, Host, Interrupt};
 use crate::slot::Slot;
-use planaria_base::{Datum, ProcedureId, Result, Type, stack};
-use planaria_ir::CollKind;
+use planaria_base::{Datum, ProcedureId, Result, TableId, Type, stack};
+use planaria_ir::{CollKind, Output};
 use planaria_protocol::{LocksMark, RowLocks, Savepoint};
 use std::any::Any;
 
@@ -125,6 +125,14 @@ impl<P: RowLocks, H: Host + ?Sized> Carrier for Within<'_, '_, P, H> {
 
     fn cursor_columns(&self, name: &str) -> Option<Vec<(String, Type)>> {
         self.ctx.host.cursor_columns(name)
+    }
+
+    fn split_cursor(&mut self, name: &str, table: TableId, keys: &[Output]) -> Result<()> {
+        self.ctx.host.split_cursor(name, table, keys)
+    }
+
+    fn cursor_at(&self, name: &str) -> Option<CursorAt> {
+        self.ctx.host.cursor_at(name)
     }
 
     fn check(&self) -> Result<()> {

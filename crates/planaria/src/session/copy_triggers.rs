@@ -5,7 +5,7 @@ use crate::session::core::SessionCore;
 use crate::session::prepared::PreparedStatement;
 use crate::statement::Statement;
 use planaria_base::{Datum, Error, Result, SqlState};
-use planaria_catalog::{Table, TriggerEvent, TriggerTime, Wanted};
+use planaria_catalog::{Catalog, Table, TriggerEvent, TriggerTime, Wanted};
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::CopySource;
 use planaria_syntax::ast::{self, CopyTriggers as Which, Name, SelectItem, StatementKind};
@@ -34,6 +34,17 @@ fn fires(table: &Table, time: TriggerTime, each_row: bool, replica: bool) -> boo
     table.fired(TriggerEvent::Insert, time, each_row, replica).next().is_some()
 }
 
+/// The same of the rows of a table: those of a partition are its root's, those of a root its partitions'.
+fn fires_after_row(catalog: &Catalog, table: &Table, replica: bool) -> bool {
+    // A partition without triggers: each row is a statement whose triggers fire behind it.
+    if table.partition.is_some() && table.triggers.is_empty() {
+        return false;
+    }
+    let root = catalog.partition_root(table.id);
+    let mut all = catalog.leaves_with_triggers(root).chain([root]);
+    all.any(|table| fires(table, TriggerTime::After, true, replica))
+}
+
 impl SessionCore {
     /// What fires around the rows of a COPY FROM; `None` where it is nothing. 0A000 where policies of the table bind who copies.
     pub(crate) fn copy_triggers(&mut self, copied: &PreparedStatement) -> Result<Option<CopyTriggers>> {
@@ -52,7 +63,7 @@ impl SessionCore {
                 .with_hint("Use INSERT statements instead."));
         }
         let replica = self.settings.is_replica();
-        let after_row = fires(table, TriggerTime::After, true, replica);
+        let after_row = fires_after_row(&catalog, table, replica);
         let statement = fires(table, TriggerTime::Before, false, replica)
             || fires(table, TriggerTime::After, false, replica);
         if !after_row && !statement {

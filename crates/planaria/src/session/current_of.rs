@@ -1,8 +1,7 @@
 //! UPDATE and DELETE with WHERE CURRENT OF a cursor of the session: see [`planaria_sql::lower::keyed`].
 
-use crate::engine::program::cursor::{Keys, no_cursor};
+use crate::engine::program::cursor::no_cursor;
 use crate::params::{ParamRef, Params};
-use crate::row::{Columns, Rows};
 use crate::session::StatementResult;
 use crate::session::core::SessionCore;
 use planaria_base::{Datum, Error, Result, SqlState, TableId, Type};
@@ -11,7 +10,6 @@ use planaria_ir::Output;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::cursor::DeclareCursor;
 use planaria_syntax::ast::{Statement, StatementKind};
-use std::sync::Arc;
 
 /// Parameters, and the values of a key behind them.
 struct Behind<'a> {
@@ -94,17 +92,4 @@ impl SessionCore {
         let prepared = self.analyse_declared(by_key, text, ParamTypes(declared))?;
         self.run_program(&prepared, &Behind { given: params, count, key: row })
     }
-}
-
-/// Takes the key of each row from behind its columns.
-pub(crate) fn split_keys(rows: &mut Rows, table: TableId, columns: Vec<Output>) -> Keys {
-    let visible = rows.columns.len() - columns.len();
-    let shown: Columns = rows.columns[..visible].iter().cloned().collect();
-    let mut keys = Vec::with_capacity(rows.rows.len());
-    for row in &mut rows.rows {
-        keys.push(row.values.split_off(visible));
-        row.columns = shown.clone();
-    }
-    rows.columns = shown;
-    Keys { table, columns: columns.into(), rows: Arc::new(keys) }
 }

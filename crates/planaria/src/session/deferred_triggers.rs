@@ -109,9 +109,11 @@ impl SessionCore {
         Ok(Some(code))
     }
 
-    /// 55006 where rows of a table wait for its triggers.
+    /// 55006 where rows of a table wait for its triggers, or for those of its partitions.
     pub(crate) fn refuse_waiting(&self, catalog: &Catalog, table: TableId, command: &str) -> Result<()> {
-        match self.deferred.waiting().any(|event| event.table == table) {
+        let there = |id: TableId| catalog.tables.get(id.index()).is_some_and(|t| t.is_some());
+        let of = |id: TableId| there(id) && catalog.partition_root(id).id == table;
+        match self.deferred.waiting().any(|event| event.table == table || of(event.table)) {
             true => Err(waits(command, &catalog.table_by_id(table).name)),
             false => Ok(()),
         }

@@ -1,12 +1,11 @@
 //! DECLARE, FETCH, MOVE and CLOSE: see [`cursor`](crate::engine::program::cursor).
 
-use crate::engine::program::cursor::{Cursor, no_cursor, row_bytes};
+use crate::engine::program::cursor::{Cursor, no_cursor, row_bytes, split_keys};
 use crate::params::Params;
 use crate::row::{Columns, Rows};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
-use crate::session::current_of::split_keys;
 use planaria_base::{Error, Result, SqlState, Type};
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::StatementKind;

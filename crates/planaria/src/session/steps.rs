@@ -12,6 +12,7 @@
 //! So it is slower by far than a program, and logged by the rows that it changes. COMMIT and ROLLBACK end the transaction, if it is its
 //! own, and begin another; what meets others behind that fails. A routine whose records take rows of which nothing is known is carried out so by whatever program calls it ([`Ground`]).
 
+mod current_of;
 mod cursor;
 mod diagnostics;
 mod ends;
@@ -32,7 +33,6 @@ use crate::session::core::{Block, SessionCore};
 use ground::Ground;
 use planaria_base::types::RowType;
 use planaria_base::{Datum, Error, Isolation, ProcedureId, Result, SqlState, Type, TypeId};
-use planaria_ir::Catch;
 use planaria_sql::ddl::is_ddl;
 use planaria_sql::lower::{self, ParamTypes};
 use planaria_syntax::ast::plpgsql::{
@@ -158,6 +158,10 @@ struct Steps<'s> {
     ends: Option<u32>,
     /// How many blocks are around that catch errors.
     guarded: u32,
+    /// Rows that cursors stand on are changed, so those that are opened keep the keys of theirs.
+    keeps_keys: bool,
+    /// Where the cursors of loops stand whose rows were fetched ahead, the innermost last.
+    ahead: Vec<current_of::Ahead>,
     /// How many parameters have numbers.
     parameters: usize,
     conflict: planaria_syntax::ast::plpgsql::VariableConflict,
@@ -181,6 +185,8 @@ impl<'s> Steps<'s> {
             tables: Vec::new(),
             ends: None,
             guarded: 0,
+            keeps_keys: lower::plpgsql::changes_current(block),
+            ahead: Vec::new(),
             parameters: 0,
             conflict: block.conflict,
             frames: Vec::new(),
@@ -211,7 +217,7 @@ impl<'s> Steps<'s> {
         }
         let savepoint = self.ground.enter()?;
         self.guarded += 1;
-        let frames = self.frames.len();
+        let (frames, ahead) = (self.frames.len(), self.ahead.len());
         let handled = self.handled.len();
         let outcome = self.statements(&block.body);
         self.guarded -= 1;
@@ -222,9 +228,10 @@ impl<'s> Steps<'s> {
             }
             Err(error) => {
                 self.frames.truncate(frames);
+                self.ahead.truncate(ahead);
                 self.handled.truncate(handled);
                 let handler =
-                    if self.ground.is_stopped() { None } else { handler_of(&block.handlers, &error)? };
+                    if self.ground.is_stopped() { None } else { ends::handler_of(&block.handlers, &error)? };
                 let Some(handler) = handler else {
                     self.ground.fail();
                     return Err(error);
@@ -460,7 +467,7 @@ impl<'s> Steps<'s> {
                 let body = self.body.clone();
                 self.change_schema(sql, &body).map_err(|error| self.placed(error, at))
             }
-            StmtKind::Sql(sql) if lower::plpgsql::changes_role(sql) => {
+            StmtKind::Sql(sql) if lower::plpgsql::needs_session(sql) => {
                 let body = self.body.clone();
                 self.change_schema(sql, &body).map_err(|error| self.placed(error, at))
             }
@@ -485,6 +492,12 @@ impl<'s> Steps<'s> {
                     }
                 };
                 self.set_record(&record, ty, value).map_err(|error| self.placed(error, at))
+            }
+            StmtKind::Sql(sql) if let Some(cursor) = lower::current_of(sql) => {
+                self.change_current(sql, cursor, at).map_err(|error| self.placed(error, at))
+            }
+            StmtKind::Open { cursor, what: Opened::Query(query), .. } if self.keeps_keys => {
+                self.open_keyed(statement, cursor, query)
             }
             StmtKind::Execute { text, into, using } => self.execute(text, into.as_ref(), using, at),
             StmtKind::Perform(query)
@@ -519,7 +532,11 @@ impl<'s> Steps<'s> {
 
     /// A statement as a program of its own.
     fn plain(&mut self, statement: &Stmt) -> Result<()> {
-        let answer = self.step(StepKind::Statement(Box::new(statement.clone())))?;
+        let answer = self.step(StepKind::Statement(Box::new(statement.clone())));
+        let answer = answer.map_err(|error| match error.sqlstate() {
+            SqlState::READ_ONLY_SQL_TRANSACTION => self.placed(error, statement.position),
+            _ => error,
+        })?;
         let Some(row) = answer.rows.into_iter().next() else { return Ok(()) };
         let mut values = answer.columns.into_iter().zip(row);
         for variable in self.frames.iter_mut().flat_map(|frame| &mut frame.variables) {
@@ -634,12 +651,12 @@ impl<'s> Steps<'s> {
         Ok(())
     }
 
-    fn step(&mut self, kind: StepKind) -> Result<Answer> {
+    fn step_of(&self, kind: StepKind) -> Step {
         let known = |frame: &Frame| StepFrame {
             label: frame.label.clone(),
             variables: frame.variables.iter().map(|v| v.known.clone()).collect(),
         };
-        let step = Step {
+        Step {
             body: self.body.clone(),
             title: self.title.clone(),
             conflict: self.conflict,
@@ -647,7 +664,11 @@ impl<'s> Steps<'s> {
             parameters: self.parameters,
             tables: self.tables.iter().map(|(name, ty, _)| (name.clone(), ty.clone())).collect(),
             kind,
-        };
+        }
+    }
+
+    fn step(&mut self, kind: StepKind) -> Result<Answer> {
+        let step = self.step_of(kind);
         let variables = self.frames.iter().flat_map(|frame| &frame.variables);
         let mut values: Vec<Datum> =
             variables.filter(|v| v.known.ty.is_some()).map(|v| v.value.clone()).collect();
@@ -849,32 +870,10 @@ fn hidden(name: &str, ty: Type, value: Datum) -> Variable {
     Variable { known, value, record: false, cursor: None }
 }
 
-/// The handler that catches an error. What nothing but the whole transaction, run again, mends is never caught.
-fn handler_of<'h>(handlers: &'h [PlHandler], error: &Error) -> Result<Option<&'h PlHandler>> {
-    if error.is_conflict() {
-        return Ok(None);
-    }
-    let state = error.sqlstate();
-    let uncaught = [SqlState::QUERY_CANCELED, SqlState::new("P0004")].contains(&state);
-    for handler in handlers {
-        for condition in &handler.conditions {
-            let catches = match lower::plpgsql::catch(condition)? {
-                Catch::Others => !uncaught,
-                Catch::State(wanted) => {
-                    wanted == state || wanted.0[2..] == *b"000" && wanted.class() == state.class()
-                }
-            };
-            if catches {
-                return Ok(Some(handler));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// An error whose place is in a text made at run time.
+/// An error whose place is in a text made at run time; one that a routine called there has told of has none.
 fn of_text(error: Error, text: &str) -> Error {
-    if error.fields().position.is_some() { error.in_query(text) } else { error }
+    let fields = error.fields();
+    if fields.position.is_some() && fields.context.is_none() { error.in_query(text) } else { error }
 }
 
 /// An error of a statement made at run time: where it has a place in its text, that is told instead.

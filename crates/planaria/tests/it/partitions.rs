@@ -173,3 +173,52 @@ fn rows_that_move_before_triggers_come_back() {
         assert_eq!(count, "10", "{}", text(db, "SELECT string_agg(what, ', ' ORDER BY n) FROM heard"));
     });
 }
+
+/// Calls that fire triggers of single partitions stay calls, and come back.
+#[test]
+fn triggers_of_single_partitions_come_back() {
+    let script = "
+        CREATE TABLE heard (n serial PRIMARY KEY, what text);
+        CREATE TABLE p (id int, k int, v text, PRIMARY KEY (id, k)) PARTITION BY LIST (k);
+        CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
+        CREATE TABLE p2 (v text, k int NOT NULL, id int NOT NULL);
+        CREATE FUNCTION hear() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO heard (what) VALUES (concat_ws(' ', TG_NAME, TG_OP, TG_TABLE_NAME, coalesce(NEW.id, OLD.id), coalesce(NEW.v, OLD.v)));
+            IF TG_WHEN = 'BEFORE' AND TG_OP <> 'DELETE' THEN NEW.v := NEW.v || '+'; END IF;
+            RETURN coalesce(NEW, OLD);
+        END $$;
+        CREATE TRIGGER second BEFORE INSERT OR DELETE ON p2 FOR EACH ROW EXECUTE FUNCTION hear();
+        ALTER TABLE p ATTACH PARTITION p2 FOR VALUES IN (2, 3);
+        CREATE TRIGGER first BEFORE INSERT OR UPDATE ON p1 FOR EACH ROW EXECUTE FUNCTION hear();
+        CREATE TRIGGER last AFTER UPDATE OR INSERT ON p2 FOR EACH ROW WHEN (new.k = 3) EXECUTE FUNCTION hear();
+        CREATE TRIGGER root AFTER DELETE ON p FOR EACH ROW EXECUTE FUNCTION hear();
+        CREATE PROCEDURE put(i int, to_k int, t text) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO p VALUES (i, to_k, t); END $$;
+        CREATE PROCEDURE move(i int, to_k int) LANGUAGE plpgsql AS $$ BEGIN UPDATE p SET k = to_k WHERE id = i; END $$;
+        CREATE PROCEDURE drop_one(i int) LANGUAGE plpgsql AS $$ BEGIN DELETE FROM p2 WHERE id = i; END $$;";
+    let all = logged(&format!(
+        "CREATE SEQUENCE s; CREATE TABLE t (id int PRIMARY KEY, v int); {script} CALL put(1, 1, 'x'); CALL put(2, 2, 'x'); CALL drop_one(2);"
+    ));
+    let calls: Vec<_> = all.iter().filter(|record| !record.contains("sequence")).collect();
+    assert!(calls.iter().rev().take(3).all(|record| record.ends_with("call")), "{all:?}");
+    let run = |db: &Database| {
+        for (id, k) in [(1, 1), (2, 2), (3, 3), (4, 1)] {
+            db.call("put", (id, k, "x")).expect("inserts");
+        }
+        for (id, k) in [(1, 2), (1, 3), (2, 3), (4, 1), (3, 1)] {
+            db.call("move", (id, k)).expect("moves");
+        }
+        db.call("drop_one", (1,)).expect("deletes");
+    };
+    replayed_by_all(script, &run, &|db| {
+        let rows = "SELECT string_agg(concat_ws(' ', id, k, v, tableoid::regclass), ', ' ORDER BY id) FROM p";
+        assert_eq!(text(db, rows), "2 3 x+ p2, 3 1 x++ p1, 4 1 x++ p1");
+        assert_eq!(
+            text(db, "SELECT string_agg(what, ', ' ORDER BY n) FROM heard"),
+            "first INSERT p1 1 x, second INSERT p2 2 x, second INSERT p2 3 x, last INSERT p2 3 x+, first INSERT p1 4 x, \
+             first UPDATE p1 1 x+, second INSERT p2 1 x++, root DELETE p1 1 x+, last UPDATE p2 1 x+++, \
+             last UPDATE p2 2 x+, first UPDATE p1 4 x+, second DELETE p2 3 x+, first INSERT p1 3 x+, root DELETE p2 3 x+, \
+             second DELETE p2 1 x+++, root DELETE p2 1 x+++"
+        );
+    });
+}

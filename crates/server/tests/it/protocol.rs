@@ -704,3 +704,38 @@ fn copy_fires_triggers_around_its_rows() {
     let notices: Vec<&str> = answers.iter().map(String::as_str).filter(|a| a.starts_with('N')).collect();
     assert_eq!(notices.len(), 4, "{notices:?}");
 }
+
+/// Triggers of a single partition, where the rows of a COPY are its: by the partitioned table's name, and by its own.
+#[test]
+fn copy_fires_triggers_of_single_partitions() {
+    let running = Running::start();
+    let mut client = running.client();
+    for sql in [
+        "CREATE TABLE c (id int, v text) PARTITION BY LIST (id)",
+        "CREATE TABLE c1 PARTITION OF c FOR VALUES IN (1)",
+        "CREATE TABLE c2 (v text, id int)",
+        "ALTER TABLE c ATTACH PARTITION c2 FOR VALUES IN (2, 3)",
+        "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             RAISE NOTICE '% % % % % of %', TG_WHEN, TG_LEVEL, TG_TABLE_NAME, NEW.id, NEW.v, (SELECT count(*) FROM c);
+             RETURN NEW; END $$",
+        "CREATE TRIGGER a BEFORE INSERT ON c2 FOR EACH ROW EXECUTE FUNCTION tell()",
+        "CREATE TRIGGER b AFTER INSERT ON c2 FOR EACH ROW EXECUTE FUNCTION tell()",
+        "CREATE TRIGGER c AFTER INSERT ON c2 EXECUTE FUNCTION tell()",
+        "CREATE TRIGGER d AFTER INSERT ON c FOR EACH ROW EXECUTE FUNCTION tell()",
+    ] {
+        assert!(client.query(sql).iter().all(|answer| !answer.starts_with("E:")), "{sql}");
+    }
+    let mut copied = |what: &str, lines: &[u8]| -> Vec<String> {
+        client.message('Q', format!("COPY {what} FROM STDIN\0").as_bytes());
+        client.message('d', lines).message('c', b"");
+        client.ask().into_iter().filter(|a| a.starts_with('N') || a.starts_with('C')).collect()
+    };
+    // One before row 2; behind all rows that of row 1, and two of row 2.
+    let all = copied("c", b"1\tone\n2\ttwo\n");
+    assert_eq!(all.len(), 5, "{all:?}");
+    // One before the row, two behind it, one of the statement.
+    let all = copied("c2", b"three\t3\n");
+    assert_eq!(all.len(), 5, "{all:?}");
+    let all = copied("c1", b"1\tuno\n");
+    assert_eq!(all.len(), 2, "{all:?}");
+}

@@ -380,6 +380,15 @@ impl Object {
                 for trigger in Change::triggers_on(table, *column)? {
                     all.push((Object::Trigger(*id, trigger.name.clone()), own.clone()));
                 }
+                // Those of partitions name the column that these have of it.
+                for partition in catalog.partition_tree(*id).into_iter().skip(1) {
+                    let partition = catalog.table_by_id(partition);
+                    let Some((place, _)) = partition.column(name) else { continue };
+                    for trigger in Change::triggers_on(partition, place)? {
+                        let of = format!("column {name} of table {}", partition.name);
+                        all.push((Object::Trigger(partition.id, trigger.name.clone()), of));
+                    }
+                }
             }
             Object::Index(id, index) => {
                 let name = &catalog.table_by_id(*id).index_at(index.index()).name;

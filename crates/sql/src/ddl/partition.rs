@@ -504,9 +504,7 @@ impl Change {
                 return refused("a foreign key", "Give it to the partitioned table, or drop it.");
             }
         }
-        if !table.triggers.is_empty() {
-            return refused("a trigger", "Give it to the partitioned table, or drop it.");
-        }
+        self.check_triggers_of_partition(table, of)?;
         if table.row_security || !table.policies.is_empty() {
             return refused("row-level security", "Give it to the partitioned table, or drop it.");
         }
@@ -673,8 +671,14 @@ impl Change {
     /// Rows of a root go; no trigger sees it.
     pub(super) fn remove_rows(&mut self, root: TableId, condition: &str) -> Result<()> {
         let mut catalog = self.without_slices(&[root]);
+        let leaves: Vec<TableId> =
+            self.catalog.leaves_with_triggers(self.catalog.table_by_id(root)).map(|t| t.id).collect();
+        for id in leaves.into_iter().chain([root]) {
+            if let Some(table) = &mut catalog.tables[id.index()] {
+                table.triggers.clear();
+            }
+        }
         if let Some(table) = &mut catalog.tables[root.index()] {
-            table.triggers.clear();
             table.row_security = false;
         }
         self.restrict_references(&mut catalog, root);

@@ -234,7 +234,11 @@ impl Change {
                 // Dumps say so of every table that they fill.
                 AlterTable::EnableTrigger { names: TriggerNames::All | TriggerNames::User, .. }
                     if self.fires_nothing(partition.of) => {}
-                AlterTable::EnableTrigger { .. } => return refused("a trigger"),
+                AlterTable::EnableTrigger { names: TriggerNames::One(name), .. }
+                    if self.trigger_from_above(table, name).is_none() => {}
+                AlterTable::EnableTrigger { .. } => {
+                    return refused("a trigger of the partitioned table, enabled or disabled");
+                }
                 _ => {}
             }
         }

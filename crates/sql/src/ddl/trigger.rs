@@ -26,12 +26,26 @@ impl Change {
         let table = self.trigger_table(create)?;
         let on = TriggersOf::of(&table);
         self.require(&Requirement::new(on.object(), Privileges::TRIGGER))?;
-        if table.partition.is_some() {
-            let message = "a trigger of a single partition is not supported";
-            return Err(Error::unsupported(message, "Define it on the partitioned table."));
-        }
         refuse_missing(create)?;
         let transitions = transitions(create)?;
+        if table.partition.is_some() {
+            let what = match create {
+                _ if table.is_partitioned() => "a trigger of a partitioned partition",
+                _ if create.events.contains(&TriggerEvent::Truncate) => {
+                    "a TRUNCATE trigger of a single partition"
+                }
+                _ if create.each_row || create.transitions.is_empty() => "",
+                _ => "a transition table of a single partition",
+            };
+            if !what.is_empty() {
+                let message = format!("{what} is not supported");
+                return Err(Error::unsupported(message, "Define it on the partitioned table."));
+            }
+            if create.each_row && !create.transitions.is_empty() {
+                let message = "ROW triggers with transition tables are not supported on partitions";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+        }
         if create.each_row
             && table.is_partitioned()
             && !self.actor.internal
@@ -53,6 +67,17 @@ impl Change {
         if function_name.returns != Returns::Trigger {
             let message = format!("function {name} must return type trigger");
             return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        }
+        if self.trigger_from_above(&table, &create.name).is_some() {
+            let what = match create.or_replace {
+                true => "is an internal or a child trigger",
+                false => "already exists",
+            };
+            let message = format!("trigger \"{}\" for relation \"{}\" {what}", create.name, table.name);
+            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        if create.each_row && table.is_partitioned() {
+            self.free_in_partitions(&table, &create.name, create.or_replace)?;
         }
         let old = table.trigger(&create.name);
         if let Some(old) = old {
@@ -121,6 +146,69 @@ impl Change {
             all.push(trigger);
         });
         Ok("CREATE TRIGGER")
+    }
+
+    /// The partitioned table above a partition that has a row trigger of that name: the partition has it, too.
+    pub(super) fn trigger_from_above(&self, table: &Table, name: &str) -> Option<&Table> {
+        table.partition.as_ref()?;
+        let above = self.catalog.partition_ancestors(table.id).into_iter().skip(1);
+        let mut above = above.map(|id| self.catalog.table_by_id(id));
+        above.find(|above| above.trigger(name).is_some_and(|t| t.each_row))
+    }
+
+    /// 42710 where a partition has a trigger of its own with a name that one of the table above it is to have; it goes where it
+    /// is to be replaced.
+    fn free_in_partitions(&mut self, table: &Table, name: &str, replaced: bool) -> Result<()> {
+        for id in self.catalog.partition_tree(table.id).into_iter().skip(1) {
+            let partition = self.catalog.table_by_id(id);
+            if partition.trigger(name).is_none() {
+                continue;
+            }
+            if !replaced {
+                let message =
+                    format!("trigger \"{name}\" for relation \"{}\" already exists", partition.name);
+                return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+            }
+            self.remove_trigger(&TriggersOf::Table(id), name);
+        }
+        Ok(())
+    }
+
+    /// What keeps the triggers of a table from being those of a partition.
+    pub(super) fn check_triggers_of_partition(&self, table: &Table, of: &Table) -> Result<()> {
+        let mut own = table.triggers.iter();
+        if let Some(trigger) = own.clone().find(|t| t.each_row && t.transitions().next().is_some()) {
+            let message = format!(
+                "trigger \"{}\" prevents table \"{}\" from becoming a partition",
+                trigger.name, table.name
+            );
+            let detail = "ROW triggers with transition tables are not supported on partitions.";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
+        }
+        let refused = |t: &Trigger| {
+            table.is_partitioned()
+                || t.transitions().next().is_some()
+                || t.routine(TriggerEvent::Truncate).is_some()
+        };
+        if let Some(trigger) = own.find(|t| refused(t)) {
+            let message =
+                format!("a trigger of a single partition like \"{}\" is not supported", trigger.name);
+            let hint = "Give it to the partitioned table, or drop it.";
+            return Err(Error::unsupported(message, hint));
+        }
+        for id in self.catalog.partition_tree(table.id) {
+            let partition = self.catalog.table_by_id(id);
+            for above in self.catalog.partition_ancestors(of.id) {
+                let above = self.catalog.table_by_id(above);
+                let again = |t: &&Trigger| above.trigger(&t.name).is_some_and(|t| t.each_row);
+                if let Some(trigger) = partition.triggers.iter().find(again) {
+                    let (name, relation) = (&trigger.name, &partition.name);
+                    let message = format!("trigger \"{name}\" for relation \"{relation}\" already exists");
+                    return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The table that a trigger is made for.
@@ -339,6 +427,15 @@ impl Change {
                 return Err(error);
             }
         };
+        if let TriggersOf::Table(id) = &on
+            && !exists
+            && let Some(above) = self.trigger_from_above(self.catalog.table_by_id(*id), name)
+        {
+            let of = format!("trigger {name} on table {}", above.name);
+            let message = format!("cannot drop trigger {name} on table {relation} because {of} requires it");
+            return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .with_hint(format!("You can drop {of} instead.")));
+        }
         if !exists {
             if !if_exists {
                 return Err(undefined(name, &relation));
@@ -371,9 +468,22 @@ impl Change {
         if name == to {
             return Ok("ALTER TRIGGER");
         }
-        if all.iter().any(|t| t.name == to) {
+        let again = |relation: &str| {
             let message = format!("trigger \"{to}\" for relation \"{relation}\" already exists");
-            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+            Err(Error::new(SqlState::DUPLICATE_OBJECT, message))
+        };
+        if all.iter().any(|t| t.name == to) {
+            return again(&relation);
+        }
+        let each_row = all.iter().any(|t| t.name == name && t.each_row);
+        if let TriggersOf::Table(id) = &on {
+            let table = self.catalog.table_by_id(*id).clone();
+            if self.trigger_from_above(&table, to).is_some() {
+                return again(&relation);
+            }
+            if each_row && table.is_partitioned() {
+                self.free_in_partitions(&table, to, false)?;
+            }
         }
         match &on {
             TriggersOf::Table(id) => {

@@ -132,7 +132,8 @@ impl<'c> Reached<'c> {
     }
 
     fn triggers(&mut self, table: Option<&'c Table>) {
-        let triggers = table.into_iter().flat_map(|table| &table.triggers);
+        let of_partitions = table.into_iter().flat_map(|table| self.catalog.leaves_with_triggers(table));
+        let triggers = table.into_iter().chain(of_partitions).flat_map(|table| &table.triggers);
         self.functions.extend(triggers.map(|t| self.catalog.procedure(t.function)));
     }
 }

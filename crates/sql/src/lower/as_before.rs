@@ -279,7 +279,8 @@ impl Lowerer<'_> {
             seen.push((id, event));
             changed.add(id);
             let table = self.catalog.table_by_id(id);
-            for trigger in table.triggers.iter().filter(|t| t.each_row && t.time == TriggerTime::Before) {
+            let all = table.triggers.iter().chain(self.partition_triggers(table));
+            for trigger in all.filter(|t| t.each_row && t.time == TriggerTime::Before) {
                 changed.add_function(self.catalog, trigger.function);
             }
             next.extend(self.acted_on(id, event, None));

@@ -430,7 +430,9 @@ impl Lowerer<'_> {
             set_calls: 0,
         });
         level.collector = Some(self.collectors.len() - 1);
-        let bound = self.bind_select_parts(level, select, order_by, keep_unknown);
+        let bound = self
+            .bind_select_parts(level, select, order_by, keep_unknown)
+            .and_then(|bound| self.check_windows(&select.windows).map(|()| bound));
         self.collectors.pop();
         bound
     }

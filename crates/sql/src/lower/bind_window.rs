@@ -27,7 +27,9 @@ impl Lowerer<'_> {
             let message = format!("window functions are not allowed in {}", clause.name());
             return Err(Error::new(SqlState::WINDOWING_ERROR, message));
         }
-        let over = self.window_definition(call.over.as_ref().expect("a window call"), position)?;
+        let written = call.over.as_ref().expect("a window call");
+        let over = self.window_definition(written)?;
+        self.check_over(written)?;
         if let ("percent_rank" | "cume_dist" | "ntile", n) = (name, call.args.len())
             && n == usize::from(name == "ntile")
         {
@@ -109,14 +111,14 @@ impl Lowerer<'_> {
     }
 
     /// The definition behind a name of the WINDOW clause.
-    fn window_definition(&self, over: &Window, position: u32) -> Result<Window> {
+    fn window_definition(&self, over: &Window) -> Result<Window> {
         let Some(name) = &over.name else { return Ok(over.clone()) };
         let named = self.collectors.last().into_iter().flat_map(|c| &c.named_windows);
         let Some((_, base)) = named.clone().find(|(n, _)| n == name) else {
             let message = format!("window \"{name}\" does not exist");
-            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(over.position));
         };
-        let mut merged = self.window_definition(base, position)?;
+        let mut merged = self.window_definition(base)?;
         if !over.order_by.is_empty() {
             merged.order_by = over.order_by.clone();
         }
@@ -124,6 +126,59 @@ impl Lowerer<'_> {
             merged.frame = over.frame.clone();
         }
         Ok(merged)
+    }
+
+    /// The same of an OVER clause, which may take one of the WINDOW clause.
+    fn check_over(&self, over: &Window) -> Result<()> {
+        let named = self.collectors.last().into_iter().flat_map(|c| &c.named_windows);
+        let copied = over.name.as_ref().and_then(|name| named.clone().find(|(n, _)| n == name));
+        match copied.filter(|_| !over.bare) {
+            None => Ok(()),
+            Some((name, base)) => self.check_copied_window(name, base, over).map_err(|error| {
+                match over.order_by.is_empty() && over.frame.is_none() && over.partition_by.is_empty() {
+                    true => error.with_hint("Omit the parentheses in this OVER clause."),
+                    false => error,
+                }
+            }),
+        }
+    }
+
+    /// What of a window cannot be taken by one that is defined by its name. What logs have of routines, and views, stays as it was.
+    fn check_copied_window(&self, name: &str, base: &Window, over: &Window) -> Result<()> {
+        if self.program.kind != ProgramKind::Statement || self.kept_text {
+            return Ok(());
+        }
+        let wrong = |message: String| Error::new(SqlState::WINDOWING_ERROR, message).at(over.position);
+        if !over.partition_by.is_empty() {
+            return Err(wrong(format!("cannot override PARTITION BY clause of window \"{name}\"")));
+        }
+        if !over.order_by.is_empty() && !self.window_definition(base)?.order_by.is_empty() {
+            return Err(wrong(format!("cannot override ORDER BY clause of window \"{name}\"")));
+        }
+        if base.frame.is_none() {
+            return Ok(());
+        }
+        Err(wrong(format!("cannot copy window \"{name}\" because it has a frame clause")))
+    }
+
+    /// What is wrong with the definitions of a WINDOW clause, each of which may take one that stands before it.
+    pub(super) fn check_windows(&self, windows: &[(String, Window)]) -> Result<()> {
+        if self.program.kind != ProgramKind::Statement || self.kept_text {
+            return Ok(());
+        }
+        for (at, (name, window)) in windows.iter().enumerate() {
+            if windows[..at].iter().any(|(other, _)| other == name) {
+                let message = format!("window \"{name}\" is already defined");
+                return Err(Error::new(SqlState::WINDOWING_ERROR, message).at(window.position));
+            }
+            let Some(copied) = &window.name else { continue };
+            let Some((_, base)) = windows[..at].iter().find(|(other, _)| other == copied) else {
+                let message = format!("window \"{copied}\" does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(window.position));
+            };
+            self.check_copied_window(copied, base, window)?;
+        }
+        Ok(())
     }
 
     fn window_kind(

@@ -44,6 +44,17 @@ pub fn by_key(
     keys: &[Output],
     first: u32,
 ) -> Option<Statement> {
+    by_values(catalog, statement, table, keys, &|at, _| ExprKind::Parameter(first + at as u32))
+}
+
+/// The same with whatever has the values of the key.
+pub fn by_values(
+    catalog: &Catalog,
+    statement: &Statement,
+    table: TableId,
+    keys: &[Output],
+    value: &dyn Fn(usize, &Output) -> ExprKind,
+) -> Option<Statement> {
     let mut statement = statement.clone();
     let (filter, target, alias) = match &mut statement.kind {
         StatementKind::Update(s) => (&mut s.filter, &s.table, &s.alias),
@@ -63,7 +74,7 @@ pub fn by_key(
     let condition = |(at, key): (usize, &Output)| {
         let name = Name { parts: vec![alias.clone(), key.name.clone()], position };
         let column = expr(ExprKind::Column(name));
-        let value = expr(ExprKind::Parameter(first + at as u32));
+        let value = expr(value(at, key));
         expr(ExprKind::Binary(BinaryOp::Eq, Box::new(column), Box::new(value)))
     };
     let conditions = keys.iter().enumerate().map(condition);

@@ -17,6 +17,7 @@
 
 use super::Lowerer;
 use super::constraint::Values;
+use super::trigger::told_apart;
 use planaria_base::text_io::quote_ident;
 use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
 use planaria_catalog::{Catalog, CheckTime, ForeignKey, Table, Trigger, TriggerEvent};
@@ -163,13 +164,13 @@ impl Lowerer<'_> {
         table: &Table,
         event: TriggerEvent,
         triggers: &[Trigger],
-        conditions: &[(String, Reg)],
+        conditions: &[(ProcedureId, Reg)],
         old: &Values,
         new: &Values,
     ) -> Result<()> {
         for trigger in triggers.iter().filter(|t| is_deferrable(t)) {
             let defer = |l: &mut Self| {
-                let values = l.row_arguments(table, &rows_of(event, new, old));
+                let values = l.row_arguments(table, &l.taken_by(table, trigger), &rows_of(event, new, old));
                 let fields = values.iter().enumerate().map(|(at, reg)| {
                     let ty = l.program.type_of(*reg).cloned();
                     ty.map(|ty| (format!("f{}", at + 1), ty))
@@ -180,7 +181,7 @@ impl Lowerer<'_> {
                 l.ask_deferred(table, trigger, event, row)?;
                 Ok(())
             };
-            match conditions.iter().find(|(name, _)| *name == trigger.name) {
+            match conditions.iter().find(|(of, _)| *of == told_apart(trigger)) {
                 Some((_, holds)) => self.when(*holds, defer)?,
                 None => defer(self)?,
             }
@@ -231,7 +232,8 @@ impl Lowerer<'_> {
     ) -> Result<Reg> {
         let routine = trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
         let id = |l: &mut Self, id: u32| l.constant(Datum::Int(i64::from(id)), Type::Int8);
-        let (table, routine) = (id(self, table.id.0), id(self, routine.0));
+        let of = self.of_partition(table, trigger).map_or(table.id, |partition| partition.id);
+        let (table, routine) = (id(self, of.0), id(self, routine.0));
         let dst = self.temp(Type::Bool);
         let question = match trigger.constraint {
             Some(CheckTime::Deferrable) => Question::DeferTriggerInBlock,

@@ -96,7 +96,16 @@ impl Lowerer<'_> {
             Ok(())
         };
         let values = match &insert.source {
-            InsertSource::Default => {
+            // What logs have of routines stays as it was.
+            InsertSource::Default(at)
+                if !insert.columns.is_empty()
+                    && self.program.kind == ProgramKind::Statement
+                    && !self.kept_text =>
+            {
+                let message = "syntax error at or near \"DEFAULT\"";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(*at));
+            }
+            InsertSource::Default(_) => {
                 given.clear();
                 return Ok(Rows::One(Vec::new()));
             }

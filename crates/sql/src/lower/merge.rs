@@ -304,7 +304,8 @@ impl Lowerer<'_> {
     /// To triggers of certain columns, every UPDATE of a MERGE is one of all columns that any of them sets. So each sets
     /// those of the others to what they are.
     fn name_all_updated(&self, table: &Table, target: RelId, whens: &mut [When]) {
-        if table.triggers.iter().all(|t| t.columns.is_empty()) {
+        let mut triggers = table.triggers.iter().chain(self.partition_triggers(table));
+        if triggers.all(|t| t.columns.is_empty()) {
             return;
         }
         let named = updated(whens);

@@ -75,6 +75,7 @@ mod own_aggregate;
 mod own_ordered_set;
 mod packed;
 mod partition;
+mod partition_trigger;
 mod parts;
 mod path;
 mod place;
@@ -103,6 +104,7 @@ pub(crate) mod system;
 mod tracks;
 mod transition;
 mod trigger;
+mod trigger_when;
 mod trigram;
 mod truncate;
 mod types;
@@ -114,7 +116,7 @@ mod written;
 
 pub(crate) use bind_query::output_name;
 pub(crate) use constraint::MIXED_KEY;
-pub use current_of::{by_key, current_of, keyed, without_current};
+pub use current_of::{by_key, by_values, current_of, keyed, without_current};
 pub use deferred::{deferred_key, deferred_trigger, waiting_triggers};
 pub use domain::Declared;
 pub(crate) use domain::user_type;
@@ -134,7 +136,7 @@ pub use rows::row_type;
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
 pub use statement::{check_language, lower_counting, lower_statement, lower_statement_rights, shown};
 pub use transition::mentions;
-pub(crate) use trigger::check_trigger_condition;
+pub(crate) use trigger_when::check_trigger_condition;
 pub use types::CastContext;
 pub(crate) use types::{extension_type, resolve as resolve_type, table_of_type, unknown as unknown_type};
 pub use updatable::updatable;
@@ -514,6 +516,21 @@ impl<'c> Lowerer<'c> {
         self.statement(|l| {
             let bound = l.bind_alone(scope, expr)?;
             let bound = l.coerce(bound, &ty, context)?;
+            l.value_into(&bound, dst)
+        })
+    }
+
+    /// The same of what a function returns: what is wrong with its conversion is told of where the function has ended.
+    pub(super) fn returned_into(&mut self, scope: &Scope, expr: &ast::Expr, dst: Reg) -> Result<()> {
+        let ty = self.program.type_of(dst).cloned();
+        let ty = ty.ok_or_else(|| Error::internal("a row handle as the target of an expression"))?;
+        self.statement(|l| {
+            let bound = l.bind_alone(scope, expr)?;
+            let own = bound.ty.clone();
+            let mut bound = l.coerce(bound, &ty, CastContext::Variable)?;
+            if own != bound.ty {
+                bound.position = plpgsql::CASTING;
+            }
             l.value_into(&bound, dst)
         })
     }

@@ -18,25 +18,28 @@ use super::referential::Waiting;
 use super::trigger::ChangedRow;
 use planaria_base::text_io::quote_literal;
 use planaria_base::{Datum, Result, SqlState, Type};
-use planaria_catalog::{Table, Transition, Trigger, TriggerEvent, TriggerTime};
+use planaria_catalog::{Catalog, Table, Transition, Trigger, TriggerEvent, TriggerTime};
 use planaria_ir::verify::comparable;
 use planaria_ir::{ErrorFields, Func, OpKind, ProgramKind, Reg};
 
 /// The partition that a row was to be in before its triggers fired.
 pub(super) struct Routed {
     /// As messages have it.
-    partition: Reg,
+    pub(super) partition: Reg,
     /// Triggers that set these columns may have moved it; `None`: whatever they set, as a partition was named.
     columns: Option<Vec<usize>>,
+    /// Its name alone, where triggers of its own may have moved it.
+    relation: Option<Reg>,
 }
 
-impl Lowerer<'_> {
+impl<'c> Lowerer<'c> {
     /// Whether triggers of rows see which partition a row is in.
     fn routes_first(&self, table: &Table) -> bool {
+        let all = || table.triggers.iter().chain(self.partition_triggers(table)).filter(|t| t.each_row);
         table.is_partitioned()
             && table.partition.is_none()
-            && table.triggers.iter().any(|t| t.each_row)
-            && table.triggers.iter().filter(|t| t.each_row).all(|t| t.routes_first)
+            && all().next().is_some()
+            && all().all(|t| t.routes_first)
     }
 
     /// Whether the partition of a row that is inserted is found before anything fires at it.
@@ -67,7 +70,7 @@ impl Lowerer<'_> {
     }
 
     /// The partition without partitions that the statement names, if it is one of this table.
-    fn leaf_within(&self, table: &Table) -> Option<&Table> {
+    pub(super) fn leaf_within(&self, table: &Table) -> Option<&'c Table> {
         let leaf = self.catalog.table_by_id(self.within?);
         let root = self.catalog.partition_root(leaf.id).id;
         (!leaf.is_partitioned() && root == table.id && leaf.id != root).then_some(leaf)
@@ -140,7 +143,7 @@ impl Lowerer<'_> {
     }
 
     /// What the partition of a row depends on, in the types of the columns.
-    fn routing_values(&mut self, table: &Table, row: &Values) -> Values {
+    pub(super) fn routing_values(&mut self, table: &Table, row: &Values) -> Values {
         let mut regs: Values = vec![None; table.columns.len()];
         for column in self.routing_columns(table) {
             regs[column] = row[column].map(|reg| self.exactly(reg, &table.columns[column].ty));
@@ -150,16 +153,19 @@ impl Lowerer<'_> {
 
     /// The partition of a row; the empty text where none takes it.
     fn partition_of(&mut self, table: &Table, row: &Values) -> Result<Reg> {
+        let catalog = self.catalog;
+        self.of_leaf(table, row, &|leaf| full_name(catalog, leaf))
+    }
+
+    /// A text for the leaf that a row is of; the empty text where there is none.
+    fn of_leaf(&mut self, table: &Table, row: &Values, name: &dyn Fn(&Table) -> String) -> Result<Reg> {
         if table.leaves().is_empty() {
             return Ok(self.constant(Datum::Text(String::new()), Type::Text));
         }
         let shadow = self.shadow_rel(table, &table.name);
         self.rel_mut(shadow).regs = self.routing_values(table, row);
         self.available.push(shadow);
-        let name = |id| {
-            let leaf = self.catalog.table_by_id(id);
-            quote_literal(&format!("{}.{}", self.catalog.schema_name(leaf.schema), leaf.name))
-        };
+        let name = |id| quote_literal(&name(self.catalog.table_by_id(id)));
         let whens: Vec<String> =
             table.leaves().iter().map(|(id, c)| format!("WHEN {c} THEN {}", name(*id))).collect();
         let e = self.bind_over_row(table, shadow, &format!("CASE {} ELSE '' END", whens.join(" ")))?;
@@ -186,15 +192,22 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         if let Some(leaf) = self.leaf_within(table) {
-            let name = format!("{}.{}", self.catalog.schema_name(leaf.schema), leaf.name);
+            let name = full_name(self.catalog, leaf);
             let partition = self.constant(Datum::Text(name), Type::Text);
-            return Ok(Some(Routed { partition, columns: None }));
+            return Ok(Some(Routed { partition, columns: None, relation: None }));
         }
         let (columns, assigned) = (self.routing_columns(table), self.assigned_by_inserts(table));
         if !columns.iter().any(|c| assigned.contains(c)) {
             return Ok(None);
         }
-        Ok(Some(Routed { partition: self.partition_of(table, row.new)?, columns: Some(columns) }))
+        let partition = self.partition_of(table, row.new)?;
+        let fired = self.fired(table, TriggerEvent::Insert, &[], TriggerTime::Before, true);
+        let own = fired.iter().any(|t| {
+            let sets = self.assigned_by(table, t);
+            self.of_partition(table, t).is_some() && columns.iter().any(|c| sets.contains(c))
+        });
+        let relation = own.then(|| self.of_leaf(table, row.new, &|leaf| leaf.name.clone())).transpose()?;
+        Ok(Some(Routed { partition, columns: Some(columns), relation }))
     }
 
     /// Of a row that a partition was named for, the columns that a trigger may set as they are before it fires: one that leaves the row as it
@@ -218,6 +231,19 @@ impl Lowerer<'_> {
             }
         }
         Some(was)
+    }
+
+    /// 23514 where the triggers of a partition have made of a row what is not within its bounds.
+    pub(super) fn check_routed(&mut self, table: &Table, routed: &Routed, new: &Values) -> Result<()> {
+        let Some(relation) = routed.relation else { return Ok(()) };
+        let now = self.partition_of(table, new)?;
+        let moved = self.apply(Func::Distinct, vec![routed.partition, now], Type::Bool);
+        self.raising(moved, |l| {
+            let detail = l.failing_row(table, new)?;
+            let fields = ErrorFields { detail, ..ErrorFields::default() };
+            let around = ("new row for relation \"", "\" violates partition constraint");
+            l.raise_of_row(SqlState::CHECK_VIOLATION, table, Some(relation), around, fields)
+        })
     }
 
     /// 0A000 where a trigger has moved a row that is inserted. `was`: of [`Lowerer::before_trigger`].
@@ -339,4 +365,9 @@ impl Lowerer<'_> {
             l.unless(moved, |l| l.after_event(table, &changed, waiting))
         })
     }
+}
+
+/// As messages about triggers have it.
+pub(super) fn full_name(catalog: &Catalog, leaf: &Table) -> String {
+    format!("{}.{}", catalog.schema_name(leaf.schema), leaf.name)
 }

@@ -24,8 +24,8 @@ pub(crate) use trigger::{Assigned, assigned, may_write};
 
 pub use block::catch;
 pub use by_steps::{
-    BySteps, called_by_itself, can_follow, changes_role, check_carried_out, check_steps, goes_by_steps,
-    goes_by_steps_under, routine_goes_by_steps, sole_call,
+    BySteps, called_by_itself, can_follow, changes_current, changes_role, check_carried_out, check_steps,
+    goes_by_steps, goes_by_steps_under, needs_session, routine_goes_by_steps, sole_call,
 };
 pub(in crate::lower) use cursor::{key_of, with_keys};
 pub use step::lower_step;

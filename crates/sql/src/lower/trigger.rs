@@ -16,23 +16,20 @@
 //! their WHEN conditions said. What is deferred ([`super::deferred`]) waits on, until the transaction ends. *Transition tables* are kept beside it, if triggers want them ([`super::transition`]). *Sites* are the places where a program puts rows in: each is about one event and one list
 //! of changed columns, from which it is known which triggers fire. A statement that changes one row at most has no queue.
 
-use super::bound::{Bound, BoundKind, RelId};
+use super::Lowerer;
+use super::bound::RelId;
 use super::constraint::Values;
 use super::deferred::{is_deferrable, rows_of};
 use super::moved::Routed;
-use super::names::Names;
 use super::plpgsql::{Assigned, assigned, may_write};
 use super::referential::Waiting;
 use super::transition::Made;
-use super::{Lowerer, Scope};
-use planaria_base::{ColumnId, Datum, Error, IndexId, Result, SqlState, TableId, Type};
+use planaria_base::{ColumnId, Datum, Error, IndexId, ProcedureId, Result, SqlState, TableId, Type};
 use planaria_catalog::{
     Catalog, ForeignKey, Procedure, ROWS_TOLD, Table, Trigger, TriggerEvent, TriggerTime,
 };
 use planaria_ir::verify::comparable;
-use planaria_ir::{Coll, ErrorFields, Func, OpKind, ProgramKind, Question, ReadMode, Reg, RegKind};
-use planaria_syntax::ast::visit::{self, Node};
-use planaria_syntax::ast::{CreateTrigger, Expr, ExprKind};
+use planaria_ir::{Coll, ErrorFields, Func, OpKind, Question, ReadMode, Reg, RegKind};
 
 /// Types of what a trigger's routine takes, and of what it answers with.
 pub(super) fn shape(table: &Table, trigger: &Trigger, event: TriggerEvent) -> (Vec<Type>, Vec<Type>) {
@@ -53,6 +50,11 @@ pub(super) fn shape(table: &Table, trigger: &Trigger, event: TriggerEvent) -> (V
     (inputs, outputs)
 }
 
+/// What tells a trigger from others of its table and of the partitions: names do not.
+pub(super) fn told_apart(trigger: &Trigger) -> ProcedureId {
+    trigger.firings.first().map_or(trigger.function, |firing| firing.routine)
+}
+
 /// The same of a routine.
 pub(super) fn routine_shape(catalog: &Catalog, routine: &Procedure) -> Option<(Vec<Type>, Vec<Type>)> {
     catalog.trigger_of(routine).map(|(table, trigger, event)| shape(table, trigger, event))
@@ -70,8 +72,8 @@ pub(super) struct Fired {
     by_key: Option<TriggerEvent>,
     list: Coll,
     sites: Vec<Site>,
-    /// Conditions that were computed when the row was put in: triggers by name.
-    flags: Vec<String>,
+    /// Triggers with a condition, which was computed when the row was put in.
+    flags: Vec<ProcedureId>,
 }
 
 /// A place that puts rows into a queue.
@@ -138,7 +140,13 @@ impl Lowerer<'_> {
                 || t.columns.is_empty()
                 || t.columns.iter().any(|c| named.contains(&c.index()))
         };
-        table.fired(event, time, each_row, self.replica()).filter(concerned).cloned().collect()
+        let mut all: Vec<Trigger> =
+            table.fired(event, time, each_row, self.replica()).filter(concerned).cloned().collect();
+        if each_row && self.add_partition_triggers(table, event, time, &mut all) {
+            all.retain(|t| concerned(&t));
+            all.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        all
     }
 
     /// Whether anything fires before a row is changed so.
@@ -200,7 +208,7 @@ impl Lowerer<'_> {
         outs: Vec<Reg>,
     ) -> Result<()> {
         let routine = trigger.routine(event).ok_or_else(|| Error::internal("a trigger of another event"))?;
-        let mut args = self.row_arguments(table, rows);
+        let mut args = self.row_arguments(table, &self.taken_by(table, trigger), rows);
         for (which, _) in trigger.transitions() {
             args.push(self.transition_rows(table, event, which, made));
         }
@@ -213,59 +221,19 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The visible columns of rows, as routines take them.
-    pub(super) fn row_arguments(&mut self, table: &Table, rows: &[&Values]) -> Vec<Reg> {
+    /// Columns of rows, as routines take them.
+    pub(super) fn row_arguments(&mut self, table: &Table, taken: &[usize], rows: &[&Values]) -> Vec<Reg> {
         let mut args = Vec::new();
         for row in rows {
-            for (id, column) in table.visible() {
-                let ty = value_type(&column.ty);
-                args.push(match row[id.index()] {
+            for column in taken {
+                let ty = value_type(&table.columns[*column].ty);
+                args.push(match row[*column] {
                     Some(reg) => self.exactly(reg, &ty),
                     None => self.constant(Datum::Null, ty),
                 });
             }
         }
         args
-    }
-
-    /// A trigger's WHEN over a row; `None` where it has none.
-    fn trigger_condition(
-        &mut self,
-        table: &Table,
-        trigger: &Trigger,
-        event: TriggerEvent,
-        old: &Values,
-        new: &Values,
-    ) -> Result<Option<Reg>> {
-        let Some(text) = &trigger.condition else { return Ok(None) };
-        let scope = Scope::new();
-        let mut names = Names::of(&scope);
-        let mut rels = Vec::new();
-        for (there, alias, row) in [(event.has_old(), "old", old), (event.has_new(), "new", new)] {
-            if !there || !trigger.each_row {
-                continue;
-            }
-            let rel = self.shadow_rel(table, alias);
-            names.sources.push(self.shadow_source(table, rel, alias));
-            let mut regs = row.clone();
-            for (id, column) in table.visible() {
-                if regs[id.index()].is_none() {
-                    regs[id.index()] = Some(self.constant(Datum::Null, column.ty.clone()));
-                }
-            }
-            self.rel_mut(rel).regs = regs;
-            rels.push(rel);
-        }
-        let position = self.position;
-        let e = self.outside("WHEN", |l| l.bind_text_in(&names, text, position))?;
-        let mut e = self.boolean(e, "WHEN")?;
-        self.count(&mut e);
-        let mut truth = None;
-        self.with_rels(&rels, &mut |l| {
-            truth = Some(l.truth_of(&e)?);
-            Ok(())
-        })?;
-        Ok(truth)
     }
 
     /// BEFORE ROW triggers, or INSTEAD OF triggers of a view; then, unless one of them has said that the row is to be left alone, `then` with the row as they
@@ -322,18 +290,25 @@ impl Lowerer<'_> {
         (set, routed): (&[usize], Option<&Routed>),
         then: &mut dyn FnMut(&mut Lowerer<'_>, &Values, &[usize]) -> Result<()>,
     ) -> Result<()> {
-        let Some((trigger, rest)) = triggers.split_first() else { return then(self, new, set) };
+        let Some((trigger, rest)) = triggers.split_first() else {
+            if let Some(routed) = routed {
+                self.check_routed(table, routed, new)?;
+            }
+            return then(self, new, set);
+        };
         let was = self.before_trigger(table, routed, trigger, new);
-        let condition = self.trigger_condition(table, trigger, row.event, row.old, new)?;
+        let condition = self.trigger_condition(table, trigger, row.event, (row.old, new), routed)?;
+        // One of the partition's own may make what it wants of the row, until all have fired.
+        let moves_none = self.of_partition(table, trigger).is_none();
         let goes_on = self.temp(Type::Bool);
         let call = |l: &mut Self| {
             let mut outs = vec![goes_on];
             if row.event.has_new() {
                 let own = l.assigned_by(table, trigger);
-                for (id, column) in table.visible() {
-                    outs.push(match new[id.index()].filter(|_| own.contains(&id.index())) {
+                for column in l.taken_by(table, trigger) {
+                    outs.push(match new[column].filter(|_| own.contains(&column)) {
                         Some(reg) => reg,
-                        None => l.temp(value_type(&column.ty)),
+                        None => l.temp(value_type(&table.columns[column].ty)),
                     });
                 }
             }
@@ -353,7 +328,7 @@ impl Lowerer<'_> {
             }
         }
         self.when(goes_on, |l| {
-            if let Some(routed) = routed {
+            if let Some(routed) = routed.filter(|_| moves_none) {
                 l.check_stays(table, routed, trigger, new, was.as_ref())?;
             }
             l.before_row_from(table, row, rest, new, (set, routed), then)
@@ -470,8 +445,9 @@ impl Lowerer<'_> {
             }
         }
         let no = self.truth(false);
-        values
-            .extend(flags.iter().map(|name| conditions.iter().find(|(n, _)| n == name).map_or(no, |c| c.1)));
+        values.extend(
+            flags.iter().map(|flag| conditions.iter().find(|(of, _)| of == flag).map_or(no, |c| c.1)),
+        );
         if conditions.len() < triggers.len() || self.all_are_put(table.id) {
             self.emit(OpKind::Push { coll: list, values });
             return Ok(());
@@ -485,21 +461,6 @@ impl Lowerer<'_> {
             l.emit(OpKind::Push { coll: list, values });
             Ok(())
         })
-    }
-
-    /// What the WHEN conditions of triggers say of a row, by the names of the triggers.
-    fn trigger_conditions(
-        &mut self,
-        table: &Table,
-        row: &ChangedRow<'_>,
-        triggers: &[Trigger],
-    ) -> Result<Vec<(String, Reg)>> {
-        let mut conditions = Vec::new();
-        for trigger in triggers {
-            let condition = self.trigger_condition(table, trigger, row.event, row.old, row.new)?;
-            conditions.extend(condition.map(|reg| (trigger.name.clone(), reg)));
-        }
-        Ok(conditions)
     }
 
     /// AFTER ROW triggers, here.
@@ -532,8 +493,10 @@ impl Lowerer<'_> {
         if let Some(at) = waiting.fired.iter().position(|f| f.table == table.id && f.by_key == by_key) {
             return at;
         }
-        let flagged = |t: &&Trigger| t.each_row && t.time == TriggerTime::After && t.condition.is_some();
-        let flags: Vec<String> = table.triggers.iter().filter(flagged).map(|t| t.name.clone()).collect();
+        let after = |t: &Trigger| t.each_row && t.time == TriggerTime::After;
+        let flagged = table.triggers.iter().filter(|t| after(t) && t.condition.is_some());
+        let of_partitions = self.partition_triggers(table).filter(|t| after(t));
+        let flags: Vec<ProcedureId> = flagged.chain(of_partitions).map(told_apart).collect();
         let row = || table.visible().map(|(_, c)| RegKind::Value(value_type(&c.ty)));
         let mut values = vec![RegKind::Value(Type::Int4)];
         values.extend(row().chain(row()));
@@ -550,7 +513,7 @@ impl Lowerer<'_> {
         table: &Table,
         event: TriggerEvent,
         triggers: &[Trigger],
-        conditions: &[(String, Reg)],
+        conditions: &[(ProcedureId, Reg)],
         old: &Values,
         new: &Values,
         made: &[Made],
@@ -564,7 +527,7 @@ impl Lowerer<'_> {
                     false => call(l),
                 }
             };
-            match conditions.iter().find(|(name, _)| *name == trigger.name) {
+            match conditions.iter().find(|(of, _)| *of == told_apart(trigger)) {
                 Some((_, holds)) => self.when(*holds, call)?,
                 None => call(self)?,
             }
@@ -594,7 +557,7 @@ impl Lowerer<'_> {
         // What is deferred waits in the order of the rows, before anything fires that changes others.
         for queue in fired {
             let table = self.catalog.table_by_id(queue.table);
-            if table.triggers.iter().any(is_deferrable) {
+            if table.triggers.iter().chain(self.partition_triggers(table)).any(is_deferrable) {
                 self.for_waiting_rows(queue, &mut |l, event, triggers, flags, old, new| {
                     l.defer_after(table, event, triggers, flags, old, new)
                 })?;
@@ -619,7 +582,7 @@ impl Lowerer<'_> {
             &mut Self,
             TriggerEvent,
             &[Trigger],
-            &[(String, Reg)],
+            &[(ProcedureId, Reg)],
             &Values,
             &Values,
         ) -> Result<()>,
@@ -637,8 +600,8 @@ impl Lowerer<'_> {
             row
         };
         let (new, old) = (fresh(self), fresh(self));
-        let flags: Vec<(String, Reg)> =
-            queue.flags.iter().map(|name| (name.clone(), self.temp(Type::Bool))).collect();
+        let flags: Vec<(ProcedureId, Reg)> =
+            queue.flags.iter().map(|of| (*of, self.temp(Type::Bool))).collect();
         columns.extend(flags.iter().map(|(_, reg)| *reg));
         let label = self.label();
         let body = self.block(|l| {
@@ -673,7 +636,8 @@ impl Lowerer<'_> {
             let table = name.and_then(|name| {
                 let table = self.catalog.table(self.catalog.located(self.meant(name).ok()?))?;
                 // Whoever names a partition makes no statement about the partitioned table.
-                table.slice().is_none().then_some(table.id)
+                let fires = table.slice().is_none() || table.triggers.iter().any(|t| !t.each_row);
+                fires.then_some(table.id)
             });
             to_come
                 .push(table.map_or_else(Vec::new, |table| events.into_iter().map(|e| (table, e)).collect()));
@@ -728,6 +692,9 @@ impl Lowerer<'_> {
         time: TriggerTime,
         made: &[Made],
     ) -> Result<()> {
+        let of_partition = self.partition_named(table, named);
+        let (table, named) =
+            of_partition.as_ref().map_or((table, named), |(table, named)| (*table, &named[..]));
         let own = (table.id, event);
         let fires = match &mut self.before {
             None => true,
@@ -762,7 +729,7 @@ impl Lowerer<'_> {
         let none: Values = Vec::new();
         for trigger in self.fired(table, event, named, time, false) {
             let call = |l: &mut Self| l.call_trigger(table, &trigger, event, &[], made, Vec::new());
-            match self.trigger_condition(table, &trigger, event, &none, &none)? {
+            match self.trigger_condition(table, &trigger, event, (&none, &none), None)? {
                 Some(condition) => self.when(condition, call)?,
                 None => call(self)?,
             }
@@ -832,67 +799,4 @@ pub(super) fn seen_by_triggers(table: &Table) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// What CREATE TRIGGER finds wrong with a WHEN condition.
-pub(crate) fn check_trigger_condition(
-    catalog: &Catalog,
-    table: &Table,
-    create: &CreateTrigger,
-) -> Result<()> {
-    let Some((expr, _)) = &create.condition else { return Ok(()) };
-    let mut l = Lowerer::new(catalog, "trigger", ProgramKind::Statement);
-    let scope = Scope::new();
-    let mut names = Names::of(&scope);
-    for alias in ["old", "new"] {
-        let rel = l.shadow_rel(table, alias);
-        names.sources.push(l.shadow_source(table, rel, alias));
-    }
-    let bound = l.outside("WHEN", |l| l.bind(&names, expr));
-    // PostgreSQL compares rows without looking at their columns first, so what follows is said before that.
-    let (bound, uncompared) = match bound {
-        Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => (None, Err(error)),
-        other => (Some(l.boolean(other?, "WHEN")?), Ok(())),
-    };
-    debug_assert!(!matches!(bound, Some(Bound { kind: BoundKind::Subquery(_), .. })));
-    let refuse = |message: String, e: &Expr| {
-        Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(e.position))
-    };
-    let mut done = Ok(());
-    visit::expr(expr, &mut |node| {
-        let Node::Expr(e) = node else { return };
-        let (ExprKind::Column(name) | ExprKind::Star(Some(name))) = &e.kind else { return };
-        let Some(row) = name.parts.first().filter(|n| *n == "old" || *n == "new") else { return };
-        if done.is_err() {
-            return;
-        }
-        if !create.each_row {
-            let message = "statement trigger's WHEN condition cannot reference column values".to_owned();
-            done = refuse(message, e);
-            return;
-        }
-        let lacks = match row.as_str() {
-            "old" => (TriggerEvent::Insert, "INSERT", "OLD"),
-            _ => (TriggerEvent::Delete, "DELETE", "NEW"),
-        };
-        if create.events.contains(&lacks.0) {
-            let (event, row) = (lacks.1, lacks.2);
-            done = refuse(format!("{event} trigger's WHEN condition cannot reference {row} values"), e);
-            return;
-        }
-        let before = create.timing == planaria_syntax::ast::TriggerTiming::Before && row == "new";
-        let field = name.parts.get(1).filter(|_| !matches!(e.kind, ExprKind::Star(_)));
-        let computed = |c: &&planaria_catalog::Column| {
-            !c.hidden && c.generated().is_some() && field.is_none_or(|f| *f == c.name)
-        };
-        if let Some(column) = table.columns.iter().find(computed).filter(|_| before) {
-            let message = "BEFORE trigger's WHEN condition cannot reference NEW generated columns";
-            let detail = match field {
-                Some(_) => format!("Column \"{}\" is a generated column.", column.name),
-                None => "A whole-row reference is used and the table contains generated columns.".to_owned(),
-            };
-            done = refuse(message.to_owned(), e).map_err(|error: Error| error.with_detail(detail));
-        }
-    });
-    done.and(uncompared)
 }

@@ -125,25 +125,30 @@ impl<'c> Lowerer<'c> {
 
     /// What of a COPY's triggers fires here.
     pub(super) fn emit_copy_triggers(&mut self, table: &Name, which: CopyTriggers) -> Result<()> {
-        let table = self.named_table(table)?;
-        self.require(Object::Table(table.id), Privileges::INSERT);
+        let named = self.named_table(table)?;
+        self.require(Object::Table(named.id), Privileges::INSERT);
+        // The rows of a partition are with its root.
+        let table = self.catalog.partition_root(named.id);
+        self.within = named.partition.is_some().then_some(named.id);
         let time = match which {
             CopyTriggers::Before => TriggerTime::Before,
             CopyTriggers::After => TriggerTime::After,
             CopyTriggers::AfterRow => {
                 let none: Values = vec![None; table.columns.len()];
                 let mut new = none.clone();
-                for (id, column) in table.visible() {
+                for (_, column) in named.visible() {
                     let param = self.declare_parameter(&column.ty);
-                    new[id.index()] = Some(param);
+                    if let Some((id, _)) = table.column(&column.name) {
+                        new[id.index()] = Some(param);
+                    }
                 }
                 let row = ChangedRow { event: TriggerEvent::Insert, named: &[], old: &none, new: &new };
                 self.single_row = true;
-                let made = self.copied_rows(table);
+                let made = self.copied_rows(named);
                 return self.fire_after_copied(table, &row, &made);
             }
         };
-        let made = if time == TriggerTime::After { self.copied_rows(table) } else { Vec::new() };
+        let made = if time == TriggerTime::After { self.copied_rows(named) } else { Vec::new() };
         self.fire_statement(table, TriggerEvent::Insert, &[], time, &made)
     }
 

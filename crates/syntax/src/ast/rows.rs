@@ -68,8 +68,8 @@ pub enum InsertSource {
     Values(Vec<Vec<Option<Expr>>>),
     /// A query.
     Query(Box<Query>),
-    /// DEFAULT VALUES
-    Default,
+    /// DEFAULT VALUES, and where that stands
+    Default(Position),
 }
 
 /// ON CONFLICT

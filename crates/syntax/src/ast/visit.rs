@@ -262,7 +262,7 @@ impl Walk<'_, '_> {
         match &i.source {
             InsertSource::Values(rows) => rows.iter().for_each(|r| self.exprs(r.iter().flatten())),
             InsertSource::Query(q) => self.query(q),
-            InsertSource::Default => {}
+            InsertSource::Default(_) => {}
         }
         self.items(&i.returning);
     }

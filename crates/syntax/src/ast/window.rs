@@ -13,6 +13,10 @@ pub struct Window {
     pub order_by: Vec<OrderItem>,
     /// ROWS, RANGE, GROUPS
     pub frame: Option<Frame>,
+    /// It is a name alone, without parentheses: that window, with its frame.
+    pub bare: bool,
+    /// Where it stands.
+    pub position: Position,
 }
 
 /// The rows of a partition that a window function is computed over.

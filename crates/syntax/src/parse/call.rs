@@ -48,7 +48,10 @@ impl Parser<'_> {
         if self.eat_word("over") {
             call.over = Some(match self.at_kind(Kind::LeftParen) {
                 true => self.window()?,
-                false => Window { name: Some(self.name()?), ..Window::default() },
+                false => {
+                    let position = self.position();
+                    Window { name: Some(self.name()?), bare: true, position, ..Window::default() }
+                }
             });
         }
         Ok(call)
@@ -102,8 +105,8 @@ impl Parser<'_> {
 
     /// `([name] [PARTITION BY ..] [ORDER BY ..] [frame])`
     pub(crate) fn window(&mut self) -> Result<Window> {
+        let mut window = Window { position: self.position(), ..Window::default() };
         self.expect(Kind::LeftParen)?;
-        let mut window = Window::default();
         let frame = |p: &Self| p.at_any(&["range", "rows", "groups"]);
         if self.at_name() && !self.at_words(&["partition", "by"]) && !frame(self) {
             window.name = Some(self.name()?);

@@ -169,8 +169,9 @@ impl Parser<'_> {
     }
 
     fn insert_source(&mut self) -> Result<InsertSource> {
+        let position = self.position();
         if self.eat_words(&["default", "values"]) {
-            return Ok(InsertSource::Default);
+            return Ok(InsertSource::Default(position));
         }
         if !self.at_word("values") {
             return Ok(InsertSource::Query(Box::new(self.query()?)));
@@ -404,7 +405,7 @@ impl Parser<'_> {
         self.expect_word("insert")?;
         let (mut columns, mut parts) = (Vec::new(), Vec::new());
         let mut overriding = None;
-        let mut source = InsertSource::Default;
+        let mut source = InsertSource::Default(self.position());
         if !self.eat_words(&["default", "values"]) {
             if self.at_kind(Kind::LeftParen) {
                 (columns, parts) = self.given_columns()?;

@@ -177,7 +177,7 @@ fn inserts() {
         StatementKind::Insert(i) => i.source,
         other => panic!("{other:?}"),
     };
-    assert_eq!(source("INSERT INTO t DEFAULT VALUES"), InsertSource::Default);
+    assert_eq!(source("INSERT INTO t DEFAULT VALUES"), InsertSource::Default(14));
     assert!(matches!(source("INSERT INTO t SELECT 1"), InsertSource::Query(_)));
     assert!(matches!(source("INSERT INTO t (SELECT 1)"), InsertSource::Query(_)));
     assert!(matches!(source("INSERT INTO t (a) VALUES (1) UNION SELECT 2"), InsertSource::Query(_)));
@@ -760,7 +760,9 @@ fn merge() {
     assert!(
         matches!(&insert.source, InsertSource::Values(rows) if rows[0].len() == 2 && rows[0][1].is_none())
     );
-    assert!(matches!(&merge.whens[4].action, MergeAction::Insert(i) if i.source == InsertSource::Default));
+    assert!(
+        matches!(&merge.whens[4].action, MergeAction::Insert(i) if matches!(i.source, InsertSource::Default(_)))
+    );
 }
 
 #[test]

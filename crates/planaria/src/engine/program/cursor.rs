@@ -6,10 +6,11 @@
 //! cursors as they were before it, and so does nobody after one that failed ([`Cursors::end_statement`]).
 
 use crate::engine::memory::Kept;
-use crate::row::{Columns, Row};
+use crate::row::{Columns, Row, Rows};
 use crate::system::{CursorInfo, OpenCursors};
 use planaria_base::shape::Shape;
 use planaria_base::{Datum, Error, Result, SqlState, TableId};
+use planaria_exec::CursorAt;
 use planaria_ir::Output;
 use planaria_syntax::ast::cursor::Direction;
 use std::collections::HashMap;
@@ -57,6 +58,17 @@ pub(crate) struct Opening {
     rows: Vec<Row>,
 }
 
+impl Cursor {
+    /// Where it stands.
+    pub(crate) fn stands(&self) -> CursorAt {
+        let row = |keys: &Keys| keys.rows.get(self.at.checked_sub(1)?).cloned();
+        CursorAt {
+            keys: self.keys.as_ref().map(|keys| (keys.table, keys.columns.clone())),
+            row: self.keys.as_ref().and_then(row),
+        }
+    }
+}
+
 /// The cursors of a session.
 #[derive(Default)]
 pub(crate) struct Cursors {
@@ -68,6 +80,19 @@ pub(crate) struct Cursors {
     /// Numbers given so far: to cursors, and to those without a name.
     pub(crate) opened: u64,
     unnamed: u64,
+}
+
+/// Takes the key of each row from behind its columns.
+pub(crate) fn split_keys(rows: &mut Rows, table: TableId, columns: Vec<Output>) -> Keys {
+    let visible = rows.columns.len() - columns.len();
+    let shown: Columns = rows.columns[..visible].iter().cloned().collect();
+    let mut keys = Vec::with_capacity(rows.rows.len());
+    for row in &mut rows.rows {
+        keys.push(row.values.split_off(visible));
+        row.columns = shown.clone();
+    }
+    rows.columns = shown;
+    Keys { table, columns: columns.into(), rows: Arc::new(keys) }
 }
 
 /// 34000
@@ -156,6 +181,17 @@ impl Cursors {
     /// The cursor of a name, to be moved by a program. 34000
     pub(crate) fn moved(&mut self, name: &str) -> Result<&mut Cursor> {
         self.change().get_mut(name).ok_or_else(|| no_cursor(name))
+    }
+
+    /// The last columns of a cursor's rows are the keys of these rows, which are of a table. 34000
+    pub(crate) fn split(&mut self, name: &str, table: TableId, keys: &[Output]) -> Result<()> {
+        let cursor = self.moved(name)?;
+        let all = Arc::unwrap_or_clone(std::mem::take(&mut cursor.rows));
+        let mut rows = Rows { columns: cursor.columns.clone(), rows: all };
+        cursor.keys = Some(split_keys(&mut rows, table, keys.to_vec()));
+        cursor.columns = rows.columns;
+        cursor.rows = Arc::new(rows.rows);
+        Ok(())
     }
 
     /// CLOSE of a program. 34000

@@ -6,7 +6,7 @@ use crate::engine::memory::{Meter, Share};
 use crate::engine::program::at::At;
 use crate::engine::program::cancel::Cancel;
 use crate::engine::program::constraints;
-use crate::engine::program::cursor::Cursors;
+use crate::engine::program::cursor::{Cursor, Cursors};
 use crate::engine::program::deferred::Deferred;
 use crate::engine::program::dynamic::{compile_dynamic, compile_query, compile_step};
 use crate::engine::program::inputs::Inputs;
@@ -28,8 +28,8 @@ use planaria_base::{
 use planaria_catalog::SearchPath;
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
-use planaria_exec::{Beside, Code, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
-use planaria_ir::{Draw, Question, Step};
+use planaria_exec::{Beside, Code, CursorAt, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
+use planaria_ir::{Draw, Output, Question, Step};
 use planaria_syntax::ast::cursor::Direction;
 use std::any::Any;
 use std::sync::Arc;
@@ -599,6 +599,14 @@ impl Host for SessionHost<'_> {
     fn cursor_columns(&self, name: &str) -> Option<Vec<(String, Type)>> {
         let cursor = self.cursors.open.get(name)?;
         Some(cursor.columns.iter().map(|c| (c.name.clone(), c.ty.clone())).collect())
+    }
+
+    fn split_cursor(&mut self, name: &str, table: TableId, keys: &[Output]) -> Result<()> {
+        self.cursors.split(name, table, keys)
+    }
+
+    fn cursor_at(&self, name: &str) -> Option<CursorAt> {
+        self.cursors.open.get(name).map(Cursor::stands)
     }
 
     fn close_cursor(&mut self, name: &str) -> Result<()> {

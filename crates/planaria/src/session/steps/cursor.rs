@@ -61,7 +61,7 @@ impl Steps<'_> {
         }
         let kind =
             StmtKind::Open { cursor: cursor.clone(), scroll: *scroll, what: Opened::Query(query.clone()) };
-        self.plain(&Stmt { position: at, end: at, kind })?;
+        self.simple(&Stmt { position: at, end: at, kind })?;
         self.frames.truncate(depth);
         Ok(())
     }
@@ -110,10 +110,14 @@ impl Steps<'_> {
                 if !self.found {
                     break;
                 }
-                let row =
-                    self.find(&record).map(|variable| (variable.known.ty.clone(), variable.value.clone()));
+                let stands = self.stands(cursor);
+                let row = self.find(&record).map(|variable| {
+                    let (ty, value) = (variable.known.ty.clone(), variable.value.clone());
+                    (ty, value, stands)
+                });
                 rows.extend(row);
             }
+            self.begin_ahead(cursor);
             self.plain(&close)?;
             ahead = Some(rows);
         }
@@ -125,7 +129,8 @@ impl Steps<'_> {
                 Some(rows) => {
                     let row = rows.pop_front();
                     s.found = row.is_some();
-                    let (ty, value) = row.unwrap_or((None, Datum::Null));
+                    let (ty, value, stands) = row.unwrap_or((None, Datum::Null, None));
+                    s.stands_ahead(stands);
                     s.set_record(&record, ty, value).map_err(|error| s.placed(error, at))?;
                 }
             }
@@ -133,8 +138,9 @@ impl Steps<'_> {
             Ok(s.found)
         })?;
         self.frames.truncate(depth);
-        if open {
-            self.plain(&close)?;
+        match open {
+            true => self.plain(&close)?,
+            false => self.end_ahead(),
         }
         self.found = any;
         Ok(flow)

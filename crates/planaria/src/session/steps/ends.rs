@@ -1,9 +1,12 @@
-//! COMMIT and ROLLBACK in a body that is carried out by steps.
+//! COMMIT and ROLLBACK in a body that is carried out by steps, and which handler catches an error.
 
 use super::Steps;
 use super::ground::Ground;
 use planaria_base::{Error, Isolation, Result, SqlState};
+use planaria_ir::Catch;
+use planaria_sql::lower;
 use planaria_syntax::ast::Transaction;
+use planaria_syntax::ast::plpgsql::PlHandler;
 
 impl Steps<'_> {
     /// Whether it has ended a transaction: then it cannot be done again from its beginning.
@@ -30,4 +33,27 @@ impl Steps<'_> {
         session.transaction_control(&begins)?;
         Ok(())
     }
+}
+
+/// The handler that catches an error. What nothing but the whole transaction, run again, mends is never caught.
+pub(super) fn handler_of<'h>(handlers: &'h [PlHandler], error: &Error) -> Result<Option<&'h PlHandler>> {
+    if error.is_conflict() {
+        return Ok(None);
+    }
+    let state = error.sqlstate();
+    let uncaught = [SqlState::QUERY_CANCELED, SqlState::new("P0004")].contains(&state);
+    for handler in handlers {
+        for condition in &handler.conditions {
+            let catches = match lower::plpgsql::catch(condition)? {
+                Catch::Others => !uncaught,
+                Catch::State(wanted) => {
+                    wanted == state || wanted.0[2..] == *b"000" && wanted.class() == state.class()
+                }
+            };
+            if catches {
+                return Ok(Some(handler));
+            }
+        }
+    }
+    Ok(None)
 }

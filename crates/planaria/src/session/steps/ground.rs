@@ -1,18 +1,20 @@
 //! What a body is carried out on: the session, or the program that calls the routine.
 
 use super::{Answer, Steps};
+use crate::engine::program::cursor::Cursor;
 use crate::engine::program::dynamic::Wanted;
-use crate::engine::program::kind::is_program;
+use crate::engine::program::kind::{is_program, tag_name};
 use crate::engine::program::refusal::transaction_executed;
 use crate::engine::schema_version::SchemaVersion;
 use crate::notice::Notice;
 use crate::session::core::SessionCore;
-use planaria_base::{Datum, Error, ProcedureId, Result, Type};
-use planaria_catalog::Procedure;
-use planaria_exec::{Carrier, Interrupt, StepProgram, Stepwise};
+use planaria_base::{Datum, Error, ProcedureId, Result, TableId, Type};
+use planaria_catalog::{Catalog, Procedure};
+use planaria_exec::{Carrier, CursorAt, Interrupt, StepProgram, Stepwise};
+use planaria_ir::Output;
 use planaria_sql::lower::ParamTypes;
 use planaria_sql::lower::plpgsql::Fired;
-use planaria_syntax::ast::plpgsql::{PlBlock, Step};
+use planaria_syntax::ast::plpgsql::{PlBlock, Step, StepKind, StmtKind};
 use planaria_syntax::ast::{FunctionCall, Statement, StatementKind, Transaction};
 use planaria_syntax::parse;
 use std::sync::Arc;
@@ -29,6 +31,7 @@ pub(super) type Rows = Vec<Vec<Datum>>;
 /// A program that calls a routine which is carried out by steps.
 pub(super) struct Within<'s> {
     carrier: &'s mut dyn Carrier,
+    catalog: Arc<Catalog>,
     /// What no handler catches, and nobody here may speak for.
     stopped: Option<Interrupt>,
     /// Programs of steps that have been made: the schema stays as it is meanwhile, but for where one looks for names.
@@ -49,7 +52,7 @@ pub(crate) fn within(schema: &SchemaVersion, routine: ProcedureId) -> Result<Arc
     let title = schema.title(catalog.behind(routine));
     let routine = catalog.procedure(routine).clone();
     let block = parse::plpgsql(&routine.body)?;
-    Ok(Arc::new(Routine { routine, fired, title, block }))
+    Ok(Arc::new(Routine { routine, fired, title, block, catalog: catalog.clone() }))
 }
 
 struct Routine {
@@ -57,6 +60,7 @@ struct Routine {
     fired: Option<Fired>,
     title: String,
     block: PlBlock,
+    catalog: Arc<Catalog>,
 }
 
 impl Stepwise for Routine {
@@ -65,7 +69,13 @@ impl Stepwise for Routine {
         arguments: Vec<Datum>,
         carrier: &mut dyn Carrier,
     ) -> std::result::Result<(), Interrupt> {
-        let ground = Ground::Program(Within { carrier, stopped: None, made: Vec::new(), at: 0 });
+        let ground = Ground::Program(Within {
+            carrier,
+            catalog: self.catalog.clone(),
+            stopped: None,
+            made: Vec::new(),
+            at: 0,
+        });
         let mut steps = Steps::new(ground, &self.routine.body, &self.title, &self.block);
         let outcome = match &self.fired {
             Some(fired) => steps.trigger(&self.routine.name, fired, &self.block, arguments),
@@ -203,6 +213,30 @@ impl Ground<'_> {
         }
     }
 
+    /// What names mean.
+    pub(super) fn catalog(&mut self) -> Arc<Catalog> {
+        match self {
+            Ground::Session(session, _) => session.schema().catalog.clone(),
+            Ground::Program(within) => within.catalog.clone(),
+        }
+    }
+
+    /// The last columns of a cursor's rows are the keys of these rows, which are of a table.
+    pub(super) fn split_cursor(&mut self, name: &str, table: TableId, keys: &[Output]) -> Result<()> {
+        match self {
+            Ground::Session(session, _) => session.cursors.split(name, table, keys),
+            Ground::Program(within) => within.carrier.split_cursor(name, table, keys),
+        }
+    }
+
+    /// Where a cursor stands.
+    pub(super) fn cursor_at(&self, name: &str) -> Option<CursorAt> {
+        match self {
+            Ground::Session(session, _) => session.cursors.open.get(name).map(Cursor::stands),
+            Ground::Program(within) => within.carrier.cursor_at(name),
+        }
+    }
+
     /// A row of the answer.
     pub(super) fn answer(&mut self, row: &[Datum]) -> Result<()> {
         match self {
@@ -249,6 +283,22 @@ impl Ground<'_> {
         }
     }
 
+    /// Whether a step can be run, as far as that is known beforehand.
+    pub(super) fn may_run(&mut self, step: Step) -> bool {
+        let text = step.body.clone();
+        let statement = Statement { kind: StatementKind::Step(Box::new(step)), position: 0, end: 0 };
+        match self {
+            Ground::Session(session, _) => {
+                let prepared = session.analyse_declared(statement, &text, ParamTypes::default());
+                let (schema, role) = (session.schema(), session.user.current());
+                prepared.is_ok_and(|prepared| prepared.compiled(&schema, role).is_ok())
+            }
+            Ground::Program(within) => {
+                within.carrier.program(&Wanted { statement, types: ParamTypes::default() }).is_ok()
+            }
+        }
+    }
+
     /// Runs a statement within the transaction.
     pub(super) fn run(
         &mut self,
@@ -265,6 +315,7 @@ impl Ground<'_> {
                 return within.run(columns, &code, &values);
             }
         };
+        let command = command(&statement);
         let prepared = session.analyse_declared(statement, text, types)?;
         session.notices.clear();
         session.rows.clear();
@@ -273,7 +324,7 @@ impl Ground<'_> {
         let schema = session.schema();
         let compiled = prepared.compiled(&schema, session.user.current())?;
         if session.read_only && session.reading.is_none() && !compiled.pure {
-            return Err(crate::engine::program::refusal::read_only("DO"));
+            return Err(crate::engine::program::refusal::read_only(command));
         }
         let outcome = session.in_block(|s| {
             s.touch(&compiled.touches)?;
@@ -286,6 +337,22 @@ impl Ground<'_> {
         let rows = std::mem::take(&mut session.rows).into_iter().map(|row| row.values).collect();
         Ok(Answer { columns, rows, counted: session.machine.row_count() })
     }
+}
+
+/// What a statement is called where it must not be run.
+fn command(statement: &Statement) -> &'static str {
+    let inner = match &statement.kind {
+        StatementKind::Step(step) => match &step.kind {
+            StepKind::Statement(inner) => match &inner.kind {
+                StmtKind::Sql(sql) => Some(&**sql),
+                _ => None,
+            },
+            StepKind::Change(sql) => Some(&**sql),
+            _ => None,
+        },
+        _ => Some(statement),
+    };
+    inner.map(tag_name).filter(|tag| !tag.is_empty()).unwrap_or("DO")
 }
 
 impl Within<'_> {

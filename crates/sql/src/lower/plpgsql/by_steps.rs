@@ -92,16 +92,37 @@ fn changes_session(statement: &Stmt) -> bool {
     is_of_session(statement) || changes_path(statement)
 }
 
-/// SET ROLE and SET SESSION AUTHORIZATION.
+/// SET ROLE, SET SESSION AUTHORIZATION, and what else only the session does.
 fn is_of_session(statement: &Stmt) -> bool {
     match &statement.kind {
-        StmtKind::Sql(sql) => changes_role(sql),
+        StmtKind::Sql(sql) => needs_session(sql),
         StmtKind::Execute { text, .. } => match &set_by(text)[..] {
             ["role", ..] => true,
             [first, second, ..] => *first == "session" && *second == "authorization",
-            _ => false,
+            _ => OF_SESSION.iter().any(|word| first_word(text).eq_ignore_ascii_case(word)),
         },
         _ => calls_to_set(statement, "role"),
+    }
+}
+
+/// What texts of such statements begin with, beside SET.
+const OF_SESSION: [&str; 5] = ["listen", "unlisten", "lock", "analyze", "discard"];
+
+/// Whether only the session carries a statement out, and no program.
+pub fn needs_session(statement: &Statement) -> bool {
+    match &statement.kind {
+        StatementKind::Listen(_)
+        | StatementKind::Unlisten(_)
+        | StatementKind::LockTable(_)
+        | StatementKind::Prepare { .. }
+        | StatementKind::Deallocate(_)
+        | StatementKind::Checkpoint
+        | StatementKind::SetModes { default: true, .. }
+        | StatementKind::SetModes { read_only: Some(true), .. } => true,
+        StatementKind::Set { name, value, .. } => value.is_none() && name.eq_ignore_ascii_case("all"),
+        StatementKind::Maintain(maintain) => maintain.tag == "ANALYZE",
+        StatementKind::Discard(what) => what != "all" && what != "plans",
+        _ => changes_role(statement),
     }
 }
 
@@ -189,6 +210,14 @@ fn fetches_unknown(block: &PlBlock, statement: &Stmt, records: &[String]) -> boo
     is_record(&into.targets, records) && !bound && !any_in_block(block, &of_query)
 }
 
+/// Whether a body changes rows that cursors stand on.
+pub fn changes_current(block: &PlBlock) -> bool {
+    any_in_block(block, &|s| match &s.kind {
+        StmtKind::Sql(sql) => crate::lower::current_of(sql).is_some(),
+        _ => false,
+    })
+}
+
 /// The same of a routine, where its call is all that a statement does.
 pub fn routine_goes_by_steps(routine: &Procedure) -> bool {
     routine.language == Language::PlPgSql
@@ -258,6 +287,10 @@ pub(super) const SCHEMA_CHANGE: &str = "a schema change in a routine that is not
 /// The same of SET ROLE: a program runs as one role.
 pub(super) const ROLE_CHANGE: &str = "SET ROLE in a routine that is not called by itself";
 
+/// The same of what else only the session does.
+pub(super) const OF_SESSION_ALONE: &str =
+    "a statement of the session in a routine that is not called by itself";
+
 /// What to do about it.
 pub(super) const CALL_BY_ITSELF: &str =
     "Make the call a statement of its own: CALL name(..), SELECT name(..), or in PL/pgSQL PERFORM name(..).";
@@ -283,7 +316,8 @@ pub(super) fn is_of_programs(error: &Error) -> bool {
 /// Whether a statement is refused because a record has no structure there that is known beforehand.
 pub(super) fn wants_steps(error: &Error) -> bool {
     let hint = error.fields().hint.as_deref();
-    let of_session = [SCHEMA_CHANGE, ROLE_CHANGE].iter().any(|what| error.message().starts_with(what));
+    let of_session =
+        [SCHEMA_CHANGE, ROLE_CHANGE, OF_SESSION_ALONE].iter().any(|what| error.message().starts_with(what));
     error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED
         && (hint == Some(CALL_BY_ITSELF) && !of_session
             || hint == Some(ONE_BY_ONE)
@@ -414,9 +448,13 @@ fn needs_steps(statement: &Stmt, records: &[String]) -> bool {
 
 /// Whether the text of EXECUTE begins as a change of the schema does, as far as one sees.
 fn changes_schema(text: &Expr) -> bool {
+    CHANGES.iter().any(|change| first_word(text).eq_ignore_ascii_case(change))
+}
+
+/// The word that the text of EXECUTE begins with, as far as one sees.
+fn first_word(text: &Expr) -> &str {
     let first = first_text(text).unwrap_or_default().trim_start();
-    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    CHANGES.iter().any(|change| word.eq_ignore_ascii_case(change))
+    first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default()
 }
 
 fn first_text(e: &Expr) -> Option<&str> {

@@ -568,7 +568,7 @@ impl Body<'_, '_> {
             (Answer::Trigger, Some(e)) => self.return_to_trigger(e)?,
             (Answer::Value(reg), Some(e)) => {
                 let reg = *reg;
-                self.l.expr_into(&self.scope, e, reg, CastContext::Variable)?;
+                self.l.returned_into(&self.scope, e, reg)?;
                 self.l.check_assigned(reg)?;
             }
             (Answer::Row(row) | Answer::Record(row), Some(Expr { kind: ExprKind::Null, .. })) => {

@@ -1,7 +1,7 @@
 //! Statements, one by one; SQL statements with their INTO.
 
 use super::assign::{Target, store_row};
-use super::by_steps::{CALL_BY_ITSELF, ROLE_CHANGE, SCHEMA_CHANGE};
+use super::by_steps::{CALL_BY_ITSELF, OF_SESSION_ALONE, ROLE_CHANGE, SCHEMA_CHANGE};
 use super::routine::without_into;
 use super::{Body, unsupported};
 use crate::lower::{CastContext, Lowerer, Typed, Variable};
@@ -142,6 +142,15 @@ impl Body<'_, '_> {
             self.scope.pop();
             return done;
         }
+        if super::by_steps::needs_session(statement) && (self.by_steps || !self.checking) {
+            let what = match super::by_steps::changes_role(statement) {
+                true => ROLE_CHANGE,
+                false => OF_SESSION_ALONE,
+            };
+            return Err(
+                Error::unsupported(format!("{what} is not supported"), CALL_BY_ITSELF).at(statement.position)
+            );
+        }
         match &statement.kind {
             StatementKind::Query(query) => match into_of(query) {
                 Some(into) => self.select_into(query, &into.clone()),
@@ -217,10 +226,6 @@ impl Body<'_, '_> {
             StatementKind::Discard(what) if what == "plans" => Ok(()),
             _ if crate::ddl::is_ddl(statement) && self.trigger.is_none() => {
                 Err(Error::unsupported(format!("{SCHEMA_CHANGE} is not supported"), CALL_BY_ITSELF)
-                    .at(statement.position))
-            }
-            _ if super::by_steps::changes_role(statement) && (self.by_steps || !self.checking) => {
-                Err(Error::unsupported(format!("{ROLE_CHANGE} is not supported"), CALL_BY_ITSELF)
                     .at(statement.position))
             }
             _ => Err(Error::unsupported(

@@ -1,0 +1,156 @@
+CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE NOTICE '% % % % %: % -> %', tg_name, tg_when, tg_op, tg_level, tg_table_name,
+    CASE WHEN tg_op <> 'INSERT' AND tg_level = 'ROW' THEN to_jsonb(old) END,
+    CASE WHEN tg_op <> 'DELETE' AND tg_level = 'ROW' THEN to_jsonb(new) END;
+  IF tg_when = 'BEFORE' AND tg_level = 'ROW' AND tg_op <> 'DELETE' THEN
+    new.b := new.b || '+';
+  END IF;
+  RETURN coalesce(new, old);
+END $$;
+CREATE TABLE r (a int, b text, c numeric) PARTITION BY RANGE (a);
+CREATE TABLE p1 PARTITION OF r FOR VALUES FROM (0) TO (10);
+-- The columns of this one are in another order.
+CREATE TABLE p2 (c numeric, x int, b text, a int);
+ALTER TABLE p2 DROP COLUMN x;
+CREATE TRIGGER early BEFORE INSERT OR UPDATE OR DELETE ON p2 FOR EACH ROW EXECUTE FUNCTION told();
+CREATE TRIGGER late AFTER INSERT OR UPDATE OF b OR DELETE ON p2 FOR EACH ROW EXECUTE FUNCTION told();
+ALTER TABLE r ATTACH PARTITION p2 FOR VALUES FROM (10) TO (20);
+CREATE TABLE p3 PARTITION OF r FOR VALUES FROM (20) TO (30) PARTITION BY LIST (a);
+CREATE TABLE p3x PARTITION OF p3 FOR VALUES IN (20, 21);
+CREATE TRIGGER early BEFORE INSERT OR UPDATE ON p1 FOR EACH ROW WHEN (new.c > 0) EXECUTE FUNCTION told();
+CREATE TRIGGER x_any AFTER INSERT OR UPDATE OR DELETE ON p3x FOR EACH ROW EXECUTE FUNCTION told();
+CREATE TRIGGER middle AFTER INSERT OR UPDATE OR DELETE ON r FOR EACH ROW EXECUTE FUNCTION told();
+CREATE TRIGGER whole_before BEFORE INSERT OR UPDATE OR DELETE ON p2 FOR EACH STATEMENT EXECUTE FUNCTION told();
+CREATE TRIGGER whole_after AFTER INSERT OR UPDATE OR DELETE ON p2 FOR EACH STATEMENT EXECUTE FUNCTION told();
+CREATE TRIGGER root_after AFTER INSERT OR UPDATE OR DELETE ON r FOR EACH STATEMENT EXECUTE FUNCTION told();
+INSERT INTO r VALUES (1, 'one', 1), (2, 'two', 0), (11, 'eleven', 2), (20, 'twenty', 3);
+INSERT INTO p2 (a, b) VALUES (12, 'twelve');
+INSERT INTO p1 VALUES (12, 'not here', 1);
+SELECT tableoid::regclass, * FROM r ORDER BY a;
+UPDATE r SET c = c + 1 WHERE a IN (1, 11, 20);
+UPDATE r SET b = b || '!' WHERE a = 11;
+UPDATE p2 SET b = b || '?' WHERE a = 12;
+-- Rows that move are deleted and inserted.
+UPDATE r SET a = a + 10 WHERE a IN (1, 11) RETURNING tableoid::regclass, *;
+UPDATE r SET a = 20 WHERE a = 12;
+DELETE FROM r WHERE a > 20;
+DELETE FROM r WHERE a = 20 AND c IS NULL;
+DELETE FROM r WHERE a = 20;
+DELETE FROM p2;
+SELECT tableoid::regclass, * FROM r ORDER BY a;
+MERGE INTO r USING (VALUES (2, 'again'), (13, 'new'), (21, 'list')) AS s (a, b) ON r.a = s.a
+  WHEN MATCHED THEN UPDATE SET b = s.b, c = 5
+  WHEN NOT MATCHED THEN INSERT VALUES (s.a, s.b, 9);
+-- A trigger that brings the row to where it belongs, and one that takes it away.
+CREATE FUNCTION placed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN new.a := tg_argv[0]::int; RETURN new; END $$;
+CREATE TABLE l (a int, b text) PARTITION BY LIST (a);
+CREATE TABLE l1 PARTITION OF l FOR VALUES IN (1);
+CREATE TABLE l2 PARTITION OF l FOR VALUES IN (2);
+CREATE TRIGGER placed BEFORE INSERT ON l1 FOR EACH ROW EXECUTE FUNCTION placed('1');
+CREATE TRIGGER placed BEFORE INSERT ON l2 FOR EACH ROW EXECUTE FUNCTION placed('1');
+INSERT INTO l1 VALUES (7, 'repaired');
+INSERT INTO l2 VALUES (2, 'lost');
+INSERT INTO l VALUES (2, 'lost');
+INSERT INTO l VALUES (1, 'stays');
+SELECT tableoid::regclass, * FROM l ORDER BY a, b;
+-- One that keeps rows out of one partition.
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+DROP TRIGGER placed ON l2;
+CREATE TRIGGER closed BEFORE INSERT OR DELETE ON l2 FOR EACH ROW EXECUTE FUNCTION nothing();
+INSERT INTO l VALUES (1, 'in'), (2, 'out') RETURNING *;
+ALTER TABLE l2 DISABLE TRIGGER closed;
+INSERT INTO l VALUES (2, 'in');
+ALTER TABLE l2 ENABLE TRIGGER closed;
+DELETE FROM l RETURNING *;
+UPDATE l SET a = 1 RETURNING *;
+SELECT tableoid::regclass, * FROM l ORDER BY a, b;
+-- Names.
+CREATE TRIGGER early BEFORE INSERT ON r FOR EACH ROW EXECUTE FUNCTION told();
+CREATE TRIGGER middle BEFORE INSERT ON p1 FOR EACH ROW EXECUTE FUNCTION told();
+CREATE OR REPLACE TRIGGER middle BEFORE INSERT ON p1 FOR EACH ROW EXECUTE FUNCTION told();
+CREATE TRIGGER root_after AFTER INSERT ON p1 FOR EACH ROW EXECUTE FUNCTION told();
+DROP TRIGGER root_after ON p1;
+DROP TRIGGER middle ON p1;
+ALTER TRIGGER early ON p1 RENAME TO middle;
+ALTER TRIGGER middle ON r RENAME TO early;
+ALTER TRIGGER early ON p1 RENAME TO before_all;
+ALTER TABLE p1 DISABLE TRIGGER nobody;
+CREATE TRIGGER rows AFTER INSERT ON p1 REFERENCING NEW TABLE AS n FOR EACH ROW EXECUTE FUNCTION told();
+CREATE TABLE p4 (a int, b text, c numeric);
+CREATE TRIGGER rows AFTER INSERT ON p4 REFERENCING NEW TABLE AS n FOR EACH ROW EXECUTE FUNCTION told();
+ALTER TABLE r ATTACH PARTITION p4 FOR VALUES FROM (40) TO (50);
+DROP TRIGGER rows ON p4;
+CREATE TRIGGER middle AFTER INSERT ON p4 FOR EACH ROW EXECUTE FUNCTION told();
+ALTER TABLE r ATTACH PARTITION p4 FOR VALUES FROM (40) TO (50);
+SELECT tgrelid::regclass, tgname FROM pg_trigger WHERE tgparentid = 0 ORDER BY 1, 2;
+-- A table that leaves keeps what was its own.
+TRUNCATE r, l;
+INSERT INTO r VALUES (5, 'five', 5), (15, 'fifteen', 5);
+ALTER TABLE r DETACH PARTITION p2;
+INSERT INTO p2 (a, b) VALUES (16, 'sixteen');
+INSERT INTO r VALUES (6, 'six', 6);
+DELETE FROM p2 WHERE a = 15;
+DROP TABLE p1;
+SELECT tableoid::regclass, a FROM r;
+-- What waits for the end of the transaction.
+CREATE TABLE w (a int, b text) PARTITION BY LIST (a);
+CREATE TABLE w1 PARTITION OF w FOR VALUES IN (1);
+CREATE TABLE w2 (b text, a int);
+ALTER TABLE w ATTACH PARTITION w2 FOR VALUES IN (2);
+CREATE CONSTRAINT TRIGGER waits AFTER INSERT OR UPDATE ON w2 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  WHEN (new.b <> 'silent') EXECUTE FUNCTION told();
+BEGIN;
+INSERT INTO w VALUES (1, 'one'), (2, 'two'), (2, 'silent');
+UPDATE w SET b = b || b WHERE a = 2;
+SELECT count(*) FROM w;
+COMMIT;
+BEGIN;
+INSERT INTO w2 (a, b) VALUES (2, 'now');
+SET CONSTRAINTS waits IMMEDIATE;
+INSERT INTO w VALUES (2, 'at once');
+ROLLBACK;
+-- Keys act on rows of partitions.
+CREATE TABLE k (id int PRIMARY KEY);
+CREATE TABLE d (id int, v text) PARTITION BY LIST (v);
+CREATE TABLE dx PARTITION OF d FOR VALUES IN ('x');
+CREATE TABLE dy PARTITION OF d FOR VALUES IN ('y');
+ALTER TABLE d ADD FOREIGN KEY (id) REFERENCES k ON DELETE CASCADE ON UPDATE CASCADE;
+CREATE TRIGGER gone AFTER DELETE OR UPDATE ON dy FOR EACH ROW EXECUTE FUNCTION told();
+INSERT INTO k VALUES (1), (2);
+INSERT INTO d VALUES (1, 'x'), (1, 'y'), (2, 'y');
+UPDATE k SET id = 3 WHERE id = 2;
+DELETE FROM k;
+SELECT * FROM d;
+-- In a procedure.
+CREATE PROCEDURE fill(n int) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1..n LOOP INSERT INTO w VALUES (i % 2 + 1, 'p' || i); END LOOP;
+END $$;
+CREATE FUNCTION count_it() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN INSERT INTO counted VALUES (tg_table_name, new.b); RETURN new; END $$;
+CREATE TABLE counted (t text, b text);
+CREATE TRIGGER counts AFTER INSERT ON w1 FOR EACH ROW EXECUTE FUNCTION count_it();
+CALL fill(4);
+SELECT * FROM counted ORDER BY 2;
+-- A column that such a trigger names.
+CREATE TABLE n (a int, b text, c int) PARTITION BY LIST (a);
+CREATE TABLE n1 (c int, b text, a int);
+ALTER TABLE n ATTACH PARTITION n1 FOR VALUES IN (1);
+CREATE TRIGGER of_b AFTER UPDATE OF b ON n1 FOR EACH ROW WHEN (new.c > 0) EXECUTE FUNCTION told();
+INSERT INTO n VALUES (1, 'x', 1), (1, 'y', 0);
+UPDATE n SET c = c;
+UPDATE n SET b = b || '!' WHERE c = 1;
+UPDATE n SET b = b || '!' WHERE c = 0;
+DO $$
+BEGIN
+  ALTER TABLE n DROP COLUMN b;
+EXCEPTION WHEN dependent_objects_still_exist THEN
+  RAISE NOTICE 'a trigger needs it';
+END $$;
+ALTER TABLE n ALTER COLUMN c TYPE bigint;
+ALTER TABLE n RENAME COLUMN c TO d;
+UPDATE n SET b = b || '?' WHERE d = 1;
+ALTER TABLE n DROP COLUMN b CASCADE;
+SELECT tgname FROM pg_trigger WHERE tgrelid = 'n1'::regclass;
