@@ -7,6 +7,7 @@
 use crate::engine::program::constraints::trigger_of;
 use crate::engine::program::deferred::{Event, Modes};
 use crate::engine::schema_version::SchemaVersion;
+use crate::engine::table_locks::Touches;
 use crate::session::constraints::PendingKey;
 use crate::session::core::SessionCore;
 use crate::session::user::stamp;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct TriggerCodes {
     stamp: u64,
-    codes: Vec<(Oid, TriggerEvent, Arc<Code>)>,
+    codes: Vec<(Oid, TriggerEvent, Arc<Code>, Arc<Touches>)>,
 }
 
 impl SessionCore {
@@ -81,7 +82,8 @@ impl SessionCore {
             self.deferred.fire(number);
             self.check_cancelled()?;
             at = number + 1;
-            if let Some(code) = self.trigger_code(schema, &event)? {
+            if let Some((code, touches)) = self.trigger_code(schema, &event)? {
+                self.touch(&touches)?;
                 self.machine.reset();
                 self.run_datums(schema, &code, &event.values, false)?;
             }
@@ -90,23 +92,28 @@ impl SessionCore {
     }
 
     /// The program for an event, with the rights of whoever commits; `None`: the trigger was dropped since.
-    fn trigger_code(&mut self, schema: &SchemaVersion, event: &Event) -> Result<Option<Arc<Code>>> {
+    fn trigger_code(
+        &mut self,
+        schema: &SchemaVersion,
+        event: &Event,
+    ) -> Result<Option<(Arc<Code>, Arc<Touches>)>> {
         let role = self.user.current();
         let now = stamp(schema.version(), role);
         if self.trigger_codes.stamp != now {
             self.trigger_codes = TriggerCodes { stamp: now, codes: Vec::new() };
         }
-        let same = |(trigger, which, _): &&(Oid, TriggerEvent, _)| {
+        let same = |(trigger, which, ..): &&(Oid, TriggerEvent, _, _)| {
             (*trigger, *which) == (event.trigger, event.event)
         };
-        if let Some((.., code)) = self.trigger_codes.codes.iter().find(same) {
-            return Ok(Some(code.clone()));
+        if let Some((.., code, touches)) = self.trigger_codes.codes.iter().find(same) {
+            return Ok(Some((code.clone(), touches.clone())));
         }
         let Some(trigger) = trigger_of(&schema.catalog, event) else { return Ok(None) };
         let program = lower::deferred_trigger(&schema.catalog, event.table, trigger, event.event)?;
         let code = Arc::new(schema.compile_as(role, &program)?);
-        self.trigger_codes.codes.push((event.trigger, event.event, code.clone()));
-        Ok(Some(code))
+        let touches = schema.touches(&program);
+        self.trigger_codes.codes.push((event.trigger, event.event, code.clone(), touches.clone()));
+        Ok(Some((code, touches)))
     }
 
     /// 55006 where rows of a table wait for its triggers.

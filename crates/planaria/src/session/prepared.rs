@@ -189,7 +189,7 @@ impl Compiled {
         types: &ParamTypes,
     ) -> Result<(Program, Arc<Compiled>)> {
         let (program, code, guarded) = schema.compile_for(role, statement, types)?;
-        let compiled = Compiled::of(schema, &program, code, guarded)?;
+        let compiled = Compiled::of(schema, statement, &program, code, guarded)?;
         Ok((program, Arc::new(compiled)))
     }
 
@@ -211,13 +211,20 @@ impl Compiled {
         let column =
             |o: &planaria_ir::Output| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None };
         let columns = program.outputs.iter().map(column).collect();
-        Ok((Arc::new(Compiled::of(schema, &program, code, guarded)?), columns, plan))
+        let compiled = Compiled::of(schema, &prepared.statement, &program, code, guarded)?;
+        Ok((Arc::new(compiled), columns, plan))
     }
 
-    fn of(schema: &SchemaVersion, program: &Program, code: Code, guarded: bool) -> Result<Compiled> {
+    fn of(
+        schema: &SchemaVersion,
+        statement: &Statement,
+        program: &Program,
+        code: Code,
+        guarded: bool,
+    ) -> Result<Compiled> {
         let (pure, claims) = (schema.only_reads(program), schema.claims(program));
         let detached = pure && SchemaVersion::is_detached(program);
-        let touches = schema.touches(program);
+        let touches = schema.touches_of_statement(statement, program);
         let sole = |(arguments, routine): (Program, ProcedureId)| {
             let types: Arc<[Type]> =
                 schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();

@@ -319,7 +319,7 @@ impl SessionCore {
         let statement = self.prepare_statement(&parsed, types).ok()?;
         let compiled = statement.compiled(schema, self.user.current()).ok()?;
         // An index of some rows is of use where a constant says that they are meant.
-        let mut tables = compiled.touches.tables.iter().map(|(table, _)| schema.catalog.table_by_id(*table));
+        let mut tables = compiled.touches.tables.iter().map(|t| schema.catalog.table_by_id(t.table));
         let partial = tables.any(|table| {
             let mut definitions = table.indexes.iter().filter_map(|index| index.definition.as_ref());
             definitions.any(|definition| definition.predicate.is_some())
