@@ -15,7 +15,10 @@ use planaria_base::oid::Oid;
 use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::{Catalog, Table, TriggerEvent};
 use planaria_exec::{Code, Interrupt, Machine};
+use planaria_sql::ddl::lock::table_named;
 use planaria_sql::lower;
+use planaria_syntax::ast::{AlterTable, StatementKind};
+use planaria_syntax::parse;
 use std::sync::Arc;
 
 /// Programs that call triggers, under one schema and for one role.
@@ -129,9 +132,10 @@ impl SessionCore {
         &self,
         old: &SchemaVersion,
         new: &SchemaVersion,
-        tag: &str,
+        (tag, text): (&str, &str),
         keys: &[PendingKey],
     ) -> Result<()> {
+        let altered = altered(&old.catalog, tag, text);
         let types = |t: &Table| t.visible().map(|(id, c)| (id, c.ty.clone())).collect::<Vec<_>>();
         let of_keys = keys.iter().flat_map(|key| &key.tables);
         for table in self.deferred.waiting().map(|event| &event.table).chain(of_keys) {
@@ -139,6 +143,7 @@ impl SessionCore {
             let after = new.catalog.tables.get(table.index()).and_then(|t| t.as_deref());
             let command = match after {
                 None => "DROP TABLE",
+                Some(_) if altered == Some(*table) => tag,
                 Some(after) if tag == "CREATE INDEX" && before.index_count() != after.index_count() => tag,
                 Some(_) if !old.shares_table(new, *table) && tag.starts_with("TRUNCATE") => "TRUNCATE",
                 Some(after) if !old.shares_table(new, *table) || types(before) != types(after) => {
@@ -164,12 +169,35 @@ impl SessionCore {
     }
 }
 
-/// Whether a table has become another one by its name alone, or those of its columns.
+/// The table that an ALTER TABLE is about, if it is more than a name that it changes.
+fn altered(catalog: &Catalog, tag: &str, text: &str) -> Option<TableId> {
+    if tag != "ALTER TABLE" {
+        return None;
+    }
+    let statement = parse::statements(text).ok()?.pop()?;
+    let StatementKind::AlterTable { name, actions, .. } = &statement.kind else { return None };
+    let is_name = |action: &AlterTable| {
+        matches!(
+            action,
+            AlterTable::RenameTable(_)
+                | AlterTable::RenameColumn { .. }
+                | AlterTable::RenameConstraint { .. }
+        )
+    };
+    table_named(catalog, name).filter(|_| !actions.iter().all(is_name)).map(|table| table.id)
+}
+
+/// Whether a table has become another one by its name alone, its schema, or the names of its columns.
 fn is_renamed(before: &Table, after: &Table) -> bool {
     let mut renamed = before.clone();
     renamed.name.clone_from(&after.name);
+    renamed.schema = after.schema;
     for (column, now) in renamed.columns.iter_mut().zip(&after.columns) {
         column.name.clone_from(&now.name);
+    }
+    // DISABLE TRIGGER ALL of the parent: what the rows of this one wait for is looked at all the same.
+    for (key, now) in renamed.foreign_keys.iter_mut().zip(&after.foreign_keys) {
+        key.inactive = now.inactive;
     }
     renamed == *after
 }
