@@ -805,6 +805,8 @@ pub struct ColumnDef {
     pub constraints: Vec<Constraint>,
     /// COLLATE, and what is said of how it is stored.
     pub told: Option<Box<planaria_catalog::ColumnTold>>,
+    /// A method of COMPRESSION that there is not.
+    pub unknown_compression: Option<String>,
     /// Where it stands.
     pub position: Position,
 }
