@@ -5,8 +5,7 @@
 #
 # dump/app.postgres.sql is what PostgreSQL 15 dumps of dump/app.sql. It goes into the first server, whose dump must be
 # dump/app.out; that goes into the second, and the first one's archive by pg_restore into the third, whose dumps must be
-# the same once more. dump/app.out itself was loaded into PostgreSQL 15 and dumped there: that is app.postgres.sql, but for
-# the owner of the schema `public`.
+# the same once more: what PostgreSQL dumped.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)/dump
 work=$(mktemp -d)

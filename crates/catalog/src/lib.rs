@@ -56,9 +56,10 @@ pub use partitions::{
 };
 pub use policies::{Policy, PolicyCommand};
 pub use rights::{
-    Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, shown_grants,
+    Dependents, Grant, Object, ObjectKind, Privileges, Requirement, Rights, acl_name, grants_with_names,
+    shown_grants,
 };
-pub use role::{MONITOR, Membership, PREDEFINED, Role, SUPERUSER, SUPERUSER_NAME, no_role};
+pub use role::{DATABASE_OWNER, MONITOR, Membership, PREDEFINED, Role, SUPERUSER, SUPERUSER_NAME, no_role};
 pub use routines::{ASKED_ONCE, ELEMENTS_FIT, Hints, PROGRAM_FORM, ROWS_TOLD, StandardBody};
 pub use schemas::{
     Schema, SearchPath, TEMPORARY, Wanted, key, no_schema, of_key, path_names, temporary_schema,

@@ -411,7 +411,11 @@ pub fn show(catalog: &Catalog, ty: SystemType, oid: Oid) -> String {
             format!("{name}({},{})", operand(left), operand(right))
         }),
         SystemType::RegNamespace => namespace_name(catalog, oid).map(quote_ident),
-        SystemType::RegRole => catalog.role_of_oid(oid).map(|r| quote_ident(&r.name)),
+        SystemType::RegRole => {
+            let predefined = || crate::PREDEFINED.iter().find(|(_, of)| *of == oid).map(|(name, _)| *name);
+            let name = catalog.role_of_oid(oid).map(|r| &*r.name).or_else(predefined);
+            name.map(quote_ident)
+        }
         SystemType::RegConfig => search::configuration(oid).map(|of| quote_ident(of.name)),
         SystemType::RegCollation => COLLATIONS.by_oid.get(&oid).map(|(_, name)| quote_ident(name)),
         _ => None,

@@ -376,8 +376,13 @@ impl Rights {
 
 /// Grants as `aclitem[]` prints them.
 pub fn shown_grants(grants: &[Grant], catalog: &Catalog) -> Vec<String> {
+    grants_with_names(grants, &|role| acl_name(&catalog.role_name(role)))
+}
+
+/// The same with roles by these names.
+pub fn grants_with_names(grants: &[Grant], name: &dyn Fn(RoleId) -> String) -> Vec<String> {
     let item = |g: &Grant| {
-        let grantee = g.grantee.map_or(String::new(), |r| acl_name(&catalog.role_name(r)));
+        let grantee = g.grantee.map_or(String::new(), name);
         let mut text = format!("{grantee}=");
         for (p, _, letter) in WORDS.iter().filter(|(p, _, _)| g.privileges.with(g.options).contains(*p)) {
             text.push(*letter);
@@ -385,7 +390,7 @@ pub fn shown_grants(grants: &[Grant], catalog: &Catalog) -> Vec<String> {
                 text.push('*');
             }
         }
-        text + "/" + &acl_name(&catalog.role_name(g.grantor))
+        text + "/" + &name(g.grantor)
     };
     grants.iter().map(item).collect()
 }

@@ -19,7 +19,7 @@ pub const SUPERUSER_NAME: &str = "postgres";
 /// The roles that every database of PostgreSQL has, with their OIDs. Here one comes to be when it first gets a member.
 pub const PREDEFINED: [(&str, Oid); 12] = [
     ("pg_checkpoint", 4544),
-    ("pg_database_owner", 6171),
+    DATABASE_OWNER,
     ("pg_execute_server_program", 4571),
     ("pg_monitor", 3373),
     ("pg_read_all_data", READ_ALL.1),
@@ -31,6 +31,9 @@ pub const PREDEFINED: [(&str, Oid); 12] = [
     ("pg_write_all_data", WRITE_ALL.1),
     ("pg_write_server_files", 4570),
 ];
+
+/// Whoever owns the database.
+pub const DATABASE_OWNER: (&str, Oid) = ("pg_database_owner", 6171);
 
 /// The predefined role that is a member of others, and those.
 pub const MONITOR: (&str, [&str; 3]) =

@@ -333,7 +333,7 @@ impl SessionCore {
         self.name_statement(name, statement)
     }
     pub(crate) fn named(&self, name: &str) -> Option<&Arc<PreparedStatement>> {
-        self.statements.named.get(name)
+        self.statements.named.get(name).map(|named| &named.statement)
     }
     pub(crate) fn forget(&mut self, name: &str) {
         self.statements.named.remove(name);

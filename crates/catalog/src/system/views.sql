@@ -373,6 +373,19 @@ JOIN pg_catalog.pg_class t ON t.oid = d.refobjid
 JOIN pg_catalog.pg_namespace nt ON nt.oid = t.relnamespace
 WHERE v.relkind = 'v' AND t.relkind IN ('r', 'v', 'f', 'p') AND pg_has_role(t.relowner, 'USAGE');
 
+-- view information_schema.view_routine_usage
+SELECT DISTINCT current_database() AS table_catalog, nv.nspname AS table_schema, v.relname AS table_name,
+       current_database() AS specific_catalog, np.nspname AS specific_schema,
+       p.proname || '_' || p.oid::text AS specific_name
+FROM pg_catalog.pg_class v
+JOIN pg_catalog.pg_namespace nv ON nv.oid = v.relnamespace
+JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid
+JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid
+     AND d.refclassid = 'pg_catalog.pg_proc'::regclass
+JOIN pg_catalog.pg_proc p ON p.oid = d.refobjid
+JOIN pg_catalog.pg_namespace np ON np.oid = p.pronamespace
+WHERE v.relkind = 'v' AND pg_has_role(p.proowner, 'USAGE');
+
 -- view information_schema.sequences
 SELECT current_database() AS sequence_catalog, n.nspname AS sequence_schema, c.relname AS sequence_name,
        format_type(s.seqtypid, NULL) AS data_type,
@@ -705,7 +718,7 @@ FROM (SELECT t.typname AS name, t.typnamespace AS schema, 'DOMAIN' AS kind, t.ty
              coalesce(t.typacl, acldefault('T', t.typowner)) AS acl
       FROM pg_catalog.pg_type t WHERE t.typtype = 'd'
       UNION ALL
-      SELECT c.relname, c.relnamespace, 'SEQUENCE', c.relowner, coalesce(c.relacl, acldefault('s', c.relowner))
+      SELECT c.relname, c.relnamespace, 'SEQUENCE', c.relowner, coalesce(c.relacl, acldefault('r', c.relowner))
       FROM pg_catalog.pg_class c WHERE c.relkind = 'S') o
 CROSS JOIN LATERAL aclexplode(o.acl) x
 JOIN pg_catalog.pg_namespace n ON n.oid = o.schema

@@ -12,6 +12,11 @@
 //!    outside of the gate meanwhile;
 //! 4. the lock is granted when nobody else holds what conflicts, or asked for it earlier.
 //!
+//! A lock can be of one partition alone, whose rows lie with those of its root: then programs are in its way that write to
+//! the root, but for those that are known to write within other partitions ([`Touch::part`]). TRUNCATE of a partition in a block
+//! has such a lock, and relies on it: it does not validate that nobody adds rows
+//! ([`lock_partitions`](crate::session::core::SessionCore::lock_partitions)). So whoever writes rows has said so here.
+//!
 //! Changes of the schema wait for all locked tables; a block that makes some locks tables itself where it can, and lets
 //! those go on that want none of them ([`beside`](crate::session::beside)). Who waits looks now and then whether those it waits for wait for
 //! itself (`waits`), and is then the one to give up. Locks are let go of at the end of the transaction, or where it goes
@@ -24,17 +29,88 @@ use crate::system::Awaited;
 use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::{Condvar, Mutex, MutexGuard};
 use planaria_base::{TableId, WorkerId};
+use planaria_catalog::Catalog;
 use planaria_protocol::ColumnsRead;
 use planaria_syntax::ast::LockMode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+/// What is done to a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Touch {
+    pub(crate) table: TableId,
+    /// What is written to the table is within this partition of it.
+    pub(crate) part: Option<TableId>,
+    /// The lock that PostgreSQL would take.
+    pub(crate) mode: LockMode,
+}
+
+/// What a lock is of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// Where the rows are.
+    pub(crate) table: TableId,
+    /// Of a partition's rows.
+    part: Option<Part>,
+}
+
+/// A partition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Part {
+    id: TableId,
+    /// With those that it is under, but for the root, and those that are under it. Nobody changes that while it is locked.
+    family: Arc<[TableId]>,
+}
+
+impl Place {
+    pub(crate) fn of(catalog: &Catalog, id: TableId) -> Place {
+        let mut family = catalog.partition_ancestors(id);
+        let table = family.pop().unwrap_or(id);
+        let part = (table != id).then(|| {
+            family.extend(catalog.partition_tree(id).into_iter().filter(|under| *under != id));
+            Part { id, family: family.into() }
+        });
+        Place { table, part }
+    }
+
+    /// The table that is shown to be locked.
+    pub(crate) fn shown(&self) -> TableId {
+        self.part.as_ref().map_or(self.table, |part| part.id)
+    }
+
+    pub(crate) fn is_part(&self) -> bool {
+        self.part.is_some()
+    }
+
+    fn overlaps(&self, other: &Place) -> bool {
+        self.table == other.table
+            && match (&self.part, &other.part) {
+                (Some(part), Some(other)) => part.family.contains(&other.id),
+                _ => true,
+            }
+    }
+
+    fn is_touched(&self, touch: &Touch) -> bool {
+        self.table == touch.table
+            && match (&self.part, touch.part) {
+                (Some(part), Some(id)) => part.family.contains(&id),
+                _ => true,
+            }
+    }
+}
+
+impl From<TableId> for Place {
+    fn from(table: TableId) -> Place {
+        Place { table, part: None }
+    }
+}
+
 /// What a program, with all it calls, does to tables.
 #[derive(Default, Debug)]
 pub(crate) struct Touches {
-    /// The strongest lock that PostgreSQL would take on each.
-    pub(crate) tables: Vec<(TableId, LockMode)>,
+    /// The strongest lock that PostgreSQL would take on each, and on each partition that is known.
+    pub(crate) tables: Vec<Touch>,
     /// It runs SQL made at run time: that may write to any.
     pub(crate) anything: bool,
     /// It may sleep: outside of the gate.
@@ -47,15 +123,20 @@ pub(crate) struct Touches {
 
 impl Touches {
     pub(crate) fn add(&mut self, table: TableId, mode: LockMode) {
-        match self.tables.iter_mut().find(|(t, _)| *t == table) {
-            Some((_, known)) => *known = (*known).max(mode),
-            None => self.tables.push((table, mode)),
+        self.add_within(table, None, mode);
+    }
+
+    /// The same of what is within a partition.
+    pub(crate) fn add_within(&mut self, table: TableId, part: Option<TableId>, mode: LockMode) {
+        match self.tables.iter_mut().find(|touch| touch.table == table && touch.part == part) {
+            Some(touch) => touch.mode = touch.mode.max(mode),
+            None => self.tables.push(Touch { table, part, mode }),
         }
     }
 
     /// What another program does as well.
     pub(crate) fn join(&mut self, other: &Touches) {
-        other.tables.iter().for_each(|(table, mode)| self.add(*table, *mode));
+        other.tables.iter().for_each(|touch| self.add_within(touch.table, touch.part, touch.mode));
         self.claimed.extend(&other.claimed);
         self.anything |= other.anything;
         self.sleeps |= other.sleeps;
@@ -68,17 +149,27 @@ impl Touches {
 
     fn meets(&self, lock: &TableLock) -> bool {
         self.anything && lock.mode.conflicts(LockMode::RowExclusive)
-            || self.tables.iter().any(|(table, mode)| *table == lock.table && mode.conflicts(lock.mode))
+            || self.tables.iter().any(|touch| lock.is_in_the_way_of(touch))
     }
 }
 
 /// A lock that is held or asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TableLock {
     pub(crate) worker: WorkerId,
-    pub(crate) table: TableId,
+    pub(crate) place: Place,
     pub(crate) mode: LockMode,
     pub(crate) granted: bool,
+}
+
+impl TableLock {
+    fn is(&self, worker: WorkerId, place: &Place, mode: LockMode) -> bool {
+        self.worker == worker && self.mode == mode && self.place == *place
+    }
+
+    fn is_in_the_way_of(&self, touch: &Touch) -> bool {
+        self.place.is_touched(touch) && touch.mode.conflicts(self.mode)
+    }
 }
 
 /// What a session waits for.
@@ -86,8 +177,8 @@ pub(crate) struct TableLock {
 pub(crate) enum Wanted {
     /// To run a program.
     Run(Arc<Touches>),
-    /// To lock a table.
-    Lock(TableId, LockMode),
+    /// To lock a table, or a partition.
+    Lock(Place, LockMode),
     /// To change the schema.
     Change,
     /// An advisory lock.
@@ -107,7 +198,7 @@ pub(crate) struct TableLocks {
     state: Mutex<State>,
     changed: Condvar,
     /// What the open block of each session has touched.
-    touched: Box<[Mutex<Vec<(TableId, LockMode)>>]>,
+    touched: Box<[Mutex<Vec<Touch>>]>,
     /// Whether it may have touched others as well, by SQL made at run time.
     anything: Box<[AtomicBool]>,
     /// How many statements of blocks each has begun, more or less: whether it is at work.
@@ -132,7 +223,7 @@ impl TableLocks {
         self.strong.load(Ordering::SeqCst) > 0
     }
 
-    fn touched_by(&self, worker: WorkerId) -> MutexGuard<'_, Vec<(TableId, LockMode)>> {
+    fn touched_by(&self, worker: WorkerId) -> MutexGuard<'_, Vec<Touch>> {
         self.touched[usize::from(worker.0)].lock()
     }
 
@@ -174,12 +265,12 @@ impl TableLocks {
     }
 
     /// Asks for a lock: whether the session did not have it already.
-    pub(crate) fn ask(&self, worker: WorkerId, table: TableId, mode: LockMode) -> bool {
+    pub(crate) fn ask(&self, worker: WorkerId, place: &Place, mode: LockMode) -> bool {
         let mut state = self.state.lock();
-        if state.locks.iter().any(|l| l.worker == worker && l.table == table && l.mode == mode) {
+        if state.locks.iter().any(|l| l.is(worker, place, mode)) {
             return false;
         }
-        state.locks.push(TableLock { worker, table, mode, granted: false });
+        state.locks.push(TableLock { worker, place: place.clone(), mode, granted: false });
         if mode.is_strong() {
             self.strong.fetch_add(1, Ordering::SeqCst);
         }
@@ -224,22 +315,27 @@ impl TableLocks {
     }
 
     /// What the open block of a session has touched; `None` where nobody knows.
-    pub(crate) fn touched_in_all(&self, worker: WorkerId) -> Option<Vec<(TableId, LockMode)>> {
+    pub(crate) fn touched_in_all(&self, worker: WorkerId) -> Option<Vec<Touch>> {
         let known = !self.anything[usize::from(worker.0)].load(Ordering::SeqCst);
         known.then(|| self.touched_by(worker).clone())
     }
 
     /// Grants what a session has asked for if nobody else has anything to do with it: whether it did.
-    pub(crate) fn grant_if_free(&self, worker: WorkerId, table: TableId, mode: LockMode) -> bool {
+    pub(crate) fn grant_if_free(&self, worker: WorkerId, place: &Place, mode: LockMode) -> bool {
         let mut state = self.state.lock();
-        let others = || (0u16..).map(WorkerId).zip(&self.anything).filter(|(other, _)| *other != worker);
-        let free = self.blockers(&state, worker, &Wanted::Lock(table, mode)).is_empty()
-            && !others().any(|(_, anything)| anything.load(Ordering::SeqCst));
+        let free = self.blockers(&state, worker, &Wanted::Lock(place.clone(), mode)).is_empty()
+            && self.may_touch_anything(worker).next().is_none();
         if free {
-            let own = |l: &&mut TableLock| (l.worker, l.table, l.mode) == (worker, table, mode);
-            state.locks.iter_mut().filter(own).for_each(|l| l.granted = true);
+            state.locks.iter_mut().filter(|l| l.is(worker, place, mode)).for_each(|l| l.granted = true);
         }
         free
+    }
+
+    /// The others that have run SQL made at run time.
+    fn may_touch_anything(&self, worker: WorkerId) -> impl Iterator<Item = WorkerId> {
+        let all = (0u16..).map(WorkerId).zip(&self.anything);
+        let others = all.filter(move |(other, anything)| *other != worker && anything.load(Ordering::SeqCst));
+        others.map(|(other, _)| other)
     }
 
     fn notify(&self) {
@@ -273,9 +369,8 @@ impl TableLocks {
                 None => break false,
             }
         };
-        if granted && let Wanted::Lock(table, mode) = wanted {
-            let own = |l: &&mut TableLock| (l.worker, l.table, l.mode) == (worker, *table, *mode);
-            state.locks.iter_mut().filter(own).for_each(|l| l.granted = true);
+        if granted && let Wanted::Lock(place, mode) = wanted {
+            state.locks.iter_mut().filter(|l| l.is(worker, place, *mode)).for_each(|l| l.granted = true);
         }
         state.waits.retain(|(w, _)| *w != worker);
         drop(state);
@@ -296,30 +391,33 @@ impl TableLocks {
             }
             Wanted::Change => {
                 let others = state.locks.iter().filter(|l| l.worker != worker && l.granted);
-                others.map(|l| edge(l.worker, (LockMode::AccessExclusive, l.table))).collect()
+                others.map(|l| edge(l.worker, (LockMode::AccessExclusive, l.place.shown()))).collect()
             }
-            Wanted::Lock(table, mode) => {
-                let own = |l: &TableLock| (l.worker, l.table, l.mode) == (worker, *table, *mode);
-                let place = state.locks.iter().position(own).unwrap_or(state.locks.len());
+            Wanted::Lock(place, mode) => {
+                let own = |l: &TableLock| l.is(worker, place, *mode);
+                let turn = state.locks.iter().position(own).unwrap_or(state.locks.len());
                 // Who has the table in some way does not wait behind those that wait for it.
-                let has = state.locks.iter().any(|l| l.worker == worker && l.table == *table && l.granted)
-                    || self.touched_by(worker).iter().any(|(t, _)| t == table);
+                let has = has(state, worker, place, &self.touched_by(worker));
                 let locks = state.locks.iter().enumerate().filter(|(i, l)| {
                     l.worker != worker
-                        && l.table == *table
+                        && l.place.overlaps(place)
                         && l.mode.conflicts(*mode)
-                        && (l.granted || *i < place && !has)
+                        && (l.granted || *i < turn && !has)
                 });
                 let mut holders: Vec<WorkerId> = locks.map(|(_, l)| l.worker).collect();
                 if mode.is_strong() {
                     for (other, touched) in (0u16..).map(WorkerId).zip(&self.touched) {
-                        let meets = |(t, m): &(TableId, LockMode)| t == table && m.conflicts(*mode);
+                        let meets = |t: &Touch| place.is_touched(t) && t.mode.conflicts(*mode);
                         if other != worker && touched.lock().iter().any(meets) {
                             holders.push(other);
                         }
                     }
                 }
-                holders.into_iter().map(|holder| edge(holder, (*mode, *table))).collect()
+                // Who locks a partition relies on it.
+                if place.is_part() && mode.conflicts(LockMode::RowExclusive) {
+                    holders.extend(self.may_touch_anything(worker));
+                }
+                holders.into_iter().map(|holder| edge(holder, (*mode, place.shown()))).collect()
             }
         }
     }
@@ -336,9 +434,9 @@ impl TableLocks {
     }
 
     /// What the open blocks of a session have touched.
-    pub(crate) fn all_touched(&self) -> Vec<(WorkerId, TableId, LockMode)> {
-        let of = |(worker, touched): (WorkerId, &Mutex<Vec<(TableId, LockMode)>>)| {
-            touched.lock().iter().map(|(table, mode)| (worker, *table, *mode)).collect::<Vec<_>>()
+    pub(crate) fn all_touched(&self) -> Vec<(WorkerId, Touch)> {
+        let of = |(worker, touched): (WorkerId, &Mutex<Vec<Touch>>)| {
+            touched.lock().iter().map(|touch| (worker, *touch)).collect::<Vec<_>>()
         };
         (0u16..).map(WorkerId).zip(&self.touched).flat_map(of).collect()
     }
@@ -348,7 +446,10 @@ impl TableLocks {
         let waits = self.waits();
         let state = self.state.lock();
         let asks = |edge: &Edge, what| {
-            state.locks.iter().any(|l| (l.worker, Awaited::Table(l.mode, l.table)) == (edge.worker, what))
+            state
+                .locks
+                .iter()
+                .any(|l| (l.worker, Awaited::Table(l.mode, l.place.shown())) == (edge.worker, what))
         };
         let mut barred: Vec<_> = waits
             .iter()
@@ -363,28 +464,30 @@ impl TableLocks {
     }
 }
 
+/// Whether a session has locked something of a place, or its open block has touched something of it before.
+fn has(state: &State, worker: WorkerId, place: &Place, before: &[Touch]) -> bool {
+    before.iter().any(|touch| place.is_touched(touch))
+        || state.locks.iter().any(|l| l.worker == worker && l.granted && l.place.overlaps(place))
+}
+
 /// Locks that keep a program waiting: those that others hold, and those they wait for, but on tables that the session
 /// has touched or locked before.
 fn barring<'s>(
     state: &'s State,
     worker: WorkerId,
     touches: &'s Touches,
-    before: &'s [(TableId, LockMode)],
+    before: &'s [Touch],
 ) -> impl Iterator<Item = &'s TableLock> {
-    let has = move |table| {
-        before.iter().any(|(t, _)| *t == table)
-            || state.locks.iter().any(|l| l.worker == worker && l.table == table && l.granted)
-    };
     state.locks.iter().filter(move |lock| {
         lock.worker != worker
             && lock.mode.is_strong()
             && touches.meets(lock)
-            && (lock.granted || !has(lock.table))
+            && (lock.granted || !has(state, worker, &lock.place, before))
     })
 }
 
 /// What a program that a lock bars wants of the table.
 fn mode_of(touches: &Touches, lock: &TableLock) -> (LockMode, TableId) {
-    let of = touches.tables.iter().find(|(t, _)| *t == lock.table);
-    (of.map_or(LockMode::RowExclusive, |(_, mode)| *mode), lock.table)
+    let of = touches.tables.iter().find(|touch| lock.is_in_the_way_of(touch));
+    (of.map_or(LockMode::RowExclusive, |touch| touch.mode), lock.place.shown())
 }

@@ -111,11 +111,11 @@ impl Engine {
         let mut add = |worker, what, granted| {
             list.push(LockInfo { process: self.process(worker), what, granted });
         };
-        for (worker, table, mode) in self.locks.all_touched() {
-            add(worker, Awaited::Table(mode, table), true);
+        for (worker, touch) in self.locks.all_touched() {
+            add(worker, Awaited::Table(touch.mode, touch.part.unwrap_or(touch.table)), true);
         }
         for lock in self.locks.list() {
-            add(lock.worker, Awaited::Table(lock.mode, lock.table), lock.granted);
+            add(lock.worker, Awaited::Table(lock.mode, lock.place.shown()), lock.granted);
         }
         for (worker, table, mode) in self.locks.barred() {
             add(worker, Awaited::Table(mode, table), false);

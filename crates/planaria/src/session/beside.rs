@@ -24,7 +24,7 @@
 
 use crate::engine::program::refusal::schema_changed;
 use crate::engine::schema_version::SchemaVersion;
-use crate::engine::table_locks::{Touches, Wanted};
+use crate::engine::table_locks::{Place, Touch, Touches, Wanted};
 use crate::session::changing::SchemaBlock;
 use crate::session::core::SessionCore;
 use planaria_base::{Result, TableId};
@@ -107,10 +107,10 @@ impl SchemaBlock {
     }
 
     /// The same of what a program touches. While the gate is lent its locks of rows are none: it has the table then.
-    fn need_touched(&mut self, touched: &[(TableId, LockMode)], is_claimed: &dyn Fn(TableId) -> bool) {
-        for (table, mode) in touched {
-            let alone = *mode >= LockMode::RowExclusive || is_claimed(*table);
-            self.need(*table, if alone { LockMode::Exclusive } else { LockMode::Share });
+    fn need_touched(&mut self, touched: &[Touch], is_claimed: &dyn Fn(TableId) -> bool) {
+        for touch in touched {
+            let alone = touch.mode >= LockMode::RowExclusive || is_claimed(touch.table);
+            self.need(touch.table, if alone { LockMode::Exclusive } else { LockMode::Share });
         }
     }
 
@@ -132,7 +132,8 @@ impl SessionCore {
         match touched {
             Some(touched) => {
                 // Some may be foreign keys' alone.
-                let claimed = |table| touched.contains(&(table, LockMode::RowShare));
+                let claimed =
+                    |table| touched.iter().any(|t| t.table == table && t.mode == LockMode::RowShare);
                 block.need_touched(&touched, &claimed);
             }
             None => block.apart = true,
@@ -200,7 +201,7 @@ impl SessionCore {
         let (locks, worker) = (&self.engine.locks, self.worker);
         let mut asked = false;
         for (table, mode) in &block.needs {
-            asked |= locks.ask(worker, *table, *mode);
+            asked |= locks.ask(worker, &Place::from(*table), *mode);
         }
         self.has_locks |= asked;
         asked
@@ -209,7 +210,8 @@ impl SessionCore {
     /// Takes what was asked for, if nobody else has to do with it.
     fn grant_needed(&self) -> bool {
         let Some(block) = &self.changing else { return false };
-        block.needs.iter().all(|(table, mode)| self.engine.locks.grant_if_free(self.worker, *table, *mode))
+        let locks = &self.engine.locks;
+        block.needs.iter().all(|(table, mode)| locks.grant_if_free(self.worker, &Place::from(*table), *mode))
     }
 
     /// Whether others go on beside the block.
@@ -293,7 +295,7 @@ impl SessionCore {
         if new.has_deferred != old.has_deferred && !begins || !new.leaves_types(&old) {
             return false;
         }
-        let left = touched.is_some_and(|all| all.iter().all(|(table, mode)| new.leaves(&old, *table, *mode)));
+        let left = touched.is_some_and(|all| all.iter().all(|t| new.leaves(&old, t.table, t.mode)));
         if left {
             self.refresh_to(Arc::new(new));
             let moment = self.txn.moment();
@@ -313,7 +315,7 @@ impl SessionCore {
         if moment.is_none() || self.txn.moment() != *moment {
             return Ok(());
         }
-        let new = |(table, _): &(TableId, LockMode)| !self.schema.shares_table(then, *table);
+        let new = |touch: &Touch| !self.schema.shares_table(then, touch.table);
         // Where nothing was committed since, the moment is now.
         let is_now = || *moment == Some(self.engine.clock.now().before());
         if !touches.anything && !touches.tables.iter().any(new) || is_now() {
@@ -350,7 +352,7 @@ impl SessionCore {
     pub(crate) fn confirm(&mut self, touches: &Touches) -> Result<()> {
         let Some((old, confirmed)) = &mut self.compiled_for else { return Ok(()) };
         let mut tables = touches.tables.iter();
-        *confirmed = !touches.anything && tables.all(|(table, mode)| self.schema.leaves(old, *table, *mode));
+        *confirmed = !touches.anything && tables.all(|t| self.schema.leaves(old, t.table, t.mode));
         self.outdated = !*confirmed;
         if *confirmed { Ok(()) } else { Err(schema_changed()) }
     }

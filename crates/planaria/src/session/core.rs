@@ -47,10 +47,8 @@ use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Epoch, ProcedureId, Result, SequenceId, Type, WorkerId};
 use planaria_catalog::reg;
-use planaria_exec::heap::Heap;
-use planaria_exec::slot::Slot;
 use planaria_exec::values::write_slot;
-use planaria_exec::{Code, Interrupt, Machine};
+use planaria_exec::{Code, Interrupt, Machine, heap::Heap, slot::Slot};
 use planaria_log::{Effect, ValueWriter, WorkerLog};
 use planaria_protocol::{Backoff, Conflict, Isolation};
 use std::cell::Cell;
@@ -633,6 +631,7 @@ impl SessionCore {
             settings: &mut self.settings,
             savepoints: self.savepoints.len(),
             cursors: &mut self.cursors,
+            statements: &self.statements.named,
             session: process,
             exporter: Exporter { all: &engine.exported, exports: None },
             clients: &self.engine.clients,

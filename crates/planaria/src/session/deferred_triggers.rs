@@ -7,6 +7,7 @@
 use crate::engine::program::constraints::trigger_of;
 use crate::engine::program::deferred::{Event, Modes};
 use crate::engine::schema_version::SchemaVersion;
+use crate::engine::table_locks::Touches;
 use crate::session::constraints::PendingKey;
 use crate::session::core::SessionCore;
 use crate::session::user::stamp;
@@ -14,14 +15,17 @@ use planaria_base::oid::Oid;
 use planaria_base::{Error, Result, SqlState, TableId};
 use planaria_catalog::{Catalog, Table, TriggerEvent};
 use planaria_exec::{Code, Interrupt, Machine};
+use planaria_sql::ddl::lock::table_named;
 use planaria_sql::lower;
+use planaria_syntax::ast::{AlterTable, StatementKind};
+use planaria_syntax::parse;
 use std::sync::Arc;
 
 /// Programs that call triggers, under one schema and for one role.
 #[derive(Default)]
 pub(crate) struct TriggerCodes {
     stamp: u64,
-    codes: Vec<(Oid, TriggerEvent, Arc<Code>)>,
+    codes: Vec<(Oid, TriggerEvent, Arc<Code>, Arc<Touches>)>,
 }
 
 impl SessionCore {
@@ -81,7 +85,8 @@ impl SessionCore {
             self.deferred.fire(number);
             self.check_cancelled()?;
             at = number + 1;
-            if let Some(code) = self.trigger_code(schema, &event)? {
+            if let Some((code, touches)) = self.trigger_code(schema, &event)? {
+                self.touch(&touches)?;
                 self.machine.reset();
                 self.run_datums(schema, &code, &event.values, false)?;
             }
@@ -90,23 +95,28 @@ impl SessionCore {
     }
 
     /// The program for an event, with the rights of whoever commits; `None`: the trigger was dropped since.
-    fn trigger_code(&mut self, schema: &SchemaVersion, event: &Event) -> Result<Option<Arc<Code>>> {
+    fn trigger_code(
+        &mut self,
+        schema: &SchemaVersion,
+        event: &Event,
+    ) -> Result<Option<(Arc<Code>, Arc<Touches>)>> {
         let role = self.user.current();
         let now = stamp(schema.version(), role);
         if self.trigger_codes.stamp != now {
             self.trigger_codes = TriggerCodes { stamp: now, codes: Vec::new() };
         }
-        let same = |(trigger, which, _): &&(Oid, TriggerEvent, _)| {
+        let same = |(trigger, which, ..): &&(Oid, TriggerEvent, _, _)| {
             (*trigger, *which) == (event.trigger, event.event)
         };
-        if let Some((.., code)) = self.trigger_codes.codes.iter().find(same) {
-            return Ok(Some(code.clone()));
+        if let Some((.., code, touches)) = self.trigger_codes.codes.iter().find(same) {
+            return Ok(Some((code.clone(), touches.clone())));
         }
         let Some(trigger) = trigger_of(&schema.catalog, event) else { return Ok(None) };
         let program = lower::deferred_trigger(&schema.catalog, event.table, trigger, event.event)?;
         let code = Arc::new(schema.compile_as(role, &program)?);
-        self.trigger_codes.codes.push((event.trigger, event.event, code.clone()));
-        Ok(Some(code))
+        let touches = schema.touches(&program);
+        self.trigger_codes.codes.push((event.trigger, event.event, code.clone(), touches.clone()));
+        Ok(Some((code, touches)))
     }
 
     /// 55006 where rows of a table wait for its triggers, or for those of its partitions.
@@ -124,9 +134,10 @@ impl SessionCore {
         &self,
         old: &SchemaVersion,
         new: &SchemaVersion,
-        tag: &str,
+        (tag, text): (&str, &str),
         keys: &[PendingKey],
     ) -> Result<()> {
+        let altered = altered(&old.catalog, tag, text);
         let types = |t: &Table| t.visible().map(|(id, c)| (id, c.ty.clone())).collect::<Vec<_>>();
         let of_keys = keys.iter().flat_map(|key| &key.tables);
         for table in self.deferred.waiting().map(|event| &event.table).chain(of_keys) {
@@ -134,6 +145,7 @@ impl SessionCore {
             let after = new.catalog.tables.get(table.index()).and_then(|t| t.as_deref());
             let command = match after {
                 None => "DROP TABLE",
+                Some(_) if altered == Some(*table) => tag,
                 Some(after) if tag == "CREATE INDEX" && before.index_count() != after.index_count() => tag,
                 Some(_) if !old.shares_table(new, *table) && tag.starts_with("TRUNCATE") => "TRUNCATE",
                 Some(after) if !old.shares_table(new, *table) || types(before) != types(after) => {
@@ -159,12 +171,35 @@ impl SessionCore {
     }
 }
 
-/// Whether a table has become another one by its name alone, or those of its columns.
+/// The table that an ALTER TABLE is about, if it is more than a name that it changes.
+fn altered(catalog: &Catalog, tag: &str, text: &str) -> Option<TableId> {
+    if tag != "ALTER TABLE" {
+        return None;
+    }
+    let statement = parse::statements(text).ok()?.pop()?;
+    let StatementKind::AlterTable { name, actions, .. } = &statement.kind else { return None };
+    let is_name = |action: &AlterTable| {
+        matches!(
+            action,
+            AlterTable::RenameTable(_)
+                | AlterTable::RenameColumn { .. }
+                | AlterTable::RenameConstraint { .. }
+        )
+    };
+    table_named(catalog, name).filter(|_| !actions.iter().all(is_name)).map(|table| table.id)
+}
+
+/// Whether a table has become another one by its name alone, its schema, or the names of its columns.
 fn is_renamed(before: &Table, after: &Table) -> bool {
     let mut renamed = before.clone();
     renamed.name.clone_from(&after.name);
+    renamed.schema = after.schema;
     for (column, now) in renamed.columns.iter_mut().zip(&after.columns) {
         column.name.clone_from(&now.name);
+    }
+    // DISABLE TRIGGER ALL of the parent: what the rows of this one wait for is looked at all the same.
+    for (key, now) in renamed.foreign_keys.iter_mut().zip(&after.foreign_keys) {
+        key.inactive = now.inactive;
     }
     renamed == *after
 }

@@ -3,20 +3,20 @@
 use crate::engine::gate::Patience;
 use crate::engine::program::refusal::schema_changed;
 use crate::engine::schema_version::SchemaVersion;
-use crate::engine::table_locks::{Touches, Wanted};
+use crate::engine::table_locks::{Place, Touches, Wanted};
 use crate::engine::waits::Lookout;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
 use crate::session::savepoint::Locked;
 use planaria_base::sync::Instant;
-use planaria_base::{Error, IndexId, ProcedureId, Result, SqlState, TableId};
+use planaria_base::{Error, IndexId, Isolation, ProcedureId, Result, SqlState, TableId};
 use planaria_exec::Interrupt;
 use planaria_ir::{OpKind, Program, Question, ReadMode};
 use planaria_protocol::Conflict;
-use planaria_sql::ddl::lock::{Lockable, lockable};
+use planaria_sql::ddl::lock::{Lockable, lockable, table_named};
 use planaria_sql::lower::ParamTypes;
-use planaria_syntax::ast::{LockMode, LockTable};
+use planaria_syntax::ast::{InsertSource, LockMode, LockTable, Name, Statement, StatementKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -24,15 +24,49 @@ impl SchemaVersion {
     /// What a program, with all it calls, does to tables.
     pub(crate) fn touches(&self, program: &Program) -> Arc<Touches> {
         let mut touches = Touches::default();
-        self.add_touches(program, &mut touches, &mut BTreeSet::new());
+        self.add_touches(program, &[], &mut touches, &mut BTreeSet::new());
         Arc::new(touches)
+    }
+
+    /// The same of what a statement was lowered to.
+    pub(crate) fn touches_of_statement(&self, statement: &Statement, program: &Program) -> Arc<Touches> {
+        let mut touches = Touches::default();
+        self.add_touches(program, &self.written_parts(statement), &mut touches, &mut BTreeSet::new());
+        Arc::new(touches)
+    }
+
+    /// Roots of which a statement, but for the routines and triggers that it calls, writes only to these partitions.
+    fn written_parts(&self, statement: &Statement) -> Vec<(TableId, TableId)> {
+        let (names, changes) = match &statement.kind {
+            StatementKind::Insert(insert)
+                if insert.with.is_empty()
+                    && insert.on_conflict.is_none()
+                    && !matches!(insert.source, InsertSource::Query(_)) =>
+            {
+                (std::slice::from_ref(&insert.table), false)
+            }
+            StatementKind::Update(update) if update.with.is_empty() => {
+                (std::slice::from_ref(&update.table), true)
+            }
+            StatementKind::Delete(delete) if delete.with.is_empty() => {
+                (std::slice::from_ref(&delete.table), true)
+            }
+            StatementKind::Truncate { names, cascade: false, .. } => (&names[..], false),
+            _ => return Vec::new(),
+        };
+        let tables = names.iter().map(|name| table_named(&self.catalog, name).map(|table| table.id));
+        let Some(tables) = tables.collect::<Option<Vec<TableId>>>() else { return Vec::new() };
+        let parts = tables.iter().map(|id| (self.catalog.partition_root(*id).id, *id));
+        // What a key does to the rows that refer to changed ones is anywhere.
+        let refers = |root| changes && self.catalog.references_to(root).next().is_some();
+        parts.filter(|(root, id)| root != id && !tables.contains(root) && !refers(*root)).collect()
     }
 
     /// The same of the program of a routine.
     pub(crate) fn touches_of(&self, id: ProcedureId, program: &Program) -> Arc<Touches> {
         let within = self.within(id);
         let mut touches = Touches::default();
-        within.as_deref().unwrap_or(self).add_touches(program, &mut touches, &mut BTreeSet::new());
+        within.as_deref().unwrap_or(self).add_touches(program, &[], &mut touches, &mut BTreeSet::new());
         Arc::new(touches)
     }
 
@@ -45,10 +79,17 @@ impl SchemaVersion {
             .ok_or_else(|| Error::internal("a query is no statement"))?;
         let types = ParamTypes(Vec::new());
         let program = planaria_sql::lower::lower_statement(&self.catalog, &statement, &types)?;
-        Ok(self.touches(&program).tables.iter().map(|(table, _)| *table).collect())
+        Ok(self.touches(&program).tables.iter().map(|touch| touch.table).collect())
     }
 
-    fn add_touches(&self, program: &Program, touches: &mut Touches, seen: &mut BTreeSet<(u64, ProcedureId)>) {
+    /// `parts`: see [`Self::written_parts`].
+    fn add_touches(
+        &self,
+        program: &Program,
+        parts: &[(TableId, TableId)],
+        touches: &mut Touches,
+        seen: &mut BTreeSet<(u64, ProcedureId)>,
+    ) {
         let columns_of = |table: &TableId, index: &IndexId| {
             let definition = self.catalog.table_by_id(*table);
             definition.indexes[index.index()].columns.iter().copied()
@@ -68,7 +109,11 @@ impl SchemaVersion {
                 touches.columns.insert(*table, columns.iter().map(|(column, _)| *column));
             }
             OpKind::Insert { table, .. } | OpKind::Update { table, .. } | OpKind::Delete { table, .. } => {
-                touches.add(*table, LockMode::RowExclusive);
+                let mut known = parts.iter().filter(|(root, _)| root == table).peekable();
+                if known.peek().is_none() {
+                    touches.add(*table, LockMode::RowExclusive);
+                }
+                known.for_each(|(_, part)| touches.add_within(*table, Some(*part), LockMode::RowExclusive));
             }
             OpKind::Claim { table, .. } => {
                 touches.add(*table, LockMode::RowShare);
@@ -80,7 +125,7 @@ impl SchemaVersion {
                     && let Ok(callee) = self.program(*procedure)
                 {
                     let within = self.within(*procedure);
-                    within.as_deref().unwrap_or(self).add_touches(callee, touches, seen);
+                    within.as_deref().unwrap_or(self).add_touches(callee, &[], touches, seen);
                 }
             }
             OpKind::Execute { .. } => {
@@ -175,6 +220,37 @@ impl SessionCore {
                 "LOCK TABLE can only be used in transaction blocks",
             ));
         }
+        self.lock_those(lock, &|_| true)?;
+        Ok(done("LOCK TABLE"))
+    }
+
+    /// Locks those of the names that are partitions against everybody else who writes to them, for a TRUNCATE of the open block
+    /// that need not validate then that nobody adds rows to them: whether it is so. Errors as those of LOCK TABLE.
+    pub(crate) fn lock_partitions(&mut self, names: &[Name]) -> Result<bool> {
+        // Where a block changes the schema, others wait for it. Who stays with a moment is told what has changed since.
+        if !matches!(self.block, Block::Open)
+            || self.changing.is_some()
+            || self.reading.is_some()
+            || !self.engine.traits.concurrent
+            || self.isolation == Isolation::RepeatableRead
+        {
+            return Ok(false);
+        }
+        let lock = LockTable { names: names.to_vec(), mode: LockMode::ShareRowExclusive, nowait: false };
+        if !self.lock_those(&lock, &|place| place.is_part())? {
+            return Ok(false);
+        }
+        // A block that changes the schema may have come before it, and look at no locks. From now on none does: it would wait.
+        let mut held = false;
+        self.in_block(|s| {
+            held = s.engine.gate.is_held();
+            Ok(())
+        })?;
+        Ok(!held)
+    }
+
+    /// Locks what is named as far as it is wanted: whether that was anything.
+    fn lock_those(&mut self, lock: &LockTable, wanted: &dyn Fn(&Place) -> bool) -> Result<bool> {
         self.catch_up()?;
         let (schema, base) = (self.schema(), self.schema.clone());
         let mut locked = Vec::new();
@@ -185,8 +261,11 @@ impl SessionCore {
                 Lockable::System => Vec::new(),
             };
             for table in tables {
-                self.lock_one(table, lock)?;
-                locked.push(table);
+                let place = Place::of(&schema.catalog, table);
+                if wanted(&place) {
+                    locked.extend([table, place.table]);
+                    self.lock_one(place, lock)?;
+                }
             }
         }
         if self.reading.is_none() && self.is_stale() {
@@ -197,7 +276,7 @@ impl SessionCore {
                 return Err(schema_changed());
             }
         }
-        Ok(done("LOCK TABLE"))
+        Ok(!locked.is_empty())
     }
 
     /// 55P03
@@ -207,26 +286,27 @@ impl SessionCore {
         Error::new(SqlState::LOCK_NOT_AVAILABLE, message)
     }
 
-    fn lock_one(&mut self, table: TableId, lock: &LockTable) -> Result<()> {
+    fn lock_one(&mut self, place: Place, lock: &LockTable) -> Result<()> {
         let (engine, worker) = (self.engine.clone(), self.worker);
         self.has_locks = true;
         self.show_process();
         if self.changing.is_some() {
             // Where nobody else goes on there is nothing to wait for.
-            return self.lock_beside(table, lock.mode, !lock.nowait);
+            return self.lock_beside(place.table, lock.mode, !lock.nowait);
         }
         let before = engine.locks.count(worker);
-        if !engine.locks.ask(worker, table, lock.mode) {
+        if !engine.locks.ask(worker, &place, lock.mode) {
             return Ok(());
         }
         let mut outcome = if lock.mode.is_strong() { self.outlast_statements() } else { Ok(()) };
         if outcome.is_ok() {
-            let wanted = Wanted::Lock(table, lock.mode);
+            let shown = place.shown();
+            let wanted = Wanted::Lock(place, lock.mode);
             outcome = match lock.nowait {
                 false => self.await_locks(&wanted),
                 true => match engine.locks.wait(worker, &wanted, &mut || None) {
                     true => Ok(()),
-                    false => Err(self.lock_not_available(table)),
+                    false => Err(self.lock_not_available(shown)),
                 },
             };
         }

@@ -4,7 +4,7 @@ use crate::engine::program::kind::is_program;
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::SessionCore;
-use crate::session::prepared::PreparedStatement;
+use crate::session::prepared::{Named, PreparedStatement};
 use planaria_base::cast::{CastContext, cast_allowed};
 use planaria_base::datetime::Forms;
 use planaria_base::text_io::quote_literal;
@@ -50,7 +50,7 @@ impl SessionCore {
         if let Some(prepared) = Arc::get_mut(&mut prepared) {
             prepared.domains = domains;
         }
-        self.statements.named.insert(name.to_owned(), prepared);
+        self.give_name(name, prepared, true);
         Ok(done("PREPARE"))
     }
 
@@ -197,7 +197,13 @@ impl SessionCore {
 
     /// The statement of that name; 26000 where there is none.
     pub(crate) fn named_statement(&self, name: &str) -> Result<Arc<PreparedStatement>> {
-        self.statements.named.get(name).cloned().ok_or_else(|| no_statement(name))
+        let named = self.statements.named.get(name);
+        named.map(|named| named.statement.clone()).ok_or_else(|| no_statement(name))
+    }
+
+    pub(crate) fn give_name(&mut self, name: &str, statement: Arc<PreparedStatement>, by_sql: bool) {
+        let named = Named { statement, since: self.inputs.moment(), by_sql };
+        self.statements.named.insert(name.to_owned(), named);
     }
 
     pub(crate) fn deallocate(&mut self, name: Option<&str>) -> Result<StatementResult> {

@@ -11,11 +11,12 @@
 //!    others have come meanwhile, these are waited for, too, until [`PATIENCE`] has run out.
 
 use crate::engine::schema_version::SchemaVersion;
+use crate::engine::table_locks::Touch;
 use crate::session::beside::{leaves_types, table};
 use crate::session::core::SessionCore;
 use crate::session::schema::Change;
 use planaria_base::sync::{Instant, thread};
-use planaria_base::{Result, TableId, WorkerId};
+use planaria_base::{Result, WorkerId};
 use planaria_catalog::Catalog;
 use planaria_sql::ddl;
 use planaria_syntax::ast::LockMode;
@@ -48,14 +49,14 @@ impl SessionCore {
             return Vec::new();
         }
         let Some(new) = self.worked_out(&old.catalog, text) else { return Vec::new() };
-        let others = |id: &TableId, mode: &LockMode| {
-            let same = table(&new, *id) == table(&old.catalog, *id);
-            let keys = || new.references_to(*id).eq(old.catalog.references_to(*id));
-            !same || *mode >= LockMode::RowExclusive && !keys()
+        let others = |touch: &Touch| {
+            let same = table(&new, touch.table) == table(&old.catalog, touch.table);
+            let keys = || new.references_to(touch.table).eq(old.catalog.references_to(touch.table));
+            !same || touch.mode >= LockMode::RowExclusive && !keys()
         };
         // These concern whoever has touched anything.
         let all = new.has_deferred_keys() != old.has_deferred || !leaves_types(&new, &old.catalog);
-        touched.retain(|(_, id, mode)| all || others(id, mode));
+        touched.retain(|(_, touch)| all || others(touch));
         let mut busy: Vec<Busy> =
             touched.iter().map(|(worker, ..)| (*worker, engine.locks.begun(*worker))).collect();
         busy.dedup();

@@ -5,6 +5,7 @@ use crate::engine::table_locks::Touches;
 use crate::row::{Column, Columns};
 use crate::session::cache::Cache;
 use crate::session::user::stamp;
+use crate::system::{NamedInfo, NamedStatements};
 use planaria_base::sync::Mutex;
 use planaria_base::{Datum, Error, ProcedureId, Result, RoleId, SqlState, Type};
 use planaria_exec::Code;
@@ -24,7 +25,7 @@ pub(crate) struct StatementCache {
     /// Texts with parameters in place of constants that are not to be run so, and the catalog version of which that is
     /// known.
     particular: Cache<u64>,
-    pub(crate) named: HashMap<String, Arc<PreparedStatement>>,
+    pub(crate) named: HashMap<String, Named>,
 }
 
 impl Default for StatementCache {
@@ -33,6 +34,24 @@ impl Default for StatementCache {
             by_text: Cache::new(STATEMENTS_KEPT),
             particular: Cache::new(STATEMENTS_KEPT),
             named: HashMap::new(),
+        }
+    }
+}
+
+/// A statement that the session has a name for.
+pub(crate) struct Named {
+    pub(crate) statement: Arc<PreparedStatement>,
+    /// When it got the name: microseconds since 2000-01-01 UTC.
+    pub(crate) since: i64,
+    /// By PREPARE; else by a message.
+    pub(crate) by_sql: bool,
+}
+
+impl NamedStatements for HashMap<String, Named> {
+    fn each(&self, f: &mut dyn FnMut(NamedInfo<'_>)) {
+        for (name, Named { statement, since, by_sql }) in self {
+            let (text, parameters) = (&statement.text, &statement.parameters);
+            f(NamedInfo { name, text, parameters, since: *since, by_sql: *by_sql });
         }
     }
 }
@@ -189,7 +208,7 @@ impl Compiled {
         types: &ParamTypes,
     ) -> Result<(Program, Arc<Compiled>)> {
         let (program, code, guarded) = schema.compile_for(role, statement, types)?;
-        let compiled = Compiled::of(schema, &program, code, guarded)?;
+        let compiled = Compiled::of(schema, statement, &program, code, guarded)?;
         Ok((program, Arc::new(compiled)))
     }
 
@@ -211,13 +230,20 @@ impl Compiled {
         let column =
             |o: &planaria_ir::Output| Column { name: o.name.clone(), ty: o.ty.clone(), origin: None };
         let columns = program.outputs.iter().map(column).collect();
-        Ok((Arc::new(Compiled::of(schema, &program, code, guarded)?), columns, plan))
+        let compiled = Compiled::of(schema, &prepared.statement, &program, code, guarded)?;
+        Ok((Arc::new(compiled), columns, plan))
     }
 
-    fn of(schema: &SchemaVersion, program: &Program, code: Code, guarded: bool) -> Result<Compiled> {
+    fn of(
+        schema: &SchemaVersion,
+        statement: &Statement,
+        program: &Program,
+        code: Code,
+        guarded: bool,
+    ) -> Result<Compiled> {
         let (pure, claims) = (schema.only_reads(program), schema.claims(program));
         let detached = pure && SchemaVersion::is_detached(program);
-        let touches = schema.touches(program);
+        let touches = schema.touches_of_statement(statement, program);
         let sole = |(arguments, routine): (Program, ProcedureId)| {
             let types: Arc<[Type]> =
                 schema.catalog.procedure(routine).inputs().map(|p| p.ty.clone()).collect();

@@ -99,7 +99,7 @@ impl SessionCore {
         let (old, began) = (self.schema.clone(), Instant::now());
         let Prepared { outcome, new, later, record, reads } = self.prepare_change(&old, Change::New(text))?;
         self.touch_beside(&Arc::new(reads))?;
-        let waiting = self.refuse_waiting_change(&old, &new, outcome.tag, &pending);
+        let waiting = self.refuse_waiting_change(&old, &new, (outcome.tag, text), &pending);
         let count = waiting.and_then(|()| self.carry_out(&new, later, true));
         self.machine.reset();
         match count {

@@ -10,7 +10,7 @@ use crate::serving::statement::{Done, Parsed};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
-use crate::session::prepared::PreparedStatement;
+use crate::session::prepared::{Named, PreparedStatement};
 use crate::session::user::User;
 use crate::settings::Settings;
 use crate::sink::RowSink;
@@ -30,7 +30,7 @@ const TEXT_KEPT_MAX: usize = 16 << 10;
 /// What a client's session is, apart from a transaction under way.
 #[derive(Default)]
 pub(crate) struct KeptState {
-    named: HashMap<String, Arc<PreparedStatement>>,
+    named: HashMap<String, Named>,
     settings: Settings,
     user: User,
     number: Option<i32>,
@@ -151,7 +151,7 @@ impl SessionCore {
         };
         let columns = match &statement.kind {
             StatementKind::ExecutePrepared { name, .. } => {
-                self.statements.named.get(name).map(|p| p.columns.clone()).unwrap_or_default()
+                self.named_statement(name).map(|p| p.columns.clone()).unwrap_or_default()
             }
             StatementKind::Fetch { name, moves: false, .. } => self.cursor_columns(name).unwrap_or_default(),
             _ => utility_columns(statement),
@@ -319,7 +319,7 @@ impl SessionCore {
         let statement = self.prepare_statement(&parsed, types).ok()?;
         let compiled = statement.compiled(schema, self.user.current()).ok()?;
         // An index of some rows is of use where a constant says that they are meant.
-        let mut tables = compiled.touches.tables.iter().map(|(table, _)| schema.catalog.table_by_id(*table));
+        let mut tables = compiled.touches.tables.iter().map(|t| schema.catalog.table_by_id(t.table));
         let partial = tables.any(|table| {
             let mut definitions = table.indexes.iter().filter_map(|index| index.definition.as_ref());
             definitions.any(|definition| definition.predicate.is_some())
@@ -344,7 +344,7 @@ impl SessionCore {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
         }
-        self.statements.named.insert(name.to_owned(), statement.clone());
+        self.give_name(name, statement.clone(), false);
         Ok(())
     }
 

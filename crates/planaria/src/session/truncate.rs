@@ -1,6 +1,10 @@
 //! TRUNCATE inside a transaction block: the rows are deleted one by one, so that it can be undone and
 //! nobody else sees it before COMMIT. Outside of one, and in a block that has changed the schema, it is a schema
 //! change, which takes no time; so it is with RESTART IDENTITY. Where triggers see it, it is always done by rows.
+//!
+//! Of a partition, the rows lie among those of the others, and who empties it goes through all. So that whoever fills another
+//! partition meanwhile is not in the way, it locks its own ([`lock_partitions`](SessionCore::lock_partitions)), and that nobody
+//! else adds rows to that one need not be validated.
 
 use crate::session::StatementResult;
 use crate::session::answer::done;
@@ -9,7 +13,7 @@ use planaria_base::{Error, Result};
 use planaria_catalog::{Catalog, TriggerEvent};
 use planaria_sql::ddl::{self, DdlOutcome, Work};
 use planaria_sql::lower::ParamTypes;
-use planaria_syntax::ast::Statement;
+use planaria_syntax::ast::{Statement, StatementKind};
 
 impl SessionCore {
     /// Whether a table that TRUNCATE is about has triggers for it.
@@ -47,7 +51,11 @@ impl SessionCore {
                 self.refuse_waiting(&draft, *table, "TRUNCATE")?;
             }
         }
-        let prepared = self.analyse_declared(statement.clone(), text, ParamTypes::default())?;
+        let mut statement = statement.clone();
+        if let StatementKind::Truncate { names, locked, .. } = &mut statement.kind {
+            *locked = self.lock_partitions(names)?;
+        }
+        let prepared = self.analyse_declared(statement, text, ParamTypes::default())?;
         self.start_program(&prepared, &(), None)?;
         Ok(done(outcome.tag))
     }

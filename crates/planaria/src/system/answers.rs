@@ -9,7 +9,7 @@ use planaria_base::oid::Oid;
 use planaria_base::types::SystemType;
 use planaria_base::{Error, Result, SqlState, Type, oid};
 use planaria_catalog::oids::Object;
-use planaria_catalog::{Catalog, TriggerEvent, of_key, reg, system};
+use planaria_catalog::{Catalog, PREDEFINED, TriggerEvent, of_key, reg, system};
 use planaria_exec::heap::Heap;
 use planaria_exec::slot::Slot;
 use planaria_ir::Question;
@@ -175,7 +175,9 @@ pub(crate) fn answer(
         }
         Question::RoleName => {
             let oid = oid_of(args[0]);
-            let name = catalog.role_of_oid(oid).map(|r| r.name.clone());
+            let predefined =
+                || PREDEFINED.iter().find(|(_, of)| *of == oid).map(|(name, _)| (*name).to_owned());
+            let name = catalog.role_of_oid(oid).map(|r| r.name.clone()).or_else(predefined);
             heap.text(&name.unwrap_or_else(|| format!("unknown (OID={oid})")))
         }
         Question::SerialSequence => {

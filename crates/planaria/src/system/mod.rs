@@ -49,8 +49,8 @@ pub(crate) use privileges::{may_become, setting_of_role};
 pub(crate) use rows::push_rows;
 pub(crate) use shown::key_of_errors as shown_key;
 pub(crate) use vitals::{
-    AdvisoryLock, Amount, Awaited, CursorInfo, LockInfo, OpenCursors, RestartFacts, SnapshotInfo, Stock,
-    Vitals,
+    AdvisoryLock, Amount, Awaited, CursorInfo, LockInfo, NamedInfo, NamedStatements, OpenCursors,
+    RestartFacts, SnapshotInfo, Stock, Vitals,
 };
 
 use crate::serving::clients::Clients;
@@ -70,6 +70,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) settings: &'a mut Settings,
     /// Cursors that the session has open.
     pub(crate) cursors: &'a dyn OpenCursors,
+    /// Statements that the session has names for.
+    pub(crate) statements: &'a dyn NamedStatements,
     /// Whose rights hold.
     pub(crate) role: RoleId,
     /// Who began the session.

@@ -179,6 +179,7 @@ fn make(relation: &'static SystemRelation, columns: &[ColumnId], facts: &Facts<'
         (system::PG_CATALOG, "pg_db_role_setting") => server::defaults(facts, out),
         (system::PG_CATALOG, "pg_settings") => server::settings(facts, out),
         (system::PG_CATALOG, "pg_stat_statements") => server::statements(facts, out),
+        (system::PG_CATALOG, "pg_prepared_statements") => server::named_statements(facts, out),
         (system::PG_CATALOG, "pg_cursors") => server::cursors(facts, out),
         (system::PG_CATALOG, "pg_stat_activity") => server::activity(facts, out),
         (system::PG_CATALOG, "planaria_memory") => server::memory(facts, out),

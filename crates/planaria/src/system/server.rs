@@ -5,10 +5,12 @@ use super::rows::Rows;
 use super::{Awaited, RestartFacts};
 use planaria_base::datetime::{Interval, Zone, zone};
 use planaria_base::oid::{self, Oid};
-use planaria_base::{Datum, TableId};
+use planaria_base::{Datum, RoleId, TableId};
 use planaria_catalog::oids::{DATABASE_OID, SUPERUSER_OID};
 use planaria_catalog::system::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_OID, PG_CATALOG};
-use planaria_catalog::{Catalog, MONITOR, PREDEFINED, SUPERUSER, acl_name};
+use planaria_catalog::{
+    Catalog, DATABASE_OWNER, MONITOR, PREDEFINED, SUPERUSER, acl_name, grants_with_names,
+};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -24,11 +26,12 @@ pub(super) fn namespaces(facts: &Facts<'_>, rows: &mut Rows) {
         });
     }
     rows.add(|r| {
-        let rights = &catalog.schema_rights;
+        let owner = catalog.schema_rights.owner;
+        let owner = if owner == SUPERUSER { DATABASE_OWNER.1 } else { catalog.role_oid(owner) };
         r.set("oid", oid::PUBLIC)
             .set("nspname", planaria_catalog::PUBLIC)
-            .set("nspowner", catalog.role_oid(rights.owner))
-            .set("nspacl", rights.display(catalog).unwrap_or_else(|| everybody_uses(catalog)));
+            .set("nspowner", owner)
+            .set("nspacl", rights_on_public(catalog));
     });
     for schema in catalog.schemas.iter().flatten() {
         rows.add(|r| {
@@ -40,11 +43,26 @@ pub(super) fn namespaces(facts: &Facts<'_>, rows: &mut Rows) {
     }
 }
 
-/// Rights on the schema `public` before anybody has changed them: PostgreSQL's server is set up with some that are not
-/// those of any schema, and pg_dump knows that.
-fn everybody_uses(catalog: &Catalog) -> Vec<String> {
-    let owner = acl_name(&catalog.role_name(catalog.schema_rights.owner));
-    vec![format!("{owner}=UC/{owner}"), format!("=U/{owner}")]
+/// Rights on the schema `public`. Where nobody has given it away it is the first superuser's, who is shown as the owner of the
+/// database, whoever that is: so PostgreSQL's server is set up. Before anybody has changed them they are not those of any
+/// schema, and pg_dump knows that.
+fn rights_on_public(catalog: &Catalog) -> Vec<String> {
+    let rights = &catalog.schema_rights;
+    let name = |role: RoleId| match role {
+        SUPERUSER if rights.owner == SUPERUSER => DATABASE_OWNER.0.to_owned(),
+        role => acl_name(&catalog.role_name(role)),
+    };
+    match &rights.grants {
+        Some(grants) => {
+            let mut grants = grants.clone();
+            grants.sort_by_key(|grant| grant.grantee != Some(rights.owner));
+            grants_with_names(&grants, &name)
+        }
+        None => {
+            let owner = name(rights.owner);
+            vec![format!("{owner}=UC/{owner}"), format!("=U/{owner}")]
+        }
+    }
 }
 
 /// `pg_database`
@@ -232,6 +250,22 @@ pub(super) fn cursors(facts: &Facts<'_>, rows: &mut Rows) {
                 .set("is_binary", false)
                 .set("is_scrollable", !cursor.forward_only)
                 .set("creation_time", cursor.created);
+        });
+    });
+}
+
+/// `pg_prepared_statements`. Plans follow from rules, so nobody plans for values.
+pub(super) fn named_statements(facts: &Facts<'_>, rows: &mut Rows) {
+    facts.statements.each(&mut |named| {
+        let types = named.parameters.iter().map(oid::of).collect::<Vec<_>>();
+        rows.add(|r| {
+            r.set("name", named.name)
+                .set("statement", named.text)
+                .set("prepare_time", named.since)
+                .set("parameter_types", types)
+                .set("from_sql", named.by_sql)
+                .set("generic_plans", 0i64)
+                .set("custom_plans", 0i64);
         });
     });
 }

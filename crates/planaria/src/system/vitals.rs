@@ -1,7 +1,7 @@
 //! What the engine and a session tell the catalogs of themselves: which do not know them.
 
 use crate::stats::{CheckpointStats, Memory};
-use planaria_base::{Epoch, SequenceId, Strength, TableId};
+use planaria_base::{Epoch, SequenceId, Strength, TableId, Type};
 use planaria_storage::OldUse;
 use planaria_syntax::ast::LockMode;
 use std::time::Duration;
@@ -67,6 +67,24 @@ pub(crate) struct CursorInfo<'a> {
     pub(crate) hold: bool,
     /// NO SCROLL
     pub(crate) forward_only: bool,
+}
+
+/// The statements that a session has names for.
+pub(crate) trait NamedStatements {
+    /// Calls `f` for each.
+    fn each(&self, f: &mut dyn FnMut(NamedInfo<'_>));
+}
+
+/// A statement with a name.
+pub(crate) struct NamedInfo<'a> {
+    pub(crate) name: &'a str,
+    /// What the client sent.
+    pub(crate) text: &'a str,
+    pub(crate) parameters: &'a [Type],
+    /// When it got the name: microseconds since 2000-01-01 UTC.
+    pub(crate) since: i64,
+    /// By PREPARE; else by a message.
+    pub(crate) by_sql: bool,
 }
 
 /// An open snapshot, for people.

@@ -66,6 +66,7 @@ mod notify;
 mod old_databases;
 mod own_aggregates;
 mod packed_types;
+mod partition_truncates;
 mod partitions;
 mod paths_and_times;
 mod planning;

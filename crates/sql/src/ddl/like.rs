@@ -126,6 +126,7 @@ impl Change {
             ty: TypeName { position, kind },
             constraints: constraints.collect(),
             told: told_of_like(column, like, self.actor.internal),
+            unknown_compression: None,
             position,
         })
     }

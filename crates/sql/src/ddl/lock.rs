@@ -51,6 +51,11 @@ fn lockable_one(catalog: &Catalog, role: RoleId, name: &Name, mode: LockMode) ->
     Ok(lockable)
 }
 
+/// The table that a name stands for, if it is one.
+pub fn table_named<'c>(catalog: &'c Catalog, name: &Name) -> Option<&'c Table> {
+    names::table(catalog, name).ok()
+}
+
 /// 42P01, without a position, as statements of this kind say it.
 fn missing(name: &Name) -> Error {
     let message = format!("relation \"{}\" does not exist", name.parts.join("."));

@@ -468,7 +468,7 @@ impl Change {
             StatementKind::Rename { object, name, to, if_exists } => {
                 self.rename(*object, name, to, *if_exists)
             }
-            StatementKind::Truncate { names, restart_identity, cascade } => {
+            StatementKind::Truncate { names, restart_identity, cascade, .. } => {
                 self.truncate(names, *restart_identity, *cascade)
             }
             StatementKind::CreateRole { name, options } => self.create_role(name, options),

@@ -335,6 +335,7 @@ impl Change {
         self.require_types(&ty, domain)?;
         self.check_not_in_itself(id, &ty).map_err(|e| e.at(def.ty.position))?;
         self.check_told(&ty, def.told.as_deref()).map_err(|e| e.at(def.ty.position))?;
+        self.check_compression(&ty, def.unknown_compression.as_deref())?;
         let table = self.table_mut(id).name.clone();
         let mut facts = self.column_facts(&table, def, &ty, serial)?;
         let is_null = def.constraints.iter().any(

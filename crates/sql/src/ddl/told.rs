@@ -295,6 +295,19 @@ impl Change {
         Ok(())
     }
 
+    /// 22023 for a method that there is not. Logs may have some, which were passed over.
+    pub(super) fn check_compression(&self, ty: &Type, unknown: Option<&str>) -> Result<()> {
+        match unknown.filter(|_| !self.actor.internal) {
+            Some(_) if is_plain(ty) => {
+                let ty = crate::lower::type_in_message(&self.catalog.as_shown(ty));
+                let message = format!("column data type {ty} does not support compression");
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
+            Some(word) => Err(invalid(format!("invalid compression method \"{word}\""))),
+            None => Ok(()),
+        }
+    }
+
     /// A replica identity stands on columns that are never NULL.
     pub(super) fn check_identifies_not(&self, id: TableId, place: planaria_base::ColumnId) -> Result<()> {
         let table = self.catalog.table_by_id(id);

@@ -170,8 +170,8 @@ pub(super) fn lower<'c>(
         }
         StatementKind::Notify { channel, payload } => l.emit_notify(channel, payload),
         StatementKind::Set { name, value, local } => l.emit_set(name, value.as_deref(), *local)?,
-        StatementKind::Truncate { names, restart_identity, cascade } => {
-            l.statement(|l| l.emit_truncate(names, *restart_identity, *cascade))?;
+        StatementKind::Truncate { names, restart_identity, cascade, locked } => {
+            l.statement(|l| l.emit_truncate(names, *restart_identity, *cascade, *locked))?;
         }
         StatementKind::FireCopyTriggers { table, which } => {
             l.statement(|l| l.emit_copy_triggers(table, *which))?;

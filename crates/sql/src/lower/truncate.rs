@@ -10,7 +10,7 @@ use super::constraint::Values;
 use super::trigger::ChangedRow;
 use planaria_base::{Datum, Error, Level, Result, SqlState, TableId, Type};
 use planaria_catalog::{Object, Privileges, Table, TriggerEvent, TriggerTime};
-use planaria_ir::{ErrorFields, OpKind, StateSource};
+use planaria_ir::{ErrorFields, OpKind, ReadMode, StateSource};
 use planaria_syntax::ast::{CopyTriggers, Name};
 
 impl<'c> Lowerer<'c> {
@@ -86,8 +86,12 @@ impl<'c> Lowerer<'c> {
         names: &[Name],
         restart_identity: bool,
         cascade: bool,
+        locked: bool,
     ) -> Result<()> {
         let tables = self.truncated(names, cascade)?;
+        let named = if locked { names } else { &[] };
+        let locked =
+            named.iter().map(|name| self.named_table(name).map(|t| t.id)).collect::<Result<Vec<_>>>()?;
         self.push_frame();
 
         for table in &tables {
@@ -98,6 +102,11 @@ impl<'c> Lowerer<'c> {
             let whole = self.catalog.partition_root(table.id);
             let rel = self.table_rel(whole.id, &whole.name);
             self.rel_mut(rel).row_used = true;
+            // Rows of other partitions come and go meanwhile. Those of this one are there as of now, and nobody adds any
+            // before this transaction ends.
+            if whole.id != table.id && locked.contains(&table.id) {
+                self.rel_mut(rel).mode = ReadMode::Lenient;
+            }
             let mut filter = self.slice_conditions(table, whole, rel)?;
             filter.iter_mut().for_each(|e| self.count(e));
             let plan = self.plan_group(&[Item::Rel(rel)], &filter, &[])?;

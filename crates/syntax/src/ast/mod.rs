@@ -564,7 +564,16 @@ pub enum StatementKind {
     /// ALTER INDEX | VIEW | SEQUENCE .. RENAME TO
     Rename { object: ObjectKind, name: Name, to: String, if_exists: bool },
     /// TRUNCATE
-    Truncate { names: Vec<Name>, restart_identity: bool, cascade: bool },
+    Truncate {
+        /// Tables.
+        names: Vec<Name>,
+        /// RESTART IDENTITY
+        restart_identity: bool,
+        /// CASCADE
+        cascade: bool,
+        /// Those of the names that are partitions are locked: nobody else writes to them before the transaction ends.
+        locked: bool,
+    },
     /// EXPLAIN of a statement
     Explain {
         /// ANALYZE
@@ -796,6 +805,8 @@ pub struct ColumnDef {
     pub constraints: Vec<Constraint>,
     /// COLLATE, and what is said of how it is stored.
     pub told: Option<Box<planaria_catalog::ColumnTold>>,
+    /// A method of COMPRESSION that there is not.
+    pub unknown_compression: Option<String>,
     /// Where it stands.
     pub position: Position,
 }

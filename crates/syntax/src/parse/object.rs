@@ -321,6 +321,6 @@ impl Parser<'_> {
             self.eat_words(&["continue", "identity"]);
         }
         let cascade = self.cascade();
-        Ok(StatementKind::Truncate { names, restart_identity, cascade })
+        Ok(StatementKind::Truncate { names, restart_identity, cascade, locked: false })
     }
 }

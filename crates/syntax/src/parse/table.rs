@@ -302,6 +302,7 @@ impl Parser<'_> {
         let ty = self.type_name()?;
         let mut constraints: Vec<Constraint> = Vec::new();
         let mut told = ColumnTold::default();
+        let mut unknown_compression = None;
         loop {
             if self.eat_word("collate") {
                 told.collation = self.byte_collation()?;
@@ -310,7 +311,11 @@ impl Parser<'_> {
                 self.bump();
                 let value = self.label()?;
                 match compression {
-                    true => told.compression = ColumnTold::compression_letter(&value),
+                    true => {
+                        told.compression = ColumnTold::compression_letter(&value);
+                        let unknown = told.compression.is_none() && value != "default";
+                        unknown_compression = unknown.then_some(value);
+                    }
                     false => told.storage = ColumnTold::storage_letter(&value),
                 }
             } else if let Some(constraint) = self.column_constraint()? {
@@ -321,7 +326,7 @@ impl Parser<'_> {
                 constraints.push(constraint);
             } else {
                 let told = (told != ColumnTold::default()).then(|| Box::new(told));
-                return Ok(ColumnDef { name, ty, constraints, told, position });
+                return Ok(ColumnDef { name, ty, constraints, told, unknown_compression, position });
             }
         }
     }

@@ -50,7 +50,7 @@ impl Parser<'_> {
             told =
                 collation.map(|name| Box::new(ColumnTold { collation: Some(name), ..ColumnTold::default() }));
         }
-        Ok(ColumnDef { name, ty, constraints: Vec::new(), told, position })
+        Ok(ColumnDef { name, ty, constraints: Vec::new(), told, unknown_compression: None, position })
     }
 
     /// `ADD | DROP | ALTER ATTRIBUTE ..`

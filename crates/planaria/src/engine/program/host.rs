@@ -20,7 +20,7 @@ use crate::serving::clients::{Clients, Lent};
 use crate::session::path::path;
 use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink};
-use crate::system::{Facts, Vitals};
+use crate::system::{Facts, NamedStatements, Vitals};
 use planaria_base::{
     ColumnId, Datum, Error, Level, ProcedureId, Result, RoleId, SchemaId, SequenceId, SqlState, SystemId,
     TableId, Type, types::SystemType,
@@ -71,6 +71,7 @@ pub(crate) struct SessionHost<'a> {
     pub(crate) settings: &'a mut Settings,
     /// Cursors that the session has open.
     pub(crate) cursors: &'a mut Cursors,
+    pub(crate) statements: &'a dyn NamedStatements,
     /// Savepoints of its block.
     pub(crate) savepoints: usize,
     /// Number of the session.
@@ -115,6 +116,7 @@ impl SessionHost<'_> {
             stock: &*self.schema,
             settings: self.settings,
             cursors: self.cursors,
+            statements: self.statements,
             role: self.role,
             session_user: self.session_user,
             session: self.session,

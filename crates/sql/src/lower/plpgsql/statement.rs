@@ -197,9 +197,9 @@ impl Body<'_, '_> {
             StatementKind::Show(_) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data"))
             }
-            StatementKind::Truncate { names, restart_identity, cascade } => {
+            StatementKind::Truncate { names, restart_identity, cascade, .. } => {
                 self.l.at(statement.position);
-                self.l.emit_truncate(names, *restart_identity, *cascade)
+                self.l.emit_truncate(names, *restart_identity, *cascade, false)
             }
             StatementKind::SetConstraints { names, deferred } => {
                 self.l.at(statement.position);

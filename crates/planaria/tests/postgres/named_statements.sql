@@ -1,0 +1,43 @@
+-- What a session's catalogs say: statements with names, methods of compression, owners and privileges.
+CREATE TABLE t (id int PRIMARY KEY, v numeric(8, 2));
+PREPARE a (int, text) AS SELECT $1 + 1, $2;
+PREPARE b AS SELECT 1;
+PREPARE c AS INSERT INTO pg_temp.nothing VALUES ($1);
+PREPARE d AS UPDATE t SET v = $2 WHERE id = $1;
+SELECT name, parameter_types[1], cardinality(parameter_types), from_sql, prepare_time <= now() FROM pg_prepared_statements ORDER BY name;
+SELECT name, statement LIKE 'PREPARE ' || name || '%AS SELECT%' FROM pg_prepared_statements WHERE name IN ('a', 'b') ORDER BY name;
+EXECUTE a (1, 'x');
+DEALLOCATE b;
+SELECT name FROM pg_prepared_statements ORDER BY name;
+DEALLOCATE ALL;
+SELECT count(*) FROM pg_prepared_statements;
+CREATE TABLE u (a text COMPRESSION foo);
+CREATE TABLE u (a int COMPRESSION foo);
+CREATE TABLE u (a int COMPRESSION pglz);
+CREATE TABLE u (a text COMPRESSION default, b text COMPRESSION pglz);
+ALTER TABLE u ADD COLUMN c text COMPRESSION foo;
+ALTER TABLE u ALTER a SET COMPRESSION foo;
+SELECT attname, attcompression = '' FROM pg_attribute WHERE attrelid = 'u'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT nspname, nspowner::regrole, nspacl FROM pg_namespace WHERE nspname = 'public';
+CREATE ROLE named_statements_r;
+GRANT CREATE ON SCHEMA public TO named_statements_r;
+SELECT nspacl FROM pg_namespace WHERE nspname = 'public';
+REVOKE ALL ON SCHEMA public FROM PUBLIC;
+SELECT nspacl FROM pg_namespace WHERE nspname = 'public';
+GRANT USAGE ON SCHEMA public TO PUBLIC;
+REVOKE ALL ON SCHEMA public FROM named_statements_r;
+SELECT schema_owner FROM information_schema.schemata WHERE schema_name = 'public';
+CREATE SEQUENCE s1;
+CREATE SEQUENCE s2;
+CREATE DOMAIN dom AS int;
+GRANT USAGE ON SEQUENCE s2 TO named_statements_r;
+SELECT grantor, grantee, object_name, object_type, is_grantable FROM information_schema.usage_privileges
+WHERE object_schema = 'public' ORDER BY object_name, grantee;
+CREATE FUNCTION f(int) RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION g(int) RETURNS int LANGUAGE sql AS 'SELECT f(1)';
+CREATE VIEW v AS SELECT f(1) AS a, lower('X') AS b;
+CREATE VIEW w AS SELECT a FROM v WHERE g(2) = 1 AND f(3) = 1;
+SELECT table_schema, table_name, specific_schema, specific_name LIKE 'f\_%' AS f, specific_name LIKE 'g\_%' AS g
+FROM information_schema.view_routine_usage WHERE table_schema = 'public' ORDER BY table_name, g;
+DROP OWNED BY named_statements_r;
+DROP ROLE named_statements_r;
