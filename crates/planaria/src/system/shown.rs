@@ -2,11 +2,12 @@
 //! had, as they were written.
 
 use planaria_base::oid::Oid;
+use planaria_base::text_io::quote_ident;
 use planaria_base::{Datum, Type};
 use planaria_catalog::oids::Object;
 use planaria_catalog::{Catalog, Check, Column, ColumnDefault, Domain, Parameter, Table, View};
 use planaria_sql::deparse::{self, Deparsed, Over, Wanted};
-use planaria_sql::lower::{shown_expression, shown_query};
+use planaria_sql::lower::{self, ParamTypes, shown_expression, shown_query};
 use planaria_syntax::ast::{Argument, Expr, ExprKind};
 
 /// A condition over a table's columns, if there is a normal form of it.
@@ -125,7 +126,25 @@ pub(super) fn trigger_condition(catalog: &Catalog, table: &Table, text: &str, pr
 pub(super) fn view(catalog: &Catalog, view: &View, pretty: bool) -> String {
     match deparse::view(catalog, view, pretty) {
         Some(query) => format!("{query};"),
-        None => format!(" {};", shown_query(catalog, view.query.trim().trim_end_matches(';'))),
+        None => format!(" {};", view_as_written(catalog, view)),
+    }
+}
+
+/// The query as it was written. Whoever makes the view again from that, a dump for one, gives it no names beside: where it has other
+/// ones than its query, these are in the query.
+fn view_as_written(catalog: &Catalog, view: &View) -> String {
+    let query = shown_query(catalog, view.query.trim().trim_end_matches(';'));
+    let own = planaria_syntax::parse::statements(&view.query).ok().and_then(|statements| {
+        let program = lower::lower_statement(catalog, statements.first()?, &ParamTypes::default()).ok()?;
+        Some(program.outputs.into_iter().map(|o| o.name).collect::<Vec<String>>())
+    });
+    match own {
+        Some(own) if own.iter().zip(&view.columns).any(|(own, name)| own != name) => {
+            let names = own.iter().enumerate().map(|(i, own)| view.columns.get(i).unwrap_or(own));
+            let names = names.map(|name| quote_ident(name)).collect::<Vec<String>>().join(", ");
+            format!("SELECT {names}\n   FROM ( {query}) {}({names})", quote_ident(&view.name))
+        }
+        _ => query,
     }
 }
 
