@@ -329,9 +329,6 @@ impl SessionCore {
         #[allow(clippy::redundant_allocation, reason = "it is the session's")]
         let mut last: Option<Arc<Arc<SchemaVersion>>> = None;
         for attempt in 1..=ATTEMPTS_MAX {
-            if attempt > 1 {
-                self.end_calls();
-            }
             // Who meets others again and again is cancelled here.
             let goes_on = if attempt > 1 { self.check_cancelled() } else { Ok(()) };
             if let Err(error) = goes_on.and_then(|()| self.enter()) {
@@ -374,6 +371,8 @@ impl SessionCore {
                 Err(Interrupt::Error(error)) => return Err(error),
                 Err(Interrupt::Conflict(cause)) if !cause.is_retryable() => return Err(cause.into()),
                 Err(Interrupt::Conflict(cause)) => {
+                    // Nobody waits for long with what calls to come have found.
+                    self.end_calls();
                     self.engine.counters.abort(self.worker, cause);
                     self.notices.clear();
                     self.settings.end_statement(false);

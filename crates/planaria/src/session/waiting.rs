@@ -107,6 +107,7 @@ impl SessionCore {
 
     /// Waits at the gate. Errors as those of [`Self::await_claim`].
     pub(crate) fn at_gate(&mut self, wait: &mut dyn FnMut(&Gate, Patience<'_>) -> bool) -> Result<()> {
+        self.end_calls();
         self.show_process();
         let deadline = self.lock_deadline();
         let (cancel, engine, worker) = (&self.cancel, &*self.engine, self.worker);
