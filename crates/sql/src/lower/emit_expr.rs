@@ -197,6 +197,11 @@ impl Lowerer<'_> {
                 self.emit(OpKind::SetValue { sequence: *sequence, value, is_called });
                 Ok(self.deliver(value, dst))
             }
+            BoundKind::ByText(function, parts) => {
+                let dst = target(self);
+                self.eval_by_text(function, parts, dst)?;
+                Ok(dst)
+            }
             BoundKind::Ask(question, args) => {
                 let args = args.iter().map(|a| self.value(a)).collect::<Result<Vec<_>>>()?;
                 let dst = target(self);

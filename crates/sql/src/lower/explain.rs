@@ -601,9 +601,11 @@ impl Lowerer<'_> {
             BoundKind::Draw(Draw::SessionUser) => "SESSION_USER".to_owned(),
             BoundKind::Draw(Draw::TransactionTimestamp) => "now()".to_owned(),
             BoundKind::Draw(Draw::Random) => "random()".to_owned(),
-            BoundKind::LetRef(_) | BoundKind::Draw(_) | BoundKind::SetValue(..) | BoundKind::Ask(..) => {
-                "..".to_owned()
-            }
+            BoundKind::LetRef(_)
+            | BoundKind::Draw(_)
+            | BoundKind::SetValue(..)
+            | BoundKind::ByText(..)
+            | BoundKind::Ask(..) => "..".to_owned(),
         }
     }
 

@@ -42,6 +42,7 @@ impl Bound {
                 | BoundKind::NextValue(_)
                 | BoundKind::CurrentValue(_)
                 | BoundKind::SetValue(..)
+                | BoundKind::ByText(..)
                 | BoundKind::Call(..)
                 | BoundKind::Subquery(_)
                 | BoundKind::Exists(_)
@@ -246,6 +247,7 @@ impl Lowerer<'_> {
             volatile |= match &e.kind {
                 BoundKind::Draw(draw) => !draw.is_stable(),
                 BoundKind::NextValue(_) | BoundKind::SetValue(..) | BoundKind::CurrentValue(_) => true,
+                BoundKind::ByText(..) => true,
                 BoundKind::Ask(question, _) => question.acts(),
                 BoundKind::Call(id, _) => l.catalog.procedure(*id).volatility == Volatility::Volatile,
                 _ => false,
@@ -303,7 +305,8 @@ impl Lowerer<'_> {
                 BoundKind::Draw(_)
                 | BoundKind::NextValue(_)
                 | BoundKind::CurrentValue(_)
-                | BoundKind::SetValue(..) => true,
+                | BoundKind::SetValue(..)
+                | BoundKind::ByText(..) => true,
                 BoundKind::Ask(question, _) => question.acts(),
                 BoundKind::Call(id, _) => !pure(l, *id),
                 _ => false,
@@ -654,6 +657,7 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         | BoundKind::Coalesce(args)
         | BoundKind::Ask(_, args)
         | BoundKind::Call(_, args)
+        | BoundKind::ByText(_, args)
         | BoundKind::NotAmong(_, args)
         | BoundKind::Row(args) => children.extend(args),
         BoundKind::Cast(e, _)

@@ -8,6 +8,7 @@ use super::bind_expr::arrayed;
 use super::bound::{Bound, BoundKind};
 use super::operators::base_name;
 use super::resolve::{Choice, choose};
+use super::sequence_names::is_computed;
 use super::types::{CastContext, unmodified};
 use planaria_base::types::{PackedType, RangeType};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
@@ -621,6 +622,9 @@ impl Lowerer<'_> {
             ("isfinite", [a]) if a.ty == Type::Interval => {
                 self.binary(planaria_syntax::ast::BinaryOp::Eq, a.clone(), a.clone(), position).map(Some)
             }
+            ("nextval" | "currval", [s]) | ("setval", [s, _] | [s, _, _]) if is_computed(s) => {
+                self.by_computed_name(name, args).map(Some)
+            }
             ("nextval" | "currval", [s]) => {
                 let Some(sequence) = self.sequence_argument(s)? else {
                     return Ok(Some(Bound::null(Type::Int8, position)));
@@ -787,68 +791,6 @@ impl Lowerer<'_> {
             ("lastval", []) => Ok(Some(Bound::new(BoundKind::Draw(Draw::LastValue), Type::Int8, position))),
             _ => Ok(None),
         }
-    }
-
-    /// The sequence a literal names, or that of a column that literals name; `None` where that column has none.
-    fn sequence_argument(&mut self, arg: &Bound) -> Result<Option<planaria_base::SequenceId>> {
-        if let Some((table, column)) = super::questions::serial_column(arg) {
-            return self.serial_sequence(table, column, arg.position);
-        }
-        self.sequence_named(arg).map(Some)
-    }
-
-    /// Of `pg_get_serial_sequence`: the table's name as it is written, the column's as it is.
-    fn serial_sequence(
-        &mut self,
-        table: &str,
-        column: &str,
-        position: u32,
-    ) -> Result<Option<planaria_base::SequenceId>> {
-        let parts = planaria_catalog::reg::split_name(table).map_err(|e| e.at(position))?;
-        let name = Name { parts, position };
-        let wanted = self.catalog.located(self.meant(&name)?);
-        let table = self.catalog.table(wanted).ok_or_else(|| {
-            let message = format!("relation \"{}\" does not exist", name.parts.join("."));
-            Error::new(SqlState::UNDEFINED_TABLE, message)
-        })?;
-        let (column, _) = table.column(column).ok_or_else(|| {
-            let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
-        })?;
-        let mut all = self.catalog.sequences.iter().flatten();
-        Ok(all.find(|s| !s.hidden && s.owner == Some((table.id, column))).map(|s| s.id))
-    }
-
-    fn sequence_named(&mut self, arg: &Bound) -> Result<planaria_base::SequenceId> {
-        if let (true, Some(Datum::Int(oid))) = (arg.ty.is_oid(), arg.stripped().as_const()) {
-            let object = u32::try_from(*oid).ok().and_then(|oid| self.catalog.oids.object(oid));
-            return match object {
-                Some(planaria_catalog::oids::Object::Sequence(id)) => Ok(*id),
-                _ => {
-                    let name = planaria_catalog::reg::show(
-                        self.catalog,
-                        planaria_base::types::SystemType::RegClass,
-                        *oid as u32,
-                    );
-                    let message = format!("\"{name}\" is not a sequence");
-                    Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(arg.position))
-                }
-            };
-        }
-        let Some(Datum::Text(text)) = arg.stripped().as_const() else {
-            return Err(Error::unsupported(
-                "a sequence whose name is computed is not supported",
-                "write its name as a literal",
-            )
-            .at(arg.position));
-        };
-        let parts = planaria_catalog::reg::split_name(text).map_err(|e| e.at(arg.position))?;
-        let name = Name { parts, position: arg.position };
-        let wanted = self.catalog.located(self.meant(&name)?);
-        self.catalog.sequence(wanted).filter(|s| !s.hidden).map(|s| s.id).ok_or_else(|| {
-            let message = format!("relation \"{}\" does not exist", name.parts.join("."));
-            Error::new(SqlState::UNDEFINED_TABLE, message).at(arg.position)
-        })
     }
 
     /// The text of a value to be quoted: `quote_literal(anyelement)` casts, so `char(n)` loses its padding.

@@ -97,6 +97,7 @@ mod rows_from;
 mod sample;
 mod scope;
 mod search;
+mod sequence_names;
 mod statement;
 mod statistics;
 mod stored;
