@@ -21,7 +21,7 @@ use permit::Permits;
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
 use planaria_base::chunks::Chunks;
-use planaria_base::sync::OnceLock;
+use planaria_base::sync::{OnceLock, thread};
 use planaria_base::{
     ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, TableId,
 };
@@ -223,7 +223,7 @@ impl SchemaVersion {
     fn lower_many(&self, ids: &[ProcedureId]) {
         /// What a thread takes at a time.
         const SOME: usize = 16;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(ids.len() / (2 * SOME));
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(ids.len() / (2 * SOME));
         if threads < 2 {
             return;
         }
@@ -241,7 +241,7 @@ impl SchemaVersion {
                 }
             }
         };
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(work);
             }

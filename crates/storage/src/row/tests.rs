@@ -224,7 +224,7 @@ fn a_torn_part_stays_within_the_image() {
                 state ^= state << 13;
                 state ^= state >> 7;
                 state ^= state << 17;
-                AtomicU64::new(if state % 3 == 0 { state % 400 } else { state })
+                AtomicU64::new(if state.is_multiple_of(3) { state % 400 } else { state })
             })
             .collect();
         assert!(part.copy(&record, &mut vec![0; words]));
