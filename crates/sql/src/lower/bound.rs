@@ -67,8 +67,9 @@ pub(super) enum BoundKind {
     NextValue(SequenceId),
     CurrentValue(SequenceId),
     SetValue(SequenceId, Box<Bound>, Box<Bound>),
-    /// A function of a sequence whose name is computed, and what it is given: see [`sequence_names`](super::sequence_names).
-    ByText(String, Vec<Bound>),
+    /// A function of a sequence whose name is computed: how the text begins that calls it, the name, and what else it is given. See
+    /// [`sequence_names`](super::sequence_names).
+    ByText(Vec<Bound>),
     /// What only the engine can answer.
     Ask(Question, Vec<Bound>),
     /// A scalar function of the user's.
@@ -494,7 +495,7 @@ impl Bound {
             | BoundKind::Coalesce(args)
             | BoundKind::Ask(_, args)
             | BoundKind::Call(_, args)
-            | BoundKind::ByText(_, args)
+            | BoundKind::ByText(args)
             | BoundKind::NotAmong(_, args)
             | BoundKind::Row(args) => args.iter().for_each(f),
             BoundKind::Cast(e, _)

@@ -197,9 +197,9 @@ impl Lowerer<'_> {
                 self.emit(OpKind::SetValue { sequence: *sequence, value, is_called });
                 Ok(self.deliver(value, dst))
             }
-            BoundKind::ByText(function, parts) => {
+            BoundKind::ByText(parts) => {
                 let dst = target(self);
-                self.eval_by_text(function, parts, dst)?;
+                self.eval_by_text(parts, dst)?;
                 Ok(dst)
             }
             BoundKind::Ask(question, args) => {

@@ -657,7 +657,7 @@ fn collect<'a>(e: &'a mut Bound, children: &mut Vec<&'a mut Bound>, queries: &mu
         | BoundKind::Coalesce(args)
         | BoundKind::Ask(_, args)
         | BoundKind::Call(_, args)
-        | BoundKind::ByText(_, args)
+        | BoundKind::ByText(args)
         | BoundKind::NotAmong(_, args)
         | BoundKind::Row(args) => children.extend(args),
         BoundKind::Cast(e, _)

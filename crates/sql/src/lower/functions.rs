@@ -55,7 +55,6 @@ const NO_OPTIONS: &[Extra] = &[Extra::Text("")];
 const FIRST: &[Extra] = &[Extra::Int(1), Extra::Int(-1)];
 const FIRST_WITHOUT_OPTIONS: &[Extra] = &[Extra::Text(""), Extra::Int(1), Extra::Int(-1)];
 use planaria_catalog::{Object, Privileges};
-use planaria_syntax::ast::Name;
 
 use Make::Func as F;
 

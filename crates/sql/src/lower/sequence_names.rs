@@ -84,23 +84,24 @@ impl Lowerer<'_> {
         // As PostgreSQL does it: what is no relation fails here.
         let regclass = Type::System(SystemType::RegClass);
         let found = self.coerce(sequence.clone(), &regclass, CastContext::Implicit)?;
-        let mut parts = vec![self.coerce(found, &Type::Text, CastContext::Explicit)?];
+        let begin = Datum::Text(format!("SELECT pg_catalog.{function}("));
+        let name = self.coerce(found, &Type::Text, CastContext::Explicit)?;
+        let mut parts = vec![Bound::constant(begin, Type::Text, position), name];
         for (value, ty) in rest.iter().zip([Type::Int8, Type::Bool]) {
             parts.push(self.coerce(value.clone(), &ty, CastContext::Implicit)?);
         }
-        Ok(Bound::new(BoundKind::ByText(function.to_owned(), parts), Type::Int8, position))
+        Ok(Bound::new(BoundKind::ByText(parts), Type::Int8, position))
     }
 
     /// What [`BoundKind::ByText`] comes to: NULL if the name is.
-    pub(super) fn eval_by_text(&mut self, function: &str, parts: &[Bound], dst: Reg) -> Result<()> {
-        let [name, rest @ ..] = parts else { return Err(Error::internal("a sequence has a name")) };
-        let name = self.value(name)?;
+    pub(super) fn eval_by_text(&mut self, parts: &[Bound], dst: Reg) -> Result<()> {
+        let [begin, name, rest @ ..] = parts else { return Err(Error::internal("a sequence has a name")) };
+        let (begin, name) = (self.value(begin)?, self.value(name)?);
         let args = rest.iter().map(|value| self.exact(value)).collect::<Result<Vec<Reg>>>()?;
         self.emit(OpKind::Const { dst, value: Datum::Null });
         let is_there = self.apply(Func::IsNotNull, vec![name], Type::Bool);
         self.when(is_there, |l| {
             let places: String = (1..=args.len()).map(|i| format!(", ${i}")).collect();
-            let begin = l.constant(Datum::Text(format!("SELECT pg_catalog.{function}(")), Type::Text);
             let end = l.constant(Datum::Text(format!("{places})")), Type::Text);
             let quoted = l.apply(Func::QuoteLiteral, vec![name], Type::Text);
             let begun = l.apply(Func::Concat, vec![begin, quoted], Type::Text);
