@@ -128,6 +128,11 @@ impl LookAhead {
 
     /// Goes down for all of them together, that it has not gone down for yet.
     pub fn run<H: Header>(&mut self, tables: &TableSet<H>, pin: Pinned<'_>) {
+        // What was found under another pin may be gone.
+        if self.made.is_some_and(|made| made != pin.serial()) {
+            self.looks.iter_mut().for_each(|look| look.found = 0);
+            self.ran = 0;
+        }
         let mut walks: [Option<(&BTree, Walk)>; GROUP_MAX] = [None; GROUP_MAX];
         while self.ran < self.looks.len() {
             let end = self.looks.len().min(self.ran + GROUP_MAX);

@@ -249,14 +249,14 @@ impl TableLocks {
         self.notify();
     }
 
-    /// Whether a program has to wait, of a session whose block had touched so many tables before.
-    pub(crate) fn bars(&self, worker: WorkerId, touches: &Touches, known: usize) -> bool {
+    /// Whether a program has to wait, of a session whose block had touched so many tables before, or might have touched any.
+    pub(crate) fn bars(&self, worker: WorkerId, touches: &Touches, (known, any): (usize, bool)) -> bool {
         if !self.are_strong() {
             return false;
         }
         let state = self.state.lock();
         let before = self.touched_by(worker)[..known].to_vec();
-        barring(&state, worker, touches, &before).next().is_some()
+        barring(&state, worker, touches, (&before, any)).next().is_some()
     }
 
     /// Whether sessions other than this one have locked tables.
@@ -385,7 +385,8 @@ impl TableLocks {
             Wanted::Advisory(..) => Vec::new(),
             Wanted::Run(touches) => {
                 let before = self.touched_by(worker).clone();
-                barring(state, worker, touches, &before)
+                let any = self.anything[usize::from(worker.0)].load(Ordering::SeqCst);
+                barring(state, worker, touches, (&before, any))
                     .map(|l| edge(l.worker, mode_of(touches, l)))
                     .collect()
             }
@@ -471,18 +472,18 @@ fn has(state: &State, worker: WorkerId, place: &Place, before: &[Touch]) -> bool
 }
 
 /// Locks that keep a program waiting: those that others hold, and those they wait for, but on tables that the session
-/// has touched or locked before.
+/// has touched or locked before. Who asks for a partition waits for those who may have touched any (`any`).
 fn barring<'s>(
     state: &'s State,
     worker: WorkerId,
     touches: &'s Touches,
-    before: &'s [Touch],
+    (before, any): (&'s [Touch], bool),
 ) -> impl Iterator<Item = &'s TableLock> {
     state.locks.iter().filter(move |lock| {
         lock.worker != worker
             && lock.mode.is_strong()
             && touches.meets(lock)
-            && (lock.granted || !has(state, worker, &lock.place, before))
+            && (lock.granted || !(any && lock.place.is_part() || has(state, worker, &lock.place, before)))
     })
 }
 

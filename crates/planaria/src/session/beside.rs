@@ -144,7 +144,7 @@ impl SessionCore {
     /// [`Self::await_claim`].
     pub(crate) fn touch_beside(&mut self, touches: &Arc<Touches>) -> Result<()> {
         // Since others go on they may have locked tables.
-        while self.lends() && self.engine.locks.bars(self.worker, touches, 0) {
+        while self.lends() && self.engine.locks.bars(self.worker, touches, (0, false)) {
             self.await_locks(&Wanted::Run(touches.clone()))?;
         }
         let Some(block) = &mut self.changing else { return Ok(()) };
@@ -163,7 +163,7 @@ impl SessionCore {
         let mut touches = Touches::default();
         touches.add(id, mode);
         let touches = Arc::new(touches);
-        if !waits && self.lends() && self.engine.locks.bars(self.worker, &touches, 0) {
+        if !waits && self.lends() && self.engine.locks.bars(self.worker, &touches, (0, false)) {
             return Err(self.lock_not_available(id));
         }
         self.touch_beside(&touches)?;

@@ -174,7 +174,7 @@ impl SessionCore {
                 self.date_anew(touches)?;
                 self.txn.will_read(&touches.columns);
             }
-            if !engine.locks.bars(self.worker, touches, before.0) {
+            if !engine.locks.bars(self.worker, touches, before) {
                 return Ok(());
             }
             if notes {

@@ -46,6 +46,10 @@ impl SessionCore {
 
     /// The same of calls that the log has.
     pub(crate) fn fetch_for_replay(&mut self, calls: &[&Call]) {
+        self.end_calls();
+        if calls.len() < 2 {
+            return;
+        }
         self.in_waves(calls.len(), &mut |s, schema, wave, n| {
             let code = schema.waves(calls[n].procedure).get(wave);
             code.is_some_and(|code| is_made(s.run_datums(schema, code, &calls[n].args, true)))

@@ -6,7 +6,8 @@
 //! when bodies did not follow where a schema was renamed, and `inet_client_port` was nobody's name; `RENAMED_SCHEMA` made it.
 //! `rows-of-then` is from when a row of NULLs that a function answers with, or that is passed, was NULL, and AFTER triggers of changes
 //! in WITH fired in routines when their part ended; `ROWS_OF_THEN` made it. `elements-of-then` is from when what routines assigned to
-//! an element of an array column kept its length and scale; `ELEMENTS_OF_THEN` made it. (A trigger of a table whose rows a foreign key
+//! an element of an array column kept its length and scale; `ELEMENTS_OF_THEN` made it. `windows-of-then` is from when a window could take
+//! one with a frame, and DEFAULT VALUES could stand behind a list of columns; `WINDOWS_OF_THEN` made it. (A trigger of a table whose rows a foreign key
 //! deletes has the name of a function that is never called in its text: calls that fire it are logged as such.)
 
 mod formats;
@@ -150,6 +151,18 @@ const ELEMENTS_OF_THEN: &str = "
     insert into c values (1, 1), (2, 2), (3, 2);
     call del(2);
     insert into log (what) select v::text || n::text from va;";
+
+/// What was executed in `windows-of-then`.
+const WINDOWS_OF_THEN: &str = "
+    create table t (k int primary key, v int);
+    insert into t values (1, 10), (2, 20), (3, 30), (4, 40);
+    create table s as select k, sum(v) over (w) as total from t window w as (order by k rows 1 preceding);
+    create materialized view m as select k, sum(v) over (w) as total from t window w as (order by k rows 1 preceding);
+    create table i (a int default 7, b int default 8);
+    create table d as with x as (insert into i (a) default values returning a, b) select * from x;
+    insert into t values (5, 50);
+    refresh materialized view m;
+    create policy p on t using (v in (select max(total) over (w) from s window w as (order by k rows 1 preceding)));";
 
 fn copy_of(name: &str) -> tempfile::TempDir {
     copy_from(&format!("before-intervals/{name}"))
@@ -422,5 +435,41 @@ fn elements_kept_their_digits() {
     for scheme in Scheme::ALL.iter().copied() {
         let db = open(dir.path(), scheme).expect("opens");
         assert_eq!(said(&db), today, "{scheme:?}");
+    }
+}
+
+#[test]
+fn changes_of_the_schema_are_taken_as_they_were() {
+    let totals =
+        |db: &Database, of: &str| rows(db, &format!("SELECT k || ' ' || total FROM {of} ORDER BY k"));
+    let check = |db: &Database, what: &str| {
+        assert_eq!(totals(db, "s"), ["1 10", "2 30", "3 50", "4 70"], "{what}");
+        assert_eq!(totals(db, "m"), ["1 10", "2 30", "3 50", "4 70", "5 90"], "{what}");
+        assert_eq!(rows(db, "SELECT a || ' ' || b FROM d"), ["7 8"], "{what}");
+    };
+    let dir = copy_from("windows-of-then");
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = open(dir.path(), scheme).expect("opens");
+        check(&db, &format!("{scheme:?}"));
+    }
+    let db = open(dir.path(), Scheme::Clr).expect("opens");
+    db.execute_script("REFRESH MATERIALIZED VIEW m").expect("its query is what it was");
+    check(&db, "refreshed");
+    drop(db);
+    // Those of today as well, as long as logs cannot tell.
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = open(dir.path(), Scheme::Clr).expect("opens");
+    db.execute_script(WINDOWS_OF_THEN).expect("the script");
+    check(&db, "today");
+    drop(db);
+    check(&open(dir.path(), Scheme::Clr).expect("opens"), "today, replayed");
+    // A statement is told.
+    let db = Database::in_memory().expect("opens");
+    db.execute_script("CREATE TABLE t (k int, v int)").expect("a table");
+    for (sql, state) in [
+        ("SELECT sum(v) OVER (w) FROM t WINDOW w AS (ORDER BY k ROWS 1 PRECEDING)", "42P20"),
+        ("INSERT INTO t (k) DEFAULT VALUES", "42601"),
+    ] {
+        assert_eq!(db.execute(sql, ()).expect_err(sql).sqlstate().as_str(), state, "{sql}");
     }
 }

@@ -11,6 +11,7 @@ on_the_shelf! {
     others_fill_their_partitions
     writers_of_the_partition_wait
     it_waits_for_writers_of_the_partition
+    who_may_have_touched_it_goes_on
     what_was_read_before_has_to_hold
     rows_that_came_before_go
     savepoints_let_go
@@ -239,6 +240,28 @@ fn it_waits_for_writers_of_the_partition(protocol: ProtocolKind) {
 }
 
 /// What has come to the partition since the block has read it is a conflict; what it has not read is none.
+/// Who has run texts made at run time may have touched anything: it is waited for, and does not wait itself.
+fn who_may_have_touched_it_goes_on(protocol: ProtocolKind) {
+    let db = two_parts(protocol);
+    db.execute_script(
+        "CREATE TABLE apart (n int PRIMARY KEY);
+         CREATE FUNCTION dynamic(n int) RETURNS void LANGUAGE plpgsql AS $$
+         BEGIN EXECUTE 'INSERT INTO apart VALUES ($1)' USING n; END $$;",
+    )
+    .expect("the schema");
+    let mut first = session(&db);
+    first.execute_script("BEGIN; SELECT dynamic(1)").expect("it runs");
+    let truncated = beside(&db, "BEGIN; TRUNCATE p1; COMMIT");
+    waits(&truncated, "TRUNCATE");
+    first
+        .execute_script("SELECT dynamic(2); INSERT INTO r VALUES (1, 'late'), (2, 'late')")
+        .expect("it goes on");
+    waits(&truncated, "TRUNCATE");
+    first.execute_script("COMMIT").expect("it commits");
+    ends(&truncated, "TRUNCATE").expect("it has its turn");
+    assert_eq!((values(&db, "p1"), values(&db, "p2")), (String::new(), "late old".to_owned()));
+}
+
 fn what_was_read_before_has_to_hold(protocol: ProtocolKind) {
     let db = two_parts(protocol);
     let mut a = session(&db);

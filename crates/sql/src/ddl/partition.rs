@@ -643,9 +643,7 @@ impl Change {
         let statement = planaria_syntax::parse::statements(text)?
             .pop()
             .ok_or_else(|| Error::internal("a change of rows without a statement"))?;
-        let runner = lower::Runner::Role(SUPERUSER);
-        let lowered =
-            lower::lower_statement_rights(&catalog, &statement, &ParamTypes::default(), runner, None)?;
+        let lowered = lower::lower_logged(&catalog, &statement, SUPERUSER)?;
         self.out.work.push(Work::Fill(table, Box::new(lowered.program)));
         Ok(())
     }

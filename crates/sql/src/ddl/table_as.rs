@@ -2,7 +2,7 @@
 
 use super::table::check_columns;
 use super::{Change, Work, names};
-use crate::lower::{self, ParamTypes};
+use crate::lower;
 use planaria_base::{Error, Result, SchemaId, SqlState, TableId, Type, TypeId};
 use planaria_catalog::{Column, ColumnDefault, ELEMENTS_FIT, OnCommit};
 use planaria_ir::Output;
@@ -169,9 +169,7 @@ impl Change {
         let asks_none = |columns: &mut [Column]| columns.iter_mut().for_each(|column| column.domain = None);
         asks_none(&mut self.table_mut(id).columns);
         let catalog = if kept { self.catalog.at_home() } else { self.catalog.ready() };
-        let runner = lower::Runner::Role(owner);
-        let lowered =
-            lower::lower_statement_rights(&catalog, &statement, &ParamTypes::default(), runner, None)?;
+        let lowered = lower::lower_logged(&catalog, &statement, owner)?;
         drop(catalog);
         let columns = &mut self.table_mut(id).columns;
         columns.iter_mut().zip(domains).for_each(|(column, domain)| column.domain = domain);

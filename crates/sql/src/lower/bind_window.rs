@@ -8,7 +8,7 @@ use super::names::Names;
 use super::types::{CastContext, unmodified};
 use planaria_base::{Datum, Error, Result, SqlState, Type};
 use planaria_catalog::Wanted;
-use planaria_ir::{Func, ProgramKind};
+use planaria_ir::Func;
 use planaria_syntax::ast::{
     BinaryOp, Expr, Frame, FrameEdge, FrameExclusion, FrameUnits, FunctionCall, Name, Window,
 };
@@ -145,7 +145,7 @@ impl Lowerer<'_> {
 
     /// What of a window cannot be taken by one that is defined by its name. What logs have of routines, and views, stays as it was.
     fn check_copied_window(&self, name: &str, base: &Window, over: &Window) -> Result<()> {
-        if self.program.kind != ProgramKind::Statement || self.kept_text {
+        if !self.refuses_more() {
             return Ok(());
         }
         let wrong = |message: String| Error::new(SqlState::WINDOWING_ERROR, message).at(over.position);
@@ -163,7 +163,7 @@ impl Lowerer<'_> {
 
     /// What is wrong with the definitions of a WINDOW clause, each of which may take one that stands before it.
     pub(super) fn check_windows(&self, windows: &[(String, Window)]) -> Result<()> {
-        if self.program.kind != ProgramKind::Statement || self.kept_text {
+        if !self.refuses_more() {
             return Ok(());
         }
         for (at, (name, window)) in windows.iter().enumerate() {
@@ -195,11 +195,7 @@ impl Lowerer<'_> {
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
             // What logs have of routines stays as it was.
-            if !call.order_by.is_empty()
-                && !call.within_group
-                && self.program.kind == ProgramKind::Statement
-                && !self.kept_text
-            {
+            if !call.order_by.is_empty() && !call.within_group && self.refuses_more() {
                 let message = "aggregate ORDER BY is not implemented for window functions";
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
             }

@@ -154,7 +154,8 @@ pub fn explain_statement(
     params: &ParamTypes,
     runner: Runner,
 ) -> Result<(Vec<PlanNode>, Vec<Requirement>)> {
-    let mut lowerer = super::statement::lower(catalog, statement, params, runner, None, Explains::showing())?;
+    let mut lowerer =
+        super::statement::lower(catalog, statement, params, runner, None, Explains::showing(), false)?;
     let requirements = lowerer.take_requirements();
     Ok((lowerer.plan(), requirements))
 }

@@ -97,11 +97,7 @@ impl Lowerer<'_> {
         };
         let values = match &insert.source {
             // What logs have of routines stays as it was.
-            InsertSource::Default(at)
-                if !insert.columns.is_empty()
-                    && self.program.kind == ProgramKind::Statement
-                    && !self.kept_text =>
-            {
+            InsertSource::Default(at) if !insert.columns.is_empty() && self.refuses_more() => {
                 let message = "syntax error at or near \"DEFAULT\"";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(*at));
             }

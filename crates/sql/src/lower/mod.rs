@@ -135,7 +135,9 @@ pub use qualify::{shown_expression, shown_query, shown_statements};
 pub use rights::{Guard, Lowered, Runner};
 pub use rows::row_type;
 pub use scope::{Found, Frame, ParamTypes, Scope, Typed, Variable};
-pub use statement::{check_language, lower_counting, lower_statement, lower_statement_rights, shown};
+pub use statement::{
+    check_language, lower_counting, lower_logged, lower_statement, lower_statement_rights, shown,
+};
 pub use transition::mentions;
 pub(crate) use trigger_when::check_trigger_condition;
 pub use types::CastContext;
@@ -204,6 +206,8 @@ pub struct Lowerer<'c> {
     lets: Vec<Option<Reg>>,
     /// What is bound now is kept as text: its dates and intervals are read by the default styles, whatever the session's are.
     kept_text: bool,
+    /// It is part of a change of the schema, which logs have: what former versions took is taken.
+    is_logged: bool,
     /// What is collected while a SELECT is bound, outer before inner.
     collectors: Vec<Collector>,
     /// Aggregates whose arguments are being bound, outer before inner.
@@ -318,6 +322,7 @@ impl<'c> Lowerer<'c> {
             working: Vec::new(),
             lets: Vec::new(),
             kept_text: false,
+            is_logged: false,
             conflict: VariableConflict::default(),
             domains: Vec::new(),
             emitted_domains: Vec::new(),
@@ -354,6 +359,18 @@ impl<'c> Lowerer<'c> {
             called_last: Vec::new(),
             within: None,
         }
+    }
+
+    /// Whether it may refuse what former versions took: statements alone. What logs have of routines and of changes of the schema, and
+    /// views, stays as it was.
+    fn refuses_more(&self) -> bool {
+        self.program.kind == ProgramKind::Statement && !self.kept_text && !self.is_logged
+    }
+
+    /// For part of a change of the schema.
+    #[must_use]
+    pub(crate) fn of_logged(self) -> Lowerer<'c> {
+        Lowerer { is_logged: true, ..self }
     }
 
     /// For what is kept as text: its dates and intervals are read by the default styles.

@@ -500,7 +500,7 @@ fn is_true(e: &Bound) -> bool {
 
 /// Whether a policy's condition is one over the rows of its table. What is wrong with a query inside is found here.
 pub(crate) fn check_policy_condition(catalog: &Catalog, table: &Table, e: &Expr) -> Result<()> {
-    let mut l = Lowerer::new(catalog, "policy", ProgramKind::Statement);
+    let mut l = Lowerer::new(catalog, "policy", ProgramKind::Statement).of_logged();
     l.rights.runner = Runner::Engine;
     let scope = Scope::new();
     let mut names = Names::of(&scope);

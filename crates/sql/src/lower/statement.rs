@@ -4,7 +4,7 @@ use super::explain::{Explains, PlanNode};
 use super::names::Names;
 use super::{Called, Guard, Lowered, Lowerer, ParamTypes, Runner, Scope, Typed};
 use planaria_base::text_io::{quote_ident, quote_literal};
-use planaria_base::{Datum, Error, Result, SqlState, Type};
+use planaria_base::{Datum, Error, Result, RoleId, SqlState, Type};
 use planaria_catalog::{Catalog, Mode};
 use planaria_ir::{OpKind, Output, Param, ParamMode, Program, ProgramKind, Reg, RegKind};
 use planaria_syntax::ast::{FunctionCall, Statement, StatementKind};
@@ -29,7 +29,13 @@ pub fn lower_statement_rights(
     if let StatementKind::Step(step) = &statement.kind {
         return super::plpgsql::lower_step(catalog, step, runner, guard);
     }
-    lower(catalog, statement, params, runner, guard, Explains::default())?.lowered()
+    lower(catalog, statement, params, runner, guard, Explains::default(), false)?.lowered()
+}
+
+/// The same of one that is part of a change of the schema, for this role.
+pub fn lower_logged(catalog: &Catalog, statement: &Statement, role: RoleId) -> Result<Lowered> {
+    let (params, runner) = (ParamTypes::default(), Runner::Role(role));
+    lower(catalog, statement, &params, runner, None, Explains::default(), true)?.lowered()
 }
 
 /// SHOW as a query.
@@ -81,7 +87,7 @@ pub fn lower_counting(
     runner: Runner,
     guard: Option<Guard<'_>>,
 ) -> Result<(Lowered, Vec<PlanNode>)> {
-    let mut lowerer = lower(catalog, statement, params, runner, guard, Explains::counting())?;
+    let mut lowerer = lower(catalog, statement, params, runner, guard, Explains::counting(), false)?;
     lowerer.program.row_count = None;
     lowerer.answer_counters();
     let plan = lowerer.plan();
@@ -95,6 +101,7 @@ pub(super) fn lower<'c>(
     runner: Runner,
     guard: Option<Guard<'c>>,
     explains: Explains,
+    is_logged: bool,
 ) -> Result<Lowerer<'c>> {
     let (statement, tables) = match &statement.kind {
         StatementKind::Among(inner, tables) => (&**inner, &tables[..]),
@@ -103,6 +110,7 @@ pub(super) fn lower<'c>(
     let counts = explains.counts();
     let mut l = Lowerer::new(catalog, "statement", ProgramKind::Statement);
     l.explains = explains;
+    l.is_logged = is_logged;
     l.rights.guard = guard;
     l.rights.runner = runner;
     l.params_open = true;

@@ -10,7 +10,7 @@ use super::constraint::Values;
 use super::trigger::ChangedRow;
 use planaria_base::{Datum, Error, Level, Result, SqlState, TableId, Type};
 use planaria_catalog::{Object, Privileges, Table, TriggerEvent, TriggerTime};
-use planaria_ir::{ErrorFields, OpKind, ReadMode, StateSource};
+use planaria_ir::{ErrorFields, OpKind, ProgramKind, ReadMode, StateSource};
 use planaria_syntax::ast::{CopyTriggers, Name};
 
 impl<'c> Lowerer<'c> {
@@ -29,7 +29,12 @@ impl<'c> Lowerer<'c> {
         }
         let mut next = 0;
         while next < all.len() {
-            let children: Vec<&Table> = self.catalog.references_to(all[next]).map(|(t, _)| t).collect();
+            // Keys name the root. What logs have of routines stays as it was.
+            let referred = match self.program.kind {
+                ProgramKind::Statement => self.catalog.partition_root(all[next]).id,
+                _ => all[next],
+            };
+            let children: Vec<&Table> = self.catalog.references_to(referred).map(|(t, _)| t).collect();
             for child in children {
                 if all.contains(&child.id) {
                     continue;
