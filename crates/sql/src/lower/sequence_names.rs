@@ -72,6 +72,10 @@ impl Lowerer<'_> {
         let name = Name { parts, position: arg.position };
         let wanted = self.catalog.located(self.meant(&name)?);
         self.catalog.sequence(wanted).filter(|s| !s.hidden).map(|s| s.id).ok_or_else(|| {
+            if let Some(table) = self.catalog.table(wanted) {
+                let message = format!("\"{}\" is not a sequence", table.name);
+                return Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(arg.position);
+            }
             let message = format!("relation \"{}\" does not exist", name.parts.join("."));
             Error::new(SqlState::UNDEFINED_TABLE, message).at(arg.position)
         })
