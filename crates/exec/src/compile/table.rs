@@ -101,9 +101,15 @@ impl Compiler<'_> {
         Ok((layout.fixed_bytes() + layout.specs().iter().map(usual_bytes).sum::<usize>()) as u32)
     }
 
-    /// What of a row of a table these columns take.
+    /// What of a row of a table these columns take, if the rest is worth leaving out.
     fn part(&self, table: TableId, columns: &[(ColumnId, Reg)]) -> Result<Option<Part>> {
-        Ok(self.env.table(table)?.layout.part(columns.iter().map(|(id, _)| *id)))
+        let layout = &self.env.table(table)?.layout;
+        let usual: Vec<usize> = layout.specs().iter().map(usual_bytes).collect();
+        let mut wanted: Vec<ColumnId> = columns.iter().map(|(id, _)| *id).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let left_out = usual.iter().sum::<usize>() - wanted.iter().map(|id| usual[id.index()]).sum::<usize>();
+        Ok(if left_out < LEFT_OUT_MIN { None } else { layout.part(wanted) })
     }
 
     pub(super) fn table_op(&mut self, id: OpId, kind: &OpKind) -> Result<()> {
@@ -409,6 +415,9 @@ fn runs_to_its_end(own: Label, body: &Block) -> bool {
     });
     does
 }
+
+/// Bytes that are worth leaving out of a copy: a line of memory.
+const LEFT_OUT_MIN: usize = 64;
 
 /// What a value of variable length takes, if it is nothing special: texts are seldom as long as they may be.
 fn usual_bytes(column: &ColumnSpec) -> usize {
