@@ -1,7 +1,7 @@
 //! What procedures look up ahead, alone and while several calls wait their turn: of some suites, and of one procedure for each shape.
 //! `UPDATE_GOLDEN=1 cargo test -p planaria-analysis --test it look_ahead` writes the answers anew; read the difference.
 
-use crate::regrow::{body, catalog, root, whole};
+use crate::regrow::{body, golden, golden_suite, whole};
 use planaria_analysis::{LookAhead, inline, look_ahead, waves};
 use planaria_base::ProcedureId;
 use planaria_catalog::Catalog;
@@ -42,31 +42,17 @@ fn lookups(ahead: &LookAhead) -> String {
     format!("{} lookups, {several} of them in loops; {asked} places", ahead.lookups.len())
 }
 
-fn golden(name: &str, files: &[String]) {
-    let got = answer(&catalog(files));
-    let file = root("tests/look_ahead").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&file, &got).expect("written");
-    }
-    assert_eq!(got, std::fs::read_to_string(&file).unwrap_or_default(), "{name}");
-}
-
-fn suite(name: &str) {
-    let file = |part: &str| format!("../workload/sql/{name}/{part}.sql");
-    golden(&format!("{name}.txt"), &[file("schema"), file("procedures")]);
-}
-
 #[test]
 fn shapes() {
-    golden("shapes.txt", &["tests/look_ahead/shapes.sql".to_owned()]);
+    golden("look_ahead", "shapes.txt", &["tests/look_ahead/shapes.sql".to_owned()], answer);
 }
 
 #[test]
 fn smallbank() {
-    suite("smallbank");
+    golden_suite("look_ahead", "smallbank", answer);
 }
 
 #[test]
 fn tpcb() {
-    suite("tpcb");
+    golden_suite("look_ahead", "tpcb", answer);
 }

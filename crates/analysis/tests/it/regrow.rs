@@ -13,11 +13,11 @@ use planaria_syntax::parse;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn root(path: &str) -> PathBuf {
+fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-pub(crate) fn catalog(files: &[String]) -> Catalog {
+fn catalog(files: &[String]) -> Catalog {
     let mut catalog = Catalog::default();
     for file in files {
         let text = std::fs::read_to_string(root(file)).expect(file);
@@ -91,23 +91,29 @@ pub(crate) fn whole(catalog: &Catalog, procedure: &Procedure) -> Option<Program>
     lowered.errors.is_empty().then_some(lowered.program)
 }
 
-fn golden(name: &str, files: &[String]) {
+/// Compares what is said of these definitions with what stands in a folder of `tests`.
+pub(crate) fn golden(folder: &str, name: &str, files: &[String], answer: fn(&Catalog) -> String) {
     let got = answer(&catalog(files));
-    let file = root("tests/regrow").join(name);
+    let file = root("tests").join(folder).join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&file, &got).expect("written");
     }
     assert_eq!(got, std::fs::read_to_string(&file).unwrap_or_default(), "{name}");
 }
 
-fn suite(name: &str) {
+/// The same of a suite.
+pub(crate) fn golden_suite(folder: &str, name: &str, answer: fn(&Catalog) -> String) {
     let file = |part: &str| format!("../workload/sql/{name}/{part}.sql");
-    golden(&format!("{name}.txt"), &[file("schema"), file("procedures")]);
+    golden(folder, &format!("{name}.txt"), &[file("schema"), file("procedures")], answer);
+}
+
+fn suite(name: &str) {
+    golden_suite("regrow", name, answer);
 }
 
 #[test]
 fn shapes() {
-    golden("shapes.txt", &["tests/regrow/shapes.sql".to_owned()]);
+    golden("regrow", "shapes.txt", &["tests/regrow/shapes.sql".to_owned()], answer);
 }
 
 #[test]
