@@ -385,3 +385,23 @@ fn every_scheme_sees_the_same_rows() {
         },
     );
 }
+
+/// Keys name the root: what refers to it keeps the rows of its partitions where they are, in DO as well.
+#[test]
+fn rows_that_others_refer_to_stay() {
+    let db = database(
+        ProtocolKind::default(),
+        "CREATE TABLE r (k int PRIMARY KEY) PARTITION BY LIST (k);
+         CREATE TABLE p1 PARTITION OF r FOR VALUES IN (1); CREATE TABLE p2 PARTITION OF r FOR VALUES IN (2);
+         CREATE TABLE child (k int REFERENCES r);
+         INSERT INTO r VALUES (1), (2); INSERT INTO child VALUES (1);",
+    );
+    let mut session = session(&db);
+    for script in ["DO $$ BEGIN TRUNCATE p1; END $$", "BEGIN; TRUNCATE p1", "ROLLBACK; TRUNCATE p1"] {
+        let error = session.execute_script(script).expect_err(script);
+        assert_eq!(error.sqlstate().as_str(), "0A000", "{script}");
+    }
+    session.execute_script("DO $$ BEGIN TRUNCATE p1, child; END $$").expect("they go together");
+    let left = db.query("SELECT count(*) FROM r", ()).expect("reads");
+    assert_eq!(left[0].get::<i64>(0).expect("a count"), 1);
+}
