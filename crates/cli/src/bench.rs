@@ -53,7 +53,7 @@ pub struct Options {
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     look_ahead: bool,
     /// Calls that a session submits together, so that rows are fetched for all of them beforehand; latencies count from then
-    #[arg(long, default_value_t = 1, value_parser = positive(), value_name = "CALLS")]
+    #[arg(long, default_value_t = 1, value_parser = positive().range(1..=10_000), value_name = "CALLS", conflicts_with = "rate")]
     together: usize,
     /// Transactions due per second, whether or not earlier ones have finished; latencies count from when they are due
     #[arg(long, value_name = "PER_SECOND")]

@@ -15,6 +15,15 @@ use planaria_base::{CommitTs, IndexId, Strength, TableId};
 use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Part, Table, TableSet};
 use std::time::Duration;
 
+/// What is known of a lookup before it is made.
+#[derive(Clone, Copy, Default)]
+pub struct Known<'k> {
+    /// The record that the path of its key has led to.
+    pub found: Option<Found>,
+    /// What of the row is wanted, by a primary key: the rest of its image may be anything.
+    pub part: Option<&'k Part>,
+}
+
 /// What the caller knows beforehand, or of what it has read: a scheme that makes nothing of it is slower, or has more conflicts,
 /// and never wrong.
 pub trait Hints: Protocol {
@@ -32,36 +41,18 @@ pub trait Hints: Protocol {
     /// Ends [`Hints::hold`].
     fn let_go(&self, _txn: &mut Self::Txn) {}
 
-    /// [`Protocol::get`] of a key whose path has led to this record. Not to look there is slower, not wrong.
+    /// [`Protocol::get`] with what is known beforehand. To make nothing of it is slower, not wrong.
     #[inline]
-    fn get_found(
+    fn get_knowing(
         &self,
         txn: &mut Self::Txn,
         table: &Table<Self::Header>,
         index: IndexId,
         key: &KeyBuf,
-        _found: Found,
+        _known: Known<'_>,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         self.get(txn, table, index, key, arena)
-    }
-
-    /// [`Protocol::get`] by a primary key, that may have led to this record, of a row of which a part is wanted: the rest of its
-    /// image may be anything. To read all of it is slower, not wrong.
-    #[inline]
-    fn get_part(
-        &self,
-        txn: &mut Self::Txn,
-        table: &Table<Self::Header>,
-        key: &KeyBuf,
-        found: Option<Found>,
-        _part: &Part,
-        arena: &mut Arena,
-    ) -> Result<Option<Row>, Conflict> {
-        match found {
-            Some(found) => self.get_found(txn, table, IndexId::PRIMARY, key, found, arena),
-            None => self.get(txn, table, IndexId::PRIMARY, key, arena),
-        }
     }
 
     /// Whether what the transaction has read of a row stands until its end, but for what it changes itself: else the row is looked

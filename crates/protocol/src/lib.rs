@@ -55,8 +55,8 @@ mod versioned;
 
 pub use backoff::{Backoff, BackoffKind};
 pub use capability::{
-    Effects, Exclusive, Heals, Hints, Hosted, Levels, LocksMark, LongLived, RestartPoint, RestartPoints,
-    RowLocks, Savepoints, SnapshotSource,
+    Effects, Exclusive, Heals, Hints, Hosted, Known, Levels, LocksMark, LongLived, RestartPoint,
+    RestartPoints, RowLocks, Savepoints, SnapshotSource,
 };
 pub use claim::{ClaimInfo, Unclaimed, Wait};
 pub use columns::{ColumnSet, ColumnsRead};

@@ -10,7 +10,7 @@ use crate::slot::Slot;
 use planaria_base::sync::point;
 use planaria_base::{Error, SqlState, Strength, TableId};
 use planaria_ir::ReadMode;
-use planaria_protocol::{Conflict, IfClaimed, Row, RowHandle, RowLocks};
+use planaria_protocol::{Conflict, IfClaimed, Known, Row, RowHandle, RowLocks};
 use planaria_storage::{
     Arena, Bytes, ColumnKind, Field, GROUP_MAX, Image, IndexSet, KeyBound, KeyBuf, KeyCodec, LookAhead,
     Stored,
@@ -193,13 +193,8 @@ impl Machine {
             let (id, words) = (desc.index, self.key.words());
             let asked = if self.served { self.asked.find_for_call(desc.table, id, words) } else { None };
             let found = asked.or_else(|| self.ahead.find(desc.table, id, words));
-            match found {
-                _ if let Some(part) = &desc.part => {
-                    ctx.protocol.get_part(ctx.txn, table, &self.key, found, part, arena)?
-                }
-                Some(found) => ctx.protocol.get_found(ctx.txn, table, desc.index, &self.key, found, arena)?,
-                None => ctx.protocol.get(ctx.txn, table, desc.index, &self.key, arena)?,
-            }
+            let known = Known { found, part: desc.part.as_ref() };
+            ctx.protocol.get_knowing(ctx.txn, table, id, &self.key, known, arena)?
         } else {
             None
         };
@@ -537,12 +532,12 @@ impl Machine {
             return Ok(());
         };
         let heap = &self.heap;
-        let old = image.words(&self.loaded);
         #[cfg(debug_assertions)]
-        if let Some(trace) = &mut self.trace
-            && table.index(planaria_base::IndexId::PRIMARY).codec().encode_row(old, &mut self.old_key).is_ok()
-        {
-            trace.changes(self.old_key.words());
+        if let Some(trace) = &mut self.trace {
+            let codec = table.index(planaria_base::IndexId::PRIMARY).codec();
+            if codec.encode_row(image.words(&self.loaded), &mut self.old_key).is_ok() {
+                trace.changes(self.old_key.words());
+            }
         }
         let changed = |i: usize| desc.set[i].0;
         let value = |i: usize| field(frame[usize::from(desc.set[i].1)], heap);

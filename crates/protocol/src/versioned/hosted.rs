@@ -7,13 +7,13 @@ use crate::claim::{ClaimInfo, Claims, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, Row,
+    Isolation, Known, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, Row,
     RowHandle, RowLocks, Savepoint, Savepoints, SnapshotReader, SnapshotSource, Snapshots, Write,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Arena, Found, KeyBuf, LookAhead, Part, Table, TableSet};
+use planaria_storage::{Arena, KeyBuf, LookAhead, Table, TableSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,38 +40,25 @@ impl<R: Rules> Hints for OverVersions<R> {
     }
 
     #[inline]
-    fn get_found(
+    fn get_knowing(
         &self,
         txn: &mut Txn<R>,
         table: &Table<R::Header>,
         index: IndexId,
         key: &KeyBuf,
-        found: Found,
+        known: Known<'_>,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
-        if let Some(row) = txn.get_found(table, index, key, found, arena)? {
+        let part = known.part.filter(|_| txn.reads_parts());
+        if let Some(found) = known.found
+            && let Some(row) = txn.get_found(table, index, key, found, part, arena)?
+        {
             R::has_met(txn, table, row, arena)?;
             return Ok(Some(row));
         }
-        self.get(txn, table, index, key, arena)
-    }
-
-    #[inline]
-    fn get_part(
-        &self,
-        txn: &mut Txn<R>,
-        table: &Table<R::Header>,
-        key: &KeyBuf,
-        found: Option<Found>,
-        part: &Part,
-        arena: &mut Arena,
-    ) -> Result<Option<Row>, Conflict> {
-        if txn.reads_parts() {
-            return txn.get_part(table, key, found, part, arena);
-        }
-        match found {
-            Some(found) => self.get_found(txn, table, IndexId::PRIMARY, key, found, arena),
-            None => self.get(txn, table, IndexId::PRIMARY, key, arena),
+        match part {
+            Some(_) => txn.look_up(table, index, key, part, false, arena),
+            None => self.get(txn, table, index, key, arena),
         }
     }
 

@@ -47,6 +47,7 @@ impl<R: Rules> Txn<R> {
         id: IndexId,
         key: &KeyBuf,
         found: Found,
+        part: Option<&Part>,
         arena: &mut Arena,
     ) -> Result<Option<Row>, Conflict> {
         // These have ways of their own.
@@ -56,33 +57,10 @@ impl<R: Rules> Txn<R> {
         let Some(word) = found.under(self.foot.participant.pinned()) else { return Ok(None) };
         // SAFETY: an index had it under this very pin.
         let record = unsafe { Met::from_word(word) };
-        match self.follow(table.index(id), id, key.words(), record, None, false, arena)? {
+        match self.follow(table.index(id), id, key.words(), record, part, false, arena)? {
             Followed::Row(row) => Ok(Some(row)),
             _ => Ok(None),
         }
-    }
-
-    /// [`Txn::get`] by a primary key of a row of which a part is enough, that may have been found already.
-    #[inline]
-    pub(super) fn get_part(
-        &mut self,
-        table: &Table<R::Header>,
-        key: &KeyBuf,
-        found: Option<Found>,
-        part: &Part,
-        arena: &mut Arena,
-    ) -> Result<Option<Row>, Conflict> {
-        let (id, pin) = (IndexId::PRIMARY, self.foot.participant.pinned());
-        if let Some(word) = found.and_then(|found| found.under(pin)) {
-            // SAFETY: an index had it under this very pin.
-            let record = unsafe { Met::from_word(word) };
-            if let Followed::Row(row) =
-                self.follow(table.index(id), id, key.words(), record, Some(part), false, arena)?
-            {
-                return Ok(Some(row));
-            }
-        }
-        self.look_up(table, id, key, Some(part), false, arena)
     }
 
     /// Whether it reads parts of rows as well as whole ones.
