@@ -54,7 +54,9 @@ pub fn write_char(out: &mut Vec<u8>, text: &[u8], n: usize) {
 #[inline]
 pub fn count_chars(text: &[u8]) -> usize {
     watch::count(text.len());
-    text.iter().filter(|b| (**b as i8) >= -0x40).count()
+    // In counters of a byte, many of which the processor adds at a time.
+    let begins = |bytes: &[u8]| bytes.iter().map(|b| u8::from((*b as i8) >= -0x40)).sum::<u8>();
+    text.chunks(192).map(|bytes| usize::from(begins(bytes))).sum()
 }
 
 /// 22P02 as every input function words it.

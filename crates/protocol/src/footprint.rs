@@ -56,6 +56,7 @@ pub(crate) mod word;
 use crate::door::Met;
 use crate::{Conflict, Savepoint, Write, WriteKind};
 use planaria_base::{IndexId, Strength, TableId};
+use planaria_storage::btree::Fingers;
 use planaria_storage::reclaim::Participant;
 use planaria_storage::{Arena, Header, Image, IndexSet, KeyBuf, TableSet};
 use record::{Seen, read_record};
@@ -191,6 +192,8 @@ pub(crate) struct Footprint<H> {
     pub(crate) key: KeyBuf,
     pub(crate) other_key: KeyBuf,
     pub(crate) scratch: Vec<u64>,
+    /// Where its index entries went.
+    fingers: Fingers,
 }
 
 impl<H: Versioned> Footprint<H> {
@@ -216,6 +219,7 @@ impl<H: Versioned> Footprint<H> {
             key: KeyBuf::new(),
             other_key: KeyBuf::new(),
             scratch: Vec::new(),
+            fingers: Fingers::default(),
         }
     }
 

@@ -59,7 +59,7 @@ mod tree;
 
 pub use ahead::{Stepped, Walk};
 pub use cursor::{Cursor, compare_keys};
-pub use finger::Finger;
+pub use finger::{Finger, Fingers};
 pub use tree::Tree;
 
 use crate::reclaim::Pinned;
@@ -253,6 +253,11 @@ impl BTree {
         value: u64,
     ) -> Result<(), u64> {
         dispatch!(self, tree => tree.insert_near(finger, pin, key, value))
+    }
+    /// [`BTree::insert`], from where the last ones went: `value` is not 0.
+    #[inline]
+    pub fn insert_among(&self, fingers: &mut Fingers, pin: Pinned<'_>, key: &[u64], value: u64) -> Insert {
+        dispatch!(self, tree => tree.insert_among(fingers, pin, key, value))
     }
     /// See [`OrderedIndex::replace`].
     pub fn replace(&self, pin: Pinned<'_>, key: &[u64], old: u64, new: u64) -> bool {

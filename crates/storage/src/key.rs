@@ -51,6 +51,44 @@ const NULL: u64 = 2;
 struct KeyColumn {
     id: ColumnId,
     column: Column,
+    /// Bytes of an integer that is never NULL, which most keys are made of; 0 for all else.
+    plain: u8,
+}
+
+impl KeyColumn {
+    fn new(id: ColumnId, column: Column) -> KeyColumn {
+        let plain = match column.kind() {
+            _ if column.nullable() => 0,
+            ColumnKind::Int2 => 2,
+            ColumnKind::Int4 => 4,
+            ColumnKind::Int8 => 8,
+            _ => 0,
+        };
+        KeyColumn { id, column, plain }
+    }
+
+    /// Appends the column of a row; whether it is NULL.
+    #[inline(always)]
+    fn push(&self, image: &[u64], key: &mut KeyBuf) -> bool {
+        if self.plain == 0 {
+            return push_column(&self.column, image, key);
+        }
+        let width = u32::from(self.plain);
+        key.push(biased(self.column.int(image), width), width);
+        false
+    }
+
+    /// Appends a search value that must equal the column; `false` if it cannot.
+    #[inline(always)]
+    fn push_equal(&self, field: Field<'_>, key: &mut KeyBuf) -> bool {
+        match field {
+            Field::Int(v) if self.plain != 0 && fits(v, self.plain.into()) => {
+                key.push(biased(v, self.plain.into()), self.plain.into());
+                true
+            }
+            _ => push_equal(&self.column, field, key),
+        }
+    }
 }
 
 /// How the keys of one index are made.
@@ -76,7 +114,7 @@ impl KeyCodec {
                 format!("an index has 1 to {INDEX_COLUMNS_MAX} columns"),
             ));
         }
-        let of = |id: &ColumnId| KeyColumn { id: *id, column: *layout.column(*id) };
+        let of = |id: &ColumnId| KeyColumn::new(*id, *layout.column(*id));
         let columns: Box<[KeyColumn]> = columns.iter().map(of).collect();
         let nullable = columns.iter().any(|c| c.column.nullable());
         let suffix: Box<[KeyColumn]> = if unique && (!nullable || equal_nulls) {
@@ -126,11 +164,11 @@ impl KeyCodec {
         key.clear();
         let mut null = false;
         for c in &self.columns {
-            null |= push_column(&c.column, image, key);
+            null |= c.push(image, key);
         }
         if !self.unique || null {
             for c in &self.suffix {
-                push_column(&c.column, image, key);
+                c.push(image, key);
             }
         }
         if key.len_bytes() > INDEX_KEY_BYTES_MAX { Err(KeyTooLong) } else { Ok(()) }
@@ -141,7 +179,7 @@ impl KeyCodec {
     pub fn encode_row_prefix(&self, image: &[u64], count: usize, key: &mut KeyBuf) {
         key.clear();
         for c in &self.columns[..count] {
-            push_column(&c.column, image, key);
+            c.push(image, key);
         }
     }
     /// How many bytes of an encoded key its first `count` columns take. Never NULL, as above; of bytes
@@ -201,7 +239,7 @@ impl KeyCodec {
     ) -> bool {
         key.clear();
         for (i, c) in self.columns[..count].iter().enumerate() {
-            if !push_equal(&c.column, value(i), key) {
+            if !c.push_equal(value(i), key) {
                 return false;
             }
         }
@@ -223,7 +261,7 @@ impl KeyCodec {
         for (i, c) in self.columns.iter().enumerate() {
             match value(i) {
                 Field::Null if c.column.nullable() => key.push(NULL, 1),
-                value if push_equal(&c.column, value, key) => {}
+                value if c.push_equal(value, key) => {}
                 _ => return false,
             }
         }
@@ -251,7 +289,7 @@ fn column_bytes_max(column: &Column, ty: &Type) -> usize {
 }
 
 /// Appends the column of a row; whether it is NULL.
-#[inline]
+#[inline(never)]
 fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
     if c.nullable() {
         if c.is_null(image) {
@@ -286,7 +324,7 @@ fn push_column(c: &Column, image: &[u64], key: &mut KeyBuf) -> bool {
 }
 
 /// Appends a search value that must equal the column; `false` if it cannot.
-#[inline]
+#[inline(never)]
 fn push_equal(c: &Column, field: Field<'_>, key: &mut KeyBuf) -> bool {
     if matches!(field, Field::Null) {
         return false;

@@ -22,6 +22,8 @@
 
 #![allow(unsafe_code)] // raw blocks of varying length
 
+pub(crate) mod copy;
+
 use crate::arena::{Arena, ArenaFull};
 use crate::heap::{Block, Heap};
 use crate::reclaim::{Lasting, Pinned};
@@ -411,12 +413,7 @@ impl<'p, H> RecordRef<'p, H> {
                 if inline == descriptor {
                     // SAFETY: the record is alive, and that many words of it are initialised.
                     let words = unsafe { std::slice::from_raw_parts(payload, image.len()) };
-                    // Most updates change a few words: the other lines stay clean.
-                    for (word, new) in words.iter().zip(image) {
-                        if word.load(Ordering::Relaxed) != *new {
-                            word.store(*new, Ordering::Relaxed);
-                        }
-                    }
+                    copy::store_changed(words, image);
                 } else {
                     // SAFETY: as above; concurrent readers use atomics too.
                     unsafe { store(payload, image) };
@@ -491,9 +488,7 @@ impl<'p, H: Header> RecordRef<'p, H> {
         let image = self.image();
         let offset = arena.alloc_words(image.len())?;
         let len = image.len() as u32;
-        for (to, from) in arena.words_mut(offset, len).iter_mut().zip(image) {
-            *to = from.load(Ordering::Relaxed);
-        }
+        copy::load(image, arena.words_mut(offset, len));
         Ok(Image { offset, len })
     }
 

@@ -143,6 +143,11 @@ impl ColumnKind {
             }
         })
     }
+    /// Integers, dates, timestamps.
+    #[inline]
+    const fn is_int(self) -> bool {
+        matches!(self, ColumnKind::Int2 | ColumnKind::Int4 | ColumnKind::Int8)
+    }
     /// Bytes in the fixed part, without the end offset of variable-length columns.
     const fn width(self) -> u32 {
         match self {
@@ -746,7 +751,10 @@ impl RowLayout {
 
     #[inline]
     fn put_fixed(&self, column: &Column, field: Field<'_>, out: &mut [u64]) -> Result<()> {
-        column.put(field, out)
+        match field {
+            Field::Int(v) if column.kind.is_int() => column.put_int(v, out),
+            field => column.put(field, out),
+        }
     }
 
     /// Appends a variable-length value that begins at byte `begin`; returns where it ends. They go in column

@@ -4,7 +4,7 @@
 //!  --target x86_64-unknown-linux-gnu -p planaria-storage --test btree_stress`
 #![cfg(not(loom))]
 
-use planaria_storage::btree::{BTree, Cursor, Insert, NodeRef, OrderedIndex, Tree, compare_keys};
+use planaria_storage::btree::{BTree, Cursor, Fingers, Insert, NodeRef, OrderedIndex, Tree, compare_keys};
 use planaria_storage::reclaim::{Participant, Pinned};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -328,4 +328,32 @@ fn a_queue_moves_through_the_tree() {
         });
     });
     assert_eq!((tree.entries(), tree.bytes()), (0, empty), "an emptied tree shrinks to one leaf");
+}
+
+/// Runs of several threads, in each other's way.
+#[test]
+fn runs_of_several_threads_all_go_in() {
+    let tree = BTree::new(2);
+    let (threads, runs) = (4, OPS / 64);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let tree = &tree;
+            scope.spawn(move || {
+                let (mut participant, mut fingers) = (Participant::new(), Fingers::default());
+                for run in 0..runs {
+                    let guard = participant.guard();
+                    for line in 0..8 {
+                        // The threads' keys lie between each other's.
+                        let key = [run * 8 + line, thread];
+                        let done = tree.insert_among(&mut fingers, guard.pinned(), &key, line + 1);
+                        assert!(matches!(done, Insert::Done(_)));
+                    }
+                }
+            });
+        }
+    });
+    let mut participant = Participant::new();
+    let guard = participant.guard();
+    let all = scan(&tree, guard.pinned(), (&[], &[u64::MAX]), false, |_| ());
+    assert_eq!(all.len() as u64, threads * runs * 8);
 }

@@ -161,7 +161,8 @@ impl<H: Versioned> Footprint<H> {
         met: &mut impl Encounters<H>,
     ) -> Result<Asked, Conflict> {
         for _ in 0..LOOKS_MAX {
-            match index.tree().insert(self.participant.pinned(), key, record.to_word()) {
+            let Footprint { fingers, participant, .. } = self;
+            match index.tree().insert_among(fingers, participant.pinned(), key, record.to_word()) {
                 Insert::Done(changes) => {
                     self.nodes.apply(&changes);
                     point("has put a key in");

@@ -17,8 +17,7 @@ use crate::reclaim::Pinned;
 #[derive(Clone, Copy, Debug)]
 pub struct Walk {
     node: *const Header,
-    /// Address of the tree's root pointer.
-    tree: usize,
+    tree: u64,
     pin: u64,
 }
 
@@ -38,14 +37,17 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
     #[inline]
     pub(super) fn walk(&self, pin: Pinned<'_>) -> Option<Walk> {
         let (root, _) = self.root().ok()?;
-        let tree = (&raw const self.root).addr();
-        (root.level >= super::WALKED_LEVELS_MIN).then_some(Walk { node: root, tree, pin: pin.serial() })
+        (root.level >= super::WALKED_LEVELS_MIN).then_some(Walk {
+            node: root,
+            tree: self.id,
+            pin: pin.serial(),
+        })
     }
 
     /// Looks at the walk's node for the key.
     #[inline]
     pub(super) fn walk_on(&self, walk: &mut Walk, pin: Pinned<'_>, key: &[u64]) -> Stepped {
-        let here = ((&raw const self.root).addr(), pin.serial());
+        let here = (self.id, pin.serial());
         assert_eq!(
             (walk.tree, walk.pin),
             here,

@@ -13,14 +13,14 @@ use super::key::{Cell, OwnedCell, Probe};
 use super::lock::{Header, Restart};
 use super::node::Node;
 use super::tree::Tree;
-use super::{FIXED_WORDS_MAX, OrderedIndex};
+use super::{FIXED_WORDS_MAX, Insert, NodeChanges, NodeRef, OrderedIndex};
 use crate::reclaim::Pinned;
 
 /// A place in a tree. Of use under the pin that it was got under, and for that tree.
 pub struct Finger {
     pin: u64,
-    /// Address of the tree's root pointer.
-    tree: usize,
+    tree: u64,
+    /// Null where none of its leaves has been remembered yet.
     leaf: *const Header,
     version: u64,
     /// No key of the leaf is below; `None`: it is the first.
@@ -31,6 +31,18 @@ pub struct Finger {
 
 // SAFETY: the leaf is looked at only under the pin that protects it, whichever thread holds it.
 unsafe impl Send for Finger {}
+
+/// Trees that a transaction inserts into in turns.
+const FINGERS: usize = 4;
+
+/// Where a transaction has inserted. Runs of keys (the lines of an order) go to one leaf, mostly; the first insert into a tree
+/// tells nothing of whether others follow, so it descends as ever, and the second one is remembered.
+#[derive(Default)]
+pub struct Fingers {
+    fingers: [Finger; FINGERS],
+    /// Whose turn it is to be used for another tree.
+    next: usize,
+}
 
 impl Default for Finger {
     fn default() -> Self {
@@ -47,10 +59,16 @@ fn narrow<const W: usize>(words: &[u64; FIXED_WORDS_MAX]) -> Cell<W> {
 }
 
 impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, LONG, L, I> {
+    /// Whether it is on this tree, and of use.
+    #[inline]
+    fn has(&self, finger: &Finger, pin: Pinned<'_>) -> bool {
+        (finger.tree, finger.pin) == (self.id, pin.serial())
+    }
+
     /// The finger's leaf, if the key belongs there and nothing has changed in it.
     #[inline]
     fn near(&self, finger: &Finger, pin: Pinned<'_>, probe: &Probe<'_, W, LONG>) -> Option<&Node<W, L>> {
-        if finger.pin != pin.serial() || finger.tree != (&raw const self.root).addr() {
+        if !self.has(finger, pin) || finger.leaf.is_null() {
             return None;
         }
         let within = finger.lower.as_ref().is_none_or(|lower| !probe.is_below(&narrow(lower)))
@@ -82,8 +100,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             // Checks the version under which the separators were read.
             (node, version) = self.step(inner, version, child)?;
         }
-        let tree = (&raw const self.root).addr();
-        *finger = Finger { pin: pin.serial(), tree, leaf: node, version, lower, upper };
+        *finger = Finger { pin: pin.serial(), tree: self.id, leaf: node, version, lower, upper };
         Ok(())
     }
 
@@ -104,6 +121,35 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         })
     }
 
+    /// Inserts an absent key where the finger is, or where it comes to. `None`: the leaf is full, or somebody was quicker, or the
+    /// key is there.
+    #[inline]
+    fn insert_at(
+        &self,
+        finger: &mut Finger,
+        pin: Pinned<'_>,
+        probe: &Probe<'_, W, LONG>,
+        value: u64,
+    ) -> Option<NodeChanges> {
+        if LONG || !probe.rest.is_empty() {
+            return None;
+        }
+        if self.near(finger, pin, probe).is_none() {
+            self.point(finger, pin, probe).ok()?;
+        }
+        // SAFETY: as in `near`.
+        let leaf = unsafe { self.leaf(finger.leaf) };
+        let n = leaf.count();
+        let (Ok(Err(p)), true) = (Self::position(leaf, probe, finger.version), n < L) else { return None };
+        let mut locked = leaf.header.upgrade(finger.version).ok()?;
+        locked.change();
+        let before = NodeRef::new(&leaf.header, pin);
+        locked.bump_insert_version();
+        self.put(leaf, p, n, OwnedCell::new(probe), value);
+        finger.version = locked.version_after();
+        Some(NodeChanges { before, after: NodeRef::new(&leaf.header, pin), created: None })
+    }
+
     pub(super) fn insert_near(
         &self,
         finger: &mut Finger,
@@ -112,27 +158,36 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         value: u64,
     ) -> Result<(), u64> {
         let probe = Probe::<W, LONG>::new(key);
-        let pointed = !LONG
-            && probe.rest.is_empty()
-            && (self.near(finger, pin, &probe).is_some() || self.point(finger, pin, &probe).is_ok());
-        if pointed {
-            // SAFETY: as in `near`.
-            let leaf = unsafe { self.leaf(finger.leaf) };
-            let n = leaf.count();
-            if let (Ok(Err(p)), true) = (Self::position(leaf, &probe, finger.version), n < L)
-                && let Ok(mut locked) = leaf.header.upgrade(finger.version)
-            {
-                locked.change();
-                locked.bump_insert_version();
-                self.put(leaf, p, n, OwnedCell::new(&probe), value);
-                finger.version = locked.version_after();
-                return Ok(());
+        if self.insert_at(finger, pin, &probe, value).is_some() {
+            return Ok(());
+        }
+        match self.insert_probe(pin, &probe, value) {
+            Insert::Exists(there, _) => Err(there),
+            Insert::Done(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn insert_among(
+        &self,
+        fingers: &mut Fingers,
+        pin: Pinned<'_>,
+        key: &[u64],
+        value: u64,
+    ) -> Insert {
+        let probe = Probe::<W, LONG>::new(key);
+        let on_this = fingers.fingers.iter_mut().find(|finger| self.has(finger, pin));
+        match on_this {
+            Some(finger) => {
+                if let Some(changes) = self.insert_at(finger, pin, &probe, value) {
+                    return Insert::Done(changes);
+                }
+            }
+            None => {
+                let finger = &mut fingers.fingers[fingers.next];
+                fingers.next = (fingers.next + 1) % FINGERS;
+                (finger.tree, finger.pin, finger.leaf) = (self.id, pin.serial(), std::ptr::null());
             }
         }
-        // The leaf is full, or somebody was quicker, or the key is there.
-        match self.insert_probe(pin, &probe, value) {
-            super::Insert::Exists(there, _) => Err(there),
-            super::Insert::Done(_) => Ok(()),
-        }
+        self.insert_probe(pin, &probe, value)
     }
 }

@@ -30,11 +30,11 @@ pub(super) fn rest_of<const W: usize, const LONG: bool>(cell: &Cell<W>) -> u64 {
     if LONG { cell[W - 1] } else { 0 }
 }
 
-/// `a < b`, as the borrow of a long subtraction: no branch on the words.
+/// `a < b` by the words of a key, as the borrow of a long subtraction: no branch on the words.
 #[inline]
-fn less<const W: usize>(a: &Cell<W>, b: &Cell<W>) -> bool {
+fn less<const W: usize, const LONG: bool>(a: &Cell<W>, b: &Cell<W>) -> bool {
     let mut borrow = false;
-    for w in (0..W).rev() {
+    for w in (0..inline_words(W, LONG)).rev() {
         let (difference, below) = a[w].overflowing_sub(b[w]);
         borrow = below | (difference < borrow as u64);
     }
@@ -71,16 +71,16 @@ impl<'k, const W: usize, const LONG: bool> Probe<'k, W, LONG> {
         Probe { words, rest: trimmed(rest) }
     }
 
-    /// Fixed trees: is the probe's inline part above the cell? The borrow of a long subtraction.
+    /// Is the probe's inline part above the cell's?
     #[inline]
     pub(super) fn is_above(&self, cell: &Cell<W>) -> bool {
-        less(cell, &self.words)
+        less::<W, LONG>(cell, &self.words)
     }
 
-    /// Fixed trees: is the probe's inline part below the cell?
+    /// Is the probe's inline part below the cell's?
     #[inline]
     pub(super) fn is_below(&self, cell: &Cell<W>) -> bool {
-        less(&self.words, cell)
+        less::<W, LONG>(&self.words, cell)
     }
 
     /// The order of the inline words against those of a cell.

@@ -151,7 +151,7 @@ impl<const W: usize, const N: usize> Node<W, N> {
 
     /// Binary search without branches on keys: their outcome is a coin toss, and a lost one costs as
     /// much as the whole search.
-    #[inline]
+    #[inline(always)]
     fn rank_by(&self, n: usize, below: impl Fn(&Cell<W>) -> bool) -> usize {
         assert!(n <= N);
         // SAFETY: of the cells below, `base + len <= n <= N` holds before and after every step.
@@ -166,6 +166,7 @@ impl<const W: usize, const N: usize> Node<W, N> {
         base + (len == 1 && below(base)) as usize
     }
 
+    /// The words in the cells decide nearly always, without branches on keys; rests are looked at among cells that are alike.
     fn rank_long<const LONG: bool>(
         &self,
         n: usize,
@@ -173,8 +174,15 @@ impl<const W: usize, const N: usize> Node<W, N> {
         or_equal: bool,
         version: u64,
     ) -> Result<usize, Restart> {
-        let mut base = 0;
-        let mut len = n;
+        let mut base = self.rank_by(n, |cell| probe.is_above(cell));
+        // Under a torn read there may be fewer than were counted: whatever comes of it is checked.
+        if base == n || probe.is_below(&self.cell(base)) {
+            return Ok(base);
+        }
+        let mut len = 1;
+        if base + 1 < n && !probe.is_below(&self.cell(base + 1)) {
+            len = self.rank_by(n, |cell| !probe.is_below(cell)).saturating_sub(base);
+        }
         while len > 0 {
             let half = len / 2;
             let order = self.compare(base + half, probe, version)?;

@@ -276,3 +276,76 @@ fn fingers_lead_where_descents_lead() {
     let expected: Vec<_> = model.iter().map(|(k, v)| (plain(k), *v)).collect();
     assert_eq!(all, expected);
 }
+
+/// Inserts among fingers do what inserts do, in whatever turns the trees come, and say how they moved the leaf.
+#[test]
+fn inserts_among_fingers_are_inserts() {
+    // One tree more than there are fingers, one of long keys.
+    let trees: Vec<BTree> = [2, 2, 3, 2, 9, 2].into_iter().map(BTree::new).collect();
+    let mut models = vec![BTreeMap::new(); trees.len()];
+    let mut participant = Participant::new();
+    let mut fingers = Fingers::default();
+    let mut state = 11u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> 33
+    };
+    for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+        let guard = participant.guard();
+        let pin = guard.pinned();
+        let mut at = next() % 500;
+        for _ in 0..20 {
+            let which = (next() % trees.len() as u64) as usize;
+            let (tree, model) = (&trees[which], &mut models[which]);
+            for _ in 0..next() % 12 {
+                at = if next() % 8 == 0 { next() % 500 } else { at + 1 };
+                let key = [at, 1];
+                match next() % 8 {
+                    0 if model.remove(&key).is_some() => assert!(tree.remove(pin, &key, at + 1)),
+                    1 => assert_eq!(
+                        matches!(tree.insert(pin, &key, at + 1), Insert::Done(_)),
+                        model.insert(key, at + 1).is_none()
+                    ),
+                    _ => {}
+                }
+                let mut node_set = vec![tree.get(pin, &key).1];
+                match tree.insert_among(&mut fingers, pin, &key, at + 1) {
+                    Insert::Done(changes) => {
+                        assert!(model.insert(key, at + 1).is_none());
+                        changes.apply(&mut node_set);
+                    }
+                    Insert::Exists(value, node) => {
+                        assert_eq!(model.get(&key), Some(&value));
+                        assert_eq!(node, node_set[0]);
+                    }
+                }
+                assert!(node_set.iter().all(|node| node.is_current(pin)));
+                assert_eq!(tree.get(pin, &key).0, Some(at + 1));
+            }
+        }
+    }
+    let guard = participant.guard();
+    for (tree, model) in trees.iter().zip(&models) {
+        let all = scan(tree, guard.pinned(), Bound::Unbounded, Bound::Unbounded, false);
+        let expected: Vec<_> = model.iter().map(|(k, v)| (plain(k), *v)).collect();
+        assert_eq!(all, expected);
+    }
+}
+
+/// A tree that comes to where another one was has none of its leaves, under the same pin either.
+#[test]
+fn fingers_know_a_tree_by_more_than_its_place() {
+    let mut participant = Participant::new();
+    let guard = participant.guard();
+    let pin = guard.pinned();
+    let (mut fingers, mut finger) = (Fingers::default(), Finger::default());
+    let mut tree = Box::new(BTree::new(2));
+    for _ in 0..3 {
+        for at in 1..=3 {
+            assert!(matches!(tree.insert_among(&mut fingers, pin, &[at, 0], at), Insert::Done(_)));
+            assert_eq!(tree.insert_near(&mut finger, pin, &[at, 1], at), Ok(()));
+        }
+        assert_eq!(scan(&*tree, pin, Bound::Unbounded, Bound::Unbounded, false).len(), 6);
+        *tree = BTree::new(2);
+    }
+}

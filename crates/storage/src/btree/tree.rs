@@ -9,9 +9,14 @@ use super::{NodeRef, OrderedIndex};
 use crate::reclaim::Pinned;
 use planaria_base::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
 
+/// Trees that have been made.
+static TREES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+
 /// A B+-tree whose cells have `W` words (see `key`), `L` entries a leaf and `I` children an inner
 /// node. Use [`BTree`](super::BTree) unless the shape matters, as it does to tests.
 pub struct Tree<const W: usize, const LONG: bool, const L: usize, const I: usize> {
+    /// Of no other tree, not even one that comes to its address later: who remembers a node remembers of which tree.
+    pub(super) id: u64,
     /// Changes only under the lock of the node that it points to.
     pub(super) root: AtomicPtr<Header>,
     pub(super) stats: Stats,
@@ -42,6 +47,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
     pub fn new() -> Self {
         const { assert!(W > LONG as usize, "a cell holds a word of the key") };
         Tree {
+            id: TREES.fetch_add(1, Ordering::Relaxed),
             root: AtomicPtr::new(Node::<W, L>::allocate(0).cast()),
             stats: Stats {
                 entries: AtomicI64::new(0),

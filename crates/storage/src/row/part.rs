@@ -1,8 +1,9 @@
 //! A part of an image: what a lookup wants of a wide row.
 
 use super::{Column, ColumnKind, RowLayout};
+use crate::record::copy::load;
 use planaria_base::ColumnId;
-use planaria_base::sync::atomic::{AtomicU64, Ordering};
+use planaria_base::sync::atomic::AtomicU64;
 
 /// Words that are not worth leaving out: a line of memory comes whole.
 const FEW: usize = 8;
@@ -27,9 +28,7 @@ impl Part {
         }
         let mut copy = |from: usize, behind: usize| {
             if let (Some(to), Some(image)) = (to.get_mut(from..behind), image.get(from..behind)) {
-                for (to, word) in to.iter_mut().zip(image) {
-                    *to = word.load(Ordering::Relaxed);
-                }
+                load(image, to);
             }
         };
         copy(0, fixed);
