@@ -4,7 +4,7 @@
 //! call counts when its epoch is durable (with durability `fsync`), and its latency is measured up
 //! to then. The number of calls on the way is bounded by `--in-flight`. See [`planaria_lab::load`].
 
-use crate::arguments::{Time, positive};
+use crate::arguments::{Size, Time, positive};
 use crate::bench_output::{self as output, Line, Percentile};
 use crate::beside::{self, Beside};
 use crate::inputs::Inputs;
@@ -97,6 +97,9 @@ pub struct Options {
     /// Calls a thread may have in flight
     #[arg(long, default_value_t = 10_000, value_parser = positive())]
     in_flight: usize,
+    /// Memory for rows and indexes that is claimed before (512MB, 8GB), so that no transaction waits for it
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    memory_reserve: Size,
     /// Transaction blocks that come and go in every second second, each open for a tenth of one; what they cost is shown
     #[arg(long, default_value_t = 0)]
     blocks: usize,
@@ -229,6 +232,7 @@ pub fn bench(options: &Options) -> Result<()> {
     let configuration = options.protocol.options(logged || options.log_bytes.is_some())?;
     let configuration =
         configuration.log(options.log).durability(options.durability).backoff(options.backoff);
+    let configuration = configuration.memory_reserve(options.memory_reserve.0);
     let configuration = options.recovery.apply(configuration.look_ahead(options.look_ahead));
     let _cleanup = RemoveOnDrop(options.data.is_none().then_some(temporary));
 
@@ -245,7 +249,7 @@ pub fn bench(options: &Options) -> Result<()> {
     let line = Line::new();
     line.say(format!("loading {} {}", print::grouped(size), suite.unit));
     // What is recovered is the run alone: the load stands in a database that the logged one is a copy of.
-    let base = options.recover.then(|| configuration.clone().in_memory()).transpose()?;
+    let base = options.recover.then(|| configuration.clone().memory_reserve(0).in_memory()).transpose()?;
     let open = |configuration: planaria::Options| match &base {
         Some(base) => base.open_on_copy(&dir, configuration),
         None if logged => configuration.open(&dir),

@@ -89,6 +89,9 @@ pub struct Settings {
     /// Memory for rows, indexes and statements (512MB, 8GB); 0: no limit (default: four fifths of the machine's)
     #[arg(long, value_name = "SIZE", env = "PLANARIA_MEMORY_BUDGET")]
     memory_budget: Option<Size>,
+    /// Memory for rows and indexes that is claimed at start, so that no transaction waits for it (512MB, 8GB)
+    #[arg(long, value_name = "SIZE", env = "PLANARIA_MEMORY_RESERVE")]
+    memory_reserve: Option<Size>,
     /// Seconds a client may take to log in
     #[arg(long, value_name = "S", env = "PLANARIA_STARTUP_TIMEOUT")]
     startup_timeout: Option<Time>,
@@ -255,6 +258,7 @@ impl Settings {
             checkpoint_on_close: self.checkpoint_on_close.or(other.checkpoint_on_close),
             keep_log: self.keep_log.or(other.keep_log),
             memory_budget: self.memory_budget.or(other.memory_budget),
+            memory_reserve: self.memory_reserve.or(other.memory_reserve),
             startup_timeout: self.startup_timeout.or(other.startup_timeout),
             write_timeout: self.write_timeout.or(other.write_timeout),
             drain_timeout: self.drain_timeout.or(other.drain_timeout),
@@ -378,6 +382,9 @@ impl Settings {
         }
         if let Some(size) = self.memory_budget {
             options = options.memory_budget(size.0);
+        }
+        if let Some(size) = self.memory_reserve {
+            options = options.memory_reserve(size.0);
         }
         if let Some(protocol) = &self.protocol {
             options = options.protocol(protocol.parse::<ProtocolKind>().map_err(invalid)?);

@@ -159,6 +159,8 @@ pub struct Memory {
     pub old_version_bytes: u64,
     /// Bytes taken from the system for old versions to come, of whichever database of the process.
     pub old_version_bytes_spare: u64,
+    /// Bytes taken from the system, and cleared, for rows and index nodes to come, of whichever database of the process.
+    pub ready_bytes: u64,
     /// Bytes that sessions take for what they compute with and have not committed yet, as far as they have
     /// told, and for rows of open cursors.
     pub session_bytes: u64,

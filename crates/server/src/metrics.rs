@@ -218,6 +218,7 @@ impl Metrics {
         page.labelled("planaria_memory_bytes", "of", "old_versions", memory.old_version_bytes as f64);
         page.labelled("planaria_memory_bytes", "of", "sessions", memory.session_bytes as f64);
         page.labelled("planaria_memory_bytes", "of", "log_buffers", memory.log_buffer_bytes as f64);
+        page.labelled("planaria_memory_bytes", "of", "ready", memory.ready_bytes as f64);
         if let Some(budget) = memory.budget {
             page.labelled("planaria_memory_bytes", "of", "budget", budget as f64);
         }

@@ -1,4 +1,4 @@
-//! Memory for records: slabs per table, carved from 2 MiB chunks.
+//! Memory for records: slabs per table, carved from [chunks](crate::chunk).
 //!
 //! 1. A heap has a few *shards*; a worker allocates from the one its number selects, so the shard's
 //!    lock is uncontended. Records are carved one behind the other, in order of insertion and whatever
@@ -6,8 +6,7 @@
 //! 2. Sizes are rounded to *classes*: exact to the word up to 32 words, then eight per doubling. A
 //!    freed block goes to its shard's free list of that class and serves the next of the class.
 //! 3. Blocks over [`CLASS_WORDS_MAX`] words come from the global allocator.
-//! 4. From the second chunk of a shard on, huge pages are asked for: one fault and one TLB entry
-//!    instead of 512. The first one stays on small pages, so that a small table costs little.
+//! 4. The first chunk of a shard stays on small pages, so that a small table costs little; the others are huge pages.
 //!
 //! Blocks find their shard by the chunk's alignment. A *retired* block (freed later, by `reclaim`)
 //! holds the shard alive; a block in use does not: dropping the heap frees all of them at once. Chunks without
@@ -17,6 +16,7 @@
 
 mod give_back;
 
+use crate::chunk::{self, CHUNK};
 use crate::reclaim::Pinned;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::HashSet;
@@ -29,7 +29,6 @@ pub const CLASS_WORDS_MAX: usize = 8192;
 const CLASSES: usize = 32 + 8 * 8;
 /// The class of blocks from the global allocator.
 const HUGE: u8 = u8::MAX;
-const CHUNK: usize = 2 << 20;
 const SHARDS_MAX: usize = 32;
 /// Every block comes from the global allocator (`--cfg blocks_apart`): then Miri and AddressSanitizer know where
 /// each ends, and when it was freed.
@@ -148,7 +147,7 @@ impl Shard {
             inner.free[class as usize] = block.cast();
             inner.fresh_bytes -= class_words(class) * 8;
         }
-        let chunk = chunk::map(!inner.chunks.is_empty());
+        let chunk = if inner.chunks.is_empty() { chunk::map(false) } else { chunk::take() };
         // A pointer of the count's, not of a reference to what is counted: `retire` counts by it.
         let shard = Arc::as_ptr(self);
         // SAFETY: a fresh chunk, large enough and aligned for its head.
@@ -354,79 +353,6 @@ impl Heap {
     pub(crate) fn reserved_bytes(&self) -> u64 {
         let chunks = |s: &Arc<Shard>| (s.lock().chunks.len() * CHUNK) as u64;
         self.shards.iter().filter_map(OnceLock::get).map(chunks).sum()
-    }
-}
-
-#[cfg(all(target_os = "linux", not(miri)))]
-mod chunk {
-    use super::CHUNK;
-    use std::alloc::{Layout, handle_alloc_error};
-
-    /// A chunk on a chunk boundary.
-    pub(super) fn map(huge_pages: bool) -> *mut u8 {
-        // SAFETY: a fresh anonymous mapping; what lies before and behind the aligned chunk is unmapped
-        // again and was never used.
-        unsafe {
-            let mapped = libc::mmap(
-                std::ptr::null_mut(),
-                2 * CHUNK,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            );
-            if mapped == libc::MAP_FAILED {
-                handle_alloc_error(Layout::new::<[u8; CHUNK]>())
-            }
-            let mapped = mapped.cast::<u8>();
-            let before = mapped.align_offset(CHUNK);
-            if before > 0 {
-                libc::munmap(mapped.cast(), before);
-            }
-            let chunk = mapped.add(before);
-            if before < CHUNK {
-                libc::munmap(chunk.add(CHUNK).cast(), CHUNK - before);
-            }
-            let advice = if huge_pages { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
-            // Only advice: without it, it is slower or larger, not wrong.
-            libc::madvise(chunk.cast(), CHUNK, advice);
-            chunk
-        }
-    }
-
-    /// # Safety
-    /// `chunk` came from `map` and nothing in it is used any more.
-    pub(super) unsafe fn unmap(chunk: *mut u8) {
-        // SAFETY: as promised.
-        unsafe { libc::munmap(chunk.cast(), CHUNK) };
-    }
-}
-
-#[cfg(not(all(target_os = "linux", not(miri))))]
-mod chunk {
-    use super::CHUNK;
-    use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-
-    const LAYOUT: Layout = match Layout::from_size_align(CHUNK, CHUNK) {
-        Ok(layout) => layout,
-        Err(_) => panic!("a power of two"),
-    };
-
-    /// A chunk on a chunk boundary.
-    pub(super) fn map(_huge_pages: bool) -> *mut u8 {
-        // SAFETY: not empty.
-        let chunk = unsafe { alloc(LAYOUT) };
-        if chunk.is_null() {
-            handle_alloc_error(LAYOUT)
-        }
-        chunk
-    }
-
-    /// # Safety
-    /// `chunk` came from `map` and nothing in it is used any more.
-    pub(super) unsafe fn unmap(chunk: *mut u8) {
-        // SAFETY: as promised.
-        unsafe { dealloc(chunk, LAYOUT) }
     }
 }
 

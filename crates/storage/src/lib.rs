@@ -21,6 +21,7 @@
 mod any;
 pub mod arena;
 pub mod btree;
+mod chunk;
 mod heap;
 pub mod key;
 mod look_ahead;
@@ -36,6 +37,7 @@ pub mod versions;
 
 pub use any::{AnyTable, Tables};
 pub use arena::{Arena, ArenaFull, Bytes};
+pub use chunk::{Claim, claim, free_ready, ready_bytes, top_up};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
 pub use look_ahead::{Found, GROUP_MAX, LookAhead};
 pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken, free_spare, give_back_spare, spare_bytes};

@@ -1,8 +1,9 @@
-//! The thread that gives memory back while nothing else happens.
+//! The thread that looks after memory: it gives back what is not needed while nothing else happens.
 //!
 //! Deleted rows are freed when nobody can look at them any more, by whoever works with the database then. When nobody
 //! does, this thread frees them. It has forgotten what was kept for transaction blocks that have ended. When nothing has been
 //! committed for a while, memory without rows in it goes back to the system; and so does what is not needed for old versions.
+//! It also keeps some memory ready for rows to come (`planaria_storage::top_up`).
 
 use crate::engine::Engine;
 use planaria_base::Result;
@@ -45,6 +46,7 @@ impl Drop for Collector {
         }
         // Nobody comes by any more; if the process has other databases, they begin with fresh memory.
         planaria_storage::free_spare();
+        planaria_storage::free_ready();
     }
 }
 
@@ -60,6 +62,7 @@ fn run(engine: &Weak<Engine>, stopping: &AtomicBool) {
         let Some(engine) = engine.upgrade() else { return };
         engine.forget_closed();
         planaria_storage::give_back_spare();
+        planaria_storage::top_up();
         let waiting = reclaim::collect();
         let commits = engine.counters.commits();
         if std::mem::replace(&mut seen, commits) != commits {

@@ -289,6 +289,15 @@ impl Meter {
     }
 }
 
+/// Claims memory as the database is opened.
+pub(crate) fn claim(bytes: u64, budget: u64) -> Result<Option<planaria_storage::Claim>> {
+    if budget > 0 && bytes > budget {
+        let message = format!("memory_reserve ({bytes} bytes) is more than memory_budget ({budget} bytes)");
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    if bytes > 0 { planaria_storage::claim(bytes).map(Some) } else { Ok(None) }
+}
+
 /// Four fifths of the memory that this process can have; no budget where that cannot be found out.
 pub(crate) fn default_budget() -> u64 {
     let limits = [machine_bytes(), group_bytes()];

@@ -606,8 +606,11 @@ impl Stock for SchemaVersion {
         Some(self.sequences.get(sequence.index())?.row())
     }
     fn memory(&self) -> Memory {
-        let mut all =
-            Memory { old_version_bytes_spare: planaria_storage::spare_bytes(), ..Memory::default() };
+        let mut all = Memory {
+            old_version_bytes_spare: planaria_storage::spare_bytes(),
+            ready_bytes: planaria_storage::ready_bytes(),
+            ..Memory::default()
+        };
         for table in self.tables.iter() {
             let (m, old) = (table.memory(), table.old_versions());
             all.rows += m.rows;

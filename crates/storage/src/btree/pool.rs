@@ -1,4 +1,4 @@
-//! Memory for nodes: one pool per node size for the whole process, carved from 2 MiB pages.
+//! Memory for nodes: one pool per node size for the whole process, carved from [chunks](crate::chunk).
 //!
 //! Huge pages save the TLB miss that would come with almost every random access (12 to 27 % of a
 //! lookup at ten million entries). A freed node goes to the pool's free list and serves the next
@@ -49,16 +49,14 @@ mod imp {
 
 #[cfg(not(any(blocks_apart, miri, loom, not(target_os = "linux"))))]
 mod imp {
-    use std::alloc::{Layout, handle_alloc_error};
+    use crate::chunk::{self, CHUNK};
+    use std::alloc::Layout;
     use std::ptr::null_mut;
     use std::sync::Mutex;
 
     const LINE: usize = 64;
     /// Largest node.
     const SIZE_MAX: usize = 4096;
-    /// What is asked of the system at a time; pages become real when they are touched.
-    const CHUNK: usize = 8 << 20;
-    const HUGE_PAGE: usize = 2 << 20;
 
     struct Pool {
         /// Freed nodes; the first word of each points to the next.
@@ -88,7 +86,7 @@ mod imp {
             return node;
         }
         if pool.fresh_bytes < layout.size() {
-            pool.fresh = map(layout);
+            pool.fresh = chunk::take();
             pool.fresh_bytes = CHUNK;
         }
         let node = pool.fresh;
@@ -105,36 +103,5 @@ mod imp {
         // SAFETY: the caller gives the node up; it is larger than a pointer and aligned.
         unsafe { node.cast::<*mut u8>().write(pool.free) };
         pool.free = node;
-    }
-
-    /// A chunk on a huge-page boundary.
-    fn map(layout: Layout) -> *mut u8 {
-        // SAFETY: a fresh anonymous mapping; what lies before and after the aligned chunk is
-        // unmapped again and was never used.
-        unsafe {
-            let mapped = libc::mmap(
-                null_mut(),
-                CHUNK + HUGE_PAGE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            );
-            if mapped == libc::MAP_FAILED {
-                handle_alloc_error(layout)
-            }
-            let mapped = mapped.cast::<u8>();
-            let before = mapped.align_offset(HUGE_PAGE);
-            if before > 0 {
-                libc::munmap(mapped.cast(), before);
-            }
-            let chunk = mapped.add(before);
-            if before < HUGE_PAGE {
-                libc::munmap(chunk.add(CHUNK).cast(), HUGE_PAGE - before);
-            }
-            // Only advice: without huge pages it is slower, not wrong.
-            libc::madvise(chunk.cast(), CHUNK, libc::MADV_HUGEPAGE);
-            chunk
-        }
     }
 }

@@ -9,7 +9,8 @@
 
 #![allow(unsafe_code)] // an allocator
 
-use super::{CHUNK, CLASSES, ChunkHead, Heap, Shard, chunk, class_words};
+use super::{CLASSES, ChunkHead, Heap, Shard, class_words};
+use crate::chunk::{self, CHUNK};
 use std::collections::{HashMap, HashSet};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
