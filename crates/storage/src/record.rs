@@ -483,7 +483,7 @@ impl<'p, H: Header> RecordRef<'p, H> {
 
     /// Copies the image into an arena. The copy may be torn: believe it only after the protocol's
     /// check.
-    #[inline]
+    #[inline(always)]
     pub fn read(self, arena: &mut Arena) -> Result<Image, ArenaFull> {
         let image = self.image();
         let offset = arena.alloc_words(image.len())?;

@@ -7,7 +7,7 @@ use planaria_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const LINE: usize = 8;
 
 /// Copies words to as many.
-#[inline]
+#[inline(always)]
 pub(crate) fn load(from: &[AtomicU64], to: &mut [u64]) {
     debug_assert_eq!(from.len(), to.len());
     let (from_lines, from_rest) = from.as_chunks::<LINE>();
@@ -23,7 +23,7 @@ pub(crate) fn load(from: &[AtomicU64], to: &mut [u64]) {
 }
 
 /// Stores the words that are others than before: most updates change a few, and the other lines stay clean.
-#[inline]
+#[inline(always)]
 pub(super) fn store_changed(to: &[AtomicU64], from: &[u64]) {
     debug_assert_eq!(to.len(), from.len());
     let store = |to: &AtomicU64, new: u64| {
