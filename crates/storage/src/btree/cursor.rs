@@ -25,6 +25,8 @@ use std::ops::Bound;
 
 /// Entries copied first.
 const CHUNK_MIN: usize = 8;
+/// Entries up to the end of the range that are copied at once.
+pub(super) const CHUNK_LAST: usize = 16;
 /// By how much the next chunk is larger.
 pub(super) const CHUNK_GROWTH: usize = 4;
 
@@ -240,7 +242,7 @@ impl Cursor {
     }
 
     /// Is the key at or beyond the end of the range?
-    pub(super) fn is_beyond_end(&self, key: &[u64]) -> bool {
+    fn is_beyond_end(&self, key: &[u64]) -> bool {
         if self.end.kind == Kind::Unbounded {
             return false;
         }

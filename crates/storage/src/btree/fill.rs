@@ -3,13 +3,14 @@
 #![allow(unsafe_code)] // follows remembered node pointers; each site names the check that allows it
 
 use super::NodeRef;
-use super::cursor::{CHUNK_GROWTH, Cursor, End, Kind, Place};
+use super::cursor::{CHUNK_GROWTH, CHUNK_LAST, Cursor, End, Kind, Place};
 use super::key::{Cell, Probe, Rest, inline_words, rest_of};
 use super::lock::{Backoff, Header, Restart};
 use super::node::{Node, load};
 use super::tree::Tree;
 use crate::reclaim::Pinned;
 use planaria_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::cmp::Ordering;
 
 /// A leaf at a version, entered by a cursor.
 struct Entered<'t, const W: usize, const L: usize> {
@@ -53,8 +54,13 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             Some(position) => position,
             None => Self::first_position(cursor, leaf, n, version)?,
         };
-        let left = if cursor.descending { position } else { n.saturating_sub(position) };
-        let chunk = left.min(cursor.chunk);
+        let (left, ends_here) = match Self::end_position(cursor, leaf, n, version)? {
+            Some(end) if cursor.descending => (position.saturating_sub(end), true),
+            Some(end) => (end.saturating_sub(position), true),
+            None if cursor.descending => (position, false),
+            None => (n.saturating_sub(position), false),
+        };
+        let chunk = if ends_here && left <= CHUNK_LAST { left } else { left.min(cursor.chunk) };
         // Where the chunk lies in the leaf, and where the next one begins.
         let (from, next) = if cursor.descending {
             (position - chunk, position - chunk)
@@ -74,9 +80,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             cursor.last_node = Some(node);
             on_node(node);
         }
-        if chunk > 0 && cursor.is_beyond_end(cursor.key(chunk - 1)) {
-            let inside = (0..chunk).take_while(|&i| !cursor.is_beyond_end(cursor.key(i))).count();
-            cursor.values.truncate(inside);
+        if ends_here && chunk == left {
             cursor.finished = true;
             return Ok(());
         }
@@ -113,6 +117,31 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         }
         let or_equal = cursor.descending == (cursor.start.kind == Kind::Included);
         leaf.rank(n, &Probe::<W, LONG>::new(&cursor.start.words), or_equal, version)
+    }
+
+    /// Where the range ends, if it does so before the leaf does: one past the last entry inside; descending, the last one.
+    fn end_position(
+        cursor: &Cursor,
+        leaf: &Node<W, L>,
+        n: usize,
+        version: u64,
+    ) -> Result<Option<usize>, Restart> {
+        let end = &cursor.end;
+        if end.kind == Kind::Unbounded || n == 0 {
+            return Ok(None);
+        }
+        let probe = Probe::<W, LONG>::new(&end.words);
+        let excluded = end.kind == Kind::Excluded;
+        // Mostly the whole leaf is inside, and one entry tells.
+        let last = if cursor.descending { 0 } else { n - 1 };
+        let inside = match leaf.compare(last, &probe, version)? {
+            Ordering::Equal => !excluded,
+            order => order.is_gt() == cursor.descending,
+        };
+        if inside {
+            return Ok(None);
+        }
+        leaf.rank(n, &probe, excluded == cursor.descending, version).map(Some)
     }
 
     /// Copies entries of a leaf to the (empty) buffer, in this order, and checks that they are real.
