@@ -2,6 +2,7 @@
 
 use crate::api::EngineHandle;
 use crate::engine::Engine;
+use crate::engine::collector::ReadyMemory;
 use crate::engine::store::StoreOf;
 use crate::engine::teller::Teller;
 use crate::options::{Options, RecoveryPhases, RecoveryReport};
@@ -68,6 +69,7 @@ pub(crate) fn replay_engine(
     options: Options,
 ) -> Result<Arc<EngineHandle>> {
     let engine = new_engine_as_chosen(&options)?;
+    let _ready = ReadyMemory::start()?;
     let mut teller = Teller::new(options.on_recovery.clone());
     if let Some(manifest) = checkpoint {
         engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
@@ -95,6 +97,7 @@ impl Engine {
     /// Recovers the database on a device, then goes on logging there.
     fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine>> {
         let engine = self;
+        let _ready = ReadyMemory::start()?;
         let mut teller = Teller::new(options.on_recovery.clone());
         let lock = LogReader::lock(&*device)?;
         let found = planaria_checkpoint::find(&*device)?;

@@ -2,8 +2,8 @@
 //!
 //! 1. A huge page is asked for: one fault and one TLB entry instead of 512.
 //! 2. The system clears memory when it is touched first, and whoever touches it waits for that: 4 % of the time of a TPC-C run. So
-//!    some chunks are kept *ready*, touched by somebody whom no transaction waits for: twice as many as were
-//!    taken since [`top_up`] came by last, so that a load that goes on finds what it needs. When nothing is taken any more,
+//!    some chunks are kept *ready*, touched by somebody whom no transaction waits for: twice as many as are
+//!    taken from one time that [`top_up`] comes by to the next, so that a load that goes on finds what it needs. When fewer are taken,
 //!    they go back little by little.
 //! 3. What somebody has [claimed](claim) at start is ready from then on, until it is taken or the claim ends.
 //!
@@ -31,8 +31,9 @@ struct Ready {
     chunks: Vec<*mut u8>,
     /// Of these so many were claimed.
     claimed: usize,
-    /// Chunks taken since somebody topped up.
+    /// Chunks taken since somebody topped up, and how many that used to be.
     taken: usize,
+    pace: usize,
     /// Chunks taken since a database ended.
     taken_ever: usize,
 }
@@ -40,7 +41,8 @@ struct Ready {
 // SAFETY: the chunks are nobody's.
 unsafe impl Send for Ready {}
 
-static READY: Mutex<Ready> = Mutex::new(Ready { chunks: Vec::new(), claimed: 0, taken: 0, taken_ever: 0 });
+static READY: Mutex<Ready> =
+    Mutex::new(Ready { chunks: Vec::new(), claimed: 0, taken: 0, pace: 0, taken_ever: 0 });
 
 fn ready() -> MutexGuard<'static, Ready> {
     // Nothing in here panics halfway through a change.
@@ -95,11 +97,11 @@ pub fn top_up() {
     if now.taken_ever < READY_AFTER {
         return;
     }
-    let wanted = now.claimed.max((2 * taken).clamp(READY_MIN, READY_MAX));
-    let excess = now.chunks.len().saturating_sub(wanted);
-    if taken == 0 && excess > 0 {
-        let kept = now.chunks.len() - excess.div_ceil(4);
-        let given = now.chunks.split_off(kept);
+    // It grows at once, and shrinks slowly.
+    now.pace = taken.max(now.pace - now.pace.div_ceil(4));
+    let wanted = now.claimed.max((2 * now.pace).clamp(READY_MIN, READY_MAX));
+    if now.chunks.len() > 2 * wanted {
+        let given = now.chunks.split_off(2 * wanted);
         drop(now);
         // SAFETY: nobody has them any more.
         given.into_iter().for_each(|chunk| unsafe { unmap(chunk) });

@@ -49,7 +49,7 @@ fn memory_is_ready_before_it_is_needed() {
         assert!(ready_bytes() <= last);
         last = ready_bytes();
     }
-    assert_eq!(last, 4 * MIB);
+    assert!((4 * MIB..=8 * MIB).contains(&last), "{last}");
     free_ready();
     assert_eq!(ready_bytes(), 0);
     drop(tree);

@@ -17,10 +17,60 @@ use std::time::Duration;
 /// How often it looks.
 const EVERY: Duration = Duration::from_millis(200);
 
+/// How often memory is made ready while a database is being recovered, which grows fast.
+const RECOVERY_EVERY: Duration = Duration::from_millis(10);
+
 /// The thread; ends when this is dropped.
-pub(crate) struct Collector {
+pub(crate) struct Collector(Stopping);
+
+/// Keeps memory ready while a database is being recovered; ends when this is dropped.
+pub(crate) struct ReadyMemory {
+    _thread: Stopping,
+}
+
+/// A thread that ends when this is dropped.
+struct Stopping {
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Stopping {
+    fn start(name: &str, run: impl FnOnce(&AtomicBool) + Send + 'static) -> Result<Stopping> {
+        let stopping = Arc::new(AtomicBool::new(false));
+        let stop = stopping.clone();
+        let thread = thread::Builder::new().name(name.into()).spawn(move || run(&stop))?;
+        Ok(Stopping { stopping, thread: Some(thread) })
+    }
+
+    fn stop(&mut self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl ReadyMemory {
+    /// Starts the thread; simulated databases do without.
+    pub(crate) fn start() -> Result<Option<ReadyMemory>> {
+        if simulation::current().is_some() {
+            return Ok(None);
+        }
+        let thread = Stopping::start("memory", |stopping| {
+            while !stopping.load(Ordering::SeqCst) {
+                planaria_storage::top_up();
+                thread::park_timeout(RECOVERY_EVERY);
+            }
+        })?;
+        Ok(Some(ReadyMemory { _thread: thread }))
+    }
 }
 
 impl Collector {
@@ -29,21 +79,15 @@ impl Collector {
         if simulation::current().is_some() {
             return Ok(None);
         }
-        let (stopping, weak) = (Arc::new(AtomicBool::new(false)), Arc::downgrade(engine));
-        let stop = stopping.clone();
-        let thread = thread::Builder::new().name("collector".into());
-        let thread = thread.spawn(move || run(&weak, &stop))?;
-        Ok(Some(Collector { stopping, thread: Some(thread) }))
+        let weak = Arc::downgrade(engine);
+        Stopping::start("collector", move |stopping| run(&weak, stopping))
+            .map(|thread| Some(Collector(thread)))
     }
 }
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
+        self.0.stop();
         // Nobody comes by any more; if the process has other databases, they begin with fresh memory.
         planaria_storage::free_spare();
         planaria_storage::free_ready();
