@@ -69,7 +69,7 @@ pub(crate) fn replay_engine(
     options: Options,
 ) -> Result<Arc<EngineHandle>> {
     let engine = new_engine_as_chosen(&options)?;
-    let _ready = ReadyMemory::start()?;
+    let _ready = ReadyMemory::start(&engine)?;
     let mut teller = Teller::new(options.on_recovery.clone());
     if let Some(manifest) = checkpoint {
         engine.restore_one(device, manifest, options.recovery_threads, &mut teller)?;
@@ -97,9 +97,9 @@ impl Engine {
     /// Recovers the database on a device, then goes on logging there.
     fn recover(self: Arc<Self>, device: Arc<dyn Device>, options: &Options) -> Result<Arc<Engine>> {
         let engine = self;
-        let _ready = ReadyMemory::start()?;
         let mut teller = Teller::new(options.on_recovery.clone());
         let lock = LogReader::lock(&*device)?;
+        let _ready = ReadyMemory::start(&engine)?;
         let found = planaria_checkpoint::find(&*device)?;
         let noted = found.manifests.first().map_or(0.0, |m| m.notes.replay_bytes_per_second);
         teller.expect(&*device, noted);

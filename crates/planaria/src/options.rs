@@ -406,9 +406,10 @@ impl Options {
         self.memory_budget = Some(bytes);
         self
     }
-    /// Bytes for rows and indexes that are claimed as the database is opened: the system hands them out and clears them then, and not
-    /// when a transaction needs them. Without it a little is kept ready, as much as the database has been growing by. 53200 where the system has
-    /// not got so much, 22023 where it is more than the [budget](Options::memory_budget).
+    /// Bytes for rows and indexes to come that are claimed when the database is open: the system hands them out and clears them then, and not
+    /// when a transaction needs them. What is freed later goes back to the system. Without it a little is kept ready, as much as the database has
+    /// been growing by. 53200 where so much is not free, 22023 where it is more than the [budget](Options::memory_budget), against
+    /// which it counts only once rows are in it.
     #[must_use]
     pub fn memory_reserve(mut self, bytes: u64) -> Options {
         self.memory_reserve = bytes;

@@ -37,7 +37,7 @@ pub mod versions;
 
 pub use any::{AnyTable, Tables};
 pub use arena::{Arena, ArenaFull, Bytes};
-pub use chunk::{Claim, claim, free_ready, ready_bytes, top_up};
+pub use chunk::{Claim, Keeper, claim, ready_bytes};
 pub use key::{KeyBound, KeyBuf, KeyCodec, KeyRange, KeyTooLong};
 pub use look_ahead::{Found, GROUP_MAX, LookAhead};
 pub use old::{Forgetting, Kept, OldUse, OldVersions, Taken, free_spare, give_back_spare, spare_bytes};

@@ -8,7 +8,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use loom::thread;
-use planaria_storage::btree::{Cursor, Insert, NodeRef, OrderedIndex, Tree};
+use planaria_storage::btree::{Cursor, Fingers, Insert, NodeRef, OrderedIndex, Tree};
 use planaria_storage::reclaim::{Participant, Pinned};
 use std::ops::Bound;
 
@@ -147,9 +147,57 @@ fn insert_beside_an_unlinking() {
     });
 }
 
+/// Inserts keys one after the other under one pin, from the second one on by a finger.
+fn insert_run(tree: &Small, keys: &[u64]) {
+    let (mut participant, mut fingers) = (Participant::new(), Fingers::default());
+    let guard = participant.guard();
+    for key in keys {
+        let done = tree.insert_among(&mut fingers, guard.pinned(), &[*key], *key);
+        assert!(matches!(done, Insert::Done(_)));
+    }
+}
+
+/// The leaf that a run goes to is split by somebody else, or filled.
+#[test]
+fn run_beside_an_insert() {
+    for other in [15, 35] {
+        model(2, move || {
+            let tree = tree(&[10]);
+            let writer = tree.clone();
+            let writer = thread::spawn(move || insert(&writer, other));
+            insert_run(&tree, &[20, 30, 40]);
+            writer.join().unwrap();
+            let mut expected = [10, 20, 30, 40, other];
+            expected.sort_unstable();
+            assert_eq!(scan_all(&tree, false), expected);
+        });
+    }
+}
+
+/// The leaf that a run goes to is emptied and unlinked.
+#[test]
+fn run_beside_an_unlinking() {
+    model(2, || {
+        let tree = tree(&[10, 20, 30, 40]);
+        remove(&tree, 10);
+        let writer = tree.clone();
+        let writer = thread::spawn(move || {
+            remove(&writer, 20);
+            insert(&writer, 12);
+        });
+        insert_run(&tree, &[35, 15]);
+        writer.join().unwrap();
+        assert_eq!(scan_all(&tree, false), [12, 15, 30, 35, 40]);
+    });
+}
+
 /// Silo's promise. A reader scans, draws a timestamp, validates. Inserters draw theirs after their
 /// insert. If the reader validates, whatever it did not see has a later timestamp.
 fn phantom(keys: &'static [u64], inserts: &'static [u64], preemptions: usize) {
+    phantom_of(keys, inserts, preemptions, insert);
+}
+
+fn phantom_of(keys: &'static [u64], inserts: &'static [u64], preemptions: usize, insert: fn(&Small, u64)) {
     model(preemptions, move || {
         let tree = tree(keys);
         let clock = Arc::new(AtomicU64::new(0));
@@ -186,6 +234,11 @@ fn phantom_in_a_leaf() {
 #[test]
 fn phantom_by_a_root_split() {
     phantom(&[10, 20, 30], &[25], 3);
+}
+/// The key comes as the second one of a run.
+#[test]
+fn phantom_by_a_finger() {
+    phantom_of(&[10], &[20], 2, |tree, key| insert_run(tree, &[key - 5, key]));
 }
 /// The second insert goes to the leaf that the first one has just made.
 #[test]

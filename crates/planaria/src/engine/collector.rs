@@ -3,13 +3,13 @@
 //! Deleted rows are freed when nobody can look at them any more, by whoever works with the database then. When nobody
 //! does, this thread frees them. It has forgotten what was kept for transaction blocks that have ended. When nothing has been
 //! committed for a while, memory without rows in it goes back to the system; and so does what is not needed for old versions.
-//! It also keeps some memory ready for rows to come (`planaria_storage::top_up`).
+//! It also keeps some memory ready for rows to come (`planaria_storage::Keeper`).
 
-use crate::engine::Engine;
+use crate::engine::{Engine, memory};
 use planaria_base::Result;
 use planaria_base::sync::simulation;
 use planaria_base::sync::thread::{self, JoinHandle};
-use planaria_storage::reclaim;
+use planaria_storage::{Keeper, reclaim};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,7 +21,11 @@ const EVERY: Duration = Duration::from_millis(200);
 const RECOVERY_EVERY: Duration = Duration::from_millis(10);
 
 /// The thread; ends when this is dropped.
-pub(crate) struct Collector(Stopping);
+pub(crate) struct Collector {
+    thread: Stopping,
+    /// Memory that was there from the beginning.
+    _claimed: Option<planaria_storage::Claim>,
+}
 
 /// Keeps memory ready while a database is being recovered; ends when this is dropped.
 pub(crate) struct ReadyMemory {
@@ -59,13 +63,17 @@ impl Drop for Stopping {
 
 impl ReadyMemory {
     /// Starts the thread; simulated databases do without.
-    pub(crate) fn start() -> Result<Option<ReadyMemory>> {
+    pub(crate) fn start(engine: &Arc<Engine>) -> Result<Option<ReadyMemory>> {
         if simulation::current().is_some() {
             return Ok(None);
         }
-        let thread = Stopping::start("memory", |stopping| {
-            while !stopping.load(Ordering::SeqCst) {
-                planaria_storage::top_up();
+        let engine = engine.clone();
+        let thread = Stopping::start("memory", move |stopping| {
+            let keeper = Keeper::new();
+            let stops = || stopping.load(Ordering::SeqCst);
+            while !stops() {
+                engine.meter.sum(&engine.schema.load());
+                keeper.top_up(engine.meter.left(), stops);
                 thread::park_timeout(RECOVERY_EVERY);
             }
         })?;
@@ -74,27 +82,29 @@ impl ReadyMemory {
 }
 
 impl Collector {
-    /// Starts the thread. Simulated databases do without: what there is to collect is the process's.
+    /// Starts the thread, and claims what memory is to be there. Simulated databases do without: what there is to
+    /// collect is the process's.
     pub(crate) fn start(engine: &Arc<Engine>) -> Result<Option<Collector>> {
         if simulation::current().is_some() {
             return Ok(None);
         }
+        let claimed = memory::claim(engine.memory_reserve)?;
         let weak = Arc::downgrade(engine);
-        Stopping::start("collector", move |stopping| run(&weak, stopping))
-            .map(|thread| Some(Collector(thread)))
+        let thread = Stopping::start("collector", move |stopping| run(&weak, stopping))?;
+        Ok(Some(Collector { thread, _claimed: claimed }))
     }
 }
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        self.0.stop();
+        self.thread.stop();
         // Nobody comes by any more; if the process has other databases, they begin with fresh memory.
         planaria_storage::free_spare();
-        planaria_storage::free_ready();
     }
 }
 
 fn run(engine: &Weak<Engine>, stopping: &AtomicBool) {
+    let keeper = Keeper::new();
     let mut seen = 0;
     // Something was committed since memory was given back.
     let mut pending = false;
@@ -106,7 +116,7 @@ fn run(engine: &Weak<Engine>, stopping: &AtomicBool) {
         let Some(engine) = engine.upgrade() else { return };
         engine.forget_closed();
         planaria_storage::give_back_spare();
-        planaria_storage::top_up();
+        keeper.top_up(engine.meter.left(), || stopping.load(Ordering::SeqCst));
         let waiting = reclaim::collect();
         let commits = engine.counters.commits();
         if std::mem::replace(&mut seen, commits) != commits {

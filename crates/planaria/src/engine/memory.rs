@@ -19,6 +19,7 @@ use planaria_base::limits::WORKERS_MAX;
 use planaria_base::sync::OnceLock;
 use planaria_base::{Error, Result, SqlState, WorkerId};
 use planaria_log::Log;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -226,6 +227,11 @@ impl Meter {
         self.used.load(Ordering::Relaxed) > self.budget
     }
 
+    /// What of the budget was left when somebody looked last.
+    pub(crate) fn left(&self) -> u64 {
+        self.budget - self.used.load(Ordering::Relaxed).min(self.budget)
+    }
+
     /// Adds up what everything takes.
     pub(crate) fn sum(&self, tables: &SchemaVersion) -> u64 {
         self.kept_in_sum.store(self.kept.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -289,38 +295,61 @@ impl Meter {
     }
 }
 
-/// Claims memory as the database is opened.
-pub(crate) fn claim(bytes: u64, budget: u64) -> Result<Option<planaria_storage::Claim>> {
-    if budget > 0 && bytes > budget {
-        let message = format!("memory_reserve ({bytes} bytes) is more than memory_budget ({budget} bytes)");
-        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+/// 22023 where more is to be claimed than the database may take.
+pub(crate) fn check_reserve(bytes: u64, budget: u64) -> Result<()> {
+    if budget == 0 || bytes <= budget {
+        return Ok(());
     }
-    if bytes > 0 { planaria_storage::claim(bytes).map(Some) } else { Ok(None) }
+    let message = format!("memory_reserve ({bytes} bytes) is more than memory_budget ({budget} bytes)");
+    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+}
+
+/// Claims memory for a database that is open. 53200 where there is not so much: the system itself would say so by ending a process.
+pub(crate) fn claim(bytes: u64) -> Result<Option<planaria_storage::Claim>> {
+    if bytes == 0 {
+        return Ok(None);
+    }
+    if let Some(free) = [machine_bytes("MemAvailable:"), group_bytes(free_in)].into_iter().flatten().min()
+        && bytes > free
+    {
+        let message = format!("{} MiB of memory cannot be claimed: {} MiB are free", bytes >> 20, free >> 20);
+        return Err(Error::new(SqlState::OUT_OF_MEMORY, message).with_hint("Lower memory_reserve."));
+    }
+    planaria_storage::claim(bytes).map(Some)
 }
 
 /// Four fifths of the memory that this process can have; no budget where that cannot be found out.
 pub(crate) fn default_budget() -> u64 {
-    let limits = [machine_bytes(), group_bytes()];
+    let limits = [machine_bytes("MemTotal:"), group_bytes(limit_of)];
     limits.into_iter().flatten().min().map_or(0, |bytes| bytes / 5 * 4)
 }
 
-fn machine_bytes() -> Option<u64> {
+fn machine_bytes(what: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(what))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The lowest limit of the control groups (version 2) that this process is in.
-fn group_bytes() -> Option<u64> {
+fn group_file(group: &Path, file: &str) -> Option<u64> {
+    std::fs::read_to_string(group.join(file)).ok()?.trim().parse().ok()
+}
+
+fn limit_of(group: &Path) -> Option<u64> {
+    group_file(group, "memory.max")
+}
+
+fn free_in(group: &Path) -> Option<u64> {
+    Some(limit_of(group)?.saturating_sub(group_file(group, "memory.current")?))
+}
+
+/// The lowest of what is so of the control groups (version 2) that this process is in.
+fn group_bytes(of: impl Fn(&Path) -> Option<u64>) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let root = std::path::Path::new("/sys/fs/cgroup");
+    let root = Path::new("/sys/fs/cgroup");
     let own = root.join(path);
     let groups = own.ancestors().take_while(|group| group.starts_with(root));
-    let limit = |group: &std::path::Path| {
-        std::fs::read_to_string(group.join("memory.max")).ok()?.trim().parse::<u64>().ok()
-    };
-    groups.filter_map(limit).min()
+    groups.filter_map(of).min()
 }
 
 #[cfg(test)]

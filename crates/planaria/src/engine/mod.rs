@@ -132,8 +132,8 @@ pub(crate) struct Engine {
     pub(crate) process: Process,
     pub(crate) checkpoint_on_close: bool,
     pub(crate) meter: memory::Meter,
-    /// Memory that was there from the beginning.
-    _claimed: Option<planaria_storage::Claim>,
+    /// Bytes that are claimed once it is open.
+    pub(crate) memory_reserve: u64,
     /// When checkpoints are written by themselves.
     pub(crate) policy: Mutex<crate::options::CheckpointPolicy>,
     pub(crate) wall_clock: WallClock,
@@ -170,7 +170,7 @@ impl Engine {
         }
         store.remember(options.healing_remembers);
         let budget = options.memory_budget.unwrap_or_else(memory::default_budget);
-        let claimed = memory::claim(options.memory_reserve, budget)?;
+        memory::check_reserve(options.memory_reserve, budget)?;
         let catalog = Arc::new(Catalog::default());
         let schema = SchemaVersion::new(catalog, store.no_tables(), Chunks::default());
         Ok(Arc::new(Engine {
@@ -213,7 +213,7 @@ impl Engine {
             process: Process::this(),
             checkpoint_on_close: options.checkpoint_on_close,
             meter: memory::Meter::new(budget),
-            _claimed: claimed,
+            memory_reserve: options.memory_reserve,
             policy: Mutex::new(options.checkpoints),
             wall_clock: options.wall_clock.clone(),
             transaction_ids: AtomicU64::new(0),

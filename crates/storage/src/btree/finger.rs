@@ -33,7 +33,7 @@ pub struct Finger {
 unsafe impl Send for Finger {}
 
 /// Trees that a transaction inserts into in turns.
-const FINGERS: usize = 4;
+const FINGERS: usize = 8;
 
 /// Where a transaction has inserted. Runs of keys (the lines of an order) go to one leaf, mostly; the first insert into a tree
 /// tells nothing of whether others follow, so it descends as ever, and the second one is remembered.
@@ -140,7 +140,10 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         // SAFETY: as in `near`.
         let leaf = unsafe { self.leaf(finger.leaf) };
         let n = leaf.count();
-        let (Ok(Err(p)), true) = (Self::position(leaf, probe, finger.version), n < L) else { return None };
+        if n >= L {
+            return None;
+        }
+        let Ok(Err(p)) = Self::position(leaf, probe, finger.version) else { return None };
         let mut locked = leaf.header.upgrade(finger.version).ok()?;
         locked.change();
         let before = NodeRef::new(&leaf.header, pin);
@@ -167,13 +170,8 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         }
     }
 
-    pub(super) fn insert_among(
-        &self,
-        fingers: &mut Fingers,
-        pin: Pinned<'_>,
-        key: &[u64],
-        value: u64,
-    ) -> Insert {
+    /// See [`BTree::insert_among`](super::BTree::insert_among).
+    pub fn insert_among(&self, fingers: &mut Fingers, pin: Pinned<'_>, key: &[u64], value: u64) -> Insert {
         let probe = Probe::<W, LONG>::new(key);
         let on_this = fingers.fingers.iter_mut().find(|finger| self.has(finger, pin));
         match on_this {

@@ -338,14 +338,109 @@ fn fingers_know_a_tree_by_more_than_its_place() {
     let mut participant = Participant::new();
     let guard = participant.guard();
     let pin = guard.pinned();
-    let (mut fingers, mut finger) = (Fingers::default(), Finger::default());
-    let mut tree = Box::new(BTree::new(2));
-    for _ in 0..3 {
-        for at in 1..=3 {
-            assert!(matches!(tree.insert_among(&mut fingers, pin, &[at, 0], at), Insert::Done(_)));
-            assert_eq!(tree.insert_near(&mut finger, pin, &[at, 1], at), Ok(()));
+    let mut finger = Finger::default();
+    let full = |tree: &BTree| {
+        // Descending, so that a split leaves half of them.
+        for key in (1000..1062).rev() {
+            assert!(matches!(tree.insert(pin, &[key], key), Insert::Done(_)));
         }
-        assert_eq!(scan(&*tree, pin, Bound::Unbounded, Bound::Unbounded, false).len(), 6);
-        *tree = BTree::new(2);
+    };
+    let mut place = Some(Box::new(BTree::new(1)));
+    let tree = place.as_deref().expect("made");
+    full(tree);
+    assert!(tree.remove(pin, &[1061], 1061));
+    // Its only leaf has changed 63 times, and takes any key.
+    assert_eq!(tree.get_near(&mut finger, pin, &[1000]), Some(1000));
+    // The next one is likely to get the memory of both, and its leaf has changed as often when it has been split.
+    place = None;
+    place.replace(Box::new(BTree::new(1)));
+    let tree = place.as_deref().expect("made");
+    full(tree);
+    assert!(matches!(tree.insert(pin, &[999], 999), Insert::Done(_)));
+    assert_eq!(tree.insert_near(&mut finger, pin, &[2000], 2000), Ok(()));
+    assert_eq!(tree.get(pin, &[2000]).0, Some(2000));
+    assert_eq!(scan(tree, pin, Bound::Unbounded, Bound::Unbounded, false).len(), 64);
+}
+
+/// Keys that are alike in the words that nodes hold, with and without more words behind them, and bounds among them.
+#[test]
+fn keys_that_go_on_where_others_end() {
+    let tree = Tree::<3, true, 5, 5>::new();
+    let mut participant = Participant::new();
+    let guard = participant.guard();
+    let pin = guard.pinned();
+    let mut model = BTreeMap::new();
+    let ends: [&[u64]; 8] = [&[], &[1], &[0, 1], &[1, 0, 1], &[1, 1], &[2], &[u64::MAX], &[1, 0, 2]];
+    let mut keys: Vec<Vec<u64>> = Vec::new();
+    for inline in [[5, 0], [5, 1], [5, u64::MAX], [6, 0], [0, 7]] {
+        keys.extend(ends.iter().map(|end| [&inline[..], end].concat()));
+    }
+    // In an order of no order.
+    for nth in 0..keys.len() {
+        let key = &keys[nth * 17 % keys.len()];
+        assert!(matches!(tree.insert(pin, key, nth as u64 + 1), Insert::Done(_)), "{key:?}");
+        assert_eq!(model.insert(plain(key), nth as u64 + 1), None);
+        assert!(matches!(tree.insert(pin, key, 99), Insert::Exists(..)));
+    }
+    for key in &keys {
+        assert_eq!(tree.get(pin, key).0, model.get(&plain(key)).copied());
+        let (included, excluded) = (Bound::Included(&key[..]), Bound::Excluded(&key[..]));
+        for (lower, upper) in [
+            (included, Bound::Unbounded),
+            (excluded, Bound::Unbounded),
+            (Bound::Unbounded, included),
+            (Bound::Unbounded, excluded),
+        ] {
+            let inside = |bound: Bound<&[u64]>| match bound {
+                Bound::Included(key) => Bound::Included(plain(key)),
+                Bound::Excluded(key) => Bound::Excluded(plain(key)),
+                Bound::Unbounded => Bound::Unbounded,
+            };
+            let mut expected: Vec<_> = model
+                .range((inside(lower), inside(upper)))
+                .map(|(key, value)| (key.clone(), *value))
+                .collect();
+            assert_eq!(scan(&tree, pin, lower, upper, false), expected);
+            expected.reverse();
+            assert_eq!(scan(&tree, pin, lower, upper, true), expected);
+        }
+    }
+}
+
+/// Ranges that end anywhere in a leaf: few entries are copied at once up to the end, many in parts.
+#[test]
+fn scans_end_anywhere_in_a_leaf() {
+    let tree = BTree::new(1);
+    let mut participant = Participant::new();
+    let guard = participant.guard();
+    let pin = guard.pinned();
+    // Three full leaves of 62, of every second key.
+    for key in 0..186 {
+        tree.insert(pin, &[key * 2], key + 1);
+    }
+    for from in [0, 1, 40, 61, 62, 100] {
+        for len in [0, 1, 7, 8, 9, 15, 16, 17, 24, 40, 41, 61, 62, 63, 90] {
+            for odd in [0, 1] {
+                let (first, last) = ([from * 2], [(from + len) * 2 + odd]);
+                for (lower, upper) in [
+                    (Bound::Included(&first[..]), Bound::Included(&last[..])),
+                    (Bound::Included(&first[..]), Bound::Excluded(&last[..])),
+                    (Bound::Excluded(&first[..]), Bound::Included(&last[..])),
+                    (Bound::Excluded(&first[..]), Bound::Excluded(&last[..])),
+                ] {
+                    let inside = |key: u64| {
+                        let above = key > first[0] || key == first[0] && matches!(lower, Bound::Included(_));
+                        above && (key < last[0] || key == last[0] && matches!(upper, Bound::Included(_)))
+                    };
+                    let mut expected: Vec<_> = (0..186)
+                        .filter(|key| inside(key * 2))
+                        .map(|key| (plain(&[key * 2]), key + 1))
+                        .collect();
+                    assert_eq!(scan(&tree, pin, lower, upper, false), expected);
+                    expected.reverse();
+                    assert_eq!(scan(&tree, pin, lower, upper, true), expected);
+                }
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ const LINE: usize = 8;
 /// Copies words to as many.
 #[inline(always)]
 pub(crate) fn load(from: &[AtomicU64], to: &mut [u64]) {
-    debug_assert_eq!(from.len(), to.len());
+    assert_eq!(from.len(), to.len());
     let (from_lines, from_rest) = from.as_chunks::<LINE>();
     let (to_lines, to_rest) = to.as_chunks_mut::<LINE>();
     for (to, from) in to_lines.iter_mut().zip(from_lines) {
@@ -25,7 +25,7 @@ pub(crate) fn load(from: &[AtomicU64], to: &mut [u64]) {
 /// Stores the words that are others than before: most updates change a few, and the other lines stay clean.
 #[inline(always)]
 pub(super) fn store_changed(to: &[AtomicU64], from: &[u64]) {
-    debug_assert_eq!(to.len(), from.len());
+    assert_eq!(to.len(), from.len());
     let store = |to: &AtomicU64, new: u64| {
         if to.load(Relaxed) != new {
             to.store(new, Relaxed);
