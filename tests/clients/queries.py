@@ -373,6 +373,7 @@ def compare(o, systems, query):
     for _ in range(o.turns):
         for system in systems:
             ms, given = turn(system, query)
+            system.rest()
             turns[system.name].append(ms)
             for answer in given:
                 answers.setdefault(answer, system.name)

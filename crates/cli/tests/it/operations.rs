@@ -50,8 +50,13 @@ struct Server {
 
 impl Server {
     fn start(data: &str) -> Server {
+        Server::start_with(data, &[])
+    }
+
+    fn start_with(data: &str, more: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_planaria"))
             .args(["serve", data, "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--keep-log"])
+            .args(more)
             .stderr(Stdio::piped())
             .spawn()
             .expect("starts");
@@ -111,6 +116,29 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Memory is there when the server is, and goes to the rows that come.
+#[test]
+fn a_server_claims_memory() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let server = Server::start_with(&at(dir.path(), "data"), &["--memory-reserve", "32MB"]);
+    let ready = || {
+        let mut stream = TcpStream::connect(&server.metrics).expect("connects");
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("writes");
+        let mut page = String::new();
+        stream.read_to_string(&mut page).expect("an answer");
+        let (_, line) = page.split_once("planaria_memory_bytes{of=\"ready\"} ").expect("a line of it");
+        line.lines().next().expect("a number").parse::<f64>().expect("a number") as u64
+    };
+    let before = ready();
+    assert!((24 << 20..=32 << 20).contains(&before), "{before}");
+    server
+        .ask("CREATE TABLE t (a int PRIMARY KEY, b text); INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, 20000) AS i")
+        .expect("runs");
+    let after = ready();
+    assert!(after <= before - (8 << 20), "{after}");
+    server.stop();
 }
 
 #[test]
