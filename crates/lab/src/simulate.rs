@@ -6,7 +6,8 @@
 //! 1. tasks are taken in the order of their ids, the order in which the scheme itself offers them;
 //! 2. a worker that is free takes the first task that is ready; if none is, it waits for the next
 //!    that becomes so;
-//! 3. a task costs what it cost, and something for taking it.
+//! 3. a task costs what it cost (under `regrow` the time that its thread ran, so that what else the machine
+//!    did does not count), and something for taking it.
 //!
 //! *Work* is the sum of the costs, *span* the costs on the costliest path: no number of workers is
 //! faster than the span, none of N faster than work / N (Graham 1969: no list schedule is slower than

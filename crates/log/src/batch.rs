@@ -6,6 +6,7 @@ use crate::effect::RawEffect;
 use crate::manifest::Run;
 use crate::record::{PlannerVersion, RawRecord};
 use crate::segment::SegmentId;
+use planaria_base::sync;
 use planaria_base::{CommitTs, Epoch, Error, ProcedureId, Result, SqlState};
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
@@ -13,6 +14,15 @@ use std::sync::{Arc, Mutex};
 
 /// A batch ends with the epoch that brings it to this many bytes of records.
 const BATCH_BYTES: usize = 4 << 20;
+/// Buffers that wait for another batch at most.
+const SPARE_MAX: usize = 16;
+
+/// Each record's timestamp and place, in commit order.
+type Index = Vec<(CommitTs, usize)>;
+
+/// Buffers of batches that are gone, for those that come: the first touch of fresh memory takes longer than all else in
+/// reading a log.
+type Spare = Arc<sync::Mutex<Vec<(Vec<u8>, Index)>>>;
 
 /// The records of some whole epochs.
 pub struct Batch {
@@ -22,10 +32,19 @@ pub struct Batch {
     ours: Option<PlannerVersion>,
     last: Epoch,
     bytes: Vec<u8>,
-    /// Each record's timestamp and place, in commit order.
-    index: Vec<(CommitTs, usize)>,
+    index: Index,
     /// Its epochs, and when they were closed.
     times: Vec<(Epoch, Option<i64>)>,
+    spare: Spare,
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let mut spare = self.spare.lock();
+        if spare.len() < SPARE_MAX && self.bytes.capacity() > 0 {
+            spare.push((std::mem::take(&mut self.bytes), std::mem::take(&mut self.index)));
+        }
+    }
 }
 
 /// Where a replay ends.
@@ -125,27 +144,32 @@ impl Batch {
         RawEffect::take(&mut self.bytes.get(place..)?)
     }
 
-    fn new(run: &Run, ours: Option<PlannerVersion>) -> Batch {
+    fn new(run: &Run, ours: Option<PlannerVersion>, spare: Spare) -> Batch {
+        let (mut bytes, mut index) = spare.lock().pop().unwrap_or_default();
+        bytes.clear();
+        index.clear();
         Batch {
             run: run.number,
             planner: PlannerVersion(run.planner),
             ours,
             last: Epoch(0),
-            bytes: Vec::new(),
-            index: Vec::new(),
+            bytes,
+            index,
             times: Vec::new(),
+            spare,
         }
     }
 
     /// The records of one epoch, whole or not; `None` if they cannot be told apart.
     pub(crate) fn of_epoch(run: &Run, frames: &EpochFrames) -> Option<Batch> {
-        let mut batch = Batch::new(run, None);
-        batch.add(frames).ok().map(|()| batch)
+        let mut batch = Batch::new(run, None, Spare::default());
+        batch.add(frames, 0).ok().map(|()| batch)
     }
 
-    fn add(&mut self, epoch: &EpochFrames) -> Result<()> {
-        // At once what the batch may come to: memory that is not touched costs nothing, growing does.
-        self.bytes.reserve((BATCH_BYTES + epoch.bytes.len()).saturating_sub(self.bytes.len()));
+    /// `size`: what the batch may come to, but for its last epoch.
+    fn add(&mut self, epoch: &EpochFrames, size: usize) -> Result<()> {
+        // At once: memory that is not touched costs nothing, growing does.
+        self.bytes.reserve((size + epoch.bytes.len()).saturating_sub(self.bytes.len()));
         let base = self.bytes.len();
         let first = self.index.len();
         let replayable = self.ours.is_none_or(|ours| ours.execution() == self.planner.execution());
@@ -196,6 +220,11 @@ pub struct Batches {
     runs: VecDeque<(Run, Vec<SegmentId>, Epoch)>,
     open: Option<(RunReader, Run)>,
     frames: EpochFrames,
+    /// Bytes of the batches so far, of the next one, and of any.
+    read: usize,
+    size: usize,
+    size_max: usize,
+    spare: Spare,
     ours: Option<PlannerVersion>,
     torn: Option<Arc<Batch>>,
     until: Option<Until>,
@@ -218,6 +247,10 @@ impl Batches {
             runs: runs.into(),
             open: None,
             frames: EpochFrames::default(),
+            read: 0,
+            size: BATCH_BYTES,
+            size_max: BATCH_BYTES,
+            spare: Spare::default(),
             ours: None,
             torn,
             until: None,
@@ -248,6 +281,14 @@ impl Batches {
         self
     }
 
+    /// The same in batches of at most so many bytes, but for the last epoch of each. The `first` one is smaller, and each one
+    /// at most as large as all before it: so there is something to do soon.
+    #[must_use]
+    pub fn of_bytes(mut self, first: usize, most: usize) -> Batches {
+        (self.size, self.size_max) = (first, most.max(first));
+        self
+    }
+
     /// The same for a replay under this planner: calls of runs that kept other values are marked so
     /// ([`Keeping::ByAnother`](crate::Keeping)), a call that ran under another version of execution is an
     /// error (0A000). Without, records are read as they are.
@@ -265,13 +306,13 @@ impl Batches {
                 self.open = Some((reader, run));
             }
             let Some((reader, run)) = &mut self.open else { return Ok(None) };
-            let mut batch = Batch::new(run, self.ours);
-            while batch.bytes.len() < BATCH_BYTES {
+            let mut batch = Batch::new(run, self.ours, self.spare.clone());
+            while batch.bytes.len() < self.size {
                 if !reader.next(&mut self.frames)? {
                     self.open = None;
                     break;
                 }
-                batch.add(&self.frames)?;
+                batch.add(&self.frames, self.size)?;
             }
             if let Some(into) = self.old_calls.as_ref().filter(|_| batch.planner.is_before_intervals()) {
                 let calls = (0..batch.len()).filter_map(|i| Some(batch.get(i).call()?.0));
@@ -284,6 +325,8 @@ impl Batches {
                 self.runs.clear();
             }
             if batch.last != Epoch(0) {
+                self.read += batch.bytes.len();
+                self.size = self.read.clamp(self.size, self.size_max);
                 return Ok(Some(batch));
             }
         }

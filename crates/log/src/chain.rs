@@ -53,6 +53,8 @@ struct LoggerReader {
     open: Option<SegmentScan>,
     /// The next frame, its records, its place.
     head: Option<(Frame, Vec<u8>, Place)>,
+    /// A buffer for it.
+    spare: Vec<u8>,
     /// The first bad place behind the epochs that count, and the epoch of the good frame behind it.
     gap: Option<(String, u64, Epoch)>,
     /// Where the last good frame ends.
@@ -69,7 +71,12 @@ impl LoggerReader {
         loop {
             if let Some(scan) = &mut self.open {
                 let segment = scan.header.id;
-                let head = scan.next()?.map(|(frame, bytes)| (frame, bytes.to_vec()));
+                let mut buffer = std::mem::take(&mut self.spare);
+                let head = scan.next()?.map(|(frame, bytes)| {
+                    buffer.clear();
+                    buffer.extend_from_slice(bytes);
+                    (frame, buffer)
+                });
                 bad = bad.or(scan.bad.take().map(|at| (scan.name().to_owned(), at)));
                 self.astray = self.astray.max(scan.astray.take().unwrap_or_default());
                 if let Some((frame, bytes)) = head {
@@ -266,6 +273,7 @@ impl RunReader {
                     (frame.prior, frame.loggers, frame.time) == (first.prior, first.loggers, first.time);
                 (ordinal, last) = (ordinal + 1, frame.last);
                 into.bytes.extend_from_slice(&bytes);
+                logger.spare = bytes;
                 into.records += frame.records as u64;
                 match into.places.last_mut() {
                     Some(p) if p.segment == place.segment && p.end == place.start => p.end = place.end,

@@ -29,6 +29,7 @@ pub mod plr;
 mod record;
 pub mod regrow;
 mod report;
+mod rerun;
 mod tuple;
 mod world;
 

@@ -10,12 +10,28 @@
 //! waits for. It does not know how long tasks wait for each other's latches.
 
 use crate::{TaskKind, TaskRecord};
+#[cfg(not(unix))]
+use planaria_base::sync::Instant;
 use planaria_base::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Cores that work is cut for when tasks are recorded: those of the paper's machine, for simulations of as
 /// many.
 pub(crate) const RECORDED_CORES: usize = 40;
+
+/// Nanoseconds that this thread has run so far: what else the machine did meanwhile is not in them.
+pub(crate) fn thread_nanoseconds() -> u64 {
+    #[cfg(unix)]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+    #[cfg(not(unix))]
+    {
+        static BEGAN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+        BEGAN.elapsed().as_nanos() as u64
+    }
+}
 
 /// Takes the records, if they are wanted.
 pub(crate) struct Recorder(Option<Mutex<Records>>);

@@ -31,7 +31,7 @@ pub struct Report {
     pub log_bytes: u64,
     /// Wall-clock time for reading and replaying.
     pub replay: Duration,
-    /// The longest single transaction of those that ran whole.
+    /// The longest single transaction of those that ran whole; of a group that ran under one pin, the mean.
     pub longest_transaction: Duration,
     /// Threads that replayed.
     pub threads: usize,
@@ -90,7 +90,7 @@ pub struct TaskRecord {
     pub class: u32,
     /// Partition within the class, or chunk within the segment.
     pub partition: u32,
-    /// What it cost.
+    /// What it cost. Of `regrow`'s tasks the time that their threads ran.
     pub nanoseconds: u64,
     /// Tasks that had to be done before; all with smaller ids.
     pub predecessors: Vec<u32>,

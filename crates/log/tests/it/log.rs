@@ -76,6 +76,35 @@ fn commits_come_back_in_order_across_restarts() {
 }
 
 #[test]
+fn batches_grow_to_their_size_and_use_their_buffers_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, clock) = open(dir.path(), Options::default());
+    let mut worker = log.worker().unwrap();
+    for n in 0..40 {
+        let ts = commit(&mut worker, &clock, n);
+        log.acknowledge(ts.epoch()).unwrap();
+    }
+    log.shutdown().unwrap();
+    let reader = reader(dir.path());
+    let epoch = reader.summary().bytes as usize / 40 + 1;
+    let (mut records, mut sizes) = (0, Vec::new());
+    // Each is gone before the next one is read.
+    for batch in reader.batches(Epoch(0)).of_bytes(1, 8 * epoch) {
+        let batch = batch.unwrap();
+        let decoded = batch.records().map(|record| record.decode().unwrap());
+        for record in decoded {
+            let RecordBody::Call(call) = record.body else { panic!("not a call") };
+            assert_eq!(call.args, [Datum::Int(records)]);
+            records += 1;
+        }
+        sizes.push(batch.len());
+    }
+    assert_eq!(records, 40);
+    assert_eq!(sizes[..4], [1, 1, 2, 4], "each as large as all before it");
+    assert!(sizes[4..].iter().all(|size| *size <= 9), "{sizes:?}");
+}
+
+#[test]
 fn callbacks_and_futures_hear_of_their_epoch() {
     let dir = tempfile::tempdir().unwrap();
     let (log, clock) = open(dir.path(), Options::default());

@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Pieces between two commits: what was deleted is let go, and the reclaiming epoch may move on.
 const COMMIT_EVERY: u32 = 64;
 
+/// Without before-images: a call that was logged has committed, so what fails fails for good.
+type InPlace<H> = SerialOn<H, false>;
+
 /// What became of a part of a piece-set.
 pub(super) enum Ran {
     /// All of it is done.
@@ -30,8 +33,8 @@ pub(super) enum Ran {
 pub(super) struct Worker<H: Header> {
     machine: Machine,
     /// The worker's own: workers do not wait for each other, the schedule keeps them apart.
-    protocol: SerialOn<H>,
-    txn: <SerialOn<H> as Protocol>::Txn,
+    protocol: InPlace<H>,
+    txn: <InPlace<H> as Protocol>::Txn,
     clock: CommitClock,
     slots: Vec<Slot>,
     hashes: Vec<PartitionHash>,
@@ -55,7 +58,7 @@ fn missing(table: TableId) -> Error {
 
 impl<H: Header> Worker<H> {
     pub(super) fn new(number: usize) -> Worker<H> {
-        let protocol = SerialOn::new();
+        let protocol = InPlace::new();
         let txn = protocol.worker(WorkerId(number as u16));
         Worker {
             machine: Machine::new(),

@@ -4,13 +4,16 @@
 //! not met before (it may change which tables go together), and before a call whose plan reads what a
 //! transaction earlier in the segment changes. Who meets a new procedure looks for others further on in the
 //! log, so that a layout is made for all of them.
+//!
+//! It reads nothing itself: batches come to it, read ahead by whoever has nothing better to do. Where there are too few it
+//! says so.
 
 use super::layout::{Layout, SortKey};
 use super::segment::{Known, PIECES_MAX, Segment, SegmentPart};
-use crate::{AnyWorld, at};
-use planaria_base::sync::{RwLock, thread};
+use crate::{AnyWorld, Routines, at};
+use planaria_base::sync::RwLock;
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
-use planaria_log::{Batch, Batches, RawRecord};
+use planaria_log::{Batch, RawRecord};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,8 +35,10 @@ const PART_PIECES: u64 = 512;
 const PART_MAX: usize = 4096;
 /// Bytes of log in which a layout looks for procedures that were not met before.
 const LOOK_AHEAD: u64 = 8 << 20;
-/// Procedures whose plans are made by several threads, at least.
-const COMPILED_TOGETHER: usize = 16;
+/// The first layout, for which all wait, makes do with so many times the bytes in which all that it finds were found.
+const LOOKS_ON: u64 = 4;
+/// Bytes of a record, as long as none was seen.
+const RECORD_BYTES: u64 = 64;
 /// A layout takes time for each table and piece: as much as it takes to replay so few bytes of log. What is replayed pays for
 /// layouts, and what would need one that is not paid for is replayed alone. So they never cost more than a constant
 /// for each byte, however schema changes, new procedures and calls take turns.
@@ -49,6 +54,10 @@ pub(super) enum Fed {
     Segment(Arc<Segment>),
     /// A record to be replayed with nobody else at work.
     Barrier(Arc<Batch>, usize),
+    /// More of the log has to be read first. See [`Feed::lacks`].
+    Wants,
+    /// The plans of these procedures have to be made first.
+    Compile(Arc<dyn Routines>, Vec<ProcedureId>),
     End,
 }
 
@@ -74,9 +83,14 @@ enum Kind {
 
 /// See the module's head.
 pub(super) struct Feed {
-    batches: Batches,
-    /// What was read of them ahead.
+    /// What was read of the log ahead.
     ahead: VecDeque<Result<Arc<Batch>>>,
+    /// Whether that is all there is.
+    read_all: bool,
+    /// Bytes of log that are to be at hand, beyond what a segment takes.
+    wanted: u64,
+    /// The plans of procedures that were found ahead have been made.
+    compiled: bool,
     /// So many of those call no procedure that is unknown.
     looked: usize,
     current: Option<(Arc<Batch>, usize)>,
@@ -97,10 +111,11 @@ pub(super) struct Feed {
     size_by_bytes: u64,
     /// What was planned so far came to.
     so_far: Known,
-    threads: usize,
     /// Threads that the parts of a segment are for: more where a simulation wants to know what those would do.
     parts_for: usize,
     next: u32,
+    /// Transactions and bytes of log that were cut into segments.
+    cut: (u64, u64),
     /// By table: changed in the segment being cut, and in the one before it.
     changed: Vec<bool>,
     changed_before: Vec<bool>,
@@ -113,7 +128,6 @@ pub(super) struct Feed {
 
 impl Feed {
     pub(super) fn new(
-        batches: Batches,
         world: Arc<dyn AnyWorld>,
         plans: bool,
         size_max: usize,
@@ -121,8 +135,10 @@ impl Feed {
     ) -> Result<Feed> {
         let layout = Arc::new(Layout::new(world, &[], None)?);
         let mut feed = Feed {
-            batches,
             ahead: VecDeque::new(),
+            read_all: false,
+            wanted: 0,
+            compiled: false,
             looked: 0,
             current: None,
             layout,
@@ -136,9 +152,9 @@ impl Feed {
             size_max: size_max.max(1),
             size_by_bytes: u64::MAX,
             so_far: Known::default(),
-            threads,
             parts_for: threads,
             next: 0,
+            cut: (0, 0),
             changed: Vec::new(),
             changed_before: Vec::new(),
             base: 0,
@@ -164,6 +180,7 @@ impl Feed {
         self.known.clear();
         self.planned.clear();
         self.looked = 0;
+        self.compiled = false;
         self.changed_world = Some(world);
     }
 
@@ -175,6 +192,36 @@ impl Feed {
     /// Whether another layout is paid for, with this record. See [`BYTES_PER_PART`].
     fn is_due(&self, record: &RawRecord<'_>) -> bool {
         self.credit + record.len() as u64 >= cost(&self.layout)
+    }
+
+    /// Takes what was read of the log; `all`: there is no more.
+    pub(super) fn take(&mut self, read: impl Iterator<Item = Result<Arc<Batch>>>, all: bool) {
+        self.ahead.extend(read);
+        self.read_all = all;
+    }
+
+    /// Bytes of log that it has.
+    pub(super) fn at_hand(&self) -> u64 {
+        let of_current = self.current.as_ref().map_or(0, |(batch, at)| share(batch, *at..batch.len()));
+        self.ahead.iter().flatten().map(|batch| batch.bytes() as u64).sum::<u64>() + of_current
+    }
+
+    /// Bytes of log that it lacks for the next segment.
+    pub(super) fn lacks(&self) -> u64 {
+        if self.read_all {
+            return 0;
+        }
+        let (transactions, bytes) = self.cut;
+        let of_segment = match transactions {
+            0 => self.target() * RECORD_BYTES,
+            _ => (u128::from(self.target()) * u128::from(bytes) / u128::from(transactions)) as u64,
+        };
+        self.wanted.max(of_segment.min(LOG_BYTES_MAX)).max(1).saturating_sub(self.at_hand())
+    }
+
+    /// Transactions of the next segment.
+    fn target(&self) -> u64 {
+        (self.size.min(self.size_max) as u64).min(self.size_by_bytes)
     }
 
     /// Whether samples should be had before much is cut.
@@ -197,10 +244,11 @@ impl Feed {
     }
 
     /// Divides the classes by samples of the keys of this layout's classes.
-    pub(super) fn divide(&mut self, samples: &mut [Vec<SortKey>], partitions: usize) {
+    pub(super) fn divide(&mut self, samples: &mut [Vec<SortKey>], partitions: usize) -> &Arc<Layout> {
         self.divisions += 1;
         let last = self.divisions == DIVISIONS;
         self.layout = Arc::new(self.layout.divided(samples, partitions, last));
+        &self.layout
     }
 
     fn install(&mut self, layout: Layout) {
@@ -230,12 +278,13 @@ impl Feed {
         let mut waits = std::mem::take(&mut self.fresh);
         std::mem::swap(&mut self.changed, &mut self.changed_before);
         self.changed.fill(false);
-        let target = (self.size.min(self.size_max) as u64).min(self.size_by_bytes);
+        let mut target = self.target();
         'cut: while transactions < target && bytes < LOG_BYTES_MAX {
             let (batch, position) = match self.current.take() {
                 Some(current) => current,
                 None => match self.next_batch().transpose()? {
                     Some(batch) => (batch, 0),
+                    None if transactions == 0 && !self.read_all => return self.want(1, waits),
                     None => break,
                 },
             };
@@ -247,19 +296,38 @@ impl Feed {
                     Kind::Barrier if transactions == 0 => {
                         self.current = Some((batch.clone(), at_record + 1));
                         self.credit += record.len() as u64;
+                        self.wanted = 0;
                         self.forget_changes();
                         return Ok(Fed::Barrier(batch, at_record));
                     }
                     Kind::Stale => {
                         self.install(Layout::new(self.world().clone(), &[], None)?);
                         waits = std::mem::take(&mut self.fresh);
+                        target = self.target();
                         continue;
                     }
                     Kind::New(id) if transactions == 0 => {
-                        if self.plan_more(id, &batch, at_record)? {
-                            waits = std::mem::take(&mut self.fresh);
+                        let mut found = BTreeSet::from([id]);
+                        let (looked, enough) = self.look_ahead(&batch, at_record, &mut found);
+                        self.current = Some((batch, at_record));
+                        if self.at_hand() < enough && !self.read_all {
+                            return self.want(enough, waits);
                         }
-                        continue;
+                        // The first one has its plan by now, and with it what all plans need.
+                        if self.parts_for > 1 && !self.compiled && found.len() > 2 {
+                            self.compiled = true;
+                            found.remove(&id);
+                            self.want(enough, waits)?;
+                            let routines = self.layout.world.routines().clone();
+                            return Ok(Fed::Compile(routines, found.into_iter().collect()));
+                        }
+                        self.compiled = false;
+                        self.looked = looked;
+                        if self.plan_more(id, found)? {
+                            waits = std::mem::take(&mut self.fresh);
+                            target = self.target();
+                        }
+                        continue 'cut;
                     }
                     Kind::Barrier | Kind::New(_) => ended = true,
                     Kind::Call(number) => {
@@ -307,6 +375,8 @@ impl Feed {
         if transactions == 0 {
             return Ok(Fed::End);
         }
+        self.wanted = 0;
+        self.cut = (self.cut.0 + transactions, self.cut.1 + bytes);
         self.credit += bytes;
         self.size = (self.size * 4).min(self.size_max.max(FIRST));
         let id = self.next;
@@ -332,17 +402,22 @@ impl Feed {
         })))
     }
 
-    fn next_batch(&mut self) -> Option<Result<Arc<Batch>>> {
-        self.looked = self.looked.saturating_sub(1);
-        self.ahead.pop_front().or_else(|| Some(self.batches.next()?.map(Arc::new)))
+    /// Nothing was cut, for want of so many bytes.
+    fn want(&mut self, bytes: u64, waits: bool) -> Result<Fed> {
+        self.wanted = bytes;
+        self.fresh = waits;
+        std::mem::swap(&mut self.changed, &mut self.changed_before);
+        Ok(Fed::Wants)
     }
 
-    /// Takes up a procedure, called by this record, and those that are first called soon after it. Whether there is a
+    fn next_batch(&mut self) -> Option<Result<Arc<Batch>>> {
+        self.looked = self.looked.saturating_sub(1);
+        self.ahead.pop_front()
+    }
+
+    /// Takes up a procedure, and those that were `found` to be called soon after it. Whether there is a
     /// layout for it now; otherwise its calls are replayed whole.
-    fn plan_more(&mut self, id: ProcedureId, batch: &Batch, at: usize) -> Result<bool> {
-        let mut found = BTreeSet::from([id]);
-        self.look_ahead(batch, at, &mut found);
-        self.compile(&found);
+    fn plan_more(&mut self, id: ProcedureId, mut found: BTreeSet<ProcedureId>) -> Result<bool> {
         for id in &found {
             if self.layout.world.routines().plan(*id)?.is_none() {
                 self.set_known(*id, Procedure::Whole);
@@ -367,57 +442,56 @@ impl Feed {
         Ok(false)
     }
 
-    /// Makes the plans of procedures, on all threads where there are many.
-    fn compile(&self, found: &BTreeSet<ProcedureId>) {
-        let routines = self.layout.world.routines();
-        let ids: Vec<ProcedureId> = found.iter().copied().collect();
-        if self.threads == 1 || ids.len() < COMPILED_TOGETHER {
-            return;
-        }
-        // Errors are kept with the plans, and seen by who asks for them.
-        let compile = |ids: &[ProcedureId]| ids.iter().for_each(|id| drop(routines.plan(*id)));
-        let (own, others) = ids.split_at(ids.len() / self.threads);
-        thread::scope(|scope| {
-            for ids in others.chunks(own.len().max(1)) {
-                scope.spawn(move || compile(ids));
-            }
-            compile(own);
-        });
-    }
-
-    /// Procedures not met before that are called in what follows, up to a change of the schema.
-    fn look_ahead(&mut self, batch: &Batch, at: usize, found: &mut BTreeSet<ProcedureId>) {
-        if !self.look_through(batch, at, found) {
-            return;
-        }
-        let mut bytes = 0;
-        for place in 0.. {
-            if place == self.ahead.len() {
-                self.ahead.extend(self.batches.next().map(|batch| batch.map(Arc::new)));
-            }
+    /// Procedures not met before that are called in what follows, up to a change of the schema, as far as it is at hand. How
+    /// many batches it is that call no others, and how many bytes of log should be at hand for this.
+    fn look_ahead(&self, batch: &Batch, at: usize, found: &mut BTreeSet<ProcedureId>) -> (usize, u64) {
+        // Bytes looked through, and where the last one was found.
+        let (mut bytes, mut newest) = (0, 0);
+        let mut look = |batch: &Batch, at: usize, known: bool| {
+            let (last, goes_on) = if known { (None, true) } else { self.look_through(batch, at, found) };
+            newest = last.map_or(newest, |last| bytes + share(batch, at..last));
+            bytes += share(batch, at..batch.len());
+            goes_on && bytes < LOOK_AHEAD
+        };
+        let mut goes_on = look(batch, at, false);
+        let mut looked = self.looked;
+        for (place, batch) in self.ahead.iter().enumerate() {
             // An error waits for its turn.
-            let Some(Ok(batch)) = self.ahead.get(place).cloned() else { return };
-            bytes += batch.bytes() as u64;
-            if bytes > LOOK_AHEAD || (place >= self.looked && !self.look_through(&batch, 0, found)) {
-                return;
+            let Ok(batch) = batch else { break };
+            if !goes_on {
+                return (looked, 0);
             }
-            self.looked = self.looked.max(place + 1);
+            goes_on = look(batch, 0, place < self.looked);
+            looked = looked.max(place + usize::from(goes_on));
+        }
+        match self.planned.is_empty() {
+            _ if !goes_on => (looked, 0),
+            true => (looked, LOOK_AHEAD.min(newest * LOOKS_ON)),
+            false => (looked, LOOK_AHEAD),
         }
     }
 
-    /// The same of one batch; whether the schema stays as it is.
-    fn look_through(&self, batch: &Batch, at: usize, found: &mut BTreeSet<ProcedureId>) -> bool {
-        for record in (at..batch.len()).map(|at| batch.get(at)) {
+    /// The same of one batch: the place of the last record that adds one, and whether the schema stays as it is.
+    fn look_through(
+        &self,
+        batch: &Batch,
+        at: usize,
+        found: &mut BTreeSet<ProcedureId>,
+    ) -> (Option<usize>, bool) {
+        let mut last = None;
+        for at in at..batch.len() {
+            let record = batch.get(at);
             if let Some((id, ..)) = record.call()
                 && self.is_unknown(id)
+                && found.insert(id)
             {
-                found.insert(id);
+                last = Some(at);
             }
             if record.effects().into_iter().flatten().any(|e| e.table().is_none() && e.place().is_none()) {
-                return false;
+                return (last, false);
             }
         }
-        true
+        (last, true)
     }
 
     fn is_unknown(&self, id: ProcedureId) -> bool {
@@ -513,13 +587,18 @@ impl Feed {
     }
 }
 
+/// Bytes of some records of a batch, about.
+fn share(batch: &Batch, records: Range<usize>) -> u64 {
+    (batch.bytes() as u64).saturating_mul(records.len() as u64) / batch.len().max(1) as u64
+}
+
 /// What a layout costs, in bytes of log.
 fn cost(layout: &Layout) -> u64 {
     (layout.tables.len() + layout.pieces.len()) as u64 * BYTES_PER_PART
 }
 
 #[cold]
-pub(super) fn unreadable() -> Error {
+pub(crate) fn unreadable() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "the log record cannot be decoded")
         .with_hint("the log may have been written by a newer version of Planaria")
 }

@@ -7,7 +7,7 @@
 //!
 //! Guarantee: the state after the last durable commit, exactly.
 //!
-//! 1. The log is cut into *segments* at what needs its place in the order ([`feed`]).
+//! 1. The log is read ahead, and cut into *segments* at what needs its place in the order ([`feed`]).
 //! 2. *Plan*: the plan program of each call runs on its arguments and logged inputs and emits *pieces*
 //!    with all their operands, into queues by class of tables and partition of keys ([`layout`],
 //!    [`planner`]). Logged changes of rows go there, too. Plans read only what nobody changes, so all
@@ -33,18 +33,27 @@ mod sort;
 mod worker;
 
 use crate::{Options, Progress, Report, Target, World, at};
+pub(crate) use feed::unreadable;
 use feed::{Fed, Feed};
+pub(crate) use image::put_in_place;
 use planaria_base::sync::{Instant, RwLock, thread};
 use planaria_base::{CommitTs, Error, Result};
 use planaria_log::{Batch, Batches, RecordBody};
 use planaria_storage::Header;
 use schedule::{Schedule, Task};
+pub(crate) use segment::{CHANGE, PUT, TAKE};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use worker::{Times, Worker};
+use worker::Times;
+pub(crate) use worker::Worker;
 
 /// Partitions of a class at most: enough for the threads there are, and for those of a simulation.
 const PARTITIONS: usize = 64;
+
+/// Bytes of log that are read at a time, and the first time. Batches that are small are soon done, and their memory serves the
+/// next ones.
+const BATCH_BYTES: usize = 1 << 20;
+const FIRST_BYTES: usize = 256 << 10;
 
 /// Replays `batches`, which hold `bytes_total` bytes of records.
 pub fn replay<T: Target>(
@@ -68,8 +77,9 @@ pub(crate) fn run<T: Target>(
     let threads = options.threads.max(1);
     let world = target.world();
     let simulated = if options.record_tasks { PARTITIONS / 4 } else { 1 };
-    let feed = Feed::new(batches, world.clone(), plans, options.batch, threads)?.parts_for(simulated);
-    let schedule = Schedule::new(feed, threads, PARTITIONS, options.record_tasks);
+    let feed = Feed::new(world.clone(), plans, options.batch, threads)?.parts_for(simulated);
+    let batches = batches.of_bytes(FIRST_BYTES, BATCH_BYTES);
+    let schedule = Schedule::new(batches, feed, threads, PARTITIONS, options.record_tasks);
     let shared = Shared { schedule, world: RwLock::new(world) };
     let times = thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
@@ -137,10 +147,23 @@ fn step<H: Header>(
     worker.current = CommitTs(0);
     let outcome = catch_unwind(AssertUnwindSafe(|| match task {
         Task::Stop => Ok(false),
+        Task::Read(mut batches) => {
+            let batch = batches.next();
+            worker.times.load += began.elapsed();
+            schedule.read(batches, batch, id);
+            Ok(true)
+        }
+        Task::Compile(routines, procedure) => {
+            // An error is kept with the plan, and seen by who asks for it.
+            let _ = routines.plan(procedure);
+            worker.times.load += began.elapsed();
+            schedule.compiled(id);
+            Ok(true)
+        }
         Task::Feed(mut feed) => {
             let fed = feed.next();
             worker.times.load += began.elapsed();
-            schedule.fed(feed, fed?, id, began);
+            schedule.fed(feed, fed?, id);
             Ok(true)
         }
         Task::Plan(segment, part) => {
@@ -148,7 +171,7 @@ fn step<H: Header>(
             planner::plan_part(worker, &world, &segment, &segment.parts[part])
                 .inspect_err(|_| worker.give_up(&world.tables))?;
             worker.times.plan += began.elapsed();
-            schedule.planned(&segment, part, id, began);
+            schedule.planned(&segment, part, id);
             Ok(true)
         }
         Task::Execute(segment, queues, sorted) => {
@@ -156,7 +179,7 @@ fn step<H: Header>(
             execute::run(worker, &world, &segment, queues.clone(), sorted)
                 .inspect_err(|_| worker.give_up(&world.tables))?;
             worker.times.execute += began.elapsed();
-            schedule.executed(&segment, queues, id, began);
+            schedule.executed(&segment, queues, id);
             Ok(true)
         }
         Task::Barrier(batch, position, feed) => {
@@ -228,7 +251,7 @@ impl<T: Target> Main<'_, T> {
             match fed {
                 Fed::Barrier(next, at) => (batch, position) = (next, at),
                 fed => {
-                    schedule.fed(feed, fed, None, began);
+                    schedule.fed(feed, fed, None);
                     return Ok(());
                 }
             }

@@ -1,10 +1,12 @@
 //! Who does what when.
 //!
-//! All tasks stand in one list, `feed 0, plan 0, feed 1, plan 1, execute 0, feed 2, plan 2, execute 1, ..`, in
+//! All tasks stand in one list, `read 0, feed 0, plan 0, feed 1, plan 1, execute 0, feed 2, plan 2, execute 1, ..`, in
 //! which every task stands behind those it needs; a thread takes the first one that is *ready* (waiting
 //! at the head of the list would cost half the speed-up on many cores), and sleeps if none is.
 //!
-//! * *Feed* cuts the next segment off the log; at most three segments are under way.
+//! * *Read* reads the next batch of the log, ahead of the feed.
+//! * *Compile* makes the plan of a procedure, where the feed has found several that are new.
+//! * *Feed* cuts the next segment off it; at most three segments are under way.
 //! * *Plan* (segment, part): beside the execution of the segment before, unless the plans read what
 //!   that changes.
 //! * *Execute* (segment, queue): when the segment is planned, and the same queue of the segment before
@@ -18,10 +20,11 @@
 use super::feed::{Fed, Feed};
 use super::layout::SortKey;
 use super::segment::{Chunk, Known, Segment};
-use crate::{Report, TaskKind, TaskRecord};
+use crate::record::thread_nanoseconds;
+use crate::{Report, Routines, TaskKind, TaskRecord};
 use planaria_base::sync::{Condvar, Instant, Mutex, MutexGuard};
-use planaria_base::{CommitTs, Error};
-use planaria_log::Batch;
+use planaria_base::{CommitTs, Error, ProcedureId, Result};
+use planaria_log::{Batch, Batches};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
@@ -33,6 +36,14 @@ use std::sync::atomic::Ordering;
 fn ahead_max(threads: usize) -> usize {
     if threads == 1 { 1 } else { 3 }
 }
+
+/// Bytes of log that are read ahead of the feed. A thread alone reads what is wanted.
+fn read_ahead(threads: usize) -> u64 {
+    if threads == 1 { 0 } else { 2 << 20 }
+}
+
+/// Samples by which the first segment of a layout is divided at least: of fewer pieces a thread is soon done.
+const SAMPLES_MIN: usize = 64;
 
 /// State of an execute task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +96,8 @@ impl Recorded {
 
 /// A task for a worker.
 pub(super) enum Task {
+    Compile(Arc<dyn Routines>, ProcedureId),
+    Read(Box<Batches>),
     Feed(Box<Feed>),
     Plan(Arc<Segment>, usize),
     /// The queues, and whether pieces of different keys may change places.
@@ -98,6 +111,16 @@ pub(super) enum Task {
 struct State {
     /// Whether tasks are recorded.
     record: bool,
+    /// `None` while a thread is reading, and once all is read.
+    batches: Option<Box<Batches>>,
+    /// What was read and is not fed yet, its bytes, and whether it is the rest.
+    read: VecDeque<Result<Arc<Batch>>>,
+    read_bytes: u64,
+    read_all: bool,
+    /// Procedures whose plans the feed waits for, and how many of them are not made yet.
+    compile: Vec<(Arc<dyn Routines>, ProcedureId)>,
+    compiling: usize,
+    compiles: Vec<u32>,
     /// `None` while a thread is feeding.
     feed: Option<Box<Feed>>,
     ended: bool,
@@ -118,6 +141,7 @@ struct State {
     last: CommitTs,
     /// Of the segment before the oldest one under way.
     before: Recorded,
+    last_read: Option<u32>,
     last_feed: Option<u32>,
     last_barrier: Option<u32>,
 }
@@ -130,10 +154,23 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(feed: Feed, threads: usize, partitions: usize, record: bool) -> Schedule {
+    pub(super) fn new(
+        batches: Batches,
+        feed: Feed,
+        threads: usize,
+        partitions: usize,
+        record: bool,
+    ) -> Schedule {
         Schedule {
             state: Mutex::new(State {
                 record,
+                batches: Some(Box::new(batches)),
+                read: VecDeque::new(),
+                read_bytes: 0,
+                read_all: false,
+                compile: Vec::new(),
+                compiling: 0,
+                compiles: Vec::new(),
                 feed: Some(Box::new(feed)),
                 ended: false,
                 barrier: None,
@@ -148,6 +185,7 @@ impl Schedule {
                 so_far: Known::default(),
                 last: CommitTs(0),
                 before: Recorded::default(),
+                last_read: None,
                 last_feed: None,
                 last_barrier: None,
             }),
@@ -182,15 +220,49 @@ impl Schedule {
         self.changed.notify_all();
     }
 
+    /// What was read.
+    pub(super) fn read(&self, batches: Box<Batches>, batch: Option<Result<Batch>>, id: Option<u32>) {
+        let mut state = self.lock();
+        state.finish_record(id);
+        if id.is_some() {
+            state.last_read = id;
+        }
+        // After an error there are no more.
+        state.read_all = !matches!(batch, Some(Ok(_)));
+        if !state.read_all {
+            state.batches = Some(batches);
+        }
+        state.read_bytes += batch.iter().flatten().map(|batch| batch.bytes() as u64).sum::<u64>();
+        state.read.extend(batch.map(|batch| batch.map(Arc::new)));
+        self.changed.notify_all();
+    }
+
+    /// A plan was made.
+    pub(super) fn compiled(&self, id: Option<u32>) {
+        let mut state = self.lock();
+        state.finish_record(id);
+        state.compiles.extend(id);
+        state.compiling -= 1;
+        if state.compiling == 0 {
+            self.changed.notify_all();
+        }
+    }
+
     /// A feed task came to this.
-    pub(super) fn fed(&self, feed: Box<Feed>, fed: Fed, id: Option<u32>, began: Instant) {
+    pub(super) fn fed(&self, feed: Box<Feed>, fed: Fed, id: Option<u32>) {
         let mut state = self.lock();
         state.feed = Some(feed);
-        state.finish_record(id, began);
+        state.finish_record(id);
         if id.is_some() {
             state.last_feed = id;
         }
         match fed {
+            Fed::Wants => {}
+            Fed::Compile(routines, procedures) => {
+                state.compiling = procedures.len();
+                // The last one is taken first.
+                state.compile.extend(procedures.into_iter().rev().map(|id| (routines.clone(), id)));
+            }
             Fed::End => state.ended = true,
             Fed::Barrier(batch, at) => state.barrier = Some((batch, at)),
             Fed::Segment(segment) => {
@@ -208,27 +280,27 @@ impl Schedule {
                         }
                     }
                 }
-                let queues = segment.layout.queues.len();
-                let recorded = if state.record { queues } else { 0 };
-                let records = Recorded { feed: id, plans: Vec::new(), queues: vec![None; recorded] };
-                state.under_way.push_back(UnderWay {
+                let records = Recorded { feed: id, ..Recorded::default() };
+                let mut under_way = UnderWay {
                     plans_given: 0,
                     plans_done: 0,
-                    sizes: vec![0; queues],
-                    queues: vec![Status::Waiting; queues],
+                    sizes: Vec::new(),
+                    queues: Vec::new(),
                     missing: Vec::new(),
                     ready: BinaryHeap::new(),
                     left: 0,
                     segment,
                     records,
-                });
+                };
+                under_way.begin_queues(state.record);
+                state.under_way.push_back(under_way);
             }
         }
         self.changed.notify_all();
     }
 
     /// A part is planned.
-    pub(super) fn planned(&self, segment: &Segment, part: usize, id: Option<u32>, began: Instant) {
+    pub(super) fn planned(&self, segment: &Segment, part: usize, id: Option<u32>) {
         let mut samples = Vec::new();
         let mut chunk = segment.parts[part].chunk.write();
         let (pieces, operands) = (chunk.pieces.len() as u64, chunk.operands.len() as u64);
@@ -239,7 +311,6 @@ impl Schedule {
         }
         drop(chunk);
         let mut state = self.lock();
-        state.finish_record(id, began);
         let transactions = segment.parts[part].records.len() as u64;
         state.planned += transactions;
         state.so_far.transactions += transactions;
@@ -258,8 +329,13 @@ impl Schedule {
         let under_way = &mut state.under_way[at];
         under_way.sizes.iter_mut().zip(sizes).for_each(|(all, new)| *all += new);
         under_way.plans_done += 1;
-        if under_way.is_planned() {
-            under_way.start_execution();
+        let is_planned = under_way.is_planned();
+        if is_planned {
+            state.divide_first(at, self.partitions);
+        }
+        state.finish_record(id);
+        if is_planned {
+            state.under_way[at].start_execution();
             state.count_missing(at);
             state.count_missing(at + 1);
             state.retire();
@@ -268,14 +344,14 @@ impl Schedule {
     }
 
     /// A task that executed these queues is done.
-    pub(super) fn executed(&self, segment: &Segment, queues: Range<usize>, id: Option<u32>, began: Instant) {
+    pub(super) fn executed(&self, segment: &Segment, queues: Range<usize>, id: Option<u32>) {
         let mut samples = Vec::new();
         if segment.layout.samples {
             let mut chunk = segment.handed[queues.start].write();
             samples.extend(chunk.samples.iter_mut().map(std::mem::take));
         }
         let mut state = self.lock();
-        state.finish_record(id, began);
+        state.finish_record(id);
         if state.samples_of == Some(segment.base) {
             for (all, new) in state.samples.iter_mut().zip(&mut samples) {
                 all.append(new);
@@ -298,7 +374,7 @@ impl Schedule {
         began: Instant,
     ) {
         let mut state = self.lock();
-        state.finish_record(id, began);
+        state.finish_record(id);
         state.last_barrier = id;
         state.before = Recorded::default();
         state.planned += count;
@@ -328,6 +404,14 @@ impl Schedule {
 }
 
 impl UnderWay {
+    /// Nothing is known of its queues.
+    fn begin_queues(&mut self, record: bool) {
+        let queues = self.segment.layout.queues.len();
+        self.sizes = vec![0; queues];
+        self.queues = vec![Status::Waiting; queues];
+        self.records.queues = vec![None; if record { queues } else { 0 }];
+    }
+
     /// All parts are planned: which queues are to be executed, in which order.
     fn start_execution(&mut self) {
         let layout = self.segment.layout.clone();
@@ -413,6 +497,16 @@ impl State {
         if let Some(fed) = self.ready_feed(partitions) {
             return Some(fed);
         }
+        if let Some(read) = self.ready_read() {
+            return Some(read);
+        }
+        if let Some((routines, procedure)) = self.compile.pop() {
+            let mut record = self.record(TaskKind::Load, 0, 0, 0);
+            if let Some(record) = &mut record {
+                record.predecessors.extend(self.last_feed);
+            }
+            return Some((Task::Compile(routines, procedure), record));
+        }
         if let Some(plan) = self.ready_plan() {
             return Some(plan);
         }
@@ -446,16 +540,69 @@ impl State {
         if feed.wants_samples() && !self.under_way.is_empty() && !(sampled && planned) {
             return None;
         }
+        if self.compiling > 0 || !self.read_all && self.read_bytes < feed.lacks() {
+            return None;
+        }
         let mut feed = self.feed.take()?;
+        feed.take(self.read.drain(..), self.read_all);
+        self.read_bytes = 0;
         feed.expect(self.so_far);
-        if sampled && planned {
+        let divides = sampled && planned;
+        if divides {
             feed.divide(&mut self.samples, partitions);
         }
         let mut record = self.record(TaskKind::Load, 0, 0, 0);
         if let Some(record) = &mut record {
-            record.predecessors.extend(self.last_feed.into_iter().chain(self.last_barrier));
+            let before = [self.last_read, self.last_feed, self.last_barrier];
+            record.predecessors.extend(before.into_iter().flatten().chain(self.compiles.drain(..)));
+            if divides {
+                record.predecessors.extend(self.under_way.iter().flat_map(|u| &u.records.plans));
+            }
         }
         Some((Task::Feed(feed), record))
+    }
+
+    /// The first segment of a layout is planned, and none of it is executed: its own samples say how the classes are divided.
+    /// Undivided they would be executed by a few threads, while all others wait.
+    fn divide_first(&mut self, at: usize, partitions: usize) {
+        let under_way = &mut self.under_way[at];
+        let segment = &under_way.segment;
+        let samples = self.samples.iter().map(Vec::len).sum::<usize>();
+        let sampled = self.samples_of == Some(segment.base) && samples >= SAMPLES_MIN;
+        let Some(feed) = self
+            .feed
+            .as_mut()
+            .filter(|feed| sampled && feed.wants_samples() && Arc::ptr_eq(feed.layout(), &segment.layout))
+        else {
+            return;
+        };
+        // What pieces hand over is of classes of which there are no samples yet: the feed waits for them.
+        let layout = match segment.layout.classes.iter().any(|c| c.gives) {
+            true => Arc::new(segment.layout.divided(&mut self.samples, partitions, false)),
+            false => feed.divide(&mut self.samples, partitions).clone(),
+        };
+        under_way.segment = Arc::new(segment.divided(layout));
+        under_way.begin_queues(self.record);
+        for part in &under_way.segment.parts {
+            let chunk = part.chunk.read();
+            for (queue, size) in under_way.sizes.iter_mut().enumerate() {
+                *size += chunk.in_queues(queue..queue + 1).len();
+            }
+        }
+    }
+
+    fn ready_read(&mut self) -> Option<(Task, Option<TaskRecord>)> {
+        let wanted = self.feed.as_ref().map_or(0, |feed| feed.lacks());
+        let at_hand = self.feed.as_ref().map_or(0, |feed| feed.at_hand()) + self.read_bytes;
+        if self.ended || self.read_bytes >= wanted && at_hand >= read_ahead(self.report.threads) {
+            return None;
+        }
+        let batches = self.batches.take()?;
+        let mut record = self.record(TaskKind::Load, 0, 0, 0);
+        if let Some(record) = &mut record {
+            record.predecessors.extend(self.last_read);
+        }
+        Some((Task::Read(batches), record))
     }
 
     fn ready_plan(&mut self) -> Option<(Task, Option<TaskRecord>)> {
@@ -585,6 +732,7 @@ impl State {
     fn add_record(&mut self, mut record: TaskRecord) -> u32 {
         let id = self.report.tasks.len() as u32;
         record.id = id;
+        record.nanoseconds = thread_nanoseconds();
         if let Some(under_way) = self.under_way.iter_mut().find(|u| u.segment.id == record.segment) {
             match record.kind {
                 TaskKind::Plan => under_way.records.plans.push(id),
@@ -599,9 +747,11 @@ impl State {
         id
     }
 
-    fn finish_record(&mut self, id: Option<u32>, began: Instant) {
+    /// By the thread that took the task.
+    fn finish_record(&mut self, id: Option<u32>) {
         if let Some(id) = id {
-            self.report.tasks[id as usize].nanoseconds = began.elapsed().as_nanos() as u64;
+            let task = &mut self.report.tasks[id as usize];
+            task.nanoseconds = thread_nanoseconds().saturating_sub(task.nanoseconds);
         }
     }
 }

@@ -27,12 +27,12 @@ pub(super) struct Descriptor {
 const _: () = assert!(size_of::<Descriptor>() == 24);
 
 /// Puts a logged change in place.
-pub(super) const CHANGE: u16 = u16::MAX;
+pub(crate) const CHANGE: u16 = u16::MAX;
 /// Takes the row of a logged update out; the new one waits for [`PUT`]: unique keys may wander between
 /// the rows of a transaction.
-pub(super) const TAKE: u16 = u16::MAX - 1;
+pub(crate) const TAKE: u16 = u16::MAX - 1;
 /// Puts the new row of a logged update in.
-pub(super) const PUT: u16 = u16::MAX - 2;
+pub(crate) const PUT: u16 = u16::MAX - 2;
 /// Numbers of pieces are below.
 pub(super) const PIECES_MAX: u16 = u16::MAX - 2;
 
@@ -97,6 +97,15 @@ impl Chunk {
         }
         // Back, so that a small chunk does not end up with a large buffer.
         pieces.copy_from_slice(spare);
+    }
+
+    /// Puts the pieces into the queues of another division of the same classes, none of which is divided so far.
+    fn divide_anew(&mut self, from: &Layout, to: &Layout, spare: &mut Vec<Descriptor>) {
+        for d in &mut self.pieces {
+            let class = from.class_of(usize::from(d.chunk));
+            d.chunk = to.classes[class].queue((d.key, d.key_low)) as u16;
+        }
+        self.divide(to.queues.len(), spare);
     }
 
     /// The pieces of some queues, which stand one behind the other.
@@ -171,6 +180,28 @@ pub(super) struct Segment {
 }
 
 impl Segment {
+    /// The same, planned, in another division of its classes, none of which is divided so far. Takes the chunks.
+    pub(super) fn divided(&self, layout: Arc<Layout>) -> Segment {
+        let mut spare = Vec::new();
+        let parts = self.parts.iter().map(|part| {
+            let mut chunk = std::mem::take(&mut *part.chunk.write());
+            chunk.divide_anew(&self.layout, &layout, &mut spare);
+            SegmentPart {
+                batch: part.batch.clone(),
+                records: part.records.clone(),
+                chunk: RwLock::new(chunk),
+            }
+        });
+        let is_whole = |whole: &AtomicBool| AtomicBool::new(whole.load(Ordering::Relaxed));
+        Segment {
+            parts: parts.collect(),
+            handed: layout.queues.iter().map(|_| RwLock::default()).collect(),
+            whole: self.whole.iter().map(is_whole).collect(),
+            layout,
+            ..*self
+        }
+    }
+
     /// The queues whose pieces may hand over pieces of this class: where several are executed together,
     /// the first of them.
     pub(super) fn givers(&self, class: usize) -> impl Iterator<Item = usize> + '_ {
