@@ -57,7 +57,7 @@ fn an_empty_database_has_room() {
 #[test]
 fn memory_is_claimed_at_start() {
     let options = Options::new().memory_budget(64 << 20);
-    let refused = options.clone().memory_reserve(65 << 20).in_memory().err().expect("is too much");
+    let Err(refused) = options.clone().memory_reserve(65 << 20).in_memory() else { panic!("is too much") };
     assert_eq!(refused.sqlstate().as_str(), "22023");
     let db = filled(options.memory_reserve(16 << 20));
     let rows: i64 = db.query("select count(*) from t", ()).expect("counts")[0].get(0).expect("a number");
