@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex};
 
 /// A batch ends with the epoch that brings it to this many bytes of records.
 const BATCH_BYTES: usize = 4 << 20;
-/// Buffers that wait for another batch at most.
+/// Buffers that wait for another batch at most, and bytes of one: that of a bulk load is not kept.
 const SPARE_MAX: usize = 16;
+const SPARE_BYTES_MAX: usize = 2 * BATCH_BYTES;
 
 /// Each record's timestamp and place, in commit order.
 type Index = Vec<(CommitTs, usize)>;
@@ -40,8 +41,11 @@ pub struct Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
+        if self.bytes.capacity() == 0 || self.bytes.capacity() > SPARE_BYTES_MAX {
+            return;
+        }
         let mut spare = self.spare.lock();
-        if spare.len() < SPARE_MAX && self.bytes.capacity() > 0 {
+        if spare.len() < SPARE_MAX {
             spare.push((std::mem::take(&mut self.bytes), std::mem::take(&mut self.index)));
         }
     }
@@ -285,7 +289,8 @@ impl Batches {
     /// at most as large as all before it: so there is something to do soon.
     #[must_use]
     pub fn of_bytes(mut self, first: usize, most: usize) -> Batches {
-        (self.size, self.size_max) = (first, most.max(first));
+        self.size = first.max(1);
+        self.size_max = most.max(self.size);
         self
     }
 

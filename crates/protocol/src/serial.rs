@@ -39,7 +39,7 @@ use planaria_base::{CommitTs, IndexId, TableId, WorkerId};
 use planaria_storage::btree::Finger;
 use planaria_storage::reclaim::{Participant, Pinned};
 use planaria_storage::{
-    Arena, Found, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Single, Table, TableSet,
+    Arena, Header, Image, IndexSet, KeyBuf, KeyRange, RecordPtr, Single, Table, TableSet,
 };
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -201,19 +201,6 @@ impl<H: Header> SerialTxn<H> {
                 self.rows.push(record);
                 return Some(RowHandle((self.rows.len() - 1) as u32));
             }
-        }
-    }
-
-    /// The row of a record that was found ahead by its primary key, if it is still there.
-    #[inline]
-    fn get_found(&mut self, found: Found, arena: &mut Arena) -> Result<Option<Row>, Conflict> {
-        let pin = self.participant.pinned();
-        let Some(word) = found.under(pin) else { return Ok(None) };
-        // SAFETY: an index had it under this very pin.
-        let record: Met<H> = unsafe { Met::from_word(word) };
-        match look(record, pin).header().is_present() {
-            true => self.read(record, arena).map(Some),
-            false => Ok(None),
         }
     }
 

@@ -29,7 +29,6 @@ pub mod plr;
 mod record;
 pub mod regrow;
 mod report;
-mod rerun;
 mod tuple;
 mod world;
 

@@ -4,7 +4,7 @@ use crate::{CompiledPlan, Progress};
 use planaria_base::{CommitTs, ProcedureId, Result, SequenceId, SequencePlace, TableId};
 use planaria_exec::{Code, Link};
 use planaria_ir::Program;
-use planaria_log::{Call, Effect, Keeping};
+use planaria_log::{Call, Effect};
 use planaria_storage::{Header, Shape, TableSet};
 use std::sync::Arc;
 
@@ -84,14 +84,6 @@ pub trait Routines: Link + Send + Sync {
     /// Its replay plan, compiled. `None` if it cannot be planned: then its calls are replayed behind a
     /// barrier, by [`Replayer::call`].
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>>;
-    /// What a logged call runs again when it is replayed whole, compiled.
-    fn replayed(&self, procedure: ProcedureId, keeping: Keeping) -> Result<&Code>;
-    /// What asks for the rows that a call of a procedure will look up, wave by wave, so that those of several calls are fetched
-    /// together ([`planaria_analysis::waves`]).
-    fn waves(&self, procedure: ProcedureId) -> &[Code] {
-        let _ = procedure;
-        &[]
-    }
     /// Compiles a program made from one of these (a slice, a piece).
     fn compile(&self, program: &Program) -> Result<Code>;
     /// The row id in a row that the log has is not given again. Of tables without row ids nothing.

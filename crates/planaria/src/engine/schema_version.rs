@@ -28,7 +28,6 @@ use planaria_base::{
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Language, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta, Teller, Told};
 use planaria_ir::{OpKind, Program};
-use planaria_log::Keeping;
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower::plpgsql::BySteps;
 use planaria_sql::lower::{self, Lowered};
@@ -696,12 +695,6 @@ impl Routines for SchemaVersion {
     }
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>> {
         Ok(self.planned(procedure).ok().map(|planned| &planned.plan))
-    }
-    fn replayed(&self, procedure: ProcedureId, keeping: Keeping) -> Result<&Code> {
-        self.replayed_call(procedure, keeping)
-    }
-    fn waves(&self, procedure: ProcedureId) -> &[Code] {
-        self.waves(procedure)
     }
     fn compile(&self, program: &Program) -> Result<Code> {
         self.compile(program, None)

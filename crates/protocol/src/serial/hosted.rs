@@ -6,44 +6,15 @@ use crate::claim::{ClaimInfo, Unclaimed, Wait};
 use crate::snapshot::{Closed, Moment, Opened, Tables};
 use crate::{
     ColumnsRead, Conflict, CursorId, Effects, Exclusive, Heal, Healed, Heals, Hints, Hosted, IfClaimed,
-    Isolation, Known, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, Row,
-    RowHandle, RowLocks, Savepoints, SnapshotSource,
+    Isolation, Levels, LocksMark, LongLived, Protocol, Remembers, RestartPoint, RestartPoints, RowHandle,
+    RowLocks, Savepoints, SnapshotSource,
 };
 use planaria_base::clock::CommitClock;
 use planaria_base::{CommitTs, IndexId, Strength, TableId};
-use planaria_storage::{Arena, Header, KeyBuf, LookAhead, Table, TableSet};
+use planaria_storage::{Header, Table, TableSet};
 use std::time::Duration;
 
 impl<H: Header, const UNDO: bool> Hints for SerialOn<H, UNDO> {
-    /// For replay, which has many calls at hand.
-    fn look_ahead(&self, txn: &mut SerialTxn<H>, tables: &TableSet<H>, ahead: &mut LookAhead) {
-        if !UNDO && txn.participant.is_pinned() {
-            ahead.run(tables, txn.participant.pinned());
-        } else {
-            ahead.clear();
-        }
-    }
-
-    #[inline]
-    fn get_knowing(
-        &self,
-        txn: &mut SerialTxn<H>,
-        table: &Table<H>,
-        index: IndexId,
-        key: &KeyBuf,
-        known: Known<'_>,
-        arena: &mut Arena,
-    ) -> Result<Option<Row>, Conflict> {
-        // A record's primary key is its own as long as it is there.
-        if !UNDO
-            && index == IndexId::PRIMARY
-            && let Some(row) = known.found.and_then(|found| txn.get_found(found, arena).transpose())
-        {
-            return row.map(Some);
-        }
-        self.get(txn, table, index, key, arena)
-    }
-
     /// Nobody else is about.
     #[inline]
     fn reads_stand(&self, _txn: &SerialTxn<H>) -> bool {

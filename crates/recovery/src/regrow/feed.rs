@@ -598,7 +598,7 @@ fn cost(layout: &Layout) -> u64 {
 }
 
 #[cold]
-pub(crate) fn unreadable() -> Error {
+pub(super) fn unreadable() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "the log record cannot be decoded")
         .with_hint("the log may have been written by a newer version of Planaria")
 }

@@ -14,7 +14,7 @@ fn missing(what: &str, table: TableId) -> Error {
 }
 
 /// Puts a logged change in place, or (`piece` is [`TAKE`] or [`PUT`]) half of an update.
-pub(crate) fn put_in_place<H: Header>(
+pub(super) fn put_in_place<H: Header>(
     worker: &mut Worker<H>,
     tables: &TableSet<H>,
     effect: &RawEffect<'_>,

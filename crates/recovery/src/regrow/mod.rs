@@ -33,19 +33,15 @@ mod sort;
 mod worker;
 
 use crate::{Options, Progress, Report, Target, World, at};
-pub(crate) use feed::unreadable;
 use feed::{Fed, Feed};
-pub(crate) use image::put_in_place;
 use planaria_base::sync::{Instant, RwLock, thread};
 use planaria_base::{CommitTs, Error, Result};
 use planaria_log::{Batch, Batches, RecordBody};
 use planaria_storage::Header;
 use schedule::{Schedule, Task};
-pub(crate) use segment::{CHANGE, PUT, TAKE};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use worker::Times;
-pub(crate) use worker::Worker;
+use worker::{Times, Worker};
 
 /// Partitions of a class at most: enough for the threads there are, and for those of a simulation.
 const PARTITIONS: usize = 64;

@@ -133,6 +133,8 @@ struct State {
     samples: Vec<Vec<SortKey>>,
     /// What the samples are of; `None`: nothing.
     samples_of: Option<u32>,
+    /// The same, and how many there were, when classes were divided last.
+    divided_by: (Option<u32>, usize),
     failure: Option<(CommitTs, Error)>,
     report: Report,
     /// Transactions planned or passed.
@@ -179,6 +181,7 @@ impl Schedule {
                 spare_handed: Vec::new(),
                 samples: Vec::new(),
                 samples_of: None,
+                divided_by: (None, 0),
                 failure: None,
                 report: Report { threads, ..Report::default() },
                 planned: 0,
@@ -325,7 +328,9 @@ impl Schedule {
         } else if segment.layout.samples {
             (state.samples, state.samples_of) = (samples, Some(segment.base));
         }
-        let Some(at) = state.under_way.iter().position(|u| u.segment.id == segment.id) else { return };
+        let Some(at) = state.under_way.iter().position(|u| u.segment.id == segment.id) else {
+            return state.finish_record(id);
+        };
         let under_way = &mut state.under_way[at];
         under_way.sizes.iter_mut().zip(sizes).for_each(|(all, new)| *all += new);
         under_way.plans_done += 1;
@@ -547,28 +552,35 @@ impl State {
         feed.take(self.read.drain(..), self.read_all);
         self.read_bytes = 0;
         feed.expect(self.so_far);
-        let divides = sampled && planned;
-        if divides {
+        let waited = sampled && planned;
+        // The same samples give the same division, behind which all would wait for nothing.
+        if waited && self.divided_by != self.sampled() {
             feed.divide(&mut self.samples, partitions);
+            self.divided_by = self.sampled();
         }
         let mut record = self.record(TaskKind::Load, 0, 0, 0);
         if let Some(record) = &mut record {
             let before = [self.last_read, self.last_feed, self.last_barrier];
             record.predecessors.extend(before.into_iter().flatten().chain(self.compiles.drain(..)));
-            if divides {
+            if waited {
                 record.predecessors.extend(self.under_way.iter().flat_map(|u| &u.records.plans));
             }
         }
         Some((Task::Feed(feed), record))
     }
 
+    /// What there are samples of, and how many.
+    fn sampled(&self) -> (Option<u32>, usize) {
+        (self.samples_of, self.samples.iter().map(Vec::len).sum())
+    }
+
     /// The first segment of a layout is planned, and none of it is executed: its own samples say how the classes are divided.
     /// Undivided they would be executed by a few threads, while all others wait.
     fn divide_first(&mut self, at: usize, partitions: usize) {
+        let now = self.sampled();
         let under_way = &mut self.under_way[at];
         let segment = &under_way.segment;
-        let samples = self.samples.iter().map(Vec::len).sum::<usize>();
-        let sampled = self.samples_of == Some(segment.base) && samples >= SAMPLES_MIN;
+        let sampled = now.0 == Some(segment.base) && now.1 >= SAMPLES_MIN;
         let Some(feed) = self
             .feed
             .as_mut()
@@ -579,7 +591,10 @@ impl State {
         // What pieces hand over is of classes of which there are no samples yet: the feed waits for them.
         let layout = match segment.layout.classes.iter().any(|c| c.gives) {
             true => Arc::new(segment.layout.divided(&mut self.samples, partitions, false)),
-            false => feed.divide(&mut self.samples, partitions).clone(),
+            false => {
+                self.divided_by = now;
+                feed.divide(&mut self.samples, partitions).clone()
+            }
         };
         under_way.segment = Arc::new(segment.divided(layout));
         under_way.begin_queues(self.record);

@@ -27,12 +27,12 @@ pub(super) struct Descriptor {
 const _: () = assert!(size_of::<Descriptor>() == 24);
 
 /// Puts a logged change in place.
-pub(crate) const CHANGE: u16 = u16::MAX;
+pub(super) const CHANGE: u16 = u16::MAX;
 /// Takes the row of a logged update out; the new one waits for [`PUT`]: unique keys may wander between
 /// the rows of a transaction.
-pub(crate) const TAKE: u16 = u16::MAX - 1;
+pub(super) const TAKE: u16 = u16::MAX - 1;
 /// Puts the new row of a logged update in.
-pub(crate) const PUT: u16 = u16::MAX - 2;
+pub(super) const PUT: u16 = u16::MAX - 2;
 /// Numbers of pieces are below.
 pub(super) const PIECES_MAX: u16 = u16::MAX - 2;
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Time by phase.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Times {
+pub(super) struct Times {
     pub load: Duration,
     pub plan: Duration,
     pub execute: Duration,
@@ -23,17 +23,17 @@ pub(crate) struct Times {
 }
 
 /// Execution in place, of what cannot fail but for good.
-pub(crate) type Sweep<H> = SerialOn<H, false>;
+pub(super) type Sweep<H> = SerialOn<H, false>;
 
 /// See the module's head. Each has a protocol of its own, so that none waits for another: they own the
 /// rows that they change.
-pub(crate) struct Worker<H: Header> {
+pub(super) struct Worker<H: Header> {
     pub protocol: Sweep<H>,
     pub txn: <Sweep<H> as Protocol>::Txn,
     clock: CommitClock,
     /// What kernels run in.
-    pub(super) scratch: Scratch,
-    pub(super) banks: Banks,
+    pub scratch: Scratch,
+    pub banks: Banks,
     /// Runs what has no kernel.
     pub machine: Machine,
     pub slots: Vec<Slot>,
@@ -42,16 +42,16 @@ pub(crate) struct Worker<H: Header> {
     pub image: Vec<u64>,
     /// New images of rows that were taken out, in the order in which they will be put in.
     pub taken: VecDeque<Vec<u64>>,
-    pub(super) order: Vec<Descriptor>,
-    pub(super) spare: Vec<Descriptor>,
-    pub(super) sorter: Sorter,
+    pub order: Vec<Descriptor>,
+    pub spare: Vec<Descriptor>,
+    pub sorter: Sorter,
     /// The transaction being replayed, for errors.
     pub current: CommitTs,
     pub times: Times,
 }
 
 impl<H: Header> Worker<H> {
-    pub(crate) fn new(number: usize) -> Worker<H> {
+    pub(super) fn new(number: usize) -> Worker<H> {
         let protocol = Sweep::new();
         Worker {
             txn: protocol.worker(WorkerId(number as u16)),
@@ -74,13 +74,13 @@ impl<H: Header> Worker<H> {
     }
 
     /// Ends the open transaction; what it did stays.
-    pub(crate) fn end_transaction(&mut self, tables: &TableSet<H>) {
+    pub(super) fn end_transaction(&mut self, tables: &TableSet<H>) {
         let committed = self.protocol.commit(&mut self.txn, tables, &self.clock);
         debug_assert!(committed.is_ok(), "nobody else is there to conflict with");
     }
 
     /// After an error: what the open transaction did is taken back, so that it may be dropped.
-    pub(crate) fn give_up(&mut self, tables: &TableSet<H>) {
+    pub(super) fn give_up(&mut self, tables: &TableSet<H>) {
         self.protocol.abort(&mut self.txn, tables);
     }
 }

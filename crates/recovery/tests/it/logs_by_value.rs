@@ -13,7 +13,7 @@ use planaria_base::{
 };
 use planaria_exec::{Code, Link};
 use planaria_ir::Program;
-use planaria_log::{Call, Durability, Effect, EffectWriter, Keeping, Log, LogReader, RowChange};
+use planaria_log::{Call, Durability, Effect, EffectWriter, Log, LogReader, RowChange};
 use planaria_recovery::{CompiledPlan, Options, Progress, Replayer, Routines, Scheme, Target, World};
 use planaria_sim::disk::SimDisk;
 use planaria_storage::reclaim::Participant;
@@ -247,9 +247,6 @@ impl Routines for NoRoutines {
     }
     fn plan(&self, _: ProcedureId) -> Result<Option<&CompiledPlan>> {
         Ok(None)
-    }
-    fn replayed(&self, _: ProcedureId, _: Keeping) -> Result<&Code> {
-        none()
     }
     fn compile(&self, _: &Program) -> Result<Code> {
         none()

@@ -11,7 +11,7 @@ use planaria_exec::{
 };
 use planaria_ir::verify::{IndexShape, Signature, VerifyEnv};
 use planaria_ir::{Draw, Program};
-use planaria_log::{Call, Effect, Keeping, LogReader, Options, RowChange, ValueWriter};
+use planaria_log::{Call, Effect, LogReader, Options, RowChange, ValueWriter};
 use planaria_protocol::Protocol;
 use planaria_protocol::serial::{Serial, SerialHeader, SerialTxn};
 use planaria_recovery::{CompiledPiece, CompiledPlan, Progress, Replayer, Routines, Target, World};
@@ -307,9 +307,6 @@ impl Routines for MiniRoutines {
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>> {
         Ok(self.plans.get(procedure.index()))
     }
-    fn replayed(&self, procedure: ProcedureId, _: Keeping) -> Result<&Code> {
-        self.code(procedure)
-    }
     fn compile(&self, program: &Program) -> Result<Code> {
         compile(program, &self.schema)
     }
@@ -331,8 +328,6 @@ pub struct Mini {
     machine: Machine,
     clock: CommitClock,
     pub reached: CommitTs,
-    /// Calls that a scheme has left to the engine.
-    pub called: usize,
 }
 
 /// Gives no inputs; collects what is kept.
@@ -387,8 +382,7 @@ impl Mini {
         let txn = protocol.worker(WorkerId(0));
         let clock = CommitClock::new(Epoch(1));
         let reached = CommitTs(0);
-        let machine = Machine::new();
-        let mut mini = Mini { routines, tables, protocol, txn, machine, clock, reached, called: 0 };
+        let mut mini = Mini { routines, tables, protocol, txn, machine: Machine::new(), clock, reached };
         for table in 0..3 {
             let rows =
                 (0..40).map(|id| Effect::Insert { table: TableId(table), row: mini.row(&[id, 1000 + id]) });
@@ -500,7 +494,6 @@ impl Default for Mini {
 impl Replayer for Mini {
     fn call(&mut self, commit_ts: CommitTs, call: Call) -> Result<()> {
         self.reached = commit_ts;
-        self.called += 1;
         let int = |d: &Datum| match d {
             Datum::Int(n) => *n,
             other => panic!("{other:?}"),
