@@ -724,6 +724,7 @@ mod tests {
     #[test]
     fn versions_come_from_many_threads_while_others_are_forgotten() {
         let old = OldVersions::new(1);
+        let needed = |begin: CommitTs| begin.0.is_multiple_of(2) || begin.0 % 10 == 3;
         std::thread::scope(|scope| {
             for thread in 0..4u64 {
                 let old = &old;
@@ -733,13 +734,17 @@ mod tests {
                         let guard = participant.guard();
                         let begin = CommitTs(10 * n + thread);
                         old.put(&[n % 7], (begin, CommitTs(begin.0 + 1)), &image(begin.0), KEPT);
-                        assert_eq!(old.find(guard.pinned(), &[n % 7], begin), Some(&[begin.0; 2][..]));
+                        let found = old.find(guard.pinned(), &[n % 7], begin);
+                        // What is not needed may have been forgotten at once.
+                        if found.is_some() || needed(begin) {
+                            assert_eq!(found, Some(&[begin.0; 2][..]));
+                        }
                     }
                 });
             }
             let mut participant = Participant::new();
             for _ in 0..if cfg!(miri) { 5 } else { 50 } {
-                old.sweep(&mut participant, &|begin, _| begin.0 % 2 == 0 || begin.0 % 10 == 3, &mut || true);
+                old.sweep(&mut participant, &|begin, _| needed(begin), &mut || true);
                 std::thread::yield_now();
             }
         });
