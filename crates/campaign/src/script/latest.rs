@@ -132,13 +132,11 @@ pub(super) fn change(dice: &mut Dice) -> Vec<String> {
         return vec![format!("SET app.tenant = '{tenant}'"), format!("CALL own({id})")];
     }
     if dice.chance(10) {
-        let setting = [
-            "SET bytea_output = escape",
-            "RESET bytea_output",
-            "SET extra_float_digits = 0",
-            "RESET extra_float_digits",
-        ][dice.below(4) as usize];
-        return vec![setting.to_owned(), format!("CALL show_it({id}, {k} / 3.0::float8, '\\x{id:02}{to}0')")];
+        // Both, each time: behind a crash the script goes on in a session that has neither.
+        let bytes = ["SET bytea_output = escape", "RESET bytea_output"][dice.below(2) as usize];
+        let floats = ["SET extra_float_digits = 0", "RESET extra_float_digits"][dice.below(2) as usize];
+        let call = format!("CALL show_it({id}, {k} / 3.0::float8, '\\x{id:02}{to}0')");
+        return vec![bytes.to_owned(), floats.to_owned(), call];
     }
     vec![match dice.below(14) {
         0..4 => format!("CALL put_act({id}, {k}, {})", dice.below(9)),
