@@ -2,7 +2,7 @@
 //!
 //! 1. A huge page is asked for: one fault and one TLB entry instead of 512.
 //! 2. The system clears memory when it is touched first, and whoever touches it waits for that: 4 % of the time of a TPC-C run. So
-//!    some chunks are kept *ready*, touched by somebody whom no transaction waits for ([`top_up`]): twice as many as are
+//!    some chunks are kept *ready*, touched by somebody whom no transaction waits for ([`Keeper::top_up`]): twice as many as are
 //!    taken in a while, so that a load that goes on finds what it needs. When fewer are taken, they go back little by little.
 //! 3. What a database has [claimed](claim) is ready from then on, until it is taken or the database ends.
 //!

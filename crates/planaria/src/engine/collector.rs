@@ -7,8 +7,8 @@
 
 use crate::engine::{Engine, memory};
 use planaria_base::Result;
-use planaria_base::sync::simulation;
 use planaria_base::sync::thread::{self, JoinHandle};
+use planaria_base::sync::{Instant, simulation};
 use planaria_storage::{Keeper, reclaim};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -71,8 +71,13 @@ impl ReadyMemory {
         let thread = Stopping::start("memory", move |stopping| {
             let keeper = Keeper::new();
             let stops = || stopping.load(Ordering::SeqCst);
+            let mut weighed: Option<Instant> = None;
             while !stops() {
-                engine.meter.sum(&engine.schema.load());
+                // Adding up takes its time where there are many tables.
+                if weighed.is_none_or(|last| last.elapsed() >= EVERY) {
+                    engine.meter.sum(&engine.schema.load());
+                    weighed = Some(Instant::now());
+                }
                 keeper.top_up(engine.meter.left(), stops);
                 thread::park_timeout(RECOVERY_EVERY);
             }

@@ -301,7 +301,8 @@ pub(crate) fn check_reserve(bytes: u64, budget: u64) -> Result<()> {
         return Ok(());
     }
     let message = format!("memory_reserve ({bytes} bytes) is more than memory_budget ({budget} bytes)");
-    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+    let hint = "Lower memory_reserve, or raise memory_budget.";
+    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_hint(hint))
 }
 
 /// Claims memory for a database that is open. 53200 where there is not so much: the system itself would say so by ending a process.
