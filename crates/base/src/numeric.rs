@@ -347,4 +347,39 @@ impl PackedNumeric {
         let bits = self.0[0] as u128 | (self.0[1] as u128) << 64;
         Numeric { mantissa: (bits as i128) >> 8, scale: bits as u8 }
     }
+
+    #[inline]
+    const fn bits(self) -> i128 {
+        (self.0[0] as u128 | (self.0[1] as u128) << 64) as i128
+    }
+
+    /// The sum of two of one scale, where it has room: without unpacking them.
+    #[inline]
+    pub fn plus(self, other: PackedNumeric) -> Option<PackedNumeric> {
+        let scale = i128::from(other.0[0] as u8);
+        (self.0[0] as u8 == other.0[0] as u8).then_some(())?;
+        PackedNumeric::of_bits(self.bits().checked_add(other.bits() - scale)?)
+    }
+
+    /// The difference of two of one scale, where it has room.
+    #[inline]
+    pub fn minus(self, other: PackedNumeric) -> Option<PackedNumeric> {
+        let scale = i128::from(other.0[0] as u8);
+        (self.0[0] as u8 == other.0[0] as u8).then_some(())?;
+        PackedNumeric::of_bits(self.bits().checked_sub(other.bits() - scale)?)
+    }
+
+    /// Of a mantissa in the upper 120 bits; the lowest of these is none.
+    #[inline]
+    fn of_bits(bits: i128) -> Option<PackedNumeric> {
+        (bits >> 8 != -MANTISSA_BOUND).then_some(PackedNumeric([bits as u64, (bits >> 64) as u64]))
+    }
+
+    /// The mantissa, if this is the scale and it has room in a word.
+    #[inline]
+    pub fn word_at(self, scale: u8) -> Option<i64> {
+        let mantissa = self.bits() >> 8;
+        let word = mantissa as i64;
+        (self.0[0] as u8 == scale && i128::from(word) == mantissa).then_some(word)
+    }
 }

@@ -313,6 +313,30 @@ impl<'a> ValueReader<'a> {
         })
     }
 
+    /// Passes over the next value. Whether its text is text is not looked at.
+    pub fn skip(&mut self) -> Option<()> {
+        let mut left = 1usize;
+        while let Some(others) = left.checked_sub(1) {
+            left = others;
+            let (&tag, rest) = self.bytes.split_first()?;
+            if matches!(tag, TEXT | BYTEA | JSONB | CITEXT) {
+                self.bytes = rest;
+                self.run()?;
+                continue;
+            }
+            match self.value()? {
+                Value::Array(n) => left += n,
+                Value::Ints(n) => (0..n).try_for_each(|_| self.int().map(drop))?,
+                Value::Shape => {
+                    self.shape()?;
+                    left += 1;
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
     /// Whether everything was read.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -401,5 +425,47 @@ impl<'a> ValueReader<'a> {
         let (head, rest) = self.bytes.split_first_chunk::<N>()?;
         self.bytes = rest;
         Some(*head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_passed_over_ends_where_the_value_does() {
+        let shaped = Shape::new(&[Dimension { lower: -1, len: 2 }]).expect("a shape");
+        let values = [
+            Datum::Null,
+            Datum::Bool(true),
+            Datum::Int(7),
+            Datum::Int(i64::MIN),
+            Datum::Float(0.5),
+            Datum::Numeric(Numeric::from_parts(-123_456_789_012_345_678_901, 4).expect("a numeric")),
+            Datum::Text("grüße".repeat(100)),
+            Datum::Bytea(vec![0xff; 3]),
+            Datum::Jsonb("{}".into()),
+            Datum::Citext("A".into()),
+            Datum::Uuid([9; 16]),
+            Datum::Interval(Interval { months: -1, days: 400, micros: i64::MAX }),
+            Datum::Array(vec![]),
+            Datum::Array(vec![Datum::Int(1), Datum::Int(1 << 40)]),
+            Datum::Array(vec![Datum::Text("a".into()), Datum::Null]),
+            Datum::array(shaped, vec![Datum::Int(1), Datum::Text("b".into())]),
+        ];
+        for value in &values {
+            let mut bytes = Vec::new();
+            let mut writer = ValueWriter::new(&mut bytes, 2);
+            writer.datum(value);
+            writer.int(42);
+            writer.finish();
+            let mut reader = ValueReader::new(&bytes);
+            assert_eq!(reader.skip(), Some(()), "{value:?}");
+            assert_eq!((reader.datum(), reader.is_empty()), (Some(Datum::Int(42)), true), "{value:?}");
+            let end = bytes.len() - 1;
+            for cut in 0..end {
+                assert_eq!(ValueReader::new(&bytes[..cut]).skip(), None, "{value:?} cut at {cut}");
+            }
+        }
     }
 }

@@ -51,6 +51,15 @@ fn take_long(bytes: &mut &[u8]) -> Option<u64> {
 
 /// As [`take`], for 128 bits.
 pub fn take_wide(bytes: &mut &[u8]) -> Option<u128> {
+    // Nearly always it fits into a word.
+    let mut word = 0u64;
+    for (i, &b) in bytes.iter().enumerate().take(9) {
+        word |= u64::from(b & 0x7f) << (7 * i);
+        if b < 0x80 {
+            *bytes = &bytes[i + 1..];
+            return Some(u128::from(word));
+        }
+    }
     let mut value = 0u128;
     for (i, &b) in bytes.iter().enumerate().take(19) {
         let low = (b & 0x7f) as u128;
@@ -103,7 +112,7 @@ mod tests {
                 assert_eq!(take(&mut &buf[..cut]), None);
             }
         }
-        for n in [0, u64::MAX as u128 + 1, u128::MAX] {
+        for n in [0, 127, 128, (1 << 63) - 1, 1 << 63, u64::MAX as u128 + 1, u128::MAX] {
             let mut buf = Vec::new();
             put_wide(&mut buf, n);
             assert_eq!(take_wide(&mut &buf[..]), Some(n));

@@ -30,7 +30,7 @@ mod search;
 pub use code::{
     Bounds, Class, Code, End, IndexMeta, Leaf, Part, Partitions, Source, TableMeta, Teller, Test, Told,
 };
-pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion};
+pub use compile::{CompileEnv, Conversion, comparison, compile, compile_ahead, conversion, simplified};
 pub use heap::Heap;
 pub use host::{Beside, Carrier, Context, CursorAt, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
 #[cfg(debug_assertions)]

@@ -479,6 +479,18 @@ impl Column {
         }
         Ok(())
     }
+    /// The same of a numeric of two words.
+    #[inline]
+    pub fn put_numeric<W: WordsMut + ?Sized>(&self, v: PackedNumeric, out: &mut W) -> Result<()> {
+        match v.word_at(self.scale) {
+            Some(mantissa) if self.kind == ColumnKind::Decimal && mantissa != NAN_MANTISSA => {
+                self.set_null(false, out);
+                out.store(self.offset, mantissa.to_le_bytes());
+                Ok(())
+            }
+            _ => self.put(Field::Numeric(v.unpack()), out),
+        }
+    }
     /// The value, whatever its kind.
     #[inline]
     pub fn field<'a>(&self, image: &'a [u64]) -> Field<'a> {

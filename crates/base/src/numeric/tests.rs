@@ -57,6 +57,16 @@ fn aligned(a: Numeric, b: Numeric) -> (BigInt, BigInt, u32) {
     (at(a), at(b), scale)
 }
 
+#[test]
+fn packed_ones_keep_their_bound() {
+    let most = Numeric::from_parts(MANTISSA_BOUND - 1, 2).expect("the largest mantissa").pack();
+    let least = Numeric::from_parts(1 - MANTISSA_BOUND, 2).expect("the smallest mantissa").pack();
+    let one = Numeric::from_parts(1, 2).expect("one").pack();
+    assert_eq!((most.plus(one), least.minus(one), least.plus(least)), (None, None, None));
+    assert_eq!(most.minus(one).and_then(|n| n.plus(one)), Some(most));
+    assert_eq!(least.plus(one).and_then(|n| n.minus(one)), Some(least));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
@@ -73,6 +83,17 @@ proptest! {
         if x == y {
             prop_assert_eq!(a.normalized(), b.normalized());
         }
+    }
+
+    #[test]
+    fn packed_ones_are_added_as_others_are(a in numeric(), b in numeric(), same in any::<bool>()) {
+        let b = if same { Numeric { scale: a.scale, ..b } } else { b };
+        let (x, y) = (a.pack(), b.pack());
+        let exact = |n: Option<Numeric>| n.filter(|_| a.scale == b.scale).map(Numeric::pack);
+        prop_assert_eq!(x.plus(y), exact(a.add(b).ok()));
+        prop_assert_eq!(x.minus(y), exact(a.sub(b).ok()));
+        prop_assert_eq!(x.word_at(a.scale), i64::try_from(a.mantissa).ok());
+        prop_assert_eq!(x.word_at(a.scale ^ 1), None);
     }
 
     #[test]

@@ -65,11 +65,22 @@ struct Finder<'p> {
     /// What first lookups read for those that follow.
     more: HashMap<OpId, Vec<(ColumnId, Reg)>>,
     ahead: Option<Label>,
+    /// Whether lookups are looked for, too.
+    lookups: bool,
+}
+
+/// Makes copies of what is computed again; lookups stay where they are.
+pub(super) fn find_values(program: &mut Program) {
+    find_in(program, None, false);
 }
 
 /// Makes copies of what is computed again, and lets first lookups read the columns of all. The program has been numbered. What it
 /// does ahead, in the block of this label, may be passed over, or left anywhere.
 pub(super) fn find(program: &mut Program, ahead: Option<Label>) -> Again {
+    find_in(program, ahead, true)
+}
+
+fn find_in(program: &mut Program, ahead: Option<Label>, lookups: bool) -> Again {
     let uses = Uses::of(program);
     let mut body = std::mem::take(&mut program.body);
     let mut finder = Finder {
@@ -81,6 +92,7 @@ pub(super) fn find(program: &mut Program, ahead: Option<Label>) -> Again {
         again: Again::new(),
         more: HashMap::new(),
         ahead,
+        lookups,
     };
     finder.block(&mut body, &mut Known::default());
     let Finder { again, mut more, .. } = finder;
@@ -208,7 +220,7 @@ impl Finder<'_> {
                     }
                     continue;
                 }
-                OpKind::Get { table, index, key, mode: ReadMode::Plain, row, columns } => {
+                OpKind::Get { table, index, key, mode: ReadMode::Plain, row, columns } if self.lookups => {
                     let key: Vec<Number> = key.iter().map(|r| self.number(*r)).collect();
                     // Nobody sees that it has them earlier: they are written here alone, and read behind it.
                     let own = |r: &Reg| {

@@ -66,6 +66,14 @@ pub fn compile_ahead(program: Program, ahead: planaria_ir::Label, env: &impl Com
     compile_dyn(program, Some(ahead), env)
 }
 
+/// A verified program without what lowering leaves behind that no form of it needs to do: for those who compile it to another one
+/// than [`Code`].
+pub fn simplified(program: &Program) -> Program {
+    let mut program = program.clone();
+    simplify::for_all_forms(&mut program);
+    program
+}
+
 fn compile_dyn(
     mut program: Program,
     ahead: Option<planaria_ir::Label>,

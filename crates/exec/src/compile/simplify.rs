@@ -1,8 +1,9 @@
 //! Simplification of a program before it is lowered: what lowering SQL leaves behind.
 //!
-//! In this order: functions and casts of constants are computed; what is computed or looked up again is found (`again`); reads of
+//! Before it is lowered to code ([`simplify`]), in this order: functions and casts of constants are computed; what is computed or looked up again is found (`again`); reads of
 //! a copy become reads of its original while both are the same; what computes a value that nobody reads is dropped, columns of
-//! rows included; constants that are made at run time move to where they are needed (`constants`).
+//! rows included; constants that are made at run time move to where they are needed (`constants`). Before it is lowered to another
+//! form ([`for_all_forms`]): what of that holds whatever the form is, and branches whose condition is known.
 //!
 //! Registers are mutable, so a constant is known only where its register is *settled*: written once
 //! in the whole program, and before it is read. The verifier vouches for the latter but for named
@@ -11,7 +12,8 @@
 use super::again::{self, Again};
 use crate::functions;
 use planaria_base::{Datum, Type};
-use planaria_ir::{Block, Func, Label, OpKind, Program, ReadMode, Reg, StateSource};
+use planaria_ir::{Block, Func, Label, Op, OpKind, Program, ReadMode, Reg, StateSource};
+use std::collections::HashMap;
 
 /// Texts longer than this are made anew at run time rather than kept in the code.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -83,7 +85,7 @@ impl Uses {
 /// Simplifies a program, which may look ahead in the block of this label; returns the uses that are left, and the lookups that
 /// are made again.
 pub(super) fn simplify(program: &mut Program, ahead: Option<Label>) -> (Uses, Again) {
-    fold_constants(program);
+    fold_constants(program, true);
     let again = again::find(program, ahead);
     let mut originals = Vec::new();
     forward_copies(&mut program.body, &mut originals);
@@ -97,6 +99,44 @@ pub(super) fn simplify(program: &mut Program, ahead: Option<Label>) -> (Uses, Ag
     (uses, again)
 }
 
+/// Folds constants, finds what is computed again, forwards copies, drops what nobody reads, and decides branches whose condition is
+/// known. Lookups are not merged, and what lies in a heap is not folded: it would be made where a copy was enough.
+pub(super) fn for_all_forms(program: &mut Program) {
+    fold_constants(program, false);
+    decide(program);
+    again::find_values(program);
+    forward_copies(&mut program.body, &mut Vec::new());
+    let mut uses = Uses::of(program);
+    while sweep(&mut program.body, &mut uses) {}
+}
+
+/// Puts the way that is taken in the place of each branch whose condition is a constant.
+fn decide(program: &mut Program) {
+    fn within(block: &mut Block, known: &HashMap<Reg, bool>) {
+        let mut ops = Vec::with_capacity(block.0.len());
+        for mut op in std::mem::take(&mut block.0) {
+            op.kind.blocks_mut(&mut |inner| within(inner, known));
+            match op.kind {
+                OpKind::If { cond, then, otherwise } if known.contains_key(&cond) => {
+                    ops.extend(if known[&cond] { then.0 } else { otherwise.0 });
+                }
+                kind => ops.push(Op { kind, ..op }),
+            }
+        }
+        block.0 = ops;
+    }
+    let settled = Uses::of(program).settled;
+    let mut known = HashMap::new();
+    program.body.visit(&mut |op| {
+        if let OpKind::Const { dst, value: value @ (Datum::Bool(_) | Datum::Null) } = &op.kind
+            && settled[dst.index()]
+        {
+            known.insert(*dst, *value == Datum::Bool(true));
+        }
+    });
+    within(&mut program.body, &known);
+}
+
 fn taken(program: &Program) -> Vec<bool> {
     let mut taken = vec![false; program.regs.len()];
     program.outs.iter().chain(&program.row_count).for_each(|r| taken[r.index()] = true);
@@ -108,8 +148,8 @@ fn taken(program: &Program) -> Vec<bool> {
     taken
 }
 
-/// Computes functions and casts whose arguments are all constant.
-fn fold_constants(program: &mut Program) {
+/// Computes functions and casts whose arguments are all constant. `texts`: also where the outcome lies in the heap.
+fn fold_constants(program: &mut Program, texts: bool) {
     let settled = Uses::of(program).settled;
     let once = |r: Reg| settled[r.index()];
     let mut known: Vec<Option<Datum>> = vec![None; program.regs.len()];
@@ -148,7 +188,7 @@ fn fold_constants(program: &mut Program) {
             _ => None,
         };
         if let Some((dst, value)) = folded
-            && size(&value) <= FOLDED_BYTES_MAX
+            && if texts { size(&value) <= FOLDED_BYTES_MAX } else { lies_in_no_heap(&value) }
         {
             known[dst.index()] = Some(value.clone());
             op.kind = OpKind::Const { dst, value };
@@ -162,6 +202,19 @@ fn is_textual(ty: &Type) -> bool {
     !matches!(
         ty,
         Type::Float4 | Type::Float8 | Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Bool
+    )
+}
+
+fn lies_in_no_heap(value: &Datum) -> bool {
+    matches!(
+        value,
+        Datum::Null
+            | Datum::Bool(_)
+            | Datum::Int(_)
+            | Datum::Float(_)
+            | Datum::Numeric(_)
+            | Datum::Uuid(_)
+            | Datum::Interval(_)
     )
 }
 
@@ -325,5 +378,42 @@ fn reads_mut(kind: &mut OpKind, f: &mut dyn FnMut(&mut Reg)) {
             f(entry);
             f(value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(ops: &str) -> String {
+        let regs = "  reg a: int4\n  reg b: int4\n  reg r2: int4\n  reg r3: int4\n  reg r4: bool\n  reg r5: text\n  reg r6: text\n";
+        let text = format!(
+            "procedure p\n{regs}  reg x: int4\n  reg c: bool\n  param in x: int4 = x\n  param in c: bool = c\n  labels 1\nbegin\n{ops}end\n"
+        );
+        let mut program = planaria_ir::text::parse(&text).expect("a program");
+        for_all_forms(&mut program);
+        let text = program.to_string();
+        text[text.find("begin").expect("a body")..].replace("  ", "").replace('\n', "; ")
+    }
+
+    #[test]
+    fn of_a_condition_that_is_known_the_way_that_is_taken_is_left() {
+        let ops = "  r4 = const false\n  if r4 {\n    piece 0 (x)\n  } else {\n    piece 1 (x)\n    if c {\n      piece 2 (x)\n    }\n  }\n";
+        assert_eq!(body(ops), "begin; piece 1 (x); if c {; piece 2 (x); }; end; ");
+        // A variable may be NULL where it is asked.
+        let ops = "  if c {\n    a = const 1\n  }\n  piece 0 (a)\n";
+        assert!(body(ops).contains("if c {; a = const 1"), "{}", body(ops));
+    }
+
+    #[test]
+    fn sums_are_made_once_and_copies_are_read_through() {
+        let ops = "  a = copy x\n  r2 = int4.add(a, x)\n  r3 = int4.add(x, a)\n  b = copy r3\n  piece 0 (a, r2, b)\n";
+        assert_eq!(body(ops), "begin; r2 = int4.add(x, x); piece 0 (x, r2, r2); end; ");
+    }
+
+    #[test]
+    fn what_lies_in_a_heap_is_not_folded() {
+        let ops = "  r5 = const 'a'\n  r6 = text.concat(r5, r5)\n  piece 0 (r6)\n";
+        assert!(body(ops).contains("text.concat"), "{}", body(ops));
     }
 }

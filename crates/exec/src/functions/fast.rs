@@ -92,12 +92,18 @@ pub fn int_mod(a: i64, b: i64) -> Result<i64> {
 /// `numeric + numeric`
 #[inline]
 pub fn num_add(a: PackedNumeric, b: PackedNumeric) -> Result<PackedNumeric> {
-    Ok(a.unpack().add(b.unpack())?.pack())
+    match a.plus(b) {
+        Some(sum) => Ok(sum),
+        None => Ok(a.unpack().add(b.unpack())?.pack()),
+    }
 }
 /// `numeric - numeric`
 #[inline]
 pub fn num_sub(a: PackedNumeric, b: PackedNumeric) -> Result<PackedNumeric> {
-    Ok(a.unpack().sub(b.unpack())?.pack())
+    match a.minus(b) {
+        Some(difference) => Ok(difference),
+        None => Ok(a.unpack().sub(b.unpack())?.pack()),
+    }
 }
 /// `numeric * numeric`
 #[inline]

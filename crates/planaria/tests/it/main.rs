@@ -95,6 +95,7 @@ mod schemas;
 mod sequences;
 mod session_state;
 mod shared_snapshots;
+mod simplified;
 mod simulated_disk;
 mod snapshots;
 mod styles;

@@ -5,7 +5,7 @@
 //! is: a reference into the log batch.
 
 use super::feed::unreadable;
-use super::kernel::{Bank, HandsOver, Register, Surroundings};
+use super::kernel::{Bank, HandsOver, NewRow, Register, Surroundings};
 use super::layout::{Layout, PieceInfo, SortKey, sort_key};
 use super::segment::{CHANGE, Chunk, Descriptor, PUT, Segment, SegmentPart, TAKE};
 use super::worker::Worker;
@@ -98,6 +98,9 @@ impl<H: Header> Queues<'_, H> {
             Some(key) => key,
             None => self.encoded_key(info, class, &value, heap),
         };
+        if form.row.is_some() {
+            NewRow::align(&mut self.chunk.operands);
+        }
         let Ok(operands) = u32::try_from(self.chunk.operands.len()) else {
             return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
         };

@@ -18,10 +18,7 @@ impl Kernel {
     /// The kernel of a program; `None` where only the machine can run it. `key`: of a piece, the number of
     /// leading parameters that are the leading primary key columns of its rows.
     pub(in super::super) fn new(program: &Program, key: usize, world: &dyn AnyWorld) -> Option<Kernel> {
-        if !program.colls.is_empty() {
-            return None;
-        }
-        let program = &coalesce::without_copies(program);
+        let program = &coalesce::without_copies(&planaria_exec::simplified(program));
         let mut compiler = Compiler {
             program,
             world,
@@ -38,8 +35,8 @@ impl Kernel {
             place: 0,
             lazy: BTreeMap::new(),
             state: State::default(),
-            seen: BTreeSet::new(),
             nulls: BTreeSet::new(),
+            banked: BTreeSet::new(),
             regions: Vec::new(),
             loops: 0,
             landed: 0,
@@ -48,6 +45,7 @@ impl Kernel {
         let inputs: Vec<Reg> =
             program.params.iter().filter(|p| p.mode != ParamMode::Out).map(|p| p.reg).collect();
         compiler.state.assigned.extend(inputs.iter().copied());
+        let unread = inputs.iter().map(|r| compiler.reads[r.index()] == 0).collect();
         let inputs = inputs.iter().map(|r| compiler.at(*r)).collect();
         compiler.block(&program.body)?;
         compiler.ops.push(Op::End);
@@ -58,7 +56,7 @@ impl Kernel {
         }
         let Compiler { ops, bank, given, .. } = compiler;
         let key = if given.is_some() { key } else { 0 };
-        Some(Kernel { inputs, nulls, ops: ops.into(), bank, given, key_bits: (1 << key) - 1 })
+        Some(Kernel { inputs, unread, nulls, ops: ops.into(), bank, given, key_bits: (1 << key) - 1 })
     }
 }
 
@@ -106,9 +104,9 @@ struct Compiler<'p> {
     /// Registers of columns that are read when they are wanted.
     lazy: BTreeMap<Reg, (Reg, Column, BytesKind)>,
     state: State,
-    /// Registers read so far, in program order.
-    seen: BTreeSet<Reg>,
     nulls: BTreeSet<Reg>,
+    /// Registers that hold a constant from the start.
+    banked: BTreeSet<Reg>,
     regions: Vec<Region>,
     /// Loops around this place.
     loops: u32,
@@ -149,8 +147,7 @@ impl Compiler<'_> {
     /// A register about to be read.
     fn read(&mut self, reg: Reg) -> R {
         self.load(reg);
-        self.seen.insert(reg);
-        if !self.state.assigned.contains(&reg) {
+        if !self.state.assigned.contains(&reg) && !self.banked.contains(&reg) {
             self.nulls.insert(reg);
         }
         self.at(reg)
@@ -306,6 +303,7 @@ impl Compiler<'_> {
             }
             OpKind::Get { table, index, key, row, columns, mode } => {
                 let own = self.key < 64
+                    && self.given.is_none()
                     && *index == IndexId::PRIMARY
                     && self.ops.is_empty()
                     && self.regions.is_empty()
@@ -429,10 +427,12 @@ impl Compiler<'_> {
                 return Some(());
             }
         };
-        // Written nowhere else, and not read before: it can be there from the start.
-        if self.writes[dst.index()] == 1 && !self.seen.contains(&dst) {
+        // Written nowhere else, and by the verifier's word never read before: it can be there from the start. A variable may be
+        // read where it was not written, as NULL.
+        if self.writes[dst.index()] == 1 && self.program.regs[dst.index()].name.is_none() {
             let place = self.write(dst);
             self.bank[usize::from(place)] = plain;
+            self.banked.insert(dst);
             return Some(());
         }
         let src = self.hidden(plain);
@@ -502,10 +502,13 @@ impl Compiler<'_> {
 
     fn branch(&mut self, cond: Reg, then: &Block, otherwise: &Block) -> Option<()> {
         let register = self.read(cond);
-        // A comparison that only this asks for is made by the jump.
+        // A comparison that only this asks for is made by the jump, if nothing jumps here behind it.
         let fused = match self.ops.last() {
             Some(Op::CompareInt { test, dst, a, b })
-                if *dst == register && self.reads[cond.index()] == 1 && self.writes[cond.index()] == 1 =>
+                if self.landed != self.ops.len()
+                    && *dst == register
+                    && self.reads[cond.index()] == 1
+                    && self.writes[cond.index()] == 1 =>
             {
                 Some(Op::UnlessInt { test: *test, a: *a, b: *b, to: 0 })
             }

@@ -268,6 +268,8 @@ pub(super) struct Kernel {
     bank: Box<Bank>,
     /// Where the arguments go.
     inputs: Box<[R]>,
+    /// Which of them nothing reads.
+    unread: Box<[bool]>,
     /// Where the row goes that the first lookup finds, if that is by the piece's own key: whoever runs
     /// pieces in the order of keys has found it by then.
     given: Option<R>,

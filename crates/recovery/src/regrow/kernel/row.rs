@@ -1,6 +1,7 @@
 //! Pieces that are one new row: who hands them over makes the row.
 //!
-//! Their operands are the row's image, with its length in words before it; to run them is to insert it.
+//! Their operands are the row's image, with its length in words before it, both on a word's boundary: the row is inserted from
+//! where it stands.
 
 use crate::AnyWorld;
 use planaria_base::{Datum, Result, TableId};
@@ -8,6 +9,8 @@ use planaria_exec::{Heap, Slot};
 use planaria_ir::{OpKind, ParamMode, Program, Reg};
 use planaria_storage::{Column, ColumnKind, Field, RowLayout};
 use std::collections::BTreeMap;
+
+const WORD: usize = size_of::<u64>();
 
 /// Where a column's value comes from.
 #[derive(Clone, Debug)]
@@ -51,7 +54,13 @@ impl NewRow {
 
     /// Bytes without texts.
     pub(in super::super) fn bytes(&self) -> usize {
-        4 + self.bytes
+        WORD + self.bytes.next_multiple_of(WORD)
+    }
+
+    /// Goes on to where operands may begin.
+    #[inline]
+    pub(in super::super) fn align(out: &mut Vec<u8>) {
+        out.resize(out.len().next_multiple_of(WORD), 0);
     }
 
     /// Makes the row, and appends it to operands.
@@ -72,6 +81,7 @@ impl NewRow {
             match source {
                 Source::Argument(i) => match value(*i) {
                     Slot::Int(n) => column.put_int(n, &mut image[..])?,
+                    Slot::Numeric(n) => column.put_numeric(n, &mut image[..])?,
                     Slot::Long(at) => {
                         column.put(Field::Long(heap.long(at)), &mut image[..])?;
                         longs += usize::from(at.len > 0);
@@ -99,19 +109,26 @@ impl NewRow {
                 }
             }
         }
-        out.reserve(4 + image.len() * 8);
-        out.extend_from_slice(&(image.len() as u32).to_le_bytes());
-        image.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+        out.reserve(WORD + image.len() * WORD);
+        out.extend_from_slice(&image.len().to_ne_bytes());
+        out.extend_from_slice(bytemuck::cast_slice(image));
         Ok(())
     }
 
-    /// Reads the row back. Panics on bytes that `put` did not make.
+    /// The row, in its place if that is on a word's boundary, as it is where operands are. Panics on bytes that `put` did not
+    /// make.
     #[inline]
-    pub(in super::super) fn take(operands: &[u8], image: &mut Vec<u64>) {
-        let (len, words) = operands.split_first_chunk::<4>().expect("a length");
-        image.clear();
-        let words = words.chunks_exact(8).take(u32::from_le_bytes(*len) as usize);
-        image.extend(words.map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
+    pub(in super::super) fn take<'r>(operands: &'r [u8], copy: &'r mut Vec<u64>) -> &'r [u64] {
+        let (len, words) = operands.split_first_chunk::<WORD>().expect("a length");
+        let words = &words[..usize::from_ne_bytes(*len) * WORD];
+        match bytemuck::try_cast_slice(words) {
+            Ok(image) => image,
+            Err(_) => {
+                copy.clear();
+                copy.extend(words.chunks_exact(WORD).map(bytemuck::pod_read_unaligned::<u64>));
+                copy
+            }
+        }
     }
 }
 

@@ -113,7 +113,13 @@ impl Kernel {
         if count != self.inputs.len() {
             return Ok(None);
         }
-        for input in &self.inputs {
+        for (input, unread) in self.inputs.iter().zip(&self.unread) {
+            if *unread {
+                match values.skip() {
+                    Some(()) => continue,
+                    None => return Ok(None),
+                }
+            }
             match read_slot(values, heap)? {
                 Some(slot) => bank[at(*input)] = slot,
                 None => return Ok(None),
@@ -360,6 +366,7 @@ fn value_of(read: &Read, words: &[AtomicU64], scratch: &mut Scratch) -> Result<S
 fn put<W: WordsMut + ?Sized>(column: &Column, value: Slot, heap: &Heap, words: &mut W) -> Result<()> {
     match value {
         Slot::Int(n) => column.put_int(n, words),
+        Slot::Numeric(n) => column.put_numeric(n, words),
         other => column.put(heap.field(other), words),
     }
 }
@@ -368,8 +375,7 @@ impl<H: Header> Surroundings<'_, H> {
     /// Inserts a row that was made beforehand.
     #[inline]
     pub(in super::super) fn insert_row(&mut self, id: TableId, operands: &[u8]) -> Result<()> {
-        let image = &mut self.scratch.image;
-        NewRow::take(operands, image);
+        let image = NewRow::take(operands, &mut self.scratch.image);
         let done = self.protocol.insert(self.txn, self.tables.get(id), image).map_err(refused)?;
         done.map(|_| ()).map_err(|_| exists(id))
     }
