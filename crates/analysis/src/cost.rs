@@ -231,6 +231,9 @@ fn text_bytes(ty: &Type) -> f64 {
     }
 }
 
+/// Copies one of the other that are followed.
+const COPIES_MAX: usize = 32;
+
 struct Walk<'p> {
     program: &'p Program,
     env: &'p dyn VerifyEnv,
@@ -366,15 +369,19 @@ impl<'p> Walk<'p> {
 
     /// The constant that a register begins with: its only value, or what a counter is set to before it
     /// counts.
-    fn first_value(&self, reg: Reg) -> Option<i64> {
-        let definitions = self.definitions.get(&reg)?;
-        let mut first = definitions.iter().filter(|d| !matches!(d, OpKind::Apply { .. }));
-        let (Some(one), None) = (first.next(), first.next()) else { return None };
-        match one {
-            OpKind::Const { value: planaria_base::Datum::Int(n), .. } => Some(*n),
-            OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => self.first_value(*src),
-            _ => None,
+    fn first_value(&self, mut reg: Reg) -> Option<i64> {
+        // Variables may be copied in circles.
+        for _ in 0..COPIES_MAX {
+            let definitions = self.definitions.get(&reg)?;
+            let mut first = definitions.iter().filter(|d| !matches!(d, OpKind::Apply { .. }));
+            let (Some(one), None) = (first.next(), first.next()) else { return None };
+            match one {
+                OpKind::Const { value: planaria_base::Datum::Int(n), .. } => return Some(*n),
+                OpKind::Copy { src, .. } | OpKind::Cast { src, .. } => reg = *src,
+                _ => return None,
+            }
         }
+        None
     }
 
     /// Turns of a loop that counts from one constant to another.

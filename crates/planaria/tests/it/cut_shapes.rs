@@ -6,16 +6,19 @@ use planaria::{Database, LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 
 /// xorshift: the same shapes for a seed everywhere.
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 % n as u64) as usize
     }
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    pub(crate) fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len())]
     }
 }
@@ -106,7 +109,7 @@ impl Shape {
 fn calls_over_every_shape_of_key_are_restored() {
     let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40u64);
     for seed in 1..=seeds {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut dice = Dice::new(seed);
         let disk = SimDisk::new(seed);
         let open = |scheme: Scheme| {
             let options = Options::new().log(LogKind::Command).recovery(scheme).recovery_threads(2);
@@ -218,7 +221,7 @@ fn returns(dice: &mut Dice, depth: usize) -> String {
 #[test]
 fn what_follows_a_function_that_returns_in_all_branches_is_restored() {
     for seed in 1..=6u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut dice = Dice::new(seed);
         let mut text =
             "CREATE TABLE s (k int PRIMARY KEY, v int); CREATE TABLE t (k int PRIMARY KEY, a int, b int);
             INSERT INTO s SELECT k, k * 7 FROM generate_series(0, 4) AS k;\n"

@@ -30,6 +30,7 @@ mod composite_columns;
 mod composite_types;
 mod conflicts;
 mod copy;
+mod cut_bodies;
 mod cut_shapes;
 mod deferrable_keys;
 mod deferred;
