@@ -1,5 +1,5 @@
 //! What replay leaves out of procedures, as they are cut, changes nothing: constants that pass through blocks, calls and branches,
-//! branches that are never taken, variables that are read before they are written, lists that only lock.
+//! branches that are never taken, variables that are read before they are written or copied in circles, lists that only lock.
 
 use planaria::lab::LabOptions;
 use planaria::{LogKind, Options, Scheme};
@@ -62,6 +62,15 @@ const SCRIPT: &str = "
         UPDATE t SET v = v - 1, n = n - 0.25 WHERE id = one;
         UPDATE t SET v = v + x, n = n + 0.25 WHERE id = other;
     END $$;
+    CREATE PROCEDURE copies_in_circles(k int) LANGUAGE plpgsql AS $$
+    DECLARE a int; b int;
+    BEGIN
+        FOR i IN 1..2 LOOP
+            a := b; b := a;
+            EXIT WHEN k >= b;
+            INSERT INTO t VALUES (k + i, b, a, a IS NULL, i);
+        END LOOP;
+    END $$;
     CREATE PROCEDURE sums_again(k int, m numeric) LANGUAGE plpgsql AS $$
     BEGIN
         UPDATE t SET n = n + (k + 1) * 0.5, w = k + 1, v = (k + 1) * (k + 1) WHERE id = k;
@@ -88,6 +97,7 @@ fn calls_are_replayed_as_they_ran() {
             format!("CALL compares_sometimes({}, {})", 40 + k, ["true", "false", "NULL"][k % 3]),
             format!("CALL writes_late({})", 20 + k),
             format!("CALL may_count({k})"),
+            format!("CALL copies_in_circles({})", 600 + 3 * k),
             format!("CALL locks_both({}, {})", 10 + k, (k + 3) % 8 + 1),
             format!("CALL sums_again({k}, 0.5)"),
         ] {
