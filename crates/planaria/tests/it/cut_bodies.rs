@@ -136,6 +136,19 @@ impl Body<'_> {
         }
     }
 
+    /// The same, or what a row's own value becomes.
+    fn change_of(&mut self, column: &str) -> String {
+        if self.dice.below(2) == 0 {
+            return self.value_of(column);
+        }
+        match column {
+            "v" => format!("v + {}", self.int(1)),
+            "n" => format!("n + {}", self.number(1)),
+            "s" => "substr(s, 1, 20) || 'z'".to_owned(),
+            _ => "NOT b".to_owned(),
+        }
+    }
+
     fn statements(&mut self, depth: usize) {
         for _ in 0..1 + self.dice.below(3) {
             self.statement(depth);
@@ -150,8 +163,8 @@ impl Body<'_> {
     fn statement(&mut self, depth: usize) {
         match self.dice.below(match (depth, self.plain) {
             (0, _) => 13,
-            (_, true) => 19,
-            (_, false) => 20,
+            (_, true) => 20,
+            (_, false) => 21,
         }) {
             0..=4 => {
                 let kind = self.dice.one(&["a", "a", "f", "f", "m", "q", "s"]);
@@ -170,10 +183,16 @@ impl Body<'_> {
                 columns.rotate_left(self.dice.below(4));
                 let set: Vec<String> = columns[..1 + self.dice.below(3)]
                     .iter()
-                    .map(|column| format!("{column} = {}", self.value_of(column)))
+                    .map(|column| format!("{column} = {}", self.change_of(column)))
                     .collect();
-                let key = self.key();
-                self.line(&format!("UPDATE t SET {} WHERE id = {key};", set.join(", ")));
+                let (set, key) = (set.join(", "), self.key());
+                let place = (self.dice.below(self.places + 1) * 100).to_string();
+                let line = match self.dice.below(6) {
+                    0 => format!("UPDATE o SET {set} WHERE id = {key} AND place = {place};"),
+                    1 => format!("UPDATE o SET {set} WHERE id = {key};"),
+                    _ => format!("UPDATE t SET {set} WHERE id = {key};"),
+                };
+                self.line(&line);
             }
             7 | 8 => {
                 self.places += 1;
@@ -262,6 +281,26 @@ impl Body<'_> {
                 self.statements(depth - 1);
                 self.loops.pop();
                 self.line("END LOOP;");
+            }
+            19 => {
+                self.labels += 1;
+                let (row, key) = (format!("r{}", self.labels), self.key());
+                let order = self.dice.one(&["", " ORDER BY place", " ORDER BY place DESC"]);
+                self.line(&format!(
+                    "DECLARE {row} record; BEGIN FOR {row} IN SELECT place, v, n, s FROM o WHERE id = {key}{order} LOOP"
+                ));
+                let (a, s) = (self.variable("a"), self.variable("s"));
+                self.line(&format!("{a} := {row}.v; {s} := substr({row}.s, 1, 9);"));
+                if self.dice.below(2) == 0 {
+                    let change = self.change_of("v");
+                    self.line(&format!(
+                        "UPDATE o SET v = {change} WHERE id = {key} AND place = {row}.place;"
+                    ));
+                }
+                self.statements(depth - 1);
+                let condition = self.condition(1);
+                self.line(&format!("EXIT WHEN {condition};"));
+                self.line("END LOOP; END;");
             }
             _ => {
                 self.line("BEGIN");

@@ -49,7 +49,7 @@ impl Kernel {
         let inputs = inputs.iter().map(|r| compiler.at(*r)).collect();
         compiler.block(&program.body)?;
         compiler.ops.push(Op::End);
-        let nulls = std::mem::take(&mut compiler.nulls);
+        let nulls: Vec<Reg> = compiler.nulls.difference(&compiler.banked).copied().collect();
         let nulls = nulls.into_iter().map(|r| compiler.at(r)).collect();
         if compiler.used > REGISTERS {
             return None;
@@ -72,6 +72,8 @@ struct Region {
     /// Where its next turn begins, of a loop.
     top: Option<Pc>,
     exits: Vec<usize>,
+    /// Of a scan.
+    cursor: Option<R>,
 }
 
 /// What holds on every path to a place.
@@ -147,7 +149,7 @@ impl Compiler<'_> {
     /// A register about to be read.
     fn read(&mut self, reg: Reg) -> R {
         self.load(reg);
-        if !self.state.assigned.contains(&reg) && !self.banked.contains(&reg) {
+        if !self.state.assigned.contains(&reg) {
             self.nulls.insert(reg);
         }
         self.at(reg)
@@ -275,7 +277,7 @@ impl Compiler<'_> {
                 let state = self.state.clone();
                 let top = self.here();
                 self.landed = self.ops.len();
-                self.regions.push(Region { label: *label, top: Some(top), exits: Vec::new() });
+                self.regions.push(Region { label: *label, top: Some(top), exits: Vec::new(), cursor: None });
                 self.loops += 1;
                 self.block(body)?;
                 self.loops -= 1;
@@ -284,19 +286,24 @@ impl Compiler<'_> {
             }
             OpKind::Block { label, body } => {
                 let state = self.state.clone();
-                self.regions.push(Region { label: *label, top: None, exits: Vec::new() });
+                self.regions.push(Region { label: *label, top: None, exits: Vec::new(), cursor: None });
                 self.block(body)?;
                 self.leave(state)?;
             }
             OpKind::Exit { label } => {
+                self.close_within(Some(*label));
                 let jump = self.jump(Op::Jump { to: 0 });
                 self.regions.iter_mut().rfind(|r| r.label == *label)?.exits.push(jump);
             }
             OpKind::Continue { label } => {
+                self.close_within(Some(*label));
                 let to = self.regions.iter().rfind(|r| r.label == *label)?.top?;
                 self.ops.push(Op::Jump { to });
             }
-            OpKind::Return => self.ops.push(Op::End),
+            OpKind::Return => {
+                self.close_within(None);
+                self.ops.push(Op::End);
+            }
             OpKind::Piece { piece, args } => {
                 let args = self.read_all(args);
                 self.ops.push(Op::Piece { piece: *piece, args });
@@ -328,6 +335,10 @@ impl Compiler<'_> {
                 let from = self.read(*row);
                 for (column, dst) in columns {
                     let (column, bytes) = self.column(*table, *column);
+                    // See `apply`.
+                    if self.loops > 0 && column.kind() == ColumnKind::Bytes {
+                        return None;
+                    }
                     let dst = self.write(*dst);
                     self.emit_read(from, Read { column, bytes, dst });
                 }
@@ -345,7 +356,12 @@ impl Compiler<'_> {
                 self.landed = self.ops.len();
                 let to = self.write(*row);
                 let next = self.jump(Op::Next { cursor, table: *table, row: to, to: 0 });
-                self.regions.push(Region { label: *label, top: Some(top), exits: vec![next] });
+                self.regions.push(Region {
+                    label: *label,
+                    top: Some(top),
+                    exits: vec![next],
+                    cursor: Some(cursor),
+                });
                 self.loops += 1;
                 self.columns(*table, *row, columns)?;
                 self.block(body)?;
@@ -381,6 +397,14 @@ impl Compiler<'_> {
             _ => return None,
         }
         Some(())
+    }
+
+    /// Closes the scans that a jump leaves: those inside the region of this label, all of them without one. (Who goes to the end
+    /// of a scan finds its own closing there.)
+    fn close_within(&mut self, label: Option<Label>) {
+        let inner = self.regions.iter().rev().take_while(|r| Some(r.label) != label);
+        let cursors: Vec<R> = inner.filter_map(|r| r.cursor).collect();
+        self.ops.extend(cursors.into_iter().map(|cursor| Op::Close { cursor }));
     }
 
     /// Ends a region: whoever leaves it lands here, and only what held before it is known to hold.
