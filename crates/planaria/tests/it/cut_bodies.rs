@@ -1,10 +1,8 @@
 //! Procedures with random bodies (branches, blocks and loops that are left, variables of all kinds that may be NULL, calls with OUT
 //! parameters, handlers): whatever the analysis makes of them, every scheme of recovery restores what they did.
 
-use crate::cut_shapes::Dice;
-use planaria::lab::LabOptions;
-use planaria::{Database, LogKind, Options, Scheme};
-use planaria_sim::disk::SimDisk;
+use crate::cut_shapes::{Dice, restored_by_every_scheme};
+use planaria::Database;
 
 const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, v int, n numeric(10,2), s text, b bool);
@@ -370,24 +368,5 @@ fn fill(db: &Database, dice: &mut Dice, seed: u64) -> String {
 
 #[test]
 fn calls_of_random_procedures_are_restored() {
-    let from = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1u64);
-    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40u64);
-    for seed in from..from + seeds {
-        let mut dice = Dice::new(seed);
-        let disk = SimDisk::new(seed);
-        let open = |scheme: Scheme| {
-            let options = Options::new().log(LogKind::Command).recovery(scheme).recovery_threads(2);
-            options.open_device(disk.device()).unwrap_or_else(|e| panic!("seed {seed}, {scheme:?}: {e:?}"))
-        };
-        let db = open(Scheme::Clr);
-        let text = fill(&db, &mut dice, seed);
-        let digests = db.digests().expect("reads");
-        db.close().expect("closes");
-        for scheme in Scheme::ALL.iter().copied() {
-            let db = open(scheme);
-            assert_eq!(db.digests().expect("reads"), digests, "seed {seed}, {scheme:?}:\n{text}");
-            db.check().expect("rows and indexes agree");
-            db.close().expect("closes");
-        }
-    }
+    restored_by_every_scheme(fill);
 }

@@ -107,8 +107,16 @@ impl Shape {
 
 #[test]
 fn calls_over_every_shape_of_key_are_restored() {
-    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40u64);
-    for seed in 1..=seeds {
+    restored_by_every_scheme(fill);
+}
+
+/// Fills databases by seeds (40 from 1 on; `SEED`, `SEEDS` say others), and recovers each by every scheme. `fill` answers what it did.
+pub(crate) fn restored_by_every_scheme(fill: fn(&Database, &mut Dice, u64) -> String) {
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
+    };
+    let from = number("SEED", 1);
+    for seed in from..from + number("SEEDS", 40) {
         let mut dice = Dice::new(seed);
         let disk = SimDisk::new(seed);
         let open = |scheme: Scheme| {
@@ -123,6 +131,7 @@ fn calls_over_every_shape_of_key_are_restored() {
             let db = open(scheme);
             assert_eq!(db.digests().expect("reads"), digests, "seed {seed}, {scheme:?}:\n{text}");
             db.check().expect("rows and indexes agree");
+            db.close().expect("closes");
         }
     }
 }
