@@ -344,8 +344,8 @@ impl PackedNumeric {
     /// Back from two words.
     #[inline]
     pub const fn unpack(self) -> Numeric {
-        let bits = self.0[0] as u128 | (self.0[1] as u128) << 64;
-        Numeric { mantissa: (bits as i128) >> 8, scale: bits as u8 }
+        let bits = self.bits();
+        Numeric { mantissa: bits >> 8, scale: bits as u8 }
     }
 
     #[inline]
@@ -353,20 +353,23 @@ impl PackedNumeric {
         (self.0[0] as u128 | (self.0[1] as u128) << 64) as i128
     }
 
+    /// The bits of the other's mantissa alone, if it has the scale of this one.
+    #[inline]
+    fn aligned(self, other: PackedNumeric) -> Option<i128> {
+        let scale = self.0[0] as u8;
+        (other.0[0] as u8 == scale).then_some(other.bits() - i128::from(scale))
+    }
+
     /// The sum of two of one scale, where it has room: without unpacking them.
     #[inline]
     pub fn plus(self, other: PackedNumeric) -> Option<PackedNumeric> {
-        let scale = i128::from(other.0[0] as u8);
-        (self.0[0] as u8 == other.0[0] as u8).then_some(())?;
-        PackedNumeric::of_bits(self.bits().checked_add(other.bits() - scale)?)
+        PackedNumeric::of_bits(self.bits().checked_add(self.aligned(other)?)?)
     }
 
     /// The difference of two of one scale, where it has room.
     #[inline]
     pub fn minus(self, other: PackedNumeric) -> Option<PackedNumeric> {
-        let scale = i128::from(other.0[0] as u8);
-        (self.0[0] as u8 == other.0[0] as u8).then_some(())?;
-        PackedNumeric::of_bits(self.bits().checked_sub(other.bits() - scale)?)
+        PackedNumeric::of_bits(self.bits().checked_sub(self.aligned(other)?)?)
     }
 
     /// Of a mantissa in the upper 120 bits; the lowest of these is none.

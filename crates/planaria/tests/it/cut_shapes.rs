@@ -113,7 +113,8 @@ fn calls_over_every_shape_of_key_are_restored() {
 /// Fills databases by seeds (40 from 1 on; `SEED`, `SEEDS` say others), and recovers each by every scheme. `fill` answers what it did.
 pub(crate) fn restored_by_every_scheme(fill: fn(&Database, &mut Dice, u64) -> String) {
     let number = |name: &str, otherwise: u64| {
-        std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
+        std::env::var(name)
+            .map_or(otherwise, |n| n.parse().unwrap_or_else(|_| panic!("{name}={n} is no number")))
     };
     let from = number("SEED", 1);
     for seed in from..from + number("SEEDS", 40) {

@@ -314,3 +314,32 @@ fn long_numerics_are_behind_all_else() {
     cut.truncate(l.fixed_words());
     assert!(!l.is_image(&cut));
 }
+
+#[test]
+fn packed_numerics_are_put_as_others_are() {
+    let spec = |ty| ColumnSpec { ty, nullable: true };
+    let l = RowLayout::new(&[spec(Type::Numeric(Some((12, 2)))), spec(Type::Numeric(None))]).unwrap();
+    let numbers = [(0, 0), (7, 2), (-1234, 2), (5, 0), (50, 1), (1234, 3), (5000, 3)]
+        .map(|(mantissa, scale)| (i128::from(mantissa), scale))
+        .into_iter()
+        .chain([(i128::from(i64::MIN), 2), (i128::from(i64::MAX), 2), (i128::from(i64::MAX) + 1, 2)]);
+    for (mantissa, scale) in numbers {
+        let n = Numeric::from_parts(mantissa, scale).unwrap();
+        for column in l.columns() {
+            // From a row of NULLs: what is put is none.
+            let mut one = Vec::new();
+            l.encode(&[Field::Null, Field::Null], &mut one).unwrap();
+            let mut other = one.clone();
+            let done = column.put_numeric(n.pack(), &mut one[..]).map_err(|e| e.sqlstate());
+            assert_eq!(
+                done,
+                column.put(Field::Numeric(n), &mut other[..]).map_err(|e| e.sqlstate()),
+                "{n:?}"
+            );
+            if done.is_ok() {
+                assert_eq!(one, other, "{n:?} in {column:?}");
+                assert!(!column.is_null(&one[..]), "{n:?}");
+            }
+        }
+    }
+}
