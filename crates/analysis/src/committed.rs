@@ -119,6 +119,10 @@ impl Committed {
     /// became something else was not taken.
     fn assume(&self, ops: &mut Vec<Op>, reg: Reg, known: Known) {
         let Some(at) = ops.iter().rposition(|op| writes_inside(op, reg)) else { return };
+        // Whoever has left in between has met no guard.
+        if ops[at + 1..].iter().any(|op| leaves(op, &mut Vec::new())) {
+            return;
+        }
         match &ops[at].kind {
             OpKind::Copy { src, .. } => {
                 let src = *src;

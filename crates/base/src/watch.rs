@@ -64,6 +64,18 @@ impl Drop for Lent {
     }
 }
 
+/// Does what is not of this thread's statement alone, and stays behind it: nobody tells it to stop.
+pub fn unwatched<T>(work: impl FnOnce() -> T) -> T {
+    struct Back(Option<Box<Watch>>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            let _ = LENT.try_with(|lent| lent.replace(self.0.take()));
+        }
+    }
+    let _back = Back(LENT.take());
+    work()
+}
+
 /// 57014
 #[cold]
 pub fn canceled(why: &str) -> Error {

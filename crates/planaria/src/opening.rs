@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// inputs than before: then logs with calls cannot be opened any more. Keeping goes up when a procedure may
 /// keep other values than before (`planaria_analysis::regrow`): then calls that kept some are replayed one
 /// by one, without what they kept.
-const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(1, 4);
+const PLANNER_VERSION: PlannerVersion = PlannerVersion::new(1, 5);
 
 /// An empty engine over a protocol.
 pub(crate) fn new_engine<P: Hosted>(options: &Options) -> Result<Arc<Engine>> {

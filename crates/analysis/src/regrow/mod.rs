@@ -163,7 +163,7 @@ pub fn plan(
             Some(division) => {
                 let forward = emit::forward(&program, &values, &division);
                 let (plan, pieces) = emit::plan(&simple, &values, &division, &forced);
-                check(&plan)?;
+                check(&plan, &pieces)?;
                 let notes = notes(&values, &simple, &division, &forced);
                 return Ok(ReplayPlan { forward, plan, pieces, notes });
             }
@@ -301,11 +301,23 @@ fn join(shape: &mut Shape<'_, '_>, first: Division) -> Division {
 }
 
 /// The plan may read only what no procedure changes; by construction it does, and this would say so.
-fn check(plan: &Program) -> Result<(), Unplannable> {
-    let mut wrong = false;
-    plan.body.visit(&mut |op| wrong |= op.kind.is_write() || matches!(op.kind, OpKind::Keep { .. }));
+fn check(plan: &Program, pieces: &[Piece]) -> Result<(), Unplannable> {
+    let (mut wrong, mut reads) = (false, BTreeSet::new());
+    plan.body.visit(&mut |op| {
+        wrong |= op.kind.is_write() || matches!(op.kind, OpKind::Keep { .. });
+        reads.extend(op.kind.table());
+    });
     if wrong {
         return Err(Unplannable("Its plan would write.".into()));
+    }
+    for piece in pieces {
+        piece.program.body.visit(&mut |op| {
+            let rows = matches!(op.kind, OpKind::Insert { .. } | OpKind::Delete { .. });
+            wrong |= rows && op.kind.table().is_some_and(|table| reads.contains(&table));
+        });
+    }
+    if wrong {
+        return Err(Unplannable("Its plan would read before it what its pieces change.".into()));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::facts::Facts;
 use crate::flow::{self, At, DefId, Flow, Paths, Step, Var, is_loop};
 use planaria_base::{ColumnId, IndexId, ProcedureId, TableId};
 use planaria_ir::{Coll, Op, OpId, OpKind, Program, Reg, RegKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A value.
 pub type NodeId = usize;
@@ -132,6 +132,8 @@ struct Builder<'p, 'f> {
     program: &'p Program,
     facts: &'f Facts,
     pure: &'f dyn Fn(ProcedureId) -> bool,
+    /// Tables that the program itself puts rows into.
+    fills: BTreeSet<TableId>,
     /// By definition: its value.
     of: Vec<NodeId>,
     /// By operation: the read that it is, and whether it takes another turn.
@@ -162,12 +164,19 @@ impl<'p> Values<'p> {
         };
         let flow = Flow::of(program, Paths::Taken);
         let of = vec![NodeId::MAX; flow.defs.len()];
+        let mut fills = BTreeSet::new();
+        program.body.visit(&mut |op| {
+            if let OpKind::Insert { table, .. } = &op.kind {
+                fills.insert(*table);
+            }
+        });
         let mut b = Builder {
             values,
             flow,
             program,
             facts,
             pure,
+            fills,
             of,
             reads: BTreeMap::new(),
             turns: BTreeMap::new(),
@@ -468,13 +477,15 @@ impl<'p> Builder<'p, '_> {
     /// The source of a read's column: stable or not. Sources stand first among the read's nodes.
     fn origin(&self, read: usize, column: Option<ColumnId>) -> NodeId {
         let Read { op, table, index } = &self.values.reads[read];
-        let stable = self.facts.table(*table).is_some_and(|t| {
-            let found = match index {
-                None | Some(IndexId::PRIMARY) => t.rows_stay(),
-                Some(_) => t.rows_stay() && t.updated.is_empty(),
-            };
-            found && column.is_none_or(|c| t.is_stable(c))
-        });
+        // A plan is done before the pieces: what a bulk load reads of the rows that it has put in itself would not be there.
+        let stable = !self.fills.contains(table)
+            && self.facts.table(*table).is_some_and(|t| {
+                let found = match index {
+                    None | Some(IndexId::PRIMARY) => t.rows_stay(),
+                    Some(_) => t.rows_stay() && t.updated.is_empty(),
+                };
+                found && column.is_none_or(|c| t.is_stable(c))
+            });
         let wanted = if stable { NodeKind::Stable { read } } else { NodeKind::Source { read } };
         let defs = &self.values.ops[op].defs;
         *defs.iter().find(|n| self.values.nodes[**n].kind == wanted).expect("made with the read")

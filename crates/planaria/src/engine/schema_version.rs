@@ -21,9 +21,9 @@ use permit::Permits;
 use planaria_analysis::logging::{self, Logging};
 use planaria_analysis::regrow::Facts;
 use planaria_base::chunks::Chunks;
-use planaria_base::sync::{OnceLock, thread};
+use planaria_base::sync::{Mutex, OnceLock, thread};
 use planaria_base::{
-    ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, TableId,
+    ColumnId, Error, ProcedureId, Result, RoleId, SequenceId, SequencePlace, SqlState, TableId, watch,
 };
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Language, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta, Teller, Told};
@@ -57,7 +57,9 @@ pub(crate) struct SchemaVersion {
     by_steps: Cells<bool>,
     /// What calls that wait their turn ask for. See [`Self::waves`].
     waves: Cells<Box<[Code]>>,
-    pub(crate) facts: OnceLock<Facts>,
+    facts: OnceLock<Arc<Facts>>,
+    /// Held by who makes them.
+    making_facts: Mutex<()>,
     permits: Permits,
     /// Some foreign keys are checked at commit alone.
     pub(crate) has_deferred: bool,
@@ -149,6 +151,7 @@ impl SchemaVersion {
             by_steps,
             waves,
             facts,
+            making_facts: Mutex::new(()),
             permits,
             has_deferred,
             deferred,
@@ -208,8 +211,7 @@ impl SchemaVersion {
 
     /// The same with what it needs rights for.
     pub(crate) fn lowered(&self, id: ProcedureId) -> Result<&Lowered> {
-        let cell = self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?;
-        cell.get_or_init(|| self.lower(id)).as_ref().map_err(Clone::clone)
+        kept(self.programs.get(id.index()).ok_or_else(|| no_procedure(id))?, || self.lower(id))
     }
 
     fn lower(&self, id: ProcedureId) -> Result<Lowered> {
@@ -251,8 +253,7 @@ impl SchemaVersion {
     /// A routine, compiled when first asked for.
     #[inline]
     pub(crate) fn routine(&self, id: ProcedureId) -> Result<&Routine> {
-        let cell = self.routines.get(id.index()).ok_or_else(|| no_procedure(id))?;
-        cell.get_or_init(|| self.make_routine(id)).as_ref().map_err(Clone::clone)
+        kept(self.routines.get(id.index()).ok_or_else(|| no_procedure(id))?, || self.make_routine(id))
     }
 
     /// What fetches the rows of its calls while they wait their turn, compiled when first asked for; nothing where a call
@@ -557,6 +558,33 @@ fn table_meta(catalog: &Catalog, table: &planaria_catalog::Table) -> Result<Arc<
     let mut meta = TableMeta::new(table.name.clone(), columns, indexes)?;
     meta.partitions = leaves::of_root(catalog, table);
     Ok(Arc::new(meta))
+}
+
+/// What is made when it is first asked for. An error that is passing is told, and not kept.
+#[inline]
+fn kept<T>(cell: &OnceLock<Result<T>>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    match cell.get() {
+        Some(made) => made.as_ref().map_err(Clone::clone),
+        None => make_kept(cell, make),
+    }
+}
+
+#[cold]
+fn make_kept<T>(cell: &OnceLock<Result<T>>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    // It is for all sessions: none whose time is over leaves it undone.
+    let made = watch::unwatched(make);
+    match made {
+        Err(error) if is_passing(&error) => Err(error),
+        made => cell.get_or_init(|| made).as_ref().map_err(Clone::clone),
+    }
+}
+
+/// Whether an error is of whoever has met it, and of the moment, not of what was to be made.
+fn is_passing(error: &Error) -> bool {
+    matches!(
+        error.sqlstate(),
+        SqlState::QUERY_CANCELED | SqlState::OUT_OF_MEMORY | SqlState::STATEMENT_TOO_COMPLEX
+    )
 }
 
 /// Definitions name none that is not there; a log that was forged may.

@@ -8,8 +8,8 @@
 //! what it meant to its session; else by the rows it changed.
 
 use super::{Cells, SchemaVersion};
-use planaria_base::ProcedureId;
 use planaria_base::sync::Mutex;
+use planaria_base::{Error, ProcedureId, Result, SqlState};
 use planaria_catalog::SearchPath;
 use planaria_ir::OpKind;
 use std::collections::BTreeSet;
@@ -55,6 +55,12 @@ impl Along {
             inner: Inner::Keeps(Arc::default()),
             within: Cells::new(routines),
         }
+    }
+
+    /// The version that this is of, unless this is it; 40001 where sessions have gone on to a newer one.
+    pub(super) fn home(&self) -> Option<Result<Arc<SchemaVersion>>> {
+        let gone = || Error::new(SqlState::SERIALIZATION_FAILURE, "the schema has changed");
+        self.home.as_ref().map(|home| home.upgrade().ok_or_else(gone))
     }
 }
 

@@ -9,15 +9,16 @@
 //! All of it depends on nothing but the catalog version, so that replay has the plan the call was
 //! logged with.
 
-use super::{Env, Routine, SchemaVersion};
+use super::{Env, Routine, SchemaVersion, is_passing};
 use planaria_analysis::logging::Logging;
 use planaria_analysis::{Cost, inline_except, regrow};
-use planaria_base::{Error, ProcedureId, Result, SqlState};
+use planaria_base::{Error, ProcedureId, Result, SqlState, watch};
 use planaria_exec::Code;
 use planaria_ir::{Determinism, OpKind, Program};
 use planaria_log::Keeping;
 use planaria_recovery::{CompiledPiece, CompiledPlan};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How a transaction that is one program is logged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,29 @@ pub(crate) struct Planned {
     pub(crate) notes: Vec<regrow::Note>,
     /// What logging the call costs, and what logging the rows.
     pub(crate) cost: Cost,
+}
+
+/// Why there is no plan.
+enum Unplanned {
+    /// Because of what the procedure does.
+    Ever(String),
+    /// Because of who has asked: there was no memory for it, or no stack.
+    Now,
+}
+
+impl From<String> for Unplanned {
+    fn from(why: String) -> Unplanned {
+        Unplanned::Ever(why)
+    }
+}
+
+impl From<Error> for Unplanned {
+    fn from(error: Error) -> Unplanned {
+        match is_passing(&error) {
+            true => Unplanned::Now,
+            false => Unplanned::Ever(format!("It cannot be planned: {}.", error.message())),
+        }
+    }
 }
 
 impl SchemaVersion {
@@ -113,21 +137,30 @@ impl SchemaVersion {
     #[inline]
     pub(crate) fn planned(&self, id: ProcedureId) -> Result<&Planned, &str> {
         let cell = self.plans.get(id.index()).ok_or("There is no such procedure.")?;
-        cell.get_or_init(|| self.make_plan(id)).as_ref().map_err(String::as_str)
+        let made = match cell.get() {
+            Some(made) => made,
+            None => match watch::unwatched(|| self.make_plan(id)) {
+                Err(Unplanned::Now) => return Err("It could not be planned just now."),
+                Err(Unplanned::Ever(why)) => cell.get_or_init(|| Err(why)),
+                Ok(planned) => cell.get_or_init(|| Ok(planned)),
+            },
+        };
+        made.as_ref().map_err(String::as_str)
     }
 
     #[cold]
-    fn make_plan(&self, id: ProcedureId) -> Result<Planned, String> {
-        let broken = |e: Error| format!("It cannot be planned: {}.", e.message());
+    fn make_plan(&self, id: ProcedureId) -> Result<Planned, Unplanned> {
+        self.lower_all_called(id)?;
+        let broken = Unplanned::from;
         if !self.routine(id).map_err(broken)?.logging.was_command() {
-            return Err("Its calls are not logged as calls.".to_owned());
+            return Err("Its calls are not logged as calls.".to_owned().into());
         }
         let program = self.program(id).map_err(broken)?;
         let callee = |id: ProcedureId| self.program(id).ok();
         let pure = |id: ProcedureId| self.is_pure(id, &mut BTreeSet::new());
         let whole =
             inline_except(program, &callee, &pure).map_err(|e| format!("It cannot be planned: {e}."))?;
-        let cut = regrow::plan(&whole, self.facts(), &pure).map_err(|e| e.0)?;
+        let cut = regrow::plan(&whole, &*self.facts()?, &pure).map_err(|e| e.0)?;
 
         let compile = |program: &Program| self.compile(program, None).map_err(broken);
         let pieces = cut.pieces.into_iter().map(|piece| {
@@ -135,13 +168,13 @@ impl SchemaVersion {
             let (tables, hands_over) = (piece.tables, piece.hands_over);
             Ok(CompiledPiece { code, program: piece.program, tables, key: piece.key, hands_over })
         });
-        let pieces = pieces.collect::<Result<Vec<_>, String>>()?;
+        let pieces = pieces.collect::<Result<Vec<_>, Unplanned>>()?;
         let plan = CompiledPlan::new(compile(&cut.plan)?, cut.plan, pieces);
         let cost = self.cost(&cut.forward, &mut BTreeSet::from([id]));
         let mut keeps = false;
         cut.forward.body.visit(&mut |op| keeps |= matches!(op.kind, OpKind::Keep { .. }));
         if keeps != plan.keeps {
-            return Err("It cannot be planned: what it keeps is not what its plan takes.".to_owned());
+            return Err("It cannot be planned: what it keeps is not what its plan takes.".to_owned().into());
         }
         let forward = if keeps {
             let code = self.compile_forward(&cut.forward, id).map_err(broken)?;
@@ -176,32 +209,63 @@ impl SchemaVersion {
         })
     }
 
-    /// What the current procedures do to the tables.
-    fn facts(&self) -> &regrow::Facts {
-        self.facts.get_or_init(|| {
-            let mut facts = regrow::Facts::default();
-            let called = |p: &&_| self.catalog.is_called(p);
-            let current = self.catalog.procedures.definitions().filter(called);
-            let mut left: Vec<ProcedureId> = current.map(|p| p.id).collect();
-            self.lower_many(&left);
-            let (mut instances, mut next) = (BTreeSet::new(), 0);
-            while let Some(id) = left.get(next).copied() {
-                next += 1;
-                // One that cannot be lowered fails when it is called.
-                let Ok(program) = self.program(id) else { continue };
-                facts.add(program, &self.env());
-                // Those with the types of calls are no definitions: they are what these calls lead to.
-                program.body.visit(&mut |op| {
-                    if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind
-                        && self.catalog.procedure(*procedure).instance_of.is_some()
-                        && instances.insert(*procedure)
-                    {
-                        left.push(*procedure);
-                    }
-                });
-            }
-            facts
-        })
+    /// Lowers a routine and all that it leads to, so that what is asked of them later has one answer. Fails where one could not be
+    /// lowered for reasons that are not its own.
+    fn lower_all_called(&self, id: ProcedureId) -> Result<()> {
+        let (mut seen, mut left) = (BTreeSet::from([id]), vec![id]);
+        while let Some(id) = left.pop() {
+            let Some(program) = self.program_now(id)? else { continue };
+            program.body.visit(&mut |op| {
+                if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind
+                    && seen.insert(*procedure)
+                {
+                    left.push(*procedure);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// A routine's program. One that cannot be lowered fails when it is called: it has none. An error is of this moment.
+    fn program_now(&self, id: ProcedureId) -> Result<Option<&Program>> {
+        match self.program(id) {
+            Ok(program) => Ok(Some(program)),
+            Err(error) if is_passing(&error) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// What the current procedures do to the tables, as they are from home: whoever replays knows no other path, and no temporary
+    /// table.
+    fn facts(&self) -> Result<Arc<regrow::Facts>> {
+        if let Some(home) = self.along.home() {
+            return home?.facts();
+        }
+        let _one = self.making_facts.lock();
+        if let Some(facts) = self.facts.get() {
+            return Ok(facts.clone());
+        }
+        let mut facts = regrow::Facts::default();
+        let called = |p: &&_| self.catalog.is_called(p);
+        let current = self.catalog.procedures.definitions().filter(called);
+        let mut left: Vec<ProcedureId> = current.map(|p| p.id).collect();
+        self.lower_many(&left);
+        let (mut instances, mut next) = (BTreeSet::new(), 0);
+        while let Some(id) = left.get(next).copied() {
+            next += 1;
+            let Some(program) = self.program_now(id)? else { continue };
+            facts.add(program, &self.env());
+            // Those with the types of calls are no definitions: they are what these calls lead to.
+            program.body.visit(&mut |op| {
+                if let OpKind::Call { procedure, .. } | OpKind::CallSet { procedure, .. } = &op.kind
+                    && self.catalog.procedure(*procedure).instance_of.is_some()
+                    && instances.insert(*procedure)
+                {
+                    left.push(*procedure);
+                }
+            });
+        }
+        Ok(self.facts.get_or_init(|| Arc::new(facts)).clone())
     }
 
     /// Whether a routine, or what it calls, takes inputs that the log has.
