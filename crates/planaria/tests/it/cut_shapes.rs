@@ -185,6 +185,25 @@ fn a_constant_bound_below_a_key_prefix_is_cut() {
     assert_eq!(rows[0].get::<i64>(0).expect("a number"), 34);
 }
 
+/// A value that an index wants twice: the planner took it from the condition once, and panicked.
+#[test]
+fn an_index_may_have_a_column_twice() {
+    let db = Database::in_memory().expect("opens");
+    db.execute_script(
+        "CREATE TABLE b (k bigint PRIMARY KEY, v bigint, w bigint);
+         CREATE INDEX ON b (v, v, w); CREATE UNIQUE INDEX ON b (w, w);
+         INSERT INTO b SELECT k, k % 3, k FROM generate_series(1, 9) k;
+         CREATE PROCEDURE p(a bigint) LANGUAGE plpgsql AS $$ BEGIN
+             UPDATE b SET k = k + 100 WHERE v = a; DELETE FROM b WHERE v IN (a, 7) AND w >= 7; DELETE FROM b WHERE w = 4;
+         END $$;
+         CALL p(1); CALL p(2)",
+    )
+    .expect("it runs");
+    let rows = db.query("SELECT string_agg(k::text, ' ' ORDER BY k) FROM b WHERE v >= 0", ()).expect("reads");
+    assert_eq!(rows[0].get::<String>(0).expect("a text"), "3 6 9 101 102 105");
+    db.check().expect("rows and indexes agree");
+}
+
 /// Statements all of whose ways through end in RETURN: of `x` and of what a row says.
 fn returns(dice: &mut Dice, depth: usize) -> String {
     let condition = |dice: &mut Dice| {

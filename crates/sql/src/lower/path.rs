@@ -386,12 +386,12 @@ fn make(table: &Table, index: IndexId, forms: Vec<(usize, usize, Form)>) -> (Pat
         let own = &table.indexes[index.index()];
         own.unique && used.len() == own.columns.len()
     };
-    let mut forms: Vec<Option<(usize, Form)>> = forms.into_iter().map(|(i, _, f)| Some((i, f))).collect();
     let mut consumed = Vec::new();
-    let mut take = |at: usize, consumed: &mut Vec<usize>| {
-        let (condition, form) = forms[at].take().expect("each form is used once");
-        consumed.push(condition);
-        form
+    // An index may have a column twice: then its value is wanted twice.
+    let take = |at: usize, consumed: &mut Vec<usize>| {
+        let (condition, _, form) = &forms[at];
+        consumed.push(*condition);
+        form.clone()
     };
     let mut prefix = Vec::with_capacity(used.len());
     for at in used {
