@@ -733,9 +733,11 @@ impl SessionCore {
             LogKind::Logical | LogKind::Physical | LogKind::Physiological => LogAs::Values,
             // Replay of a call takes it that no error was raised: so it needs nothing of what a handler
             // left undone. And that no sequence has moved beyond the inputs, and nothing was asked which is not in
-            // the record: the analysis sees to that beforehand, here it is made sure of.
+            // the record: the analysis sees to that beforehand, here it is made sure of. And that what it has read still
+            // holds at its place, which for who wrote no row is drawn when all is over (below): others may be in between.
             LogKind::Off | LogKind::Command | LogKind::Adaptive
-                if self.machine.handled()
+                if read_only
+                    || self.machine.handled()
                     || self.inputs.unlogged
                     || self.inputs.handed.has_left_over()
                     || self.several.goes_on() =>

@@ -106,6 +106,30 @@ fn a_call_in_which_a_handler_ran_is_logged_by_its_effects() {
     assert_eq!(logged(&script), expected, "the last is what looking at the sequence did");
 }
 
+/// A call that has changed no row is given a place in the log when it is over, which may be behind others that have changed what
+/// it read: as a call it might do something else there.
+#[test]
+fn a_call_that_has_only_moved_a_sequence_is_logged_by_that() {
+    let script = format!(
+        "{SCHEMA}
+    CREATE PROCEDURE look(p_id int) LANGUAGE plpgsql AS $$
+    DECLARE n int := nextval('s');
+    BEGIN
+        UPDATE t SET v = n WHERE id = p_id;
+    END $$;
+    CREATE PROCEDURE pass(p_id int) LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO t VALUES (p_id, nextval('s'));
+        DELETE FROM t WHERE id = p_id;
+    END $$;
+    CALL look(1);
+    CALL pass(1);
+    INSERT INTO t VALUES (1, 0);
+    CALL look(1);"
+    );
+    assert_eq!(logged(&script), ["sequence", "sequence", "effects", "call", "sequence"]);
+}
+
 #[test]
 fn a_procedure_with_sql_made_at_run_time_is_logged_by_its_effects() {
     let script = format!(
