@@ -30,6 +30,8 @@ struct Body<'d> {
     places: usize,
     /// Plain statements alone, whose keys are arguments: most of such bodies are cut.
     plain: bool,
+    /// It asks for the time now and then.
+    waits: bool,
 }
 
 /// Variables of each kind: so many that many of them are written once.
@@ -149,6 +151,9 @@ impl Body<'_> {
 
     fn statements(&mut self, depth: usize) {
         for _ in 0..1 + self.dice.below(3) {
+            if self.waits && self.dice.below(2) == 0 {
+                self.line("at := clock_timestamp();");
+            }
             self.statement(depth);
         }
     }
@@ -311,13 +316,13 @@ impl Body<'_> {
     }
 }
 
-fn procedure(dice: &mut Dice, number: usize) -> String {
-    let mut body =
-        Body { dice, text: String::new(), loops: Vec::new(), labels: 0, places: 0, plain: number > 0 };
+fn procedure(dice: &mut Dice, number: usize, waits: bool) -> String {
+    let (text, loops, plain) = (String::new(), Vec::new(), number > 0);
+    let mut body = Body { dice, text, loops, labels: 0, places: 0, plain, waits };
     for _ in 0..2 + body.dice.below(4) {
         body.statement(3);
     }
-    let mut declared = String::new();
+    let mut declared = "at timestamptz;\n".to_owned();
     for n in 0..OF_A_KIND {
         for (kind, ty) in
             [("a", "int"), ("f", "bool"), ("m", "numeric"), ("q", "numeric(10,2)"), ("s", "text")]
@@ -339,23 +344,28 @@ fn procedure(dice: &mut Dice, number: usize) -> String {
     )
 }
 
-/// Procedures, and calls of them.
+/// Tables and procedures; `waits`: these ask for the time now and then.
+pub(crate) fn schema(dice: &mut Dice, waits: bool) -> String {
+    (0..5).fold(SCHEMA.to_owned(), |text, number| text + &procedure(dice, number, waits))
+}
+
+pub(crate) fn call(dice: &mut Dice) -> String {
+    format!(
+        "CALL p{}({}, {}, {}, {}, {})",
+        dice.below(5),
+        dice.below(9),
+        dice.below(6),
+        dice.one(&["true", "false", "NULL"]),
+        dice.one(&["0", "1.25", "-3", "NULL"]),
+        dice.one(&["'x1'", "''", "'y'", "NULL"]),
+    )
+}
+
 fn fill(db: &Database, dice: &mut Dice, seed: u64) -> String {
-    let mut text = SCHEMA.to_owned();
-    for number in 0..5 {
-        text += &procedure(dice, number);
-    }
+    let mut text = schema(dice, false);
     db.execute_script(&text).unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}"));
     for _ in 0..40 {
-        let call = format!(
-            "CALL p{}({}, {}, {}, {}, {})",
-            dice.below(5),
-            dice.below(9),
-            dice.below(6),
-            dice.one(&["true", "false", "NULL"]),
-            dice.one(&["0", "1.25", "-3", "NULL"]),
-            dice.one(&["'x1'", "''", "'y'", "NULL"]),
-        );
+        let call = call(dice);
         // A value out of range, a key that is there: errors of its own.
         if let Err(error) = db.execute(&call, ()) {
             let state = error.sqlstate().as_str().to_owned();
@@ -368,5 +378,5 @@ fn fill(db: &Database, dice: &mut Dice, seed: u64) -> String {
 
 #[test]
 fn calls_of_random_procedures_are_restored() {
-    restored_by_every_scheme(fill);
+    restored_by_every_scheme(40, fill);
 }

@@ -3,7 +3,9 @@
 
 use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme};
-use planaria_sim::disk::SimDisk;
+use planaria_sim::disk::{SimDisk, Survival};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// xorshift: the same shapes for a seed everywhere.
 pub(crate) struct Dice(u64);
@@ -107,33 +109,55 @@ impl Shape {
 
 #[test]
 fn calls_over_every_shape_of_key_are_restored() {
-    restored_by_every_scheme(fill);
+    restored_by_every_scheme(40, fill);
 }
 
-/// Fills databases by seeds (40 from 1 on; `SEED`, `SEEDS` say others), and recovers each by every scheme. `fill` answers what it did.
-pub(crate) fn restored_by_every_scheme(fill: fn(&Database, &mut Dice, u64) -> String) {
+/// The seeds to try: from 1 on, so many; `SEED` and `SEEDS` say others.
+pub(crate) fn seeds(count: u64) -> Range<u64> {
     let number = |name: &str, otherwise: u64| {
         std::env::var(name)
             .map_or(otherwise, |n| n.parse().unwrap_or_else(|_| panic!("{name}={n} is no number")))
     };
     let from = number("SEED", 1);
-    for seed in from..from + number("SEEDS", 40) {
-        let mut dice = Dice::new(seed);
+    from..from + number("SEEDS", count)
+}
+
+/// Fills databases by seeds, and recovers each by every scheme. `fill` answers what it did.
+pub(crate) fn restored_by_every_scheme(count: u64, fill: fn(&Database, &mut Dice, u64) -> String) {
+    for seed in seeds(count) {
         let disk = SimDisk::new(seed);
         let open = |scheme: Scheme| {
             let options = Options::new().log(LogKind::Command).recovery(scheme).recovery_threads(2);
             options.open_device(disk.device()).unwrap_or_else(|e| panic!("seed {seed}, {scheme:?}: {e:?}"))
         };
         let db = open(Scheme::Clr);
-        let text = fill(&db, &mut dice, seed);
-        let digests = db.digests().expect("reads");
-        db.close().expect("closes");
-        for scheme in Scheme::ALL.iter().copied() {
-            let db = open(scheme);
-            assert_eq!(db.digests().expect("reads"), digests, "seed {seed}, {scheme:?}:\n{text}");
-            db.check().expect("rows and indexes agree");
-            db.close().expect("closes");
+        let text = fill(&db, &mut Dice::new(seed), seed);
+        comes_back(db, None, &open, &format!("seed {seed}:\n{text}"));
+    }
+}
+
+/// Closes a database, or crashes, and opens it again by every scheme: the rows are the same.
+pub(crate) fn comes_back(
+    db: Database,
+    crashes: Option<&SimDisk>,
+    open: &dyn Fn(Scheme) -> Database,
+    context: &str,
+) {
+    let digests = db.digests().expect("reads");
+    db.check().unwrap_or_else(|e| panic!("before: {e:?}, {context}"));
+    match crashes {
+        Some(disk) => {
+            disk.crash(Survival::Nothing);
+            drop(db);
         }
+        None => db.close().expect("closes"),
+    }
+    for scheme in Scheme::ALL.iter().copied() {
+        let db = catch_unwind(AssertUnwindSafe(|| open(scheme)));
+        let db = db.unwrap_or_else(|_| panic!("{scheme:?}, {context}"));
+        assert_eq!(db.digests().expect("reads"), digests, "{scheme:?}, {context}");
+        db.check().unwrap_or_else(|e| panic!("{scheme:?}: {e:?}, {context}"));
+        db.close().expect("closes");
     }
 }
 
