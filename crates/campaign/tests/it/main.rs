@@ -3,4 +3,5 @@
 mod determinism;
 mod faults;
 mod histories;
+mod moments;
 mod references;

@@ -31,6 +31,7 @@ mod composite_types;
 mod conflicts;
 mod copy;
 mod cut_bodies;
+mod cut_cases;
 mod cut_schemas;
 mod cut_shapes;
 mod cut_together;

@@ -101,8 +101,17 @@ impl<R: Rules> Txn<R> {
             };
         }
         let version = version & !LENIENT;
+        if if_claimed == IfClaimed::Skip && self.dated.passes_over(version) {
+            self.accesses[row.0 as usize].version = version | LENIENT;
+            return Ok(false);
+        }
         self.dated.check_change()?;
         let granted = self.claim_record_if(record, table, version, strength, if_claimed)?;
+        if granted && if_claimed != IfClaimed::Wait {
+            // It was met as it is now.
+            self.dated.check_version(version)?;
+            self.dated.has_claimed();
+        }
         let skipped = !granted && if_claimed == IfClaimed::Skip;
         self.accesses[row.0 as usize].version = if skipped { version | LENIENT } else { version };
         Ok(granted)

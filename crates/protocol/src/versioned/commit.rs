@@ -122,11 +122,16 @@ impl<R: Rules> Txn<R> {
         if R::HEALS && self.heal.torn {
             return false;
         }
-        self.dated.is_dated() && !self.foot.has_effect() || self.still_holds(tables)
+        self.dated.holds_in_the_past() && !self.foot.has_effect() || self.still_holds(tables, |_| {})
     }
 
-    /// Whether everything read so far holds at one moment, before commit.
-    pub(super) fn still_holds(&mut self, tables: &TableSet<R::Header>) -> bool {
+    /// Whether everything read so far holds at one moment, before commit. Whatever has been looked at again holds from then
+    /// on; `later` hears of that, before everything is validated again.
+    pub(super) fn still_holds(
+        &mut self,
+        tables: &TableSet<R::Header>,
+        mut later: impl FnMut(&mut Dated),
+    ) -> bool {
         let mut outcome = self.validate(false);
         if outcome.is_ok() {
             return true;
@@ -138,6 +143,7 @@ impl<R: Rules> Txn<R> {
                 break;
             }
             if outcome == Err(Conflict::Validation) && self.reconcile(tables, false) {
+                later(&mut self.dated);
                 outcome = self.validate(false);
                 continue;
             }
@@ -145,6 +151,7 @@ impl<R: Rules> Txn<R> {
                 return outcome.is_ok();
             }
             let scanned = self.scan_again(tables, false);
+            later(&mut self.dated);
             outcome = scanned.and_then(|()| self.validate(false));
             if scanned.is_err() || self.cursors.are_open() {
                 // A cursor may be in the middle of a leaf as it was before, and of what was not looked at there are no
@@ -201,7 +208,7 @@ impl<R: Rules> Txn<R> {
         if !self.foot.has_effect() {
             // Before validation: what holds then has held at this point of the order.
             let place = match self.dated.place() {
-                Some(ts) => Ok(ts),
+                Some(place) => place,
                 None if R::HEALS && self.heal.torn => Err(Conflict::Validation),
                 None => R::lock_reader(self).and_then(|()| self.place(tables, false, || env.clock().now())),
             };

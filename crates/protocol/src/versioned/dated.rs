@@ -12,7 +12,14 @@
 //! change anything any more.
 //!
 //! *Why the moment can be moved on.* The new moment S is announced before anything is validated. A commit at S or before had
-//! locked what it changes when S was announced, so validation meets the lock, or the change. What holds then has held at S.
+//! locked what it changes when S was announced, so validation meets the lock, or the change. What is as it was read then has
+//! been so at S. That is true of versions and leaves; a row whose columns are found to be the same again, and a range without
+//! a row that was not met, are so *now*, after S, and may have been otherwise in between. So behind such a second look
+//! ([`Txn::reconcile`], [`Txn::scan_again`]) a newer moment is announced, and everything is validated again.
+//!
+//! **As of now.** Whether a key is taken (ON CONFLICT), whether a constraint holds, and which rows can be claimed is answered as
+//! of now, whatever the moment. A transaction that has heard such an answer has no place in the past any more, even if it
+//! has changed nothing: it is validated as of now, like a writer.
 //!
 //! **Weaker levels.** What is read need not hold: it is lenient ([`LENIENT`]), and no ranges are remembered. READ COMMITTED
 //! takes a moment for each statement. Under REPEATABLE READ, a row that has changed since the moment cannot be changed.
@@ -27,7 +34,7 @@ use super::*;
 use crate::ColumnsRead;
 use crate::footprint::record::{Seen, found, read_record};
 use crate::snapshot::{Moment, Opened, Step, has_key, old_image};
-use planaria_base::Isolation;
+use planaria_base::{Isolation, sync::point};
 use planaria_storage::arena::Mark;
 use planaria_storage::{Field, Index};
 
@@ -49,6 +56,8 @@ pub(super) struct Dated {
     at: u64,
     /// Reads for constraints.
     checking: bool,
+    /// Something was answered as of now.
+    asked_now: bool,
     /// The statement has met what has changed since.
     behind: bool,
     /// It stays where it is, and changes nothing.
@@ -82,6 +91,7 @@ impl Dated {
             moment: None,
             at: NEVER,
             checking: false,
+            asked_now: false,
             behind: false,
             settled: false,
             renewals: 0,
@@ -143,6 +153,12 @@ impl Dated {
 
     pub(super) fn for_constraint(&mut self, on: bool) {
         self.checking = on;
+        self.asked_now |= on;
+    }
+
+    /// A row is claimed as it is now.
+    pub(super) fn has_claimed(&mut self) {
+        self.asked_now = true;
     }
 
     pub(super) fn end(&mut self) {
@@ -151,7 +167,7 @@ impl Dated {
         }
         (self.level, self.at) = (None, NEVER);
         (self.checking, self.behind, self.settled) = (false, false, false);
-        self.shown_past = false;
+        (self.asked_now, self.shown_past) = (false, false);
         self.changing = 0;
         self.forget_images();
         self.columns.clear();
@@ -167,6 +183,7 @@ impl Dated {
 
     /// The answer was that a key is there already.
     pub(super) fn has_read_key(&mut self, table: TableId, index: &Index) {
+        self.asked_now = true;
         if self.told {
             self.columns.insert(table, index.codec().columns());
         }
@@ -224,19 +241,26 @@ impl Dated {
     /// The newest commit of which a transaction was shown anything that has met rows as new as this, as they are now.
     pub(super) fn newest_shown(&self, met: CommitTs) -> CommitTs {
         match self.moment() {
+            Some(_) if self.asked_now => met,
             Some(at) if !self.shown_past => met.min(at),
             Some(at) => at,
             None => met,
         }
     }
 
-    pub(super) fn is_dated(&self) -> bool {
-        self.moment.is_some()
+    /// Whether a transaction that has changed nothing holds at its moment, and need not hold now.
+    pub(super) fn holds_in_the_past(&self) -> bool {
+        self.moment.is_some() && !(self.asked_now && self.level == Some(Isolation::Serializable))
     }
 
-    /// The place in the order of a transaction that has changed nothing.
-    pub(super) fn place(&self) -> Option<CommitTs> {
-        self.moment.map(|moment| moment.at.next())
+    /// The place in the order of a transaction that has changed nothing, if it is in the past. One that has to hold now, and has
+    /// seen the past, has none.
+    pub(super) fn place(&self) -> Option<Result<CommitTs, Conflict>> {
+        let moment = self.moment?;
+        if self.holds_in_the_past() {
+            return Some(Ok(moment.at.next()));
+        }
+        (self.behind || self.settled).then_some(Err(Conflict::Past))
     }
 
     pub(super) fn is_behind(&self) -> bool {
@@ -280,6 +304,11 @@ impl Dated {
     pub(super) fn past_change(&mut self) -> Conflict {
         self.changes = true;
         Conflict::Past
+    }
+
+    /// Whether SKIP LOCKED passes over a row that was met as it is now: at a moment that stays where it is there was none like it.
+    pub(super) fn passes_over(&self, version: u64) -> bool {
+        self.level == Some(Isolation::RepeatableRead) && self.is_new(version)
     }
 
     /// Whether it may change a row that it has read at a version: not if that is younger than its moment.
@@ -519,15 +548,23 @@ impl<R: Rules> Txn<R> {
         cause: Conflict,
     ) -> bool {
         let Some(level) = self.dated.level.filter(|_| self.dated.moment.is_some()) else {
-            return self.still_holds(tables);
+            return self.still_holds(tables, |_| {});
         };
         if level == Isolation::RepeatableRead || self.dated.settled {
             self.dated.behind = false;
             return cause != Conflict::Past;
         }
-        let moment = self.dated.announce(clock);
-        if level == Isolation::ReadCommitted || self.still_holds(tables) {
+        let mut moment = self.dated.announce(clock);
+        point("has announced a later moment");
+        // What has been looked at again holds behind the moment that there was.
+        let later = |dated: &mut Dated| {
+            let earlier = std::mem::replace(&mut moment, dated.announce(clock));
+            dated.snapshots.close_later(earlier);
+        };
+        if level == Isolation::ReadCommitted || self.still_holds(tables, later) {
             self.dated.move_to(moment);
+            // No version is younger than the moment.
+            self.dated.reconciled.clear();
             // A long look at rows that change all the time is one at the past in the end. (What has met somebody's lock
             // may not have come to what it would change.)
             self.dated.renewals += u32::from(cause == Conflict::Past);

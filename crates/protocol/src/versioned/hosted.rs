@@ -353,7 +353,7 @@ impl<R: Rules> RestartPoints for OverVersions<R> {
 
 impl<R: Rules> Exclusive for OverVersions<R> {
     fn holds_now(&self, txn: &mut Txn<R>, tables: &TableSet<R::Header>) -> bool {
-        txn.dated.check_change().is_ok() && txn.still_holds(tables)
+        txn.dated.check_change().is_ok() && txn.still_holds(tables, |_| {})
     }
 
     fn alone(&self, txn: &mut Txn<R>, alone: bool) {
