@@ -21,8 +21,13 @@ use std::collections::BTreeMap;
 /// The program as replay of a logged call meets it. For every call that raises no error, it does to the
 /// tables what the program does. Operations keep their numbers.
 pub fn committed(program: &Program) -> Program {
+    committed_by(program, false)
+}
+
+/// The same; `formerly`: a guard says something of those that have left before it, too, as it did once.
+pub(crate) fn committed_by(program: &Program, formerly: bool) -> Program {
     let (constants, answers) = constants(program);
-    let body = Committed { constants, answers }.block(&program.body);
+    let body = Committed { constants, answers, formerly }.block(&program.body);
     Program { body, ..program.clone() }
 }
 
@@ -69,6 +74,8 @@ enum Known {
 struct Committed {
     constants: BTreeMap<Reg, bool>,
     answers: BTreeMap<Reg, bool>,
+    /// See [`committed_by`].
+    formerly: bool,
 }
 
 impl Committed {
@@ -120,7 +127,7 @@ impl Committed {
     fn assume(&self, ops: &mut Vec<Op>, reg: Reg, known: Known) {
         let Some(at) = ops.iter().rposition(|op| writes_inside(op, reg)) else { return };
         // Whoever has left in between has met no guard.
-        if ops[at + 1..].iter().any(|op| leaves(op, &mut Vec::new())) {
+        if !self.formerly && ops[at + 1..].iter().any(|op| leaves(op, &mut Vec::new())) {
             return;
         }
         match &ops[at].kind {

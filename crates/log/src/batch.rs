@@ -4,7 +4,7 @@ use crate::chain::{EpochFrames, RunReader};
 use crate::device::Device;
 use crate::effect::RawEffect;
 use crate::manifest::Run;
-use crate::record::{PlannerVersion, RawRecord};
+use crate::record::{Keeping, PlannerVersion, RawRecord};
 use crate::segment::SegmentId;
 use planaria_base::sync;
 use planaria_base::{CommitTs, Epoch, Error, ProcedureId, Result, SqlState};
@@ -121,8 +121,8 @@ impl Batch {
     pub fn get(&self, i: usize) -> RawRecord<'_> {
         let (ts, at) = self.index[i];
         let record = RawRecord::take(&mut &self.bytes[at..], ts.epoch());
-        let ours = self.ours.is_none_or(|ours| ours.keeps_like(self.planner));
-        record.expect("it was read when the index was made").of_run(ours)
+        let kept = self.ours.map_or(Keeping::Yes, |ours| ours.sees(self.planner));
+        record.expect("it was read when the index was made").of_run(kept)
     }
 
     /// The bytes from the `i`th record on, in the order in which they were logged; empty behind the last

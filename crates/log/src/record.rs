@@ -58,6 +58,8 @@ pub enum Keeping {
     No,
     /// It ran as the program that keeps values (which may have kept none).
     Yes,
+    /// So it did, under a planner that keeps what ours does for nearly all procedures: who has them knows for which.
+    ByFormer,
     /// So it did, under a planner that keeps other values than ours: what it kept stands among its inputs,
     /// and cannot be told from them.
     ByAnother,
@@ -74,12 +76,15 @@ impl From<bool> for Keeping {
 /// The upper 16 bits are the version of *execution*: which rows a call of a procedure touches in which
 /// order, and which inputs it draws. A call replays only under the same. The lower 16 bits are the version
 /// of *keeping*: which values calls keep. Under another, calls that kept none replay as ever, and the
-/// others only one by one, if at all ([`Keeping::ByAnother`]).
+/// others only one by one, if at all ([`Keeping::ByAnother`]); but for those of procedures for which both versions are known to
+/// keep the same ([`Keeping::ByFormer`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlannerVersion(pub u32);
 
 /// The last version of keeping for which an interval was a number of microseconds.
 const BEFORE_INTERVALS: u16 = 3;
+/// The last one for which a guard behind a jump, and a bulk load that reads what it has loaded, were cut otherwise.
+const BEFORE_JUMPS: u16 = 4;
 
 impl PlannerVersion {
     /// Of these two.
@@ -97,6 +102,14 @@ impl PlannerVersion {
             keeping => keeping,
         };
         kept(self) == kept(other)
+    }
+    /// What a call that kept values under another planner has kept, seen from this one.
+    pub fn sees(self, other: PlannerVersion) -> Keeping {
+        match other.keeping() {
+            _ if self.keeps_like(other) => Keeping::Yes,
+            BEFORE_INTERVALS..=BEFORE_JUMPS if self.keeping() == BEFORE_JUMPS + 1 => Keeping::ByFormer,
+            _ => Keeping::ByAnother,
+        }
     }
     /// Whether its calls computed with intervals as lengths of time in microseconds.
     pub fn is_before_intervals(self) -> bool {
@@ -172,8 +185,8 @@ pub struct RawRecord<'a> {
     kind: u8,
     body: &'a [u8],
     size: usize,
-    /// Whether its run kept the values that ours would.
-    ours: bool,
+    /// What a call of its run has kept, if any.
+    kept: Keeping,
 }
 
 impl<'a> RawRecord<'a> {
@@ -187,12 +200,12 @@ impl<'a> RawRecord<'a> {
         let sequence = u32::try_from(varint::take(&mut record)?).ok()?;
         let commit_ts = CommitTs::new(epoch, sequence);
         let (&kind, body) = record.split_first()?;
-        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body, size, ours: true })
+        (commit_ts.epoch() == epoch).then_some(RawRecord { commit_ts, kind, body, size, kept: Keeping::Yes })
     }
 
     /// The same, of a run whose calls kept the values that ours would, or others.
-    pub(crate) fn of_run(self, ours: bool) -> RawRecord<'a> {
-        RawRecord { ours, ..self }
+    pub(crate) fn of_run(self, kept: Keeping) -> RawRecord<'a> {
+        RawRecord { kept, ..self }
     }
 
     /// Its place in the total order.
@@ -229,8 +242,8 @@ impl<'a> RawRecord<'a> {
     /// Whether this is a call that ran as a program that keeps values.
     pub fn keeping(&self) -> Keeping {
         match self.kind {
-            KEEPING_CALL if !self.ours => Keeping::ByAnother,
-            kind => Keeping::from(kind == KEEPING_CALL),
+            KEEPING_CALL => self.kept,
+            _ => Keeping::No,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::session::core::SessionCore;
 use planaria_base::{CommitTs, Error, Result, SqlState};
 use planaria_exec::Interrupt;
 use planaria_log::{Call, Effect, Keeping};
-use planaria_recovery::{Progress, Replayer};
+use planaria_recovery::{Progress, Replayer, Routines};
 use std::sync::Arc;
 
 /// See the module's head.
@@ -50,10 +50,11 @@ impl Replayer for Replay {
             self.next += 1;
         }
         // What another planner kept is among the inputs: `replayed_call` takes only calls without any.
-        let values = if call.keeping == Keeping::ByAnother { Vec::new() } else { call.inputs };
+        let keeping = schema.kept(call.procedure, call.keeping);
+        let values = if keeping == Keeping::ByAnother { Vec::new() } else { call.inputs };
         s.inputs.recorded = Some(Recorded { procedure: call.procedure, values });
         let outcome = schema
-            .replayed_call(call.procedure, call.keeping)
+            .replayed_call(call.procedure, keeping)
             .map_err(Interrupt::from)
             .and_then(|code| s.run_datums(&schema, code, &call.args, true))
             .and_then(|()| {

@@ -4,7 +4,8 @@ use crate::{CompiledPlan, Progress};
 use planaria_base::{CommitTs, ProcedureId, Result, SequenceId, SequencePlace, TableId};
 use planaria_exec::{Code, Link};
 use planaria_ir::Program;
-use planaria_log::{Call, Effect};
+
+use planaria_log::{Call, Effect, Keeping};
 use planaria_storage::{Header, Shape, TableSet};
 use std::sync::Arc;
 
@@ -81,6 +82,11 @@ pub trait Routines: Link + Send + Sync {
     /// The program that keeps values for a parallel replay, which calls marked so ran as; `None` if there is
     /// none.
     fn keeping(&self, procedure: ProcedureId) -> Result<Option<&Program>>;
+    /// What a logged call has kept: of [`Keeping::ByFormer`] whether that is what it would keep now.
+    fn kept(&self, procedure: ProcedureId, keeping: Keeping) -> Keeping {
+        let _ = procedure;
+        keeping
+    }
     /// Its replay plan, compiled. `None` if it cannot be planned: then its calls are replayed behind a
     /// barrier, by [`Replayer::call`].
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>>;

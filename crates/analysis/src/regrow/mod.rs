@@ -31,7 +31,7 @@ mod value;
 pub use facts::{Facts, TableFacts};
 pub use simplify::is_small;
 
-use crate::committed::committed;
+use crate::committed::committed_by;
 use crate::explain::Names;
 use pieces::{Division, READS_MAX, Refused, Shape, names_key, read_behind};
 use planaria_base::{ColumnId, ProcedureId, TableId};
@@ -139,6 +139,24 @@ pub fn plan(
     facts: &Facts,
     pure: &dyn Fn(ProcedureId) -> bool,
 ) -> Result<ReplayPlan, Unplannable> {
+    plan_by(program, facts, pure, false)
+}
+
+/// The same as versions before 5 of keeping have cut it: to tell what calls in their logs have kept. Nothing is replayed by it.
+pub fn plan_formerly(
+    program: &Program,
+    facts: &Facts,
+    pure: &dyn Fn(ProcedureId) -> bool,
+) -> Result<ReplayPlan, Unplannable> {
+    plan_by(program, facts, pure, true)
+}
+
+fn plan_by(
+    program: &Program,
+    facts: &Facts,
+    pure: &dyn Fn(ProcedureId) -> bool,
+    formerly: bool,
+) -> Result<ReplayPlan, Unplannable> {
     if !simplify::is_small(program) {
         return Err(Unplannable(format!(
             "It is nested more than {} levels deep ({} of loops), or has more than {} operations.",
@@ -150,10 +168,10 @@ pub fn plan(
     let mut loaded = BTreeSet::new();
     loop {
         let program = with_loads(program, &loaded, facts);
-        let mut simple = committed(&program);
+        let mut simple = committed_by(&program, formerly);
         simple.body = simplify::without_raises(std::mem::take(&mut simple.body));
         simplify::remove_dead(&mut simple);
-        let mut values = Values::of(&simple, facts, pure)?;
+        let mut values = Values::of(&simple, facts, pure, formerly)?;
         if values.reads.len() > READS_MAX {
             return Err(Unplannable(format!("It has more than {READS_MAX} operations that read.")));
         }
@@ -163,7 +181,9 @@ pub fn plan(
             Some(division) => {
                 let forward = emit::forward(&program, &values, &division);
                 let (plan, pieces) = emit::plan(&simple, &values, &division, &forced);
-                check(&plan, &pieces)?;
+                if !formerly {
+                    check(&plan, &pieces)?;
+                }
                 let notes = notes(&values, &simple, &division, &forced);
                 return Ok(ReplayPlan { forward, plan, pieces, notes });
             }

@@ -151,6 +151,7 @@ impl<'p> Values<'p> {
         program: &'p Program,
         facts: &Facts,
         pure: &dyn Fn(ProcedureId) -> bool,
+        formerly: bool,
     ) -> Result<Values<'p>, Unplannable> {
         planaria_base::stack::check().map_err(|_| Unplannable("It nests too deeply.".into()))?;
         let values = Values {
@@ -166,7 +167,9 @@ impl<'p> Values<'p> {
         let of = vec![NodeId::MAX; flow.defs.len()];
         let mut fills = BTreeSet::new();
         program.body.visit(&mut |op| {
-            if let OpKind::Insert { table, .. } = &op.kind {
+            if let OpKind::Insert { table, .. } = &op.kind
+                && !formerly
+            {
                 fills.insert(*table);
             }
         });

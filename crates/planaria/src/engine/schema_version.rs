@@ -28,6 +28,7 @@ use planaria_base::{
 use planaria_catalog::{self as catalog, Catalog, ColumnDefault, Language, Procedure};
 use planaria_exec::{Code, CompileEnv, IndexMeta, Link, Source, TableMeta, Teller, Told};
 use planaria_ir::{OpKind, Program};
+use planaria_log::Keeping;
 use planaria_recovery::{CompiledPlan, Routines};
 use planaria_sql::lower::plpgsql::BySteps;
 use planaria_sql::lower::{self, Lowered};
@@ -720,6 +721,13 @@ impl Routines for SchemaVersion {
     }
     fn keeping(&self, procedure: ProcedureId) -> Result<Option<&Program>> {
         Ok(self.keeping_program(procedure))
+    }
+    fn kept(&self, procedure: ProcedureId, keeping: Keeping) -> Keeping {
+        match keeping {
+            Keeping::ByFormer if self.keeps_as_formerly(procedure) => Keeping::Yes,
+            Keeping::ByFormer => Keeping::ByAnother,
+            keeping => keeping,
+        }
     }
     fn plan(&self, procedure: ProcedureId) -> Result<Option<&CompiledPlan>> {
         Ok(self.planned(procedure).ok().map(|planned| &planned.plan))

@@ -1,6 +1,7 @@
 //! Procedures whose cut once took for granted what need not be so, each in its smallest form: every scheme restores what they did.
 
 use crate::cut_shapes::comes_back;
+use planaria::lab::LabOptions;
 use planaria::{Database, LogKind, Options, Scheme};
 use planaria_sim::disk::SimDisk;
 

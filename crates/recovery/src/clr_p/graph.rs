@@ -137,16 +137,17 @@ impl Procedures {
     /// Takes note of a procedure; whether its calls run alone. `keeping`: the call ran as the program that
     /// keeps values.
     pub(super) fn learn(&mut self, id: ProcedureId, keeping: Keeping) -> Result<bool> {
+        let routines = self.world.routines().clone();
+        let keeping = routines.kept(id, keeping);
         if let Some(known) = self.known.get(&id) {
             return Ok(known.is_alone(keeping));
         }
-        let routines = self.world.routines().clone();
         let callee = |id: ProcedureId| routines.program(id).ok();
         let source = match keeping {
             Keeping::Yes => routines.keeping(id)?,
             Keeping::No => Some(routines.program(id)?),
             // Not taken note of: other calls of it may be cut.
-            Keeping::ByAnother => return Ok(true),
+            Keeping::ByFormer | Keeping::ByAnother => return Ok(true),
         };
         let Some(source) = source else {
             self.known.insert(id, Known::Alone);

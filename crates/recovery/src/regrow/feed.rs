@@ -13,7 +13,7 @@ use super::segment::{Known, PIECES_MAX, Segment, SegmentPart};
 use crate::{AnyWorld, Routines, at};
 use planaria_base::sync::RwLock;
 use planaria_base::{CommitTs, Error, ProcedureId, Result, SqlState, TableId};
-use planaria_log::{Batch, RawRecord};
+use planaria_log::{Batch, Keeping, RawRecord};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -557,7 +557,9 @@ impl Feed {
             return Ok(if self.is_due(record) { Kind::Stale } else { Kind::Barrier });
         }
         match self.known.get(id.index()).copied().unwrap_or(Procedure::Unknown) {
-            Procedure::Planned(number) if record.keeping() == self.layout.procedures[number].keeps.into() => {
+            Procedure::Planned(number)
+                if self.kept(id, record) == self.layout.procedures[number].keeps.into() =>
+            {
                 Ok(Kind::Call(number))
             }
             // It was logged before its procedure was planned so, or under another planner.
@@ -573,6 +575,15 @@ impl Feed {
                 self.set_known(id, Procedure::Whole);
                 Ok(Kind::Barrier)
             }
+        }
+    }
+
+    /// What a call has kept.
+    #[inline]
+    fn kept(&self, id: ProcedureId, record: &RawRecord<'_>) -> Keeping {
+        match record.keeping() {
+            keeping @ Keeping::ByFormer => self.layout.world.routines().kept(id, keeping),
+            keeping => keeping,
         }
     }
 

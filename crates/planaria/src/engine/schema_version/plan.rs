@@ -12,6 +12,7 @@
 use super::{Env, Routine, SchemaVersion, is_passing};
 use planaria_analysis::logging::Logging;
 use planaria_analysis::{Cost, inline_except, regrow};
+use planaria_base::sync::OnceLock;
 use planaria_base::{Error, ProcedureId, Result, SqlState, watch};
 use planaria_exec::Code;
 use planaria_ir::{Determinism, OpKind, Program};
@@ -40,6 +41,8 @@ pub(crate) struct Planned {
     pub(crate) notes: Vec<regrow::Note>,
     /// What logging the call costs, and what logging the rows.
     pub(crate) cost: Cost,
+    /// See [`SchemaVersion::keeps_as_formerly`].
+    as_formerly: OnceLock<bool>,
 }
 
 /// Why there is no plan.
@@ -103,7 +106,7 @@ impl SchemaVersion {
                     "It draws inputs (times, sequences, row ids) that cannot be determined from those values.",
                 ));
             }
-            Keeping::ByAnother => return Ok(&routine.code),
+            Keeping::ByFormer | Keeping::ByAnother => return Ok(&routine.code),
             Keeping::Yes => {}
         }
         match self.planned(id) {
@@ -116,6 +119,18 @@ impl SchemaVersion {
                 ),
             )),
         }
+    }
+
+    /// Whether calls of a procedure keep what they kept under the former planner.
+    pub(crate) fn keeps_as_formerly(&self, id: ProcedureId) -> bool {
+        let Ok(planned) = self.planned(id) else { return false };
+        *planned.as_formerly.get_or_init(|| {
+            let pure = |id: ProcedureId| self.is_pure(id, &mut BTreeSet::new());
+            let (Ok(program), Ok(facts)) = (self.program(id), self.facts()) else { return false };
+            let Ok(whole) = inline_except(program, &|id| self.program(id).ok(), &pure) else { return false };
+            let former = regrow::plan_formerly(&whole, &facts, &pure);
+            matches!((former, &planned.forward), (Ok(former), Some((_, now))) if former.forward == *now)
+        })
     }
 
     /// The program that keeps values, if there is one.
@@ -182,7 +197,7 @@ impl SchemaVersion {
         } else {
             None
         };
-        Ok(Planned { forward, plan, notes: cut.notes, cost })
+        Ok(Planned { forward, plan, notes: cut.notes, cost, as_formerly: OnceLock::new() })
     }
 
     /// The program that keeps values, which runs instead of the procedure.
