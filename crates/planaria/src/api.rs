@@ -284,8 +284,11 @@ impl SessionCore {
         params: &dyn Params,
         sink: &mut dyn RowSink,
     ) -> Result<Done> {
-        let outcome = self.in_time(|s| s.start_statement(statement, params, sink));
-        self.fail_block_on_error(outcome)
+        let outcome = self.in_time(|s| {
+            let outcome = s.start_statement(statement, params, sink);
+            s.with_ticket(outcome)
+        });
+        self.fail_block_on_error(outcome).map(|(started, ticket)| started.done(ticket))
     }
     /// What fires around the rows of a COPY FROM.
     pub(crate) fn triggers_of_copy(&mut self, statement: &PreparedStatement) -> Result<Option<CopyTriggers>> {
@@ -299,6 +302,9 @@ impl SessionCore {
         self.undo();
         self.block = Block::None;
         self.engine.gate.leave(self.worker);
+        // As with any other error.
+        let ticket = self.pending.take();
+        let _ = self.until_durable(&ticket);
     }
     pub(crate) fn has_panicked(&self) -> bool {
         self.panicked
@@ -312,8 +318,10 @@ impl SessionCore {
     /// BEGIN, COMMIT or ROLLBACK, without waiting for the disk; the command tag.
     pub(crate) fn control(&mut self, transaction: &ast::Transaction) -> Result<(String, Ticket)> {
         self.notices.clear();
-        let tag = self.in_time(|s| s.transaction_control(transaction))?.tag;
-        Ok((tag, std::mem::replace(&mut self.pending, Ticket::done())))
+        self.in_time(|s| {
+            let outcome = s.transaction_control(transaction).map(|ended| ended.tag);
+            s.with_ticket(outcome)
+        })
     }
     pub(crate) fn recall(&mut self, text: &str, types: &[Option<Type>]) -> Option<Arc<PreparedStatement>> {
         self.recall_statement(text, types)
@@ -380,8 +388,9 @@ impl SessionCore {
     /// The next rows of a cursor, at most `n` (0: all).
     pub(crate) fn fetch_rows(&mut self, name: &str, n: usize) -> Result<Rows> {
         let outcome = self.check_block(None).and_then(|()| self.fetch_next(name, n));
-        let rows = self.fail_block_on_error(outcome)?;
-        self.ticket_in_block()?.wait()?;
+        let outcome = self.fail_block_on_error(outcome);
+        let (rows, ticket) = self.with_ticket(outcome)?;
+        ticket.and(self.ticket_in_block()?).wait()?;
         Ok(rows)
     }
     pub(crate) fn drop_cursor(&mut self, name: &str) {

@@ -83,6 +83,35 @@ impl Ticket {
     }
 }
 
+/// What a session has committed of a statement, and nobody waits for yet. A statement may commit several times: its tickets
+/// come in one by one and go out together, so that none takes another's place.
+pub(crate) struct Pending(Ticket);
+
+impl Pending {
+    /// Nothing.
+    pub(crate) fn none() -> Pending {
+        Pending(Ticket::done())
+    }
+
+    /// Nothing that needs the disk.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.on_disk.is_none()
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, ticket: Ticket) {
+        if ticket.on_disk.is_some() {
+            self.0 = self.take().and(ticket);
+        }
+    }
+
+    /// All of them, for who waits.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Ticket {
+        std::mem::replace(&mut self.0, Ticket::done())
+    }
+}
+
 impl Future for Ticket {
     type Output = Result<()>;
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {

@@ -187,7 +187,7 @@ impl SessionCore {
         self.speak(at);
         self.engine.counters.commit(self.worker);
         self.last_commit = Some((at.next(), false));
-        self.pending = self.ticket(at, false);
+        self.pending.add(self.ticket(at, false));
         self.end_block(true);
         done("COMMIT")
     }
@@ -234,7 +234,7 @@ impl SessionCore {
             self.end_block(outcome.is_ok());
             let (ts, logged) = outcome?;
             self.last_commit = Some((ts, logged));
-            self.pending = self.ticket(ts, logged);
+            self.pending.add(self.ticket(ts, logged));
             return Ok(done("COMMIT"));
         }
         if !self.used {
@@ -300,7 +300,9 @@ impl SessionCore {
         self.leave();
         self.end_block(outcome.is_ok());
         outcome?;
-        self.pending = ticket.unwrap_or_else(Ticket::done);
+        if let Some(ticket) = ticket {
+            self.pending.add(ticket);
+        }
         Ok(done("COMMIT"))
     }
 
@@ -317,10 +319,23 @@ impl SessionCore {
 
     /// The end of a statement whose caller hears of it when it is durable.
     pub(crate) fn finish<T>(&mut self, outcome: Result<T>) -> Result<T> {
-        let pending = std::mem::replace(&mut self.pending, Ticket::done());
-        let answer = self.fail_block_on_error(outcome)?;
-        self.until_durable(&pending)?;
+        let outcome = self.fail_block_on_error(outcome);
+        let (answer, ticket) = self.with_ticket(outcome)?;
+        self.until_durable(&ticket)?;
         Ok(answer)
+    }
+
+    /// The end of a statement whose caller waits for the disk later: with what it waits for. Who hears of an error hears of it
+    /// when that is on disk which was committed before, and stays.
+    pub(crate) fn with_ticket<T>(&mut self, outcome: Result<T>) -> Result<(T, Ticket)> {
+        let ticket = self.pending.take();
+        match outcome {
+            Ok(answer) => Ok((answer, ticket)),
+            Err(error) => {
+                self.until_durable(&ticket)?;
+                Err(error)
+            }
+        }
     }
 
     /// Returns when it is on disk. Who is cancelled, or out of time, while there is no room there, hears that he

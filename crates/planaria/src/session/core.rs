@@ -42,7 +42,7 @@ use crate::session::user::User;
 use crate::session::{bind, record};
 use crate::settings::Settings;
 use crate::sink::{RowRef, RowSink, reborrow};
-use crate::ticket::{SessionLog, Ticket};
+use crate::ticket::{Pending, SessionLog, Ticket};
 use planaria_base::limits::ATTEMPTS_MAX;
 use planaria_base::sync::Instant;
 use planaria_base::{CommitTs, Datum, Epoch, ProcedureId, Result, SequenceId, Type, WorkerId};
@@ -154,7 +154,7 @@ pub(crate) struct SessionCore {
     /// What `pg_backend_pid` answers, where it is not the number of the slot.
     pub(crate) number: Option<i32>,
     /// The way to the disk of what the last statement committed, until somebody waits for it.
-    pub(crate) pending: Ticket,
+    pub(crate) pending: Pending,
     /// Memory that this session takes.
     pub(crate) share: Share,
     /// What runs now may read this.
@@ -239,7 +239,7 @@ impl SessionCore {
             cursors: Default::default(),
             user: User::default(),
             number: None,
-            pending: Ticket::done(),
+            pending: Pending::none(),
             share: Share::new(worker),
             touched: Touched::default(),
             panicked: false,

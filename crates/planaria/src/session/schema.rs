@@ -81,7 +81,7 @@ impl SessionCore {
             let (outcome, count, ts) = self.apply_change(Change::New(&own_text)).map_err(shifted)?;
             self.note_commit();
             self.last_commit = Some((ts, true));
-            self.pending = self.ticket(ts, true);
+            self.pending.add(self.ticket(ts, true));
             (outcome, count)
         } else {
             self.change_in_block(&own_text).map_err(shifted)?

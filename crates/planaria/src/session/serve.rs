@@ -6,6 +6,7 @@ use crate::engine::program::cursor::Cursors;
 use crate::engine::program::kind::{is_program, tag_name, utility_columns};
 use crate::engine::schema_version::SchemaVersion;
 use crate::params::Params;
+use crate::row::Rows;
 use crate::serving::statement::{Done, Parsed};
 use crate::session::StatementResult;
 use crate::session::answer::done;
@@ -21,11 +22,26 @@ use planaria_catalog::{Catalog, TriggerEvent, Wanted};
 use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::{Copy, CopySource};
 use planaria_syntax::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Longer texts are not kept analysed.
 const TEXT_KEPT_MAX: usize = 16 << 10;
+
+/// How a statement went, but for its way to the disk, which the session has.
+pub(crate) struct Started {
+    tag: Cow<'static, str>,
+    count: u64,
+    rows: Option<Rows>,
+}
+
+impl Started {
+    pub(crate) fn done(self, ticket: Ticket) -> Done {
+        let Started { tag, count, rows } = self;
+        Done { tag, count, rows, ticket }
+    }
+}
 
 /// What a client's session is, apart from a transaction under way.
 #[derive(Default)]
@@ -353,7 +369,7 @@ impl SessionCore {
         prepared: &PreparedStatement,
         params: &dyn Params,
         sink: &mut dyn RowSink,
-    ) -> Result<Done> {
+    ) -> Result<Started> {
         self.check_block(Some(&prepared.statement))?;
         let current = planaria_sql::lower::current_of(&prepared.statement).is_some();
         let (tag, count, rows) = if is_program(&prepared.statement) && !current {
@@ -374,14 +390,14 @@ impl SessionCore {
             self.notices = result.notices;
             (result.tag.into(), result.count, result.rows)
         };
-        let ticket = std::mem::replace(&mut self.pending, Ticket::done());
-        Ok(Done { tag, count, rows, ticket })
+        Ok(Started { tag, count, rows })
     }
 
     pub(crate) fn exchange_state(&mut self, state: &mut KeptState) {
         debug_assert!(matches!(self.block, Block::None), "a transaction belongs to its session");
         debug_assert!(self.own_locks.is_empty(), "advisory locks belong to their session");
         debug_assert!(!self.temporary.made, "temporary relations belong to their session");
+        debug_assert!(self.pending.is_none(), "who has committed something waits for it");
         std::mem::swap(&mut self.statements.named, &mut state.named);
         std::mem::swap(&mut self.settings, &mut state.settings);
         std::mem::swap(&mut self.cursors, &mut state.cursors);

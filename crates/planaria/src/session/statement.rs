@@ -547,7 +547,7 @@ impl SessionCore {
         })
     }
 
-    /// Runs a program and leaves its way to the disk in `pending`, its rows in `rows` or the sink;
+    /// Runs a program and adds its way to the disk to `pending`, leaves its rows in `rows` or the sink;
     /// answers with the number of rows returned or affected.
     pub(crate) fn start_program(
         &mut self,
@@ -572,7 +572,7 @@ impl SessionCore {
         if prepared.by_steps {
             return self.call_by_steps(prepared, params, sink);
         }
-        self.pending = if matches!(self.block, Block::None) {
+        let ticket = if matches!(self.block, Block::None) {
             self.settle_temporary()?;
             let (ts, logged) = self.transact_statement(prepared, params, sink)?;
             self.note_commit();
@@ -608,6 +608,7 @@ impl SessionCore {
             }
             self.ticket_in_block()?
         };
+        self.pending.add(ticket);
         Ok(self.machine.row_count().map_or(self.rows.len() as u64 + self.sunk, |n| n as u64))
     }
 

@@ -41,6 +41,7 @@ mod deferred_triggers;
 mod determinism;
 mod dimensions;
 mod do_by_steps;
+mod durable_answers;
 mod embedding;
 mod ends;
 mod explain_analyze;

@@ -1,4 +1,7 @@
 //! COMMIT and ROLLBACK in a body that is carried out by steps, and which handler catches an error.
+//!
+//! What was committed stays, whatever becomes of the rest: its ticket is among the session's
+//! [pending](crate::ticket::Pending) ones until the statement is answered, well or with an error.
 
 use super::Steps;
 use super::ground::Ground;
