@@ -10,6 +10,10 @@
 //! 3. of a transaction that failed, and of an attempt that is begun anew, in a record of their own: the next attempt
 //!    may end before it draws anything, and `currval` tells.
 //!
+//! Records of the second and the third kind are no commits: whoever waits for a commit or for what a statement has read knows
+//! nothing of them. So the session remembers the newest of their epochs, and each of its answers but those within a block
+//! waits for that, too.
+//!
 //! A number that was drawn while another session set the sequence is dropped, as nobody can say to which generation
 //! it belongs.
 //!
@@ -18,7 +22,7 @@
 //! share the counter's cache line at every insert. They are never set: they have one generation.
 
 use planaria_base::sync::{Mutex, MutexGuard};
-use planaria_base::{Error, Result, SequenceId, SequencePlace, SqlState};
+use planaria_base::{Epoch, Error, Result, SequenceId, SequencePlace, SqlState};
 use planaria_catalog::Sequence;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
@@ -278,6 +282,8 @@ pub(crate) struct SessionSequences {
     current: Vec<Option<i64>>,
     /// The sequence of the last of them.
     last: Option<SequenceId>,
+    /// The newest epoch of a record that has places alone.
+    logged: Epoch,
     runs: Vec<(i64, i64)>,
 }
 
@@ -323,6 +329,17 @@ impl SessionSequences {
             let message = "lastval is not yet defined in this session";
             Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         })
+    }
+
+    /// Places came to the log in a record of their own, of this epoch.
+    pub(crate) fn logged(&mut self, epoch: Epoch) {
+        self.logged = self.logged.max(epoch);
+    }
+
+    /// What has to be on disk before any number is told that this session has drawn.
+    #[inline]
+    pub(crate) fn newest_logged(&self) -> Epoch {
+        self.logged
     }
 
     /// What `currval` answers, if it is defined.

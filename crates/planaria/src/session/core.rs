@@ -804,6 +804,7 @@ impl SessionCore {
         self.engine.counters.committing(self.worker);
         let epoch = commit.effects(self.engine.clock.draw(), |w| record::write_sequences(w, &shared));
         self.engine.counters.committed(self.worker, epoch);
+        self.sequences.logged(epoch);
         Ok(())
     }
 
@@ -812,11 +813,13 @@ impl SessionCore {
         match &self.session_log {
             Some(log) if self.engine.waits_for_disk => {
                 let durable = log.0.durable_epoch();
+                // Numbers that it may tell, though its own record, if it has one, says nothing of them.
+                let drawn = self.sequences.newest_logged();
                 let saw_durable = || self.met_only_durable(durable) || self.saw_only_durable(log, ts);
                 if durable >= ts.epoch() || !logged && saw_durable() {
-                    Ticket::done()
+                    if durable >= drawn { Ticket::done() } else { Ticket::new(drawn, log) }
                 } else {
-                    Ticket::new(ts.epoch(), log)
+                    Ticket::new(ts.epoch().max(drawn), log)
                 }
             }
             _ => Ticket::done(),

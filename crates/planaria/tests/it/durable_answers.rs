@@ -1,4 +1,5 @@
-//! Nobody hears of what a crash could still take back: bodies that commit on their way, errors behind a commit.
+//! Nobody hears of what a crash could still take back: bodies that commit on their way, sequences drawn in blocks that
+//! write nothing, errors behind a commit.
 
 use planaria::lab::LabOptions;
 use planaria::serving::{RowRef, RowSink, ServedSession};
@@ -10,6 +11,7 @@ const SCHEMA: &str = "
     CREATE TABLE t (id int PRIMARY KEY, v int);
     INSERT INTO t VALUES (1, 1);
     CREATE TABLE x (id int PRIMARY KEY);
+    CREATE SEQUENCE s;
     CREATE FUNCTION looks() RETURNS int LANGUAGE plpgsql AS $$
     DECLARE r record; BEGIN EXECUTE 'SELECT v FROM t WHERE id = 1' INTO r; RETURN r.v; END $$;
     CREATE PROCEDURE look() LANGUAGE plpgsql AS $$
@@ -21,7 +23,9 @@ const SCHEMA: &str = "
         COMMIT;
         EXECUTE 'SELECT v FROM t WHERE id = 1' INTO r;
         IF how = 'fails' THEN RAISE EXCEPTION 'it fails'; ELSIF how = 'goes back' THEN ROLLBACK; END IF;
-    END $$;";
+    END $$;
+    CREATE PROCEDURE draws(INOUT n bigint) LANGUAGE plpgsql AS $$
+    BEGIN n := nextval('s'); ROLLBACK; END $$;";
 
 struct Unread;
 
@@ -46,6 +50,10 @@ fn crashed(disk: &SimDisk, db: Database, session: Session) -> Database {
     disk.crash(Survival::Nothing);
     drop((session, db));
     Options::new().open_device(disk.device()).expect("opens again")
+}
+
+fn number(session: &mut Session, sql: &str) -> i64 {
+    session.query(sql, ()).unwrap_or_else(|e| panic!("{sql}: {e}"))[0].get(0).expect("a number")
 }
 
 /// As a server runs a statement: it waits for what the ticket says, and hears of an error at once.
@@ -92,4 +100,42 @@ fn what_a_body_has_committed_on_its_way_is_on_disk_when_it_is_answered() {
         }
     }
     assert!(lost.is_empty(), "answered before it was on disk:\n{}", lost.join("\n"));
+}
+
+/// By the answer to COMMIT, or to a statement outside of blocks.
+#[test]
+fn a_number_that_was_told_is_not_given_again() {
+    let look = "SELECT v FROM t WHERE id = 1";
+    let told_after = "SELECT currval('s'), v FROM t WHERE id = 1";
+    let cases: [(&str, &[&str], &str, i64); 7] = [
+        ("a block", &["BEGIN", "SELECT nextval('s'), v FROM t WHERE id = 1"], "COMMIT", 2),
+        ("a block of several", &["BEGIN", "SELECT nextval('s')", look], "COMMIT", 2),
+        (
+            "a block that went back",
+            &["BEGIN", "SAVEPOINT a", "SELECT nextval('s')", "ROLLBACK TO a", look],
+            "COMMIT",
+            2,
+        ),
+        ("a block that sets it", &["BEGIN", "SELECT setval('s', 40), v FROM t WHERE id = 1"], "COMMIT", 40),
+        ("a statement that failed", &["SELECT 1 / (nextval('s') - currval('s'))"], told_after, 2),
+        ("a block that was given up", &["BEGIN", "SELECT nextval('s')", "ROLLBACK"], told_after, 2),
+        ("a call that went back", &[], "CALL draws(NULL)", 2),
+    ];
+    let mut again = Vec::new();
+    for (what, before, last, told) in cases {
+        let (disk, db) = slow();
+        let mut session = db.session().expect("a session");
+        assert_eq!(number(&mut session, "SELECT nextval('s')"), 1);
+        for sql in before {
+            // One of them divides by zero.
+            let _ = session.execute(sql, ());
+        }
+        session.execute(last, ()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let db = crashed(&disk, db, session);
+        let mut session = db.session().expect("a session");
+        if number(&mut session, "SELECT nextval('s')") <= told {
+            again.push(what);
+        }
+    }
+    assert!(again.is_empty(), "given again after {again:?}");
 }
