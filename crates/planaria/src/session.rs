@@ -21,6 +21,7 @@ pub(crate) mod given;
 pub(crate) mod healing;
 pub(crate) mod importing;
 pub(crate) mod in_time;
+pub(crate) mod kept;
 pub(crate) mod locking;
 pub(crate) mod named;
 pub(crate) mod origin;

@@ -13,7 +13,7 @@ pub(crate) mod host;
 pub(crate) mod inputs;
 pub(crate) mod keys;
 pub(crate) mod kind;
-mod random;
+pub(crate) mod random;
 pub(crate) mod refusal;
 mod same;
 pub(crate) mod under_locks;

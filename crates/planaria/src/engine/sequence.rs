@@ -276,14 +276,20 @@ pub(crate) fn note(effects: &mut Vec<SequenceEffect>, sequence: SequenceId, plac
     }
 }
 
-/// What a session remembers of sequences: values last drawn (`currval`), runs of row ids.
+/// What a client's session remembers of sequences: values last drawn (`currval`).
 #[derive(Default)]
-pub(crate) struct SessionSequences {
+pub(crate) struct LastDrawn {
     current: Vec<Option<i64>>,
     /// The sequence of the last of them.
     last: Option<SequenceId>,
     /// The newest epoch of a record that has places alone.
     logged: Epoch,
+}
+
+/// The same, and the runs of row ids of the session that it is lent.
+#[derive(Default)]
+pub(crate) struct SessionSequences {
+    drawn: LastDrawn,
     runs: Vec<(i64, i64)>,
 }
 
@@ -310,22 +316,22 @@ impl SessionSequences {
 
     /// `currval` answers this value from now on.
     pub(crate) fn remember(&mut self, id: SequenceId, value: i64) {
-        if self.current.len() <= id.index() {
-            self.current.resize(id.index() + 1, None);
+        if self.drawn.current.len() <= id.index() {
+            self.drawn.current.resize(id.index() + 1, None);
         }
-        self.current[id.index()] = Some(value);
+        self.drawn.current[id.index()] = Some(value);
     }
 
     /// `lastval` is of this sequence from now on, if it has a `currval`: row ids have none.
     pub(crate) fn drew(&mut self, id: SequenceId) {
         if self.last_drawn(id).is_some() {
-            self.last = Some(id);
+            self.drawn.last = Some(id);
         }
     }
 
     /// `lastval`; 55000 where this session has drawn nothing.
     pub(crate) fn last(&self) -> Result<i64> {
-        self.last.and_then(|id| self.last_drawn(id)).ok_or_else(|| {
+        self.drawn.last.and_then(|id| self.last_drawn(id)).ok_or_else(|| {
             let message = "lastval is not yet defined in this session";
             Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         })
@@ -333,23 +339,23 @@ impl SessionSequences {
 
     /// Places came to the log in a record of their own, of this epoch.
     pub(crate) fn logged(&mut self, epoch: Epoch) {
-        self.logged = self.logged.max(epoch);
+        self.drawn.logged = self.drawn.logged.max(epoch);
     }
 
     /// What has to be on disk before any number is told that this session has drawn.
     #[inline]
     pub(crate) fn newest_logged(&self) -> Epoch {
-        self.logged
+        self.drawn.logged
     }
 
     /// What `currval` answers, if it is defined.
     pub(crate) fn last_drawn(&self, id: SequenceId) -> Option<i64> {
-        self.current.get(id.index()).copied().flatten()
+        self.drawn.current.get(id.index()).copied().flatten()
     }
 
     /// `currval` answers this again, or is not defined.
     pub(crate) fn put_back(&mut self, id: SequenceId, current: Option<i64>) {
-        if let Some(here) = self.current.get_mut(id.index()) {
+        if let Some(here) = self.drawn.current.get_mut(id.index()) {
             *here = current;
         }
     }
@@ -364,14 +370,20 @@ impl SessionSequences {
         })
     }
 
-    /// Exchanges the values last drawn with another session's.
-    pub(crate) fn swap_current(&mut self, other: &mut Vec<Option<i64>>) {
-        std::mem::swap(&mut self.current, other);
+    /// Exchanges what is a client's for another client's.
+    pub(crate) fn exchange(&mut self, other: &mut LastDrawn) {
+        let SessionSequences { drawn, runs: _ } = self;
+        std::mem::swap(drawn, other);
+    }
+
+    /// `DISCARD SEQUENCES`: nothing has been drawn. What was logged is to be waited for all the same.
+    pub(crate) fn forget(&mut self) {
+        self.drawn = LastDrawn { logged: self.drawn.logged, ..LastDrawn::default() };
     }
 
     /// `currval` is not defined any more for the sequences that are not `known`.
     pub(crate) fn forget_unknown(&mut self, known: impl Fn(SequenceId) -> bool) {
-        for (i, current) in self.current.iter_mut().enumerate() {
+        for (i, current) in self.drawn.current.iter_mut().enumerate() {
             if !known(SequenceId(i as u32)) {
                 *current = None;
             }

@@ -7,7 +7,7 @@ use crate::sealed::Sealed;
 use crate::serving::statement::{Done, Parsed};
 use crate::session::Session;
 use crate::session::copy_triggers::CopyTriggers;
-use crate::session::serve::KeptState;
+use crate::session::kept::KeptState;
 use crate::sink::RowSink;
 use crate::statement::Statement;
 use crate::ticket::Ticket;

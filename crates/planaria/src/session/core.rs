@@ -95,9 +95,9 @@ pub(crate) struct SessionCore {
     pub(crate) sunk: u64,
     pub(crate) args: Vec<Slot>,
     /// The arguments of a call that will be logged, out of the program's reach.
-    kept_args: Vec<Slot>,
+    pub(crate) kept_args: Vec<Slot>,
     /// What they and the kept values point to.
-    kept_heap: Heap,
+    pub(crate) kept_heap: Heap,
     pub(crate) block: Block,
     /// What reads a snapshot, in place of `txn`.
     pub(crate) reading: Option<Box<Reading>>,

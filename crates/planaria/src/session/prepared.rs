@@ -57,6 +57,12 @@ impl NamedStatements for HashMap<String, Named> {
 }
 
 impl StatementCache {
+    /// Exchanges what is a client's for another client's: texts mean the same to all.
+    pub(crate) fn exchange(&mut self, other: &mut HashMap<String, Named>) {
+        let StatementCache { named, by_text: _, particular: _ } = self;
+        std::mem::swap(named, other);
+    }
+
     pub(crate) fn keep(&mut self, text: &str, statement: &Arc<PreparedStatement>) {
         self.by_text.keep(text, statement.clone());
     }

@@ -1,8 +1,5 @@
-//! Statements as a server runs them: analysed ahead, their rows lent to a sink, the disk not waited
-//! for; and what a session keeps between transactions, so that one session can serve many clients.
+//! Statements as a server runs them: analysed ahead, their rows lent to a sink, the disk not waited for.
 
-use crate::engine::channels::{Ears, Mailbox};
-use crate::engine::program::cursor::Cursors;
 use crate::engine::program::kind::{is_program, tag_name, utility_columns};
 use crate::engine::schema_version::SchemaVersion;
 use crate::params::Params;
@@ -11,9 +8,7 @@ use crate::serving::statement::{Done, Parsed};
 use crate::session::StatementResult;
 use crate::session::answer::done;
 use crate::session::core::{Block, SessionCore};
-use crate::session::prepared::{Named, PreparedStatement};
-use crate::session::user::User;
-use crate::settings::Settings;
+use crate::session::prepared::PreparedStatement;
 use crate::sink::RowSink;
 use crate::ticket::Ticket;
 use planaria_base::sync::Mutex;
@@ -23,7 +18,6 @@ use planaria_sql::lower::ParamTypes;
 use planaria_syntax::ast::copy::{Copy, CopySource};
 use planaria_syntax::ast::{self, Expr, ExprKind, InsertSource, Statement, StatementKind};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Longer texts are not kept analysed.
@@ -40,28 +34,6 @@ impl Started {
     pub(crate) fn done(self, ticket: Ticket) -> Done {
         let Started { tag, count, rows } = self;
         Done { tag, count, rows, ticket }
-    }
-}
-
-/// What a client's session is, apart from a transaction under way.
-#[derive(Default)]
-pub(crate) struct KeptState {
-    named: HashMap<String, Named>,
-    settings: Settings,
-    user: User,
-    number: Option<i32>,
-    /// Cursors WITH HOLD.
-    cursors: Cursors,
-    /// The channels that it listens to.
-    ears: Ears,
-    /// `currval` of sequences.
-    current: Vec<Option<i64>>,
-}
-
-impl KeptState {
-    /// What comes for the client, if it listens.
-    pub(crate) fn inbox(&self) -> Option<&Arc<Mailbox>> {
-        self.ears.mailbox()
     }
 }
 
@@ -265,7 +237,7 @@ impl SessionCore {
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
         }
         if matches!(what, "all" | "sequences") {
-            self.sequences.swap_current(&mut Vec::new());
+            self.sequences.forget();
         }
         if matches!(what, "all" | "temp") {
             self.drop_temporary()?;
@@ -391,20 +363,6 @@ impl SessionCore {
             (result.tag.into(), result.count, result.rows)
         };
         Ok(Started { tag, count, rows })
-    }
-
-    pub(crate) fn exchange_state(&mut self, state: &mut KeptState) {
-        debug_assert!(matches!(self.block, Block::None), "a transaction belongs to its session");
-        debug_assert!(self.own_locks.is_empty(), "advisory locks belong to their session");
-        debug_assert!(!self.temporary.made, "temporary relations belong to their session");
-        debug_assert!(self.pending.is_none(), "who has committed something waits for it");
-        std::mem::swap(&mut self.statements.named, &mut state.named);
-        std::mem::swap(&mut self.settings, &mut state.settings);
-        std::mem::swap(&mut self.cursors, &mut state.cursors);
-        std::mem::swap(&mut self.user, &mut state.user);
-        std::mem::swap(&mut self.number, &mut state.number);
-        std::mem::swap(&mut self.ears, &mut state.ears);
-        self.sequences.swap_current(&mut state.current);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a session asks of itself: the time, its settings, its cursors; and when volatile outputs are computed.
 
 use planaria::lab::LabOptions;
+use planaria::serving::{ServedSession, SessionState};
 use planaria::{Database, Options, Session};
 use std::thread;
 use std::time::Duration;
@@ -261,4 +262,55 @@ fn sessions_begin_with_what_is_set_of_them() {
     };
     assert_eq!(refused("nonsense", "1"), "42704");
     assert_eq!(refused("work_mem", "much"), "22023");
+}
+
+/// Two clients whose transactions one session runs, in turns: the answer to what one of them says, or the SQLSTATE.
+fn two_clients(mut s: Session) -> impl FnMut(usize, &str) -> Result<String, String> {
+    let mut clients = [SessionState::default(), SessionState::default()];
+    move |client, sql| {
+        s.swap_state(&mut clients[client]);
+        let answer = s.query(sql, ()).map_err(|e| e.sqlstate().as_str().to_owned());
+        s.swap_state(&mut clients[client]);
+        answer.map(|rows| rows.first().map_or_else(String::new, |row| row.get(0).expect("a text")))
+    }
+}
+
+#[test]
+fn the_last_value_is_that_of_who_asks() {
+    let mut s = session();
+    s.execute_script("CREATE SEQUENCE a; CREATE SEQUENCE b START 100; CREATE SEQUENCE c START 1000")
+        .expect("sequences");
+    let mut says = two_clients(s);
+    let draw = |sequence: &str| format!("SELECT nextval('{sequence}')::text");
+    let last = "SELECT lastval()::text";
+    for sequence in ["a", "b"] {
+        says(0, &draw(sequence)).expect("draws");
+    }
+    assert_eq!(says(1, last), Err("55000".to_owned()), "who has drawn nothing has no last value");
+    says(1, &draw("a")).expect("draws");
+    assert_eq!((says(0, last), says(1, last)), (Ok("100".to_owned()), Ok("2".to_owned())));
+    says(1, &draw("c")).expect("draws");
+    assert_eq!((says(0, last), says(1, last)), (Ok("100".to_owned()), Ok("1000".to_owned())));
+}
+
+#[test]
+fn a_seed_is_that_of_who_has_set_it() {
+    let mut says = two_clients(session());
+    let random = "SELECT random()::text";
+    let seed = |seed: f64| format!("DO $$ BEGIN PERFORM setseed({seed}); END $$");
+    says(0, &seed(0.5)).expect("a seed");
+    let [first, second] = [(); 2].map(|()| says(0, random).expect("a number"));
+    says(0, &seed(0.5)).expect("a seed");
+    assert_ne!(says(1, random).as_ref(), Ok(&first), "nobody else draws from it");
+    assert_eq!(says(0, random), Ok(first));
+    says(1, &seed(0.25)).expect("a seed");
+    assert_eq!(says(0, random), Ok(second), "nobody else seeds it");
+}
+
+#[test]
+fn sequences_that_are_discarded_have_no_last_value() {
+    let mut s = session();
+    s.execute_script("CREATE SEQUENCE a; SELECT nextval('a'); DISCARD SEQUENCES").expect("discards");
+    assert_eq!(state(s.query("SELECT lastval()", ()).map(drop)), "55000");
+    assert_eq!(state(s.query("SELECT currval('a')", ()).map(drop)), "55000");
 }

@@ -435,7 +435,7 @@ impl Host for SessionHost<'_> {
         }
         match question {
             Question::SetSeed => {
-                self.inputs.seed(args[0].float())?;
+                self.inputs.chance.seed(args[0].float())?;
                 return Ok(Slot::Null);
             }
             Question::ListeningChannels => {

@@ -2,6 +2,7 @@
 //! to the same program.
 
 use crate::engine::program::handed::Handed;
+use crate::engine::program::random::Chance;
 use crate::engine::program::same::same;
 use crate::engine::program::under_locks::UnderLocks;
 use crate::engine::sequence::SessionSequences;
@@ -39,9 +40,8 @@ pub(crate) struct Inputs {
     pub(super) statement: i64,
     /// What `txid_current()` says, once it has been asked.
     pub(super) transaction: Option<i64>,
-    pub(super) random: u64,
-    /// What `random()` draws from since `setseed()`.
-    pub(super) seeded: Option<super::random::Seeded>,
+    /// What `random()` draws from.
+    pub(super) chance: Chance,
     /// Names and settings among them.
     pub(super) texts: usize,
     /// What was given in this transaction, for a run that heals it, and what such a run may do.
@@ -54,6 +54,27 @@ impl Inputs {
     /// None so far, of this clock.
     pub(crate) fn of(wall_clock: WallClock) -> Inputs {
         Inputs { wall_clock, ..Inputs::default() }
+    }
+
+    /// Exchanges what is a client's for another client's: all else belongs to a transaction, or to the session that runs it.
+    pub(crate) fn exchange(&mut self, other: &mut Chance) {
+        let Inputs {
+            chance,
+            drawn: _,
+            recorded: _,
+            given: _,
+            unlogged: _,
+            now: _,
+            kept_now: _,
+            block: _,
+            statement: _,
+            transaction: _,
+            texts: _,
+            handed: _,
+            under_locks: _,
+            wall_clock: _,
+        } = self;
+        std::mem::swap(chance, other);
     }
 
     pub(crate) fn begin(&mut self) {
@@ -238,15 +259,11 @@ impl Inputs {
                 self.settle_time();
                 Slot::Int(self.wall_clock.micros())
             }
-            // 53 bits: every float8 of the grid in [0, 1) once.
-            Draw::Random => Slot::Float(match &mut self.seeded {
-                Some(seeded) => seeded.next(),
-                None => (self.next_random() >> 11) as f64 / (1u64 << 53) as f64,
-            }),
+            Draw::Random => Slot::Float(self.chance.next()),
             Draw::Uuid => {
                 let mut bytes = [0; 16];
-                bytes[..8].copy_from_slice(&self.next_random().to_le_bytes());
-                bytes[8..].copy_from_slice(&self.next_random().to_le_bytes());
+                bytes[..8].copy_from_slice(&self.chance.next_plain().to_le_bytes());
+                bytes[8..].copy_from_slice(&self.chance.next_plain().to_le_bytes());
                 bytes[6] = bytes[6] & 0x0F | 0x40;
                 bytes[8] = bytes[8] & 0x3F | 0x80;
                 Slot::Uuid(bytes)

@@ -1,6 +1,5 @@
 //! What `random()` and its like are drawn from.
 
-use super::inputs::Inputs;
 use planaria_base::{Error, Result, SqlState};
 
 /// splitmix64
@@ -33,15 +32,33 @@ impl Seeded {
     }
 }
 
-impl Inputs {
-    /// splitmix64, seeded by the system's randomness once a session: `random()` promises no more.
-    pub(super) fn next_random(&mut self) -> u64 {
-        if self.random == 0 {
+/// What `random()` draws from: each client has its own.
+#[derive(Default)]
+pub(crate) struct Chance {
+    /// The state of splitmix64; 0: not seeded yet.
+    plain: u64,
+    /// In its place since `setseed()`.
+    seeded: Option<Seeded>,
+}
+
+impl Chance {
+    /// A number from 0 up to 1.
+    pub(super) fn next(&mut self) -> f64 {
+        match &mut self.seeded {
+            Some(seeded) => seeded.next(),
+            // 53 bits: every float8 of the grid in [0, 1) once.
+            None => (self.next_plain() >> 11) as f64 / (1u64 << 53) as f64,
+        }
+    }
+
+    /// splitmix64, seeded by the system's randomness once: `random()` promises no more.
+    pub(super) fn next_plain(&mut self) -> u64 {
+        if self.plain == 0 {
             use std::hash::{BuildHasher, Hasher};
             let system = || std::collections::hash_map::RandomState::new().build_hasher().finish();
-            self.random = planaria_base::sync::entropy(system) | 1;
+            self.plain = planaria_base::sync::entropy(system) | 1;
         }
-        split(&mut self.random)
+        split(&mut self.plain)
     }
 
     /// `setseed()`
