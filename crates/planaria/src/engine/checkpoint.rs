@@ -17,6 +17,7 @@ use crate::engine::schema_version::SchemaVersion;
 use crate::engine::sequence::{SequenceState, Standing};
 use crate::engine::snapshot::OpenSnapshot;
 use crate::engine::teller::Teller;
+use crate::engine::unforeseen::unforeseen;
 use crate::options::{LoadedCheckpoint, Options};
 use crate::stats::{CheckpointReport, CheckpointStats};
 use planaria_base::sync::{Instant, MutexGuard, thread};
@@ -208,12 +209,7 @@ fn report(written: &Written) -> CheckpointReport {
 
 /// An identity for a database that never had one: a version 4 UUID.
 fn random_id() -> Result<[u8; 16]> {
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|e| Error::internal(format!("no random numbers: {e}")))?;
-    for half in id.chunks_exact_mut(8) {
-        let drawn = u64::from_le_bytes(half.try_into().expect("eight bytes"));
-        half.copy_from_slice(&planaria_base::sync::entropy(|| drawn).to_le_bytes());
-    }
+    let mut id: [u8; 16] = unforeseen()?;
     id[6] = id[6] & 0x0f | 0x40;
     id[8] = id[8] & 0x3f | 0x80;
     Ok(id)

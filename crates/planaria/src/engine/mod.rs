@@ -45,6 +45,7 @@ pub(crate) mod store;
 pub(crate) mod sweeper;
 pub(crate) mod table_locks;
 pub(crate) mod teller;
+mod unforeseen;
 pub(crate) mod waits;
 pub(crate) mod worker;
 pub(crate) mod written;

@@ -314,3 +314,46 @@ fn sequences_that_are_discarded_have_no_last_value() {
     assert_eq!(state(s.query("SELECT lastval()", ()).map(drop)), "55000");
     assert_eq!(state(s.query("SELECT currval('a')", ()).map(drop)), "55000");
 }
+
+/// splitmix64, a generator whose state any of its numbers tells: what comes after `number`.
+fn after_in_splitmix(number: u64) -> u64 {
+    const A: u64 = 0xBF58_476D_1CE4_E5B9;
+    const B: u64 = 0x94D0_49BB_1331_11EB;
+    let unshifted = |z: u64, by: u32| (0..64 / by).fold(z, |known, _| z ^ (known >> by));
+    let inverse = |odd: u64| {
+        (0..6).fold(odd, |known, _| known.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(known))))
+    };
+    let z = unshifted(number, 31).wrapping_mul(inverse(B));
+    let z = unshifted(z, 27).wrapping_mul(inverse(A));
+    let state = unshifted(z, 30).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (state ^ (state >> 30)).wrapping_mul(A);
+    let z = (z ^ (z >> 27)).wrapping_mul(B);
+    z ^ (z >> 31)
+}
+
+/// Clients share sessions: who has drawn something there must not know what another draws, be it a key of sessions or a salt.
+#[test]
+fn no_uuid_is_told_by_what_was_drawn_before() {
+    let mut s = session();
+    // Its digits that are drawn: the first 6 bytes, and the last 7.
+    let halves = |s: &mut Session| {
+        let hex = text(s, "SELECT replace(gen_random_uuid()::text, '-', '')");
+        let bytes = u128::from_str_radix(&hex, 16).expect("32 digits").to_be_bytes();
+        let half = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        (half(0), half(8))
+    };
+    let is_like = |one: u64, other: u64, bits: u64| (one ^ other) & bits == 0;
+    // All but the version, and the variant.
+    let (of_first, of_second) = (!0x00F0_0000_0000_0000, !0xC0);
+    let (first, second) = halves(&mut s);
+    let told = (0..16).any(|version: u64| {
+        let whole = first & of_first | version << 52;
+        is_like(after_in_splitmix(whole), second, of_second)
+    });
+    assert!(!told, "one half of a UUID tells the other");
+    let drawn: f64 = s.query("SELECT random()", ()).expect("a number")[0].get(0).expect("a number");
+    let (first, _) = halves(&mut s);
+    let known = ((drawn * (1u64 << 53) as f64) as u64) << 11;
+    let told = (0..1 << 11).any(|rest| is_like(after_in_splitmix(known | rest), first, of_first));
+    assert!(!told, "random() tells a UUID");
+}

@@ -2,7 +2,7 @@
 //! to the same program.
 
 use crate::engine::program::handed::Handed;
-use crate::engine::program::random::Chance;
+use crate::engine::program::random::{Chance, Secret};
 use crate::engine::program::same::same;
 use crate::engine::program::under_locks::UnderLocks;
 use crate::engine::sequence::SessionSequences;
@@ -42,6 +42,8 @@ pub(crate) struct Inputs {
     pub(super) transaction: Option<i64>,
     /// What `random()` draws from.
     pub(super) chance: Chance,
+    /// What UUIDs are drawn from.
+    secret: Secret,
     /// Names and settings among them.
     pub(super) texts: usize,
     /// What was given in this transaction, for a run that heals it, and what such a run may do.
@@ -60,6 +62,8 @@ impl Inputs {
     pub(crate) fn exchange(&mut self, other: &mut Chance) {
         let Inputs {
             chance,
+            // Nobody learns anything of it from what another has drawn.
+            secret: _,
             drawn: _,
             recorded: _,
             given: _,
@@ -260,14 +264,7 @@ impl Inputs {
                 Slot::Int(self.wall_clock.micros())
             }
             Draw::Random => Slot::Float(self.chance.next()),
-            Draw::Uuid => {
-                let mut bytes = [0; 16];
-                bytes[..8].copy_from_slice(&self.chance.next_plain().to_le_bytes());
-                bytes[8..].copy_from_slice(&self.chance.next_plain().to_le_bytes());
-                bytes[6] = bytes[6] & 0x0F | 0x40;
-                bytes[8] = bytes[8] & 0x3F | 0x80;
-                Slot::Uuid(bytes)
-            }
+            Draw::Uuid => Slot::Uuid(self.secret.uuid()?),
             Draw::Kept
             | Draw::Setting
             | Draw::TransactionId

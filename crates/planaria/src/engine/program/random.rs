@@ -1,6 +1,13 @@
-//! What `random()` and its like are drawn from.
+//! What `random()` and its like are drawn from, and what UUIDs are.
+//!
+//! One number of `random()` tells all that follow, as in PostgreSQL. A UUID tells nothing of others: it may be the key of
+//! a web session, and salts and random bytes are made of UUIDs, while all that a session of a server runs for one client after
+//! another is drawn here.
 
+use crate::engine::unforeseen::unforeseen;
 use planaria_base::{Error, Result, SqlState};
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 /// splitmix64
 fn split(state: &mut u64) -> u64 {
@@ -52,7 +59,7 @@ impl Chance {
     }
 
     /// splitmix64, seeded by the system's randomness once: `random()` promises no more.
-    pub(super) fn next_plain(&mut self) -> u64 {
+    fn next_plain(&mut self) -> u64 {
         if self.plain == 0 {
             use std::hash::{BuildHasher, Hasher};
             let system = || std::collections::hash_map::RandomState::new().build_hasher().finish();
@@ -72,5 +79,25 @@ impl Chance {
         }
         self.seeded = Some(Seeded::of(seed));
         Ok(())
+    }
+}
+
+/// ChaCha20, seeded by the system's randomness when a session draws its first UUID: 16 bytes of it take a few nanoseconds, where
+/// asking the system each time would take hundreds.
+#[derive(Default)]
+pub(crate) struct Secret(Option<Box<ChaCha20Rng>>);
+
+impl Secret {
+    /// A random UUID (version 4).
+    pub(super) fn uuid(&mut self) -> Result<[u8; 16]> {
+        let generator = match &mut self.0 {
+            Some(generator) => generator,
+            none => none.insert(Box::new(ChaCha20Rng::from_seed(unforeseen()?))),
+        };
+        let mut bytes = [0; 16];
+        generator.fill_bytes(&mut bytes);
+        bytes[6] = bytes[6] & 0x0F | 0x40;
+        bytes[8] = bytes[8] & 0x3F | 0x80;
+        Ok(bytes)
     }
 }
