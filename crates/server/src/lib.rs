@@ -30,7 +30,8 @@
 //!
 //! **What must hold.** No reply leaves before the commits that it tells of, or that its rows were read
 //! from, are on disk; but for those of statements within a transaction block that may write: what they
-//! show counts when COMMIT is answered, which waits for all of it. Once the log has failed nothing is
+//! show counts when COMMIT is answered, which waits for all of it (and ROLLBACK for none); and but for
+//! errors, whose causes may not be there yet. Once the log has failed nothing is
 //! answered that it may have lost. No error of one client is felt by another: a panic of the engine ends one connection;
 //! a client that does not read is closed; messages and answers have limits.
 //!

@@ -78,7 +78,8 @@ pub trait ServedSession: Sealed {
     /// Closes a cursor; it may not be there.
     fn close_cursor(&mut self, name: &str);
     /// Runs a statement and returns as soon as it is committed in memory; its rows go to `sink` on the
-    /// way. Nobody may hear of any of it before the ticket says that it is on disk.
+    /// way. Nobody may hear of any of it before the ticket says that it is on disk. What a body has committed before it
+    /// fails is on disk when the error is returned.
     fn start(&mut self, statement: &Statement, params: &dyn Params, sink: &mut dyn RowSink) -> Result<Done>;
     /// For COPY FROM: what is to be run instead of its statement, where triggers fire around the rows.
     fn copy_triggers(&mut self, statement: &Statement) -> Result<Option<CopyTriggers>>;
