@@ -98,7 +98,7 @@ fn run(protocol: ProtocolKind) -> u32 {
 
 /// The seeds, of which `SEEDS` says another number.
 fn seeds() -> std::ops::Range<u64> {
-    0..std::env::var("SEEDS").map_or(60, |n| n.parse().expect("a number of seeds"))
+    0..std::env::var("SEEDS").map_or(240, |n| n.parse().expect("a number of seeds"))
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) struct Inputs {
     /// What `random()` draws from.
     pub(super) chance: Chance,
     /// What UUIDs are drawn from.
-    secret: Secret,
+    pub(super) secret: Secret,
     /// Names and settings among them.
     pub(super) texts: usize,
     /// What was given in this transaction, for a run that heals it, and what such a run may do.
