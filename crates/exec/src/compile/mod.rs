@@ -9,10 +9,8 @@
 //! Nothing is checked that the verifier has checked before.
 
 mod again;
-mod branches;
 mod constants;
 mod emit;
-mod live;
 mod simplify;
 mod table;
 mod value;

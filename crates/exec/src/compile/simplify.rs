@@ -1,19 +1,19 @@
 //! Simplification of a program before it is lowered: what lowering SQL leaves behind.
 //!
-//! Before it is lowered to code ([`simplify`]), in this order: functions and casts of constants are computed; what is computed or looked up again is found (`again`); branches on what
-//! branches before them have decided are joined with those (`branches`); reads of a copy become reads of its original while both are the same; what computes a value that nobody reads,
-//! or not before it is written again (`live`), is dropped, columns of rows included; constants that are made at run time move to where they are needed (`constants`). Before it is lowered to another
-//! form ([`for_all_forms`]): what of that holds whatever the form is.
+//! Before it is lowered to code ([`simplify`]), in this order: functions and casts of constants are computed; what is computed or looked up again is found (`again`); reads of
+//! a copy become reads of its original while both are the same; what computes a value that nobody reads is dropped, columns of
+//! rows included; constants that are made at run time move to where they are needed (`constants`). Before it is lowered to another
+//! form ([`for_all_forms`]): what of that holds whatever the form is, and branches whose condition is known.
 //!
 //! Registers are mutable, so a constant is known only where its register is *settled*: written once
 //! in the whole program, and before it is read. The verifier vouches for the latter but for named
 //! registers, the variables, which may be read as NULL before.
 
 use super::again::{self, Again};
-use super::{branches, live};
 use crate::functions;
 use planaria_base::{Datum, Type};
-use planaria_ir::{Block, Func, Label, OpKind, Program, ReadMode, Reg, StateSource};
+use planaria_ir::{Block, Func, Label, Op, OpKind, Program, ReadMode, Reg, StateSource};
+use std::collections::HashMap;
 
 /// Texts longer than this are made anew at run time rather than kept in the code.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -87,9 +87,8 @@ impl Uses {
 pub(super) fn simplify(program: &mut Program, ahead: Option<Label>) -> (Uses, Again) {
     fold_constants(program, true);
     let again = again::find(program, ahead);
-    branches::join(&mut program.body);
-    forward_copies(&mut program.body, &mut Vec::new());
-    live::drop_unread(program, &again);
+    let mut originals = Vec::new();
+    forward_copies(&mut program.body, &mut originals);
     let mut uses = Uses::of(program);
     // A row that was found is found again by its register.
     again.values().for_each(|r| uses.reads[r.index()] += 1);
@@ -100,15 +99,42 @@ pub(super) fn simplify(program: &mut Program, ahead: Option<Label>) -> (Uses, Ag
     (uses, again)
 }
 
-/// Folds constants, finds what is computed again, joins and decides branches, forwards copies, and drops what nobody reads. Lookups are not merged, and what lies in a heap is not folded: it would be made where a copy was enough.
+/// Folds constants, finds what is computed again, forwards copies, drops what nobody reads, and decides branches whose condition is
+/// known. Lookups are not merged, and what lies in a heap is not folded: it would be made where a copy was enough.
 pub(super) fn for_all_forms(program: &mut Program) {
     fold_constants(program, false);
+    decide(program);
     again::find_values(program);
-    branches::join(&mut program.body);
     forward_copies(&mut program.body, &mut Vec::new());
-    live::drop_unread(program, &Again::new());
     let mut uses = Uses::of(program);
     while sweep(&mut program.body, &mut uses) {}
+}
+
+/// Puts the way that is taken in the place of each branch whose condition is a constant.
+fn decide(program: &mut Program) {
+    fn within(block: &mut Block, known: &HashMap<Reg, bool>) {
+        let mut ops = Vec::with_capacity(block.0.len());
+        for mut op in std::mem::take(&mut block.0) {
+            op.kind.blocks_mut(&mut |inner| within(inner, known));
+            match op.kind {
+                OpKind::If { cond, then, otherwise } if known.contains_key(&cond) => {
+                    ops.extend(if known[&cond] { then.0 } else { otherwise.0 });
+                }
+                kind => ops.push(Op { kind, ..op }),
+            }
+        }
+        block.0 = ops;
+    }
+    let settled = Uses::of(program).settled;
+    let mut known = HashMap::new();
+    program.body.visit(&mut |op| {
+        if let OpKind::Const { dst, value: value @ (Datum::Bool(_) | Datum::Null) } = &op.kind
+            && settled[dst.index()]
+        {
+            known.insert(*dst, *value == Datum::Bool(true));
+        }
+    });
+    within(&mut program.body, &known);
 }
 
 fn taken(program: &Program) -> Vec<bool> {
@@ -179,7 +205,7 @@ fn is_textual(ty: &Type) -> bool {
     )
 }
 
-pub(super) fn lies_in_no_heap(value: &Datum) -> bool {
+fn lies_in_no_heap(value: &Datum) -> bool {
     matches!(
         value,
         Datum::Null
@@ -265,23 +291,16 @@ fn sweep(block: &mut Block, uses: &mut Uses) -> bool {
 }
 
 fn is_dead(kind: &OpKind, uses: &Uses) -> bool {
-    let mut read = false;
-    kind.writes(&mut |r| read |= uses.reads[r.index()] > 0);
-    is_removable(kind) && (!read || matches!(kind, OpKind::Copy { dst, src } if dst == src))
-}
-
-/// Whether an operation does nothing but write registers.
-pub(super) fn is_removable(kind: &OpKind) -> bool {
-    match kind {
-        OpKind::Const { .. }
-        | OpKind::Copy { .. }
-        | OpKind::Len { .. }
-        | OpKind::MapGet { .. }
-        | OpKind::Load { .. } => true,
+    let removable = match kind {
+        OpKind::Const { .. } | OpKind::Len { .. } | OpKind::MapGet { .. } | OpKind::Load { .. } => true,
         OpKind::Get { mode, .. } => *mode != ReadMode::Ahead,
+        OpKind::Copy { dst, src } => dst == src || uses.reads[dst.index()] == 0,
         OpKind::Apply { func, .. } => func.total(),
         _ => false,
-    }
+    };
+    let mut read = false;
+    kind.writes(&mut |r| read |= uses.reads[r.index()] > 0);
+    removable && (!read || matches!(kind, OpKind::Copy { dst, src } if dst == src))
 }
 
 /// Calls `f` for each register an operation reads, to change it; not for arrays it also writes.
