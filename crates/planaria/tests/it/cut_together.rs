@@ -136,7 +136,9 @@ fn restored(protocol: ProtocolKind, seed: u64, case: &Case) {
             threads.into_iter().map(|t| t.join().unwrap_or_else(|_| panic!("{context}"))).collect()
         });
         text += &format!("-- round {round}\n{}", done.join("-- beside it\n"));
-        for query in &case.orphans {
+        // Where triggers that are a foreign key's are disabled, or one takes what it does back, rows lose their parents: as in PostgreSQL.
+        let loses = ["DISABLE TRIGGER ALL", "THEN RETURN NULL"].iter().any(|why| text.contains(why));
+        for query in case.orphans.iter().filter(|_| !loses) {
             assert!(db.query(query, ()).expect("reads").is_empty(), "{query}: {text}");
         }
         // Numbers that are there are not given again: of tables that have any.
