@@ -4,7 +4,6 @@ use crate::{CompiledPlan, Progress};
 use planaria_base::{CommitTs, ProcedureId, Result, SequenceId, SequencePlace, TableId};
 use planaria_exec::{Code, Link};
 use planaria_ir::Program;
-
 use planaria_log::{Call, Effect, Keeping};
 use planaria_storage::{Header, Shape, TableSet};
 use std::sync::Arc;
