@@ -14,6 +14,11 @@
 //! entered with and the separator that it is left with. If keys come in, or the leaf splits, after
 //! that, its insert version tells. If a neighbour's range is added to it (the neighbour was empty,
 //! and unlinked), the cursor comes back to it.
+//!
+//! Why none is handed out twice: a leaf holds no key at its separator or beyond, at the version it was
+//! read at. The separator of the last leaf of an inner node lies in a node further up, and moves when a
+//! neighbour of the *inner* node is unlinked: neither the leaf nor its parent changes by that. So the
+//! node that a separator was taken from is checked once the leaf's version is known.
 
 #![allow(unsafe_code)] // a cursor may move to another thread
 
@@ -112,6 +117,8 @@ pub struct Cursor {
     /// bounds its parent.
     pub(super) fence: End,
     pub(super) parent_fence: End,
+    /// The node that `parent_fence` was read in, and its version then. Null if there is no such separator.
+    pub(super) parent_fence_in: (*const Header, u64),
     pub(super) last_node: Option<NodeRef>,
 }
 
@@ -142,6 +149,7 @@ impl Cursor {
             place: None,
             fence: End::default(),
             parent_fence: End::default(),
+            parent_fence_in: (std::ptr::null(), 0),
             last_node: None,
         }
     }

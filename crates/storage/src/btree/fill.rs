@@ -26,6 +26,14 @@ struct Entered<'t, const W: usize, const L: usize> {
 /// A separator, if there is one. Its rest, if any, is readable: it was in a node that checked.
 type Fence<const W: usize> = Option<Cell<W>>;
 
+/// A separator, and the node that it was read in, with its version.
+#[derive(Clone, Copy)]
+struct FenceIn<'t, const W: usize> {
+    cell: Cell<W>,
+    node: &'t Header,
+    version: u64,
+}
+
 impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, LONG, L, I> {
     /// Buffers the next chunk that holds an entry, unless the range ends before.
     pub(super) fn fill_cursor(&self, cursor: &mut Cursor, pin: Pinned<'_>, on_node: &mut dyn FnMut(NodeRef)) {
@@ -222,10 +230,17 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         let Place { parent, parent_version, .. } = *place;
         let fence = Self::fence(inner, n, child, cursor.descending);
         let (header, version) = self.step(inner, parent_version, child)?;
-        let Cursor { fence: bound, parent_fence, .. } = cursor;
+        let Cursor { fence: bound, parent_fence, parent_fence_in, .. } = cursor;
         match fence {
             Some(_) => set_fence::<W, LONG>(bound, fence),
-            None => bound.clone_from(parent_fence),
+            None => {
+                let (node, version) = *parent_fence_in;
+                if !node.is_null() {
+                    // SAFETY: in the tree under the pin of the place, hence not freed.
+                    unsafe { &*node }.check(version)?;
+                }
+                bound.clone_from(parent_fence);
+            }
         }
         // SAFETY: the child of a node on level 1, reached under a check.
         let leaf = unsafe { self.leaf(header) };
@@ -245,7 +260,7 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         let descending = cursor.descending;
         let start = &cursor.start;
         let probe = Probe::<W, LONG>::new(&start.words);
-        let (mut fence, mut parent_fence): (Fence<W>, Fence<W>) = (None, None);
+        let (mut fence, mut parent_fence): (Option<FenceIn<'_, W>>, _) = (None, None);
         let (mut node, mut version) = self.root()?;
         let (mut parent, mut parent_version, mut child) = (std::ptr::null(), 0, 0);
         while node.level > 0 {
@@ -261,12 +276,19 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             if node.level == 1 {
                 parent_fence = fence;
             }
-            fence = Self::fence(inner, n, child, descending).or(fence);
+            if let Some(cell) = Self::fence(inner, n, child, descending) {
+                fence = Some(FenceIn { cell, node, version });
+            }
             (parent, parent_version) = (node, version);
             (node, version) = self.step(inner, version, child)?;
         }
-        set_fence::<W, LONG>(&mut cursor.fence, fence);
-        set_fence::<W, LONG>(&mut cursor.parent_fence, parent_fence);
+        if let Some(fence) = fence {
+            fence.node.check(fence.version)?;
+        }
+        set_fence::<W, LONG>(&mut cursor.fence, fence.map(|fence| fence.cell));
+        set_fence::<W, LONG>(&mut cursor.parent_fence, parent_fence.map(|fence| fence.cell));
+        cursor.parent_fence_in =
+            parent_fence.map_or((std::ptr::null(), 0), |fence| (&raw const *fence.node, fence.version));
         // SAFETY: `node` was reached under a check and is a leaf.
         let leaf = unsafe { self.leaf(node) };
         Ok(Entered { leaf, version, position: None, parent, parent_version, child })

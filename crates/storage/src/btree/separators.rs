@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // follows node pointers; each site names the check that allows it
 
+use super::compare_keys;
 use super::fill::push_key;
 use super::lock::{Backoff, Header, Restart};
 use super::tree::Tree;
@@ -44,6 +45,10 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             }
             (level, keys) = (below, finer);
         }
+        // What lies between the levels may have been unlinked meanwhile, so that a node's range reaches beyond the separator that
+        // was read above it. Any keys in order cut the tree into ranges that miss and share nothing.
+        keys.sort_by(|a, b| compare_keys(a, b));
+        keys.dedup_by(|a, b| compare_keys(a, b).is_eq());
         Ok(keys)
     }
 }

@@ -444,3 +444,63 @@ fn scans_end_anywhere_in_a_leaf() {
         }
     }
 }
+
+/// A tree that changes while a scan is under way: by whoever holds a key of the scan, whole ranges go (with their leaves and inner
+/// nodes, whose neighbours inherit their ranges) and others come. The scan stays in order, names no key twice and misses none that
+/// is there all the time.
+fn scans_while_ranges_go(tree: impl OrderedIndex, seed: u64) {
+    let mut state = seed * 2 + 1;
+    let mut below = |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % n
+    };
+    const KEYS: u64 = 120;
+    let key = |n: u64| vec![1, n / 32, n % 32 + 1];
+    let mut participant = Participant::new();
+    let guard = participant.guard();
+    let pin = guard.pinned();
+    let mut present = [false; KEYS as usize];
+    for _ in 0..KEYS {
+        let n = below(KEYS);
+        tree.insert(pin, &key(n), n + 1);
+        present[n as usize] = true;
+    }
+    let mut always = present;
+    let descending = below(2) == 0;
+    let mut cursor = Cursor::new();
+    cursor.open(Bound::Unbounded, Bound::Unbounded, descending);
+    let mut seen: Vec<u64> = Vec::new();
+    while let Some((_, value)) = cursor.next(&tree, pin, |_| ()) {
+        let n = value - 1;
+        if let Some(&last) = seen.last() {
+            assert!(if descending { n < last } else { n > last }, "seed {seed}: {n} after {last}");
+        }
+        seen.push(n);
+        if below(4) == 0 {
+            let (from, span) = (below(KEYS), below(40));
+            for n in from..(from + span).min(KEYS) {
+                if std::mem::take(&mut present[n as usize]) {
+                    assert!(tree.remove(pin, &key(n), n + 1));
+                }
+                always[n as usize] = false;
+            }
+            for _ in 0..below(12) {
+                let n = below(KEYS);
+                tree.insert(pin, &key(n), n + 1);
+                present[n as usize] = true;
+            }
+        }
+    }
+    let missed: Vec<u64> = (0..KEYS).filter(|&n| always[n as usize] && !seen.contains(&n)).collect();
+    assert!(missed.is_empty(), "seed {seed}: {missed:?}");
+}
+
+#[test]
+fn a_scan_goes_on_while_ranges_go() {
+    for seed in 0..if cfg!(miri) { 8 } else { 4000 } {
+        scans_while_ranges_go(Tree::<3, false, 4, 3>::new(), seed);
+        scans_while_ranges_go(Tree::<2, true, 4, 3>::new(), seed);
+    }
+}
