@@ -35,5 +35,5 @@ pub use heap::Heap;
 pub use host::{Beside, Carrier, Context, CursorAt, Dynamic, Host, Interrupt, Link, StepProgram, Stepwise};
 #[cfg(debug_assertions)]
 pub use machine::{Event, Frame, Trace};
-pub use machine::{Machine, Pace, Suspended};
+pub use machine::{Machine, Pace, Suspended, tidy};
 pub use slot::{BytesKind, Slot};

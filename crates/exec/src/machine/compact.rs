@@ -55,24 +55,33 @@ impl<'a> Relocation<'a> {
     }
 }
 
+/// Keeps of a heap what these slots reach; they are moved along. `other`, a buffer, is empty afterwards. After an error the
+/// slots are of two heaps.
+pub fn tidy<'s>(
+    heap: &mut Heap,
+    other: &mut Heap,
+    slots: impl IntoIterator<Item = &'s mut [Slot]>,
+) -> Result<()> {
+    other.clear();
+    let mut relocation = Relocation::new(heap, other);
+    for slots in slots {
+        relocation.slots(slots)?;
+    }
+    std::mem::swap(heap, other);
+    heap.take_forms_of(other);
+    other.clear();
+    Ok(())
+}
+
 impl Machine {
     /// Copies everything that a register or a collection can reach into the other heap. After an
     /// error the slots are of two heaps: the run must end.
     #[cold]
     #[inline(never)]
     pub(super) fn compact(&mut self, frame: &mut [Slot]) -> Result<()> {
-        self.spare.clear();
-        let mut relocation = Relocation::new(&self.heap, &mut self.spare);
-        relocation.slots(frame)?;
-        for parked in &mut self.parked {
-            relocation.slots(parked)?;
-        }
-        for coll in &mut self.colls[..self.colls_used] {
-            relocation.slots(coll.slots_mut())?;
-        }
-        std::mem::swap(&mut self.heap, &mut self.spare);
-        self.heap.take_forms_of(&mut self.spare);
-        self.spare.clear();
+        let parked = self.parked.iter_mut().map(|parked| &mut parked[..]);
+        let colls = self.colls[..self.colls_used].iter_mut().map(|coll| coll.slots_mut());
+        tidy(&mut self.heap, &mut self.spare, [frame].into_iter().chain(parked).chain(colls))?;
         // As much again as this had to look through.
         let looked_through = self.heap.used() + self.collected_bytes();
         self.compact_at = self.heap.used() + looked_through.max(COMPACT_BYTES_MIN);

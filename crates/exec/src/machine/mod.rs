@@ -49,6 +49,7 @@ use planaria_base::{Datum, Error, ProcedureId, Result, SqlState, TableId, Type, 
 use planaria_protocol::{CursorId, LocksMark, Row, RowLocks, Savepoint};
 use planaria_storage::{Arena, KeyBuf, KeyRange, LookAhead};
 
+pub use compact::tidy;
 pub use pace::Pace;
 pub use suspended::Suspended;
 #[cfg(debug_assertions)]

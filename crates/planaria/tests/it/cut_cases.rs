@@ -193,3 +193,74 @@ fn a_statement_that_is_out_of_time_decides_nothing_for_others() {
     drop(session);
     comes_back(db, None, &open, "a long procedure");
 }
+
+const BIG: &str = "CREATE TABLE t (k int PRIMARY KEY, n numeric, s text, c int NOT NULL);
+    INSERT INTO t SELECT g, g, 'none', 0 FROM generate_series(1, 20) g;
+    CREATE PROCEDURE one(id int) LANGUAGE plpgsql AS $$ BEGIN UPDATE t SET c = c + 1 WHERE k = id; END $$;";
+
+/// A call that hands over more than there is memory for: it is replayed as it was called, in its place.
+#[test]
+fn a_call_comes_to_more_than_a_part_may_hold() {
+    let script = format!(
+        "{BIG} CREATE PROCEDURE fill(w int, turns int) LANGUAGE plpgsql AS $$
+        DECLARE v text := repeat('xyz', w);
+        BEGIN FOR i IN 1..turns LOOP UPDATE t SET s = v, c = c * 2 + i WHERE k = 1 + i % 7; END LOOP; END $$;
+        CREATE PROCEDURE fill_and_ask(w int, turns int) LANGUAGE plpgsql AS $$
+        DECLARE v text := repeat('abc', w);
+        BEGIN
+            FOR i IN 1..turns LOOP UPDATE t SET s = v, c = c % 1000 + i WHERE k = 1 + i % 7; END LOOP;
+        EXCEPTION WHEN OTHERS THEN UPDATE t SET s = 'caught' WHERE k = 20;
+        END $$;"
+    );
+    // Of 20 MB of operands, and some that fit, between others.
+    let calls = "CALL one(1); CALL one(9); CALL fill(20, 100); CALL fill(2000, 60); CALL one(2); CALL one(19); CALL fill_and_ask(10000, 700);
+        CALL one(3); CALL fill_and_ask(10, 40); CALL one(4); CALL fill(10000, 15); CALL one(2)";
+    let disk = SimDisk::new(5);
+    let open = |scheme: Scheme, threads: usize| {
+        let options = Options::new().log(LogKind::Command).recovery(scheme).recovery_threads(threads);
+        options.open_device(disk.device()).unwrap_or_else(|e| panic!("{scheme:?}: {e:?}"))
+    };
+    let db = open(Scheme::Clr, 1);
+    let mut session = db.session().expect("a seat");
+    session.execute_script(&script).expect("a schema");
+    session.execute_script(calls).expect("calls");
+    for i in 0..3000 {
+        session.execute("CALL one($1)", (1 + i % 20,)).expect("more");
+    }
+    drop(session);
+    let planned = |db: &Database| db.recovery().map(|report| report.transactions - report.barriers);
+    comes_back(db, None, &|scheme| open(scheme, 2), &script);
+    for threads in [1, 2] {
+        let db = open(Scheme::Regrow, threads);
+        assert!(planned(&db).is_some_and(|planned| planned > 0), "what fits is planned all the same");
+    }
+}
+
+/// Long numbers that the turns of a loop leave behind are tidied away, and what is still wanted stays.
+#[test]
+fn long_numbers_pile_up() {
+    let script = format!(
+        "{BIG} CREATE PROCEDURE of_rows(id int, turns int) LANGUAGE plpgsql AS $$
+        DECLARE x numeric; y numeric;
+        BEGIN
+            SELECT n, n * 3 INTO x, y FROM t WHERE k = id;
+            FOR i IN 1..turns LOOP x := x + 1; END LOOP;
+            UPDATE t SET n = x - y, c = c + 1 WHERE k = id;
+        END $$;
+        CREATE PROCEDURE of_arguments(id int, a numeric[], x numeric, turns int) LANGUAGE plpgsql AS $$
+        DECLARE y numeric := x * 7;
+        BEGIN
+            FOR i IN 1..turns LOOP
+                x := x + a[1 + i % 3];
+                IF i % 1000 = 0 THEN UPDATE t SET n = x WHERE k = 1 + i / 1000; END IF;
+            END LOOP;
+            UPDATE t SET n = n + y + a[2], c = c + 1 WHERE k = id;
+        END $$;"
+    );
+    restored(
+        &script,
+        "CALL of_rows(1, 10); UPDATE t SET n = power(10::numeric, 3000) WHERE k IN (2, 3); CALL of_rows(2, 4000); CALL of_rows(3, 7000);
+        CALL of_rows(2, 3); CALL of_arguments(4, ARRAY[1, 2.5, power(10::numeric, 900)], power(10::numeric, 2500), 5000);
+        CALL of_arguments(5, ARRAY[1, 2.5, 7], 3, 2000); CALL of_rows(6, 9)",
+    );
+}

@@ -394,6 +394,7 @@ impl Feed {
             handed,
             waits,
             whole,
+            given_up: AtomicBool::new(false),
             so_far: self.so_far,
             transactions,
             calls,

@@ -17,6 +17,9 @@
 //!    B+-trees' nodes.
 //! 4. Threads take the first task that is ready, from one list ([`schedule`]).
 //!
+//! A segment whose pieces would take more memory than there is for them (a call that writes one long text into rows over and over)
+//! is given up, and replayed call by call.
+//!
 //! What it does not do: plan calls whose procedures have no plan (they run whole, behind barriers), or
 //! divide a table by anything but its primary key.
 
@@ -36,9 +39,10 @@ use crate::{Options, Progress, Report, Target, World, at};
 use feed::{Fed, Feed};
 use planaria_base::sync::{Instant, RwLock, thread};
 use planaria_base::{CommitTs, Error, Result};
-use planaria_log::{Batch, Batches, RecordBody};
+use planaria_log::{Batch, Batches, RawRecord, RecordBody};
 use planaria_storage::Header;
-use schedule::{Schedule, Task};
+use schedule::{Alone, Schedule, Task};
+use segment::Segment;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use worker::{Times, Worker};
@@ -90,7 +94,7 @@ pub(crate) fn run<T: Target>(
             .collect();
         let mut worker = Worker::new(0);
         let mut main = Main { target, bytes_total };
-        while step(&shared, &mut worker, true, Some(&mut |w, task, id| main.barrier(&shared, w, task, id))) {
+        while step(&shared, &mut worker, true, Some(&mut |w, alone, id| main.alone(&shared, w, alone, id))) {
             main.progress(&shared.schedule);
         }
         let mut times = vec![worker.times];
@@ -124,16 +128,15 @@ struct Shared<H: Header> {
     world: RwLock<Arc<World<H>>>,
 }
 
-/// Takes what is to be done at a barrier.
-type AtBarrier<'f, H> =
-    &'f mut dyn FnMut(&mut Worker<H>, (Arc<Batch>, usize, Box<Feed>), Option<u32>) -> Result<()>;
+/// Takes what is to be done alone, with the target.
+type TakeAlone<'f, H> = &'f mut dyn FnMut(&mut Worker<H>, Alone, Option<u32>) -> Result<()>;
 
 /// Does one task; `false` when there are no more.
 fn step<H: Header>(
     shared: &Shared<H>,
     worker: &mut Worker<H>,
     main: bool,
-    at_barrier: Option<AtBarrier<'_, H>>,
+    take_alone: Option<TakeAlone<'_, H>>,
 ) -> bool {
     let schedule = &shared.schedule;
     let waiting = Instant::now();
@@ -164,8 +167,7 @@ fn step<H: Header>(
         }
         Task::Plan(segment, part) => {
             let world = shared.world.read().clone();
-            planner::plan_part(worker, &world, &segment, &segment.parts[part])
-                .inspect_err(|_| worker.give_up(&world.tables))?;
+            planner::plan_part(worker, &world, &segment, &segment.parts[part])?;
             worker.times.plan += began.elapsed();
             schedule.planned(&segment, part, id);
             Ok(true)
@@ -178,9 +180,9 @@ fn step<H: Header>(
             schedule.executed(&segment, queues, id);
             Ok(true)
         }
-        Task::Barrier(batch, position, feed) => {
-            let at_barrier = at_barrier.ok_or_else(|| Error::internal("a barrier without its target"))?;
-            at_barrier(worker, (batch, position, feed), id)?;
+        Task::Alone(alone) => {
+            let take = take_alone.ok_or_else(|| Error::internal("a barrier without its target"))?;
+            take(worker, alone, id)?;
             Ok(true)
         }
     }));
@@ -210,6 +212,49 @@ impl<T: Target> Main<'_, T> {
         self.target.progress(Progress { bytes_done, bytes_total, transactions, planned });
     }
 
+    fn alone(
+        &mut self,
+        shared: &Shared<T::Header>,
+        worker: &mut Worker<T::Header>,
+        alone: Alone,
+        id: Option<u32>,
+    ) -> Result<()> {
+        match alone {
+            Alone::Barrier(batch, position, feed) => {
+                self.barrier(shared, worker, (batch, position, feed), id)
+            }
+            Alone::Segment(segment) => self.segment(&shared.schedule, worker, &segment, id),
+        }
+    }
+
+    /// Replays a record as it is. Whether it is a call.
+    fn whole(&mut self, worker: &mut Worker<T::Header>, raw: &RawRecord<'_>) -> Result<bool> {
+        worker.current = raw.commit_ts();
+        match raw.decode()?.body {
+            RecordBody::Call(call) => self.target.call(raw.commit_ts(), call).map(|()| true),
+            RecordBody::Effects(effects) => self.target.effects(raw.commit_ts(), effects).map(|()| false),
+        }
+    }
+
+    /// Replays a segment that was given up.
+    fn segment(
+        &mut self,
+        schedule: &Schedule,
+        worker: &mut Worker<T::Header>,
+        segment: &Segment,
+        id: Option<u32>,
+    ) -> Result<()> {
+        let began = Instant::now();
+        for part in &segment.parts {
+            for at in part.records.clone() {
+                self.whole(worker, &part.batch.get(at))?;
+            }
+        }
+        worker.times.execute += began.elapsed();
+        schedule.executed_whole(segment, id);
+        Ok(())
+    }
+
     /// Replays a run of barriers.
     fn barrier(
         &mut self,
@@ -222,20 +267,12 @@ impl<T: Target> Main<'_, T> {
         loop {
             let began = Instant::now();
             let raw = batch.get(position);
-            worker.current = raw.commit_ts();
-            let mut calls = 0;
-            match raw.decode()?.body {
-                RecordBody::Call(call) => {
-                    calls = 1;
-                    self.target.call(raw.commit_ts(), call)?;
-                }
-                RecordBody::Effects(effects) => {
-                    self.target.effects(raw.commit_ts(), effects)?;
-                    let world = self.target.world();
-                    if !Arc::ptr_eq(&world.routines, feed.world().routines()) {
-                        feed.enter(world.clone());
-                        *shared.world.write() = world;
-                    }
+            let calls = u64::from(self.whole(worker, &raw)?);
+            if calls == 0 {
+                let world = self.target.world();
+                if !Arc::ptr_eq(&world.routines, feed.world().routines()) {
+                    feed.enter(world.clone());
+                    *shared.world.write() = world;
                 }
             }
             worker.times.execute += began.elapsed();

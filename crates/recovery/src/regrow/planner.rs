@@ -22,6 +22,12 @@ use planaria_storage::record::prefetch_bytes;
 use planaria_storage::{Header, KeyBuf, TableSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Bytes of operands of a part at most, beside the last ones. A segment should come to a few megabytes: where a single call
+/// makes so many of them, running it as it was called is as good.
+/// (Less where tests look for faults, so that they come to it.)
+const OPERANDS_MAX: usize = if cfg!(debug_assertions) { 16 << 20 } else { 256 << 20 };
+/// Errors of a plan that its procedure need not have had: it did not keep all that it changes side by side.
+const MEMORY: [SqlState; 2] = [SqlState::PROGRAM_LIMIT_EXCEEDED, SqlState::OUT_OF_MEMORY];
 /// Calls between two ends of the transaction that the plans read in.
 const CALLS_PER_TRANSACTION: u32 = 256;
 /// How many records ahead their bytes are fetched: they lie in the order in which workers wrote them.
@@ -29,7 +35,7 @@ const RECORDS_AHEAD: usize = 4;
 /// One piece in so many gives a sample of the keys, while classes are still being divided.
 const SAMPLE_EVERY: u32 = 8;
 
-/// Plans one part of a segment.
+/// Plans one part of a segment. If it comes to too much, the segment is given up: planning has changed nothing.
 #[inline(never)]
 pub(super) fn plan_part<H: Header>(
     worker: &mut Worker<H>,
@@ -37,9 +43,36 @@ pub(super) fn plan_part<H: Header>(
     segment: &Segment,
     part: &SegmentPart,
 ) -> Result<()> {
-    let layout = &*segment.layout;
     let mut chunk = part.chunk.write();
+    let outcome = match segment.is_given_up() {
+        true => Ok(()),
+        false => plan_into(&mut chunk, worker, world, segment, part),
+    };
+    // A handler of the procedure may have caught it.
+    let too_much = |error: &Error| MEMORY.contains(&error.sqlstate());
+    if segment.is_given_up() || chunk.overflowed || outcome.as_ref().err().is_some_and(too_much) {
+        if outcome.is_err() {
+            worker.give_up(&world.tables);
+        }
+        segment.given_up.store(true, Ordering::Release);
+        *chunk = Chunk::default();
+        chunk.begin(segment.layout.classes.len());
+        chunk.divide(segment.layout.queues.len(), &mut worker.spare);
+        return Ok(());
+    }
+    outcome.inspect_err(|_| worker.give_up(&world.tables))
+}
+
+fn plan_into<H: Header>(
+    chunk: &mut Chunk,
+    worker: &mut Worker<H>,
+    world: &World<H>,
+    segment: &Segment,
+    part: &SegmentPart,
+) -> Result<()> {
+    let layout = &*segment.layout;
     chunk.begin(layout.classes.len());
+    chunk.operands_max = OPERANDS_MAX;
     let (pieces, bytes) = segment.so_far.expect(part.records.len());
     chunk.reserve(pieces, bytes);
     let mut calls = 0;
@@ -51,7 +84,7 @@ pub(super) fn plan_part<H: Header>(
         let sequence = chunk.sequence;
         chunk.transactions.push((sequence, record.commit_ts()));
         let (whole, key) = (&segment.whole[..], std::mem::take(&mut worker.key));
-        let mut queues = Queues { layout, tables: &world.tables, whole, chunk: &mut chunk, key };
+        let mut queues = Queues { layout, tables: &world.tables, whole, chunk, key };
         let planned = match record.effects() {
             Some(effects) => plan_effects(world, effects, part, &mut queues, &mut worker.change),
             None => {
@@ -101,9 +134,10 @@ impl<H: Header> Queues<'_, H> {
         if form.row.is_some() {
             NewRow::align(&mut self.chunk.operands);
         }
-        let Ok(operands) = u32::try_from(self.chunk.operands.len()) else {
-            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of a chunk exceed 4 GiB"));
-        };
+        if self.chunk.operands.len() > self.chunk.operands_max {
+            return Err(self.overflow());
+        }
+        let operands = self.chunk.operands.len() as u32;
         let Chunk { operands: out, image, .. } = &mut *self.chunk;
         match &form.row {
             Some(row) => row.put(out, value, heap, self.tables.get(row.table).layout(), image)?,
@@ -111,6 +145,12 @@ impl<H: Header> Queues<'_, H> {
         }
         self.push(class, key, info.disturbs, operands, number as u16);
         Ok(())
+    }
+
+    #[cold]
+    fn overflow(&mut self) -> Error {
+        self.chunk.overflowed = true;
+        Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "operands of pieces take too much memory")
     }
 
     #[inline(never)]

@@ -12,6 +12,8 @@
 //! * *Execute* (segment, queue): when the segment is planned, and the same queue of the segment before
 //!   is done: all its queues, if the classes were divided anew meanwhile.
 //! * *Barrier*: when nothing is under way; by the thread that has the target.
+//! * *Alone* (segment): the calls and effects of a segment that was given up, in their order, instead of its execution; by the
+//!   same thread, when nobody plans.
 //!
 //! The list exists only as far as it can matter: the segments under way, each with the state of its
 //! tasks, behind one lock. Tasks take tens of microseconds and more, so nobody waits for it long: a segment
@@ -78,6 +80,10 @@ impl UnderWay {
     fn is_done(&self) -> bool {
         self.is_planned() && self.left == 0
     }
+    /// To be replayed call by call.
+    fn is_alone(&self) -> bool {
+        self.is_planned() && self.segment.is_given_up()
+    }
 }
 
 /// Ids of a segment's tasks, where they are recorded.
@@ -102,10 +108,17 @@ pub(super) enum Task {
     Plan(Arc<Segment>, usize),
     /// The queues, and whether pieces of different keys may change places.
     Execute(Arc<Segment>, Range<usize>, bool),
-    /// With the feed, so that runs of barriers need no lock.
-    Barrier(Arc<Batch>, usize, Box<Feed>),
+    Alone(Alone),
     /// There is no more.
     Stop,
+}
+
+/// A task for the thread that has the target, when nobody else is at work.
+pub(super) enum Alone {
+    /// With the feed, so that runs of barriers need no lock.
+    Barrier(Arc<Batch>, usize, Box<Feed>),
+    /// Was given up.
+    Segment(Arc<Segment>),
 }
 
 struct State {
@@ -335,7 +348,7 @@ impl Schedule {
         under_way.sizes.iter_mut().zip(sizes).for_each(|(all, new)| *all += new);
         under_way.plans_done += 1;
         let is_planned = under_way.is_planned();
-        if is_planned {
+        if is_planned && !segment.is_given_up() {
             state.divide_first(at, self.partitions);
         }
         state.finish_record(id);
@@ -364,6 +377,22 @@ impl Schedule {
         }
         let Some(at) = state.under_way.iter().position(|u| u.segment.id == segment.id) else { return };
         state.done(at, queues);
+        state.retire();
+        self.changed.notify_all();
+    }
+
+    /// A segment that was given up is replayed.
+    pub(super) fn executed_whole(&self, segment: &Segment, id: Option<u32>) {
+        let mut state = self.lock();
+        state.finish_record(id);
+        state.last_barrier = id;
+        state.report.barriers += segment.transactions;
+        if let Some(under_way) = state.under_way.front_mut() {
+            under_way.left = 0;
+            under_way.queues.fill(Status::Done);
+            under_way.records.queues.fill(id);
+        }
+        state.count_missing(1);
         state.retire();
         self.changed.notify_all();
     }
@@ -419,6 +448,11 @@ impl UnderWay {
 
     /// All parts are planned: which queues are to be executed, in which order.
     fn start_execution(&mut self) {
+        if self.segment.is_given_up() {
+            // Those of the next segment wait for every one of them, as if it were executed.
+            self.left = 1;
+            return;
+        }
         let layout = self.segment.layout.clone();
         // What will be handed over is not known yet; if any, it may go to any queue of the class.
         for (to, class) in layout.classes.iter().enumerate() {
@@ -469,6 +503,9 @@ impl UnderWay {
         }
         self.missing = missing;
         self.ready.clear();
+        if self.segment.is_given_up() {
+            return;
+        }
         for queue in 0..self.queues.len() {
             self.offer(queue);
         }
@@ -512,6 +549,10 @@ impl State {
             }
             return Some((Task::Compile(routines, procedure), record));
         }
+        if self.under_way.front().is_some_and(UnderWay::is_alone) {
+            // Nothing is planned meanwhile, and all others wait for what it changes.
+            return self.ready_alone(main);
+        }
         if let Some(plan) = self.ready_plan() {
             return Some(plan);
         }
@@ -528,7 +569,7 @@ impl State {
                 let before = self.before.executed();
                 record.predecessors.extend(before.chain(self.last_barrier).chain(self.last_feed));
             }
-            return Some((Task::Barrier(batch, at, feed), record));
+            return Some((Task::Alone(Alone::Barrier(batch, at, feed)), record));
         }
         (self.ended && self.barrier.is_none()).then_some((Task::Stop, None))
     }
@@ -640,6 +681,19 @@ impl State {
             return Some((Task::Plan(segment, part), record));
         }
         None
+    }
+
+    fn ready_alone(&mut self, main: bool) -> Option<(Task, Option<TaskRecord>)> {
+        if !main || self.under_way.iter().any(|u| u.plans_given > u.plans_done) {
+            return None;
+        }
+        let under_way = self.under_way.front()?;
+        let mut record = self.record(TaskKind::Barrier, under_way.segment.id, 0, 0);
+        if let Some(record) = &mut record {
+            record.predecessors.extend(self.before.executed().chain(self.last_barrier));
+            record.predecessors.extend(&under_way.records.plans);
+        }
+        Some((Task::Alone(Alone::Segment(under_way.segment.clone())), record))
     }
 
     fn ready_execute(&mut self) -> Option<(Task, Option<TaskRecord>)> {

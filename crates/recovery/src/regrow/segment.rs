@@ -36,6 +36,9 @@ pub(super) const PUT: u16 = u16::MAX - 2;
 /// Numbers of pieces are below.
 pub(super) const PIECES_MAX: u16 = u16::MAX - 2;
 
+/// Places of operands are 32 bits.
+const OPERANDS_MAX: usize = u32::MAX as usize;
+
 /// What planning a part leaves. Reused, so that the steady state neither allocates nor touches new
 /// pages; and made as large as it will be at once, because the first touch of memory is dear and growing
 /// touches twice as much.
@@ -52,6 +55,10 @@ pub(super) struct Chunk {
     pub transactions: Vec<(u32, CommitTs)>,
     /// Pieces so far.
     pub sequence: u32,
+    /// Bytes of operands that it may hold.
+    pub operands_max: usize,
+    /// There was more.
+    pub overflowed: bool,
     /// Some of the keys, by class.
     pub samples: Vec<Vec<SortKey>>,
     /// Of pieces that pieces handed over, by sequence number: the part and place in it of the piece
@@ -69,6 +76,8 @@ impl Chunk {
         self.transactions.clear();
         self.origins.clear();
         self.sequence = 0;
+        self.operands_max = OPERANDS_MAX;
+        self.overflowed = false;
     }
 
     /// Makes room for so many pieces and bytes of operands.
@@ -171,6 +180,8 @@ pub(super) struct Segment {
     pub waits: bool,
     /// Classes whose partitions are not independent this time.
     pub whole: Vec<AtomicBool>,
+    /// Its pieces would take more memory than there is for them: it is replayed call by call, in its place.
+    pub given_up: AtomicBool,
     /// What the log held up to here came to.
     pub so_far: Known,
     pub transactions: u64,
@@ -197,9 +208,14 @@ impl Segment {
             parts: parts.collect(),
             handed: layout.queues.iter().map(|_| RwLock::default()).collect(),
             whole: self.whole.iter().map(is_whole).collect(),
+            given_up: AtomicBool::new(self.is_given_up()),
             layout,
             ..*self
         }
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Acquire)
     }
 
     /// The queues whose pieces may hand over pieces of this class: where several are executed together,

@@ -39,6 +39,7 @@ impl Kernel {
             banked: BTreeSet::new(),
             regions: Vec::new(),
             loops: 0,
+            piles_up: false,
             landed: 0,
         };
         compiler.survey();
@@ -49,14 +50,28 @@ impl Kernel {
         let inputs = inputs.iter().map(|r| compiler.at(*r)).collect();
         compiler.block(&program.body)?;
         compiler.ops.push(Op::End);
-        let nulls: Vec<Reg> = compiler.nulls.difference(&compiler.banked).copied().collect();
+        let mut nulls: Vec<Reg> = compiler.nulls.difference(&compiler.banked).copied().collect();
+        if compiler.piles_up {
+            // What a register holds of the run before must not be taken for something of this one's heap.
+            let all = (0..program.regs.len() as u32).map(Reg);
+            nulls = all.filter(|r| compiler.is_written(*r)).collect();
+        }
         let nulls = nulls.into_iter().map(|r| compiler.at(r)).collect();
         if compiler.used > REGISTERS {
             return None;
         }
-        let Compiler { ops, bank, given, .. } = compiler;
+        let Compiler { ops, bank, given, piles_up, .. } = compiler;
         let key = if given.is_some() { key } else { 0 };
-        Some(Kernel { inputs, unread, nulls, ops: ops.into(), bank, given, key_bits: (1 << key) - 1 })
+        Some(Kernel {
+            inputs,
+            unread,
+            nulls,
+            ops: ops.into(),
+            bank,
+            given,
+            key_bits: (1 << key) - 1,
+            piles_up,
+        })
     }
 }
 
@@ -112,6 +127,8 @@ struct Compiler<'p> {
     regions: Vec<Region>,
     /// Loops around this place.
     loops: u32,
+    /// See [`Kernel`].
+    piles_up: bool,
     /// Where the last jump found to its target, or a loop began.
     landed: usize,
 }
@@ -231,6 +248,12 @@ impl Compiler<'_> {
         }
     }
 
+    /// Whether the kernel writes a register of the program, and nobody before it runs.
+    fn is_written(&self, reg: Reg) -> bool {
+        let is_input = || self.program.params.iter().any(|p| p.reg == reg && p.mode != ParamMode::Out);
+        self.places[reg.index()].is_some() && !self.banked.contains(&reg) && !is_input()
+    }
+
     fn op(&mut self, kind: &OpKind) -> Option<()> {
         match kind {
             OpKind::Const { dst, value } => self.constant(*dst, value)?,
@@ -281,7 +304,7 @@ impl Compiler<'_> {
                 self.loops += 1;
                 self.block(body)?;
                 self.loops -= 1;
-                self.ops.push(Op::Jump { to: top });
+                self.ops.push(Op::Turn { to: top });
                 self.leave(state)?;
             }
             OpKind::Block { label, body } => {
@@ -298,7 +321,7 @@ impl Compiler<'_> {
             OpKind::Continue { label } => {
                 self.close_within(Some(*label));
                 let to = self.regions.iter().rfind(|r| r.label == *label)?.top?;
-                self.ops.push(Op::Jump { to });
+                self.ops.push(Op::Turn { to });
             }
             OpKind::Return => {
                 self.close_within(None);
@@ -366,7 +389,7 @@ impl Compiler<'_> {
                 self.columns(*table, *row, columns)?;
                 self.block(body)?;
                 self.loops -= 1;
-                self.ops.push(Op::Jump { to: top });
+                self.ops.push(Op::Turn { to: top });
                 self.leave(state)?;
                 self.ops.push(Op::Close { cursor });
                 // After the last row they are NULL, or what they were: nobody asks here.
@@ -483,12 +506,14 @@ impl Compiler<'_> {
             },
             _ => Op::Call { func, dst, args },
         };
-        // What a loop piles up in the heap, only the machine tidies away.
-        if self.loops > 0
-            && matches!(op, Op::Call { .. })
-            && matches!(func.result(), Sig::T | Sig::Y | Sig::J | Sig::K | Sig::A | Sig::X)
-        {
-            return None;
+        if self.loops > 0 {
+            // Texts that a loop piles up in the heap, only the machine tidies away.
+            if matches!(op, Op::Call { .. })
+                && matches!(func.result(), Sig::T | Sig::Y | Sig::J | Sig::K | Sig::A | Sig::X)
+            {
+                return None;
+            }
+            self.piles_up |= func.result() == Sig::N;
         }
         self.ops.push(op);
         Some(())
@@ -498,6 +523,7 @@ impl Compiler<'_> {
         let (from, to) = (self.program.type_of(src)?.clone(), self.program.type_of(dst)?.clone());
         let src = self.read(src);
         let dst = self.write(dst);
+        self.piles_up |= self.loops > 0 && to.class() == TypeClass::Numeric;
         let op = match conversion(&from, &to) {
             Conversion::Nothing => Op::Copy { dst, src },
             Conversion::Narrow(bytes) => Op::Narrow { bytes, dst, src },

@@ -11,7 +11,7 @@
 //!    read before it writes it.
 //!
 //! [`Kernel::new`] refuses what it does not know (collections, calls, handlers, secondary indexes that a
-//! scan needs); such a program is run by the machine. Functions and casts are those of `exec`.
+//! scan needs, texts made in loops); such a program is run by the machine. Functions and casts are those of `exec`.
 
 mod coalesce;
 mod compile;
@@ -213,6 +213,10 @@ enum Op {
     Jump {
         to: Pc,
     },
+    /// Back to where the turns of a loop begin.
+    Turn {
+        to: Pc,
+    },
     /// Jumps unless the register is true.
     Unless {
         cond: R,
@@ -275,6 +279,8 @@ pub(super) struct Kernel {
     given: Option<R>,
     /// The arguments that are that key, a bit each.
     key_bits: u64,
-    /// Registers that may be read before they are written: NULL at the start.
+    /// Registers that may be read before they are written: NULL at the start. All that are written, if `piles_up`.
     nulls: Box<[R]>,
+    /// Turns of a loop may leave long numbers in the heap, which is tidied between two of them.
+    piles_up: bool,
 }

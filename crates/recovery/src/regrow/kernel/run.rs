@@ -24,10 +24,15 @@ pub(in super::super) struct Surroundings<'s, H: Header> {
     pub scratch: &'s mut Scratch,
 }
 
+/// Bytes of heap in use that a loop leaves alone.
+const TIDY_BYTES_MIN: usize = 1 << 20;
+
 /// Buffers of a worker.
 #[derive(Default)]
 pub(in super::super) struct Scratch {
     pub heap: Heap,
+    /// Empty but while the heap is tidied.
+    other_heap: Heap,
     key: KeyBuf,
     image: Vec<u64>,
     old: Vec<u64>,
@@ -143,6 +148,7 @@ impl Kernel {
             bank[at(r)] = given.map_or(Slot::Null, |row| Slot::Int(i64::from(row.0)));
         }
         let mut pc = 0;
+        let mut tidy_at = TIDY_BYTES_MIN;
         loop {
             let op = &self.ops[pc];
             pc += 1;
@@ -229,6 +235,12 @@ impl Kernel {
                     bank[at(*dst)] = Slot::Int(host.current_value(*sequence)?);
                 }
                 Op::Jump { to } => pc = *to as usize,
+                Op::Turn { to } => {
+                    pc = *to as usize;
+                    if around.scratch.heap.used() > tidy_at {
+                        tidy_at = self.tidy(bank, around.scratch)?;
+                    }
+                }
                 Op::Unless { cond, to } => {
                     if !bank[at(*cond)].is_true() {
                         pc = *to as usize;
@@ -286,6 +298,19 @@ impl Kernel {
                 Op::End => return Ok(()),
             }
         }
+    }
+}
+
+impl Kernel {
+    /// Keeps of the heap what a register holds. Answers when to do so again.
+    #[cold]
+    #[inline(never)]
+    fn tidy(&self, bank: &mut Bank, scratch: &mut Scratch) -> Result<usize> {
+        if !self.piles_up {
+            return Ok(usize::MAX);
+        }
+        planaria_exec::tidy(&mut scratch.heap, &mut scratch.other_heap, [&mut bank[..]])?;
+        Ok(scratch.heap.used() * 2 + TIDY_BYTES_MIN)
     }
 }
 
