@@ -247,6 +247,47 @@ fn phantom_in_a_new_leaf() {
 }
 
 /// A cleared tree: whoever saw the old leaves and missed a new key comes before it.
+/// A reader inserts into what it has scanned, and moves its node set along: another's insert at the same time is noticed, or comes
+/// after it.
+fn own_insert(keys: &'static [u64], own: u64, other: u64, preemptions: usize) {
+    model(preemptions, move || {
+        let tree = tree(keys);
+        let clock = Arc::new(AtomicU64::new(0));
+        let inserter = {
+            let (tree, clock) = (tree.clone(), clock.clone());
+            thread::spawn(move || {
+                insert(&tree, other);
+                clock.fetch_add(1, Ordering::SeqCst)
+            })
+        };
+        let mut participant = Participant::new();
+        let guard = participant.guard();
+        let mut node_set = Vec::new();
+        let seen = scan(&tree, guard.pinned(), false, &mut node_set);
+        match tree.insert(guard.pinned(), &[own], own) {
+            Insert::Done(changes) => changes.apply(&mut node_set),
+            Insert::Exists(..) => unreachable!("nobody else inserts it"),
+        }
+        let drawn = clock.fetch_add(1, Ordering::SeqCst);
+        let valid = node_set.iter().all(|node| node.is_current(guard.pinned()));
+        drop(guard);
+        let theirs = inserter.join().unwrap();
+        assert!(!valid || seen.contains(&other) || theirs > drawn, "{other} was missed, and the node set holds");
+    });
+}
+
+#[test]
+fn own_insert_splits_the_root() {
+    own_insert(&[10, 20, 30], 15, 25, 4);
+}
+#[test]
+fn own_insert_splits_a_leaf() {
+    own_insert(&[10, 20, 30, 40, 50], 45, 55, 2);
+}
+#[test]
+fn own_insert_beside_another() {
+    own_insert(&[10, 20], 15, 25, 2);
+}
 #[test]
 fn phantom_after_a_clear() {
     model(3, || {

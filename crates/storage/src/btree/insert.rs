@@ -17,6 +17,7 @@ use super::tree::Tree;
 use super::{Insert, NodeChanges, NodeRef};
 use crate::reclaim::Pinned;
 use planaria_base::sync::atomic::Ordering::{Relaxed, Release};
+use planaria_base::sync::point;
 
 /// Inserts in a row that make an ascending run.
 const RUN_MIN: u8 = 4;
@@ -87,12 +88,9 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
                     let before = NodeRef::new(&leaf.header, pin);
                     // First of all: once the right half can be reached, others insert there.
                     locked.bump_insert_version();
-                    let right = self.split_leaf(parent, leaf, p, cell.take().expect("just made"), value);
-                    NodeChanges {
-                        before,
-                        after: NodeRef::new(&leaf.header, pin),
-                        created: Some(NodeRef::new(&right.header, pin)),
-                    }
+                    let cell = cell.take().expect("just made");
+                    let created = self.split_leaf(pin, parent, leaf, p, cell, value);
+                    NodeChanges { before, after: NodeRef::new(&leaf.header, pin), created: Some(created) }
                 };
                 Ok(Insert::Done(changes))
             }
@@ -141,18 +139,20 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         parent.map(|above| above.inner.header.upgrade(above.version)).transpose()
     }
 
-    /// Splits a full leaf for an entry at `p`, and links the new right half, which is returned. The
+    /// Splits a full leaf for an entry at `p`, and links the new right half, which is returned as it was before anybody else could
+    /// reach it: what others put there from then on must not pass for this insert's doing. The
     /// leaf and its parent are locked; without a parent the leaf is the root, whose lock guards the
     /// root pointer.
     #[cold]
     fn split_leaf(
         &self,
+        pin: Pinned<'_>,
         parent: Option<Parent<'_, W, I>>,
         leaf: &Node<W, L>,
         p: usize,
         cell: OwnedCell<W, LONG>,
         value: u64,
-    ) -> &Node<W, L> {
+    ) -> NodeRef {
         let marks = leaf.header.marks();
         let ascending = marks.run >= RUN_MIN && p == marks.position as usize + 1;
         // So many entries stay, and the new one goes to this side.
@@ -177,8 +177,9 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
         self.stats.leaves.fetch_add(1, Relaxed);
         // SAFETY: both cells are in leaves that are locked or not linked yet.
         let separator = unsafe { OwnedCell::separator(&leaf.cell(leaf.count() - 1), &right.cell(0)) };
+        let created = NodeRef::new(&right.header, pin);
         self.link(parent, &leaf.header, separator, &right.header);
-        right
+        created
     }
 
     /// Splits a full inner node on the way to its child `i`.
@@ -238,6 +239,8 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
                 node.set_count(2);
                 self.stats.inners.fetch_add(1, Relaxed);
                 self.root.store(root.cast(), Release);
+                // Nobody is kept from the new root.
+                point("has put a root above");
             }
         }
     }
