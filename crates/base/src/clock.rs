@@ -30,6 +30,9 @@ impl Epoch {
     pub const LAST: Epoch = Epoch((1 << EPOCH_BITS) - 1);
     /// The largest that a file may name, with room to go on (for more than a year of epochs of 10 ms).
     pub const MAX: Epoch = Epoch(Epoch::LAST.0 - (1 << 32));
+    /// Where the log ends: nothing is committed in it or behind. Below [`MAX`](Epoch::MAX), as whoever opens the database takes a
+    /// few more, and must find all files readable.
+    pub const END: Epoch = Epoch(Epoch::MAX.0 - (1 << 24));
 
     /// The epoch after this one.
     pub const fn next(self) -> Epoch {

@@ -4,7 +4,7 @@
 //! in memory is a statement, or a piece of data.
 
 use crate::print;
-use crate::recovery::Recovery;
+use crate::recovery::{KeepLog, Recovery};
 use crate::shell::{Answer, Client, Failure};
 use crate::statements::{Scanner, bare};
 use clap::Args;
@@ -33,6 +33,8 @@ pub struct Options {
     go_on: bool,
     #[command(flatten)]
     recovery: Recovery,
+    #[command(flatten)]
+    keep_log: KeepLog,
 }
 
 /// Loads a file.
@@ -49,7 +51,7 @@ pub fn load(options: &Options) -> Result<ExitCode> {
         }
         (Box::new(BufReader::with_capacity(256 << 10, file)), Some(metadata.len()).filter(|n| *n > 0))
     };
-    let (client, served) = crate::shell::connect(Some(&options.place), &options.recovery)?;
+    let (client, served) = crate::shell::connect(Some(&options.place), &options.recovery, options.keep_log)?;
     let name = if name == "-" { "standard input".to_owned() } else { name };
     let mut loading = Loading {
         client,

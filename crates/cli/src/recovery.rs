@@ -22,6 +22,25 @@ pub struct Recovery {
     recovery_threads: Option<usize>,
 }
 
+/// What becomes of the log that a database was served with `keep_log` for.
+#[derive(Args, Clone, Copy, Default)]
+pub struct KeepLog {
+    /// Keep the log older than the last checkpoint, as `serve --keep-log` does; else it is deleted
+    #[arg(long, value_name = "BOOL", env = "PLANARIA_KEEP_LOG", num_args = 0..=1, default_missing_value = "true", default_value_t = false)]
+    #[arg(action = clap::ArgAction::Set)]
+    keep_log: bool,
+}
+
+impl KeepLog {
+    /// For whoever only reads.
+    pub const YES: KeepLog = KeepLog { keep_log: true };
+
+    /// Options with this choice.
+    pub fn options(self) -> Options {
+        Options::new().keep_log(self.keep_log)
+    }
+}
+
 impl Recovery {
     /// The options with these choices.
     pub fn apply(&self, options: Options) -> Options {

@@ -1,7 +1,7 @@
 //! `planaria run`: SQL files, one after another, stopping at the first error.
 
 use crate::print;
-use crate::recovery::Recovery;
+use crate::recovery::{KeepLog, Recovery};
 use crate::table::{Format, Style, Table};
 use clap::Args;
 use planaria::{Database, Error, Session};
@@ -23,6 +23,8 @@ pub struct Options {
     data: Option<PathBuf>,
     #[command(flatten)]
     recovery: Recovery,
+    #[command(flatten)]
+    keep_log: KeepLog,
     /// SQL files; `-` is standard input
     #[arg(required = true, value_name = "FILE.sql")]
     files: Vec<PathBuf>,
@@ -31,7 +33,7 @@ pub struct Options {
 /// Runs the files; exit status 1 at the first error.
 pub fn run(options: &Options) -> ExitCode {
     let opened = match &options.data {
-        Some(dir) => options.recovery.open_and_tell(planaria::Options::new(), dir),
+        Some(dir) => options.recovery.open_and_tell(options.keep_log.options(), dir),
         None => Database::in_memory(),
     };
     let outcome = opened.and_then(|db| Ok((db.session()?, db)));

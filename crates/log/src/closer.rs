@@ -103,15 +103,16 @@ impl Closer {
         for desk in &self.loggers {
             desk.logger.lock().take(seats, stride, epoch);
         }
-        // More than one epoch only if one ran over its 2^24 commits. Each is on disk before the next
-        // is written: recovery relies on it.
-        let mut done = Epoch(0);
+        // More than one epoch only if one ran over its 2^24 commits, or waited for room on the disk. Each is on disk before the
+        // next is written: recovery relies on it. What is still among what was taken, of a round that then found the disk full, is
+        // on disk already up to `prior`.
+        let mut done = self.prior;
         while let Some(next) = self.loggers.iter().filter_map(|d| d.logger.lock().next_epoch(done)).min() {
             self.write(next)?;
             self.unmarked_since = Some(Instant::now());
             done = next;
         }
-        if done != Epoch(0) {
+        if self.loggers.iter().any(|desk| desk.logger.lock().has_taken()) {
             self.loggers.iter().for_each(|desk| desk.logger.lock().finish());
         } else if idle && self.unmarked_since.is_some_and(|t| t.elapsed() >= IDLE_MARK) {
             self.mark(epoch)?;

@@ -474,9 +474,10 @@ impl Shared {
     /// Closes the open epoch: whether it is on disk, or waits for room there. `idle` says that nobody asked
     /// for it. Followed by [`Shared::end_of_round`], whatever comes of it.
     fn round(&self, closer: &mut Closer, idle: bool) -> Result<bool> {
-        if self.clock.epoch() >= Epoch::LAST {
-            let message = "there are no more epochs";
-            return Err(self.fail(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)));
+        if self.clock.epoch() >= Epoch::END {
+            let message = "the database has used up its epochs";
+            let hint = "Dump it, and load it into a new one.";
+            return Err(self.fail(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message).with_hint(hint)));
         }
         let panicked = FailOnPanic(self);
         let result = closer.round(&self.clock, &self.seats, idle);

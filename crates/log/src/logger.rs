@@ -117,6 +117,11 @@ impl Logger {
         self.taken.iter().flat_map(|b| b.runs()).any(|(run, _)| run.epoch == epoch)
     }
 
+    /// Whether it has taken records that it has not forgotten yet.
+    pub(crate) fn has_taken(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
     /// Forgets what was taken: all of it is written.
     pub(crate) fn finish(&mut self) {
         for mut buffer in self.taken.drain(..) {
@@ -130,6 +135,10 @@ impl Logger {
     pub(crate) fn write(&mut self, mark: EpochMark) -> Result<(), Failed> {
         if mark.epoch == self.written {
             return Ok(());
+        }
+        if mark.epoch < self.written {
+            // A frame behind those of later epochs would make the log unreadable.
+            return Err(io::Error::other("an epoch is to be written behind a later one").into());
         }
         let taken = std::mem::take(&mut self.taken);
         let result = self.write_epoch(mark, &taken);

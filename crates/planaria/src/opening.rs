@@ -12,7 +12,7 @@ use planaria_analysis as analysis;
 use planaria_base::clock::CommitClock;
 use planaria_base::sync::Instant;
 use planaria_base::types::TypeClass;
-use planaria_base::{Epoch, Error, Result};
+use planaria_base::{Epoch, Error, Result, SqlState};
 use planaria_checkpoint::Manifest;
 use planaria_ir::RegKind;
 use planaria_log::{Device, LogReader, LogSummary, OldCalls, PlannerVersion, Until};
@@ -89,6 +89,15 @@ impl Engine {
         match device {
             Some(device) if options.log != LogKind::Off && options.durability != Durability::Off => {
                 self.recover(device, options)
+            }
+            // Nothing is read or written there, so there must be nothing: who opens a database expects to find its rows.
+            Some(device) if device.list()?.iter().any(|name| name != "lock") => {
+                let message = format!(
+                    "\"{}\" holds a database, which durability off would not read",
+                    device.describe("")
+                );
+                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                    .with_hint("Open it with durability async or fsync, or choose an empty directory."))
             }
             _ => Ok(self),
         }

@@ -27,7 +27,7 @@ mod rights;
 mod select;
 mod source;
 
-use crate::recovery::Recovery;
+use crate::recovery::{KeepLog, Recovery};
 use clap::Args;
 use objects::{Kind, Objects};
 use planaria::{Error, Result, SqlState};
@@ -87,7 +87,7 @@ pub fn dump(options: &Options) -> Result<()> {
     if let Some(dir) = &options.place {
         expect_database(dir)?;
     }
-    let (client, served) = crate::shell::connect(options.place.as_deref(), &options.recovery)?;
+    let (client, served) = crate::shell::connect(options.place.as_deref(), &options.recovery, KeepLog::YES)?;
     let mut source = Source::new(client)?;
     let outcome = write(options, &mut source);
     drop(source);

@@ -38,7 +38,7 @@ mod tls;
 mod variables;
 
 use crate::print;
-use crate::recovery::Recovery;
+use crate::recovery::{KeepLog, Recovery};
 use crate::table::{Format, Style};
 use address::Address;
 pub use address::is_url;
@@ -89,6 +89,8 @@ pub struct Options {
     no_planariarc: bool,
     #[command(flatten)]
     recovery: Recovery,
+    #[command(flatten)]
+    keep_log: KeepLog,
 }
 
 /// Exit status of a script that was left at an error.
@@ -125,7 +127,7 @@ fn start_file() -> Option<PathBuf> {
 pub fn shell(options: &Options) -> Result<ExitCode> {
     let in_memory = options.place.is_none();
     let (client, served) = match &options.place {
-        Some(place) => connect(Some(place), &options.recovery)?,
+        Some(place) => connect(Some(place), &options.recovery, options.keep_log)?,
         None => embed(planaria::Database::in_memory()?)?,
     };
     let place = match &options.place {
@@ -176,7 +178,11 @@ pub fn shell(options: &Options) -> Result<ExitCode> {
 
 /// A client of a database in a directory, which is served until it has been closed, or of a server; without a place of the one that
 /// `PGHOST` and its like name.
-pub fn connect(place: Option<&Path>, recovery: &Recovery) -> Result<(Client, Option<Served>)> {
+pub fn connect(
+    place: Option<&Path>,
+    recovery: &Recovery,
+    keep_log: KeepLog,
+) -> Result<(Client, Option<Served>)> {
     let url = match place {
         Some(place) => place.to_str().filter(|text| is_url(text)),
         None => Some("postgres://"),
@@ -186,7 +192,7 @@ pub fn connect(place: Option<&Path>, recovery: &Recovery) -> Result<(Client, Opt
             let address = Address::parse(url, &|name| std::env::var(name).ok())?;
             Ok((Client::connect(&address, notice, &mut lines::ask_password)?, None))
         }
-        (None, dir) => embed(recovery.open_and_tell(planaria::Options::new(), dir.unwrap_or(Path::new("")))?),
+        (None, dir) => embed(recovery.open_and_tell(keep_log.options(), dir.unwrap_or(Path::new("")))?),
     }
 }
 
