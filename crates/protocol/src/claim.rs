@@ -255,7 +255,8 @@ impl Claims {
         f: impl FnOnce() -> bool,
     ) -> bool {
         let Some(shard) = self.shards[shard_of(record)].try_lock() else { return false };
-        shard.get(&record).is_some_and(|claim| claim.is_free(worker, strength)) && f()
+        // Whoever ended while another had locked the row may have left its bit, without a claim.
+        shard.get(&record).is_none_or(|claim| claim.is_free(worker, strength)) && f()
     }
 
     /// Lines up for a record's claim. Whether it is there already: as [`Claims::ask`]. `repeatable`: the worker can give up and

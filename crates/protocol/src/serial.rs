@@ -107,6 +107,9 @@ pub struct SerialTxn<H> {
     installed: bool,
 }
 
+/// A primary key of two words at most.
+pub type Key = [u64; 2];
+
 /// A record that was looked for ahead; of use in the same transaction.
 pub struct Ahead<H> {
     record: Met<H>,
@@ -136,16 +139,30 @@ fn finger<'t>(
 }
 
 impl<H: Header> SerialTxn<H> {
-    /// Finds the record with these words of a primary key and has it fetched, for [`SerialTxn::found`] later
-    /// in this transaction. Without `UNDO` alone, as what follows.
+    /// Finds the records with these primary keys, of `words` words each, in order, and has so many bytes of them fetched, for
+    /// [`SerialTxn::found`] later in this transaction. Without `UNDO` alone, as what follows.
     #[inline]
-    pub fn look_ahead(&mut self, table: &Table<H>, key: &[u64]) -> Option<Ahead<H>> {
+    pub fn look_ahead(
+        &mut self,
+        table: &Table<H>,
+        wanted: &[(Key, u32)],
+        words: usize,
+        mut found: impl FnMut(usize, Option<Ahead<H>>),
+    ) {
         let (finger, pin) = finger(&mut self.fingers, &self.participant, table.id());
-        let word = table.index(IndexId::PRIMARY).tree().get_near(finger, pin, key)?;
-        // SAFETY: found; it is followed under the pin of that number alone.
-        let record = unsafe { Met::from_word(word) };
-        record.prefetch_image(table.layout().fixed_bytes());
-        Some(Ahead { record, pin: pin.serial() })
+        let tree = table.index(IndexId::PRIMARY).tree();
+        let key = |i: usize| &wanted[i].0[..words];
+        tree.get_group(finger, pin, wanted.len(), key, |i, word| {
+            found(
+                i,
+                word.map(|word| {
+                    // SAFETY: found; it is followed under the pin of that number alone.
+                    let record = unsafe { Met::<H>::from_word(word) };
+                    record.prefetch_image(wanted[i].1 as usize);
+                    Ahead { record, pin: pin.serial() }
+                }),
+            );
+        });
     }
 
     /// The row with these words of a primary key, that was looked for ahead. A row that is gone meanwhile

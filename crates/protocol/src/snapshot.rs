@@ -131,7 +131,7 @@ impl Left {
                     (to.is_some() && *begin == to) || (from.is_some() && *end == from)
                 }) {
                     let (begin, end) = ranges.swap_remove(at);
-                    if end == from {
+                    if from.is_some() && end == from {
                         from = begin;
                     } else {
                         to = end;
@@ -693,5 +693,19 @@ mod model {
     #[test]
     fn a_snapshot_of_now_sees_what_has_its_place_and_nothing_else() {
         a_snapshot_of(Moment::Now);
+    }
+
+    #[test]
+    fn ranges_that_meet_become_one() {
+        let key = |n: u64| Some(vec![n]);
+        let mut left = Left::Nothing;
+        left.add((key(5), None));
+        left.add((None, key(5)));
+        assert!(matches!(&left, Left::Ranges(all) if *all == [(None, None)]), "{left:?}");
+        let mut left = Left::Nothing;
+        for range in [(key(3), key(5)), (None, key(1)), (key(5), key(9)), (key(1), key(3))] {
+            left.add(range);
+        }
+        assert!(matches!(&left, Left::Ranges(all) if *all == [(None, key(9))]), "{left:?}");
     }
 }

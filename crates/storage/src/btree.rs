@@ -59,7 +59,7 @@ mod tree;
 
 pub use ahead::{Stepped, Walk};
 pub use cursor::{Cursor, compare_keys};
-pub use finger::{Finger, Fingers};
+pub use finger::{Finger, Fingers, GROUP};
 pub use tree::Tree;
 
 use crate::reclaim::Pinned;
@@ -241,6 +241,19 @@ impl BTree {
     #[inline]
     pub fn get_near(&self, finger: &mut Finger, pin: Pinned<'_>, key: &[u64]) -> Option<u64> {
         dispatch!(self, tree => tree.get_near(finger, pin, key))
+    }
+    /// Calls `found` with the value of each of `count` keys ([`GROUP`] at most), which are in order, looked for together: `None` where
+    /// there is none, and where somebody was changing it. Leaves the finger anywhere.
+    #[inline]
+    pub fn get_group<'k>(
+        &self,
+        finger: &mut Finger,
+        pin: Pinned<'_>,
+        count: usize,
+        key: impl Fn(usize) -> &'k [u64],
+        found: impl FnMut(usize, Option<u64>),
+    ) {
+        dispatch!(self, tree => tree.get_group(finger, pin, count, key, found))
     }
     /// Inserts the key, if it is absent, from where the last one was; else answers with its value.
     /// `value` is not 0.

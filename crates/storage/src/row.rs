@@ -514,6 +514,9 @@ impl Column {
     }
 }
 
+/// Bytes of a text whose type does not say how long it may be, as a guess.
+const LIKELY_BYTES: usize = 32;
+
 /// Where the columns of a table stand in its images, and how images are made.
 #[derive(Clone, Debug)]
 pub struct RowLayout {
@@ -633,6 +636,17 @@ impl RowLayout {
     #[inline]
     pub fn has_long<W: Words + ?Sized>(&self, image: &W) -> bool {
         self.numerics.iter().any(|id| self.column(*id).is_long(image))
+    }
+
+    /// Bytes of an image up to the end of a variable-length column, as they are likely to be: as many as the types of it and those
+    /// before it allow, or a few where they do not say.
+    pub fn likely_bytes_to(&self, column: &Column) -> usize {
+        let before = self.variable.iter().filter(|id| self.column(**id).offset <= column.offset);
+        let likely = |id: &ColumnId| match &self.specs[id.index()].ty {
+            Type::Char(n) | Type::Varchar(Some(n)) => *n as usize,
+            _ => LIKELY_BYTES,
+        };
+        self.fixed_bytes() + before.map(likely).sum::<usize>()
     }
 
     /// Bytes of the part with offsets known.

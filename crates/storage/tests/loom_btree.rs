@@ -272,7 +272,10 @@ fn own_insert(keys: &'static [u64], own: u64, other: u64, preemptions: usize) {
         let valid = node_set.iter().all(|node| node.is_current(guard.pinned()));
         drop(guard);
         let theirs = inserter.join().unwrap();
-        assert!(!valid || seen.contains(&other) || theirs > drawn, "{other} was missed, and the node set holds");
+        assert!(
+            !valid || seen.contains(&other) || theirs > drawn,
+            "{other} was missed, and the node set holds"
+        );
     });
 }
 

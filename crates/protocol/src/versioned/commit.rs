@@ -178,7 +178,7 @@ impl<R: Rules> Txn<R> {
                 // This transaction changes it, or deletes it and has looked who refers to it; or it has read it as well.
                 LOCKED
                     if spins == 0
-                        && (self.foot.find_write(record).is_some() || R::has_locked(self, record)) =>
+                        && (self.foot.find_effective(record).is_some() || R::has_locked(self, record)) =>
                 {
                     return Ok(());
                 }

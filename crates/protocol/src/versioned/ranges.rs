@@ -374,7 +374,13 @@ impl<R: Rules> Txn<R> {
             return Ok(());
         }
         match self.scan_again(tables, false) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                if self.cursors.are_open() {
+                    // A cursor goes on with what it has copied of a leaf as it was before: commit looks again.
+                    self.foot.nodes.set_moved();
+                }
+                Ok(())
+            }
             Err(conflict) => {
                 self.foot.nodes.set_moved();
                 // Anything else may pass by until COMMIT.

@@ -15,6 +15,7 @@ use planaria_base::{Error, IndexId, Result, SequenceId, Type};
 use planaria_base::{Level, sync::RwLockReadGuard};
 use planaria_exec::{Context, Dynamic, Heap, Host, Link, Slot};
 use planaria_ir::Draw;
+use planaria_protocol::serial::Key;
 use planaria_protocol::{Protocol, RowHandle};
 use planaria_storage::record::prefetch_bytes;
 use planaria_storage::{Header, KeyBuf, TableSet};
@@ -25,7 +26,7 @@ const OPERANDS_AHEAD: usize = 8;
 /// Pieces between two ends of a transaction: what was deleted waits for it.
 const PIECES_PER_TRANSACTION: usize = 256;
 /// Rows that are fetched together, before the first of them is needed.
-const AHEAD: usize = 16;
+const AHEAD: usize = planaria_storage::btree::GROUP;
 
 /// Runs the pieces of these queues of a segment. `sorted`: pieces of different keys may change places.
 #[inline(never)]
@@ -95,12 +96,19 @@ fn run_in_order<H: Header>(
         worker.protocol.begin(&mut worker.txn);
         for (at, descriptor) in group.iter().enumerate() {
             if let (Some(table), true) = (exact, at % AHEAD == 0) {
-                for (place, descriptor) in ahead.iter_mut().zip(&group[at..]) {
-                    *place = match wants_row(layout, descriptor) {
-                        true => worker.txn.look_ahead(table, &key_of(descriptor)[..key_words]),
-                        false => None,
-                    };
+                let (mut wanted, mut places) = ([(Key::default(), 0); AHEAD], [0; AHEAD]);
+                let mut count = 0;
+                for (place, descriptor) in group[at..].iter().take(AHEAD).enumerate() {
+                    let bytes = row_bytes(layout, descriptor);
+                    ahead[place] = None;
+                    if bytes > 0 {
+                        (wanted[count], places[count]) = ((key_of(descriptor), bytes), place);
+                        count += 1;
+                    }
                 }
+                worker
+                    .txn
+                    .look_ahead(table, &wanted[..count], key_words, |i, found| ahead[places[i]] = found);
             }
             // Operands lie where the planner put them, in no order now.
             if let Some(next) = group.get(at + OPERANDS_AHEAD)
@@ -123,7 +131,7 @@ fn run_in_order<H: Header>(
                 piece => {
                     let operands = &chunk.operands[descriptor.operands as usize..];
                     let given = match exact {
-                        Some(table) if wants_row(layout, descriptor) => {
+                        Some(table) if row_bytes(layout, descriptor) > 0 => {
                             let key = key_of(descriptor);
                             worker.txn.found(table, &key[..key_words], ahead[at % AHEAD])
                         }
@@ -157,15 +165,15 @@ fn run_in_order<H: Header>(
     Ok(())
 }
 
-/// Whether it is a piece that wants the row of its own key.
+/// How much of the row of its own key a piece is likely to look at; 0 if it does not want it.
 #[inline]
-fn wants_row(layout: &Layout, descriptor: &Descriptor) -> bool {
-    layout.forms.pieces.get(usize::from(descriptor.piece)).is_some_and(|form| form.wants_row)
+fn row_bytes(layout: &Layout, descriptor: &Descriptor) -> u32 {
+    layout.forms.pieces.get(usize::from(descriptor.piece)).map_or(0, |form| form.row_bytes)
 }
 
 /// The words of a sort key.
 #[inline]
-fn key_of(descriptor: &Descriptor) -> [u64; 2] {
+fn key_of(descriptor: &Descriptor) -> Key {
     [descriptor.key, u64::from(descriptor.key_low) << 32]
 }
 

@@ -195,8 +195,8 @@ pub(super) struct PieceForm {
     pub kernel: Option<Kernel>,
     /// Lines of memory that its operands are likely to lie on.
     pub lines: u8,
-    /// Whether it begins with the row of its own key.
-    pub wants_row: bool,
+    /// How many bytes of the row of its own key it is likely to look at; 0 if it does not begin with that.
+    pub row_bytes: u32,
 }
 
 /// What plans and pieces were compiled to, by their numbers.
@@ -242,8 +242,9 @@ impl Forms {
             // They begin anywhere on a line, and texts of some length follow.
             let bytes = row.as_ref().map_or(packing.bytes(), NewRow::bytes);
             let lines = (bytes / 64 + 1 + usize::from(bytes % 64 >= 32)).min(LINES_MAX) as u8;
-            let wants_row = row.is_none() && kernel.as_ref().is_some_and(Kernel::wants_row);
-            Arc::new(PieceForm { class: (prefix, exact), key, row, packing, kernel, lines, wants_row })
+            let row_bytes =
+                kernel.as_ref().map_or(0, |kernel| if row.is_some() { 0 } else { kernel.row_bytes() });
+            Arc::new(PieceForm { class: (prefix, exact), key, row, packing, kernel, lines, row_bytes })
         };
         let plan = |(number, plan): (usize, &&CompiledPlan)| {
             let same = before.and_then(|before| before.plans.get(number));

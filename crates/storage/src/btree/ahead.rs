@@ -21,6 +21,13 @@ pub struct Walk {
     pin: u64,
 }
 
+impl Walk {
+    /// Where it is. To be compared only.
+    pub(super) fn node(&self) -> *const Header {
+        self.node
+    }
+}
+
 /// What a step of a walk came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stepped {

@@ -9,6 +9,7 @@
 
 #![allow(unsafe_code)] // goes back to a leaf; see `near`
 
+use super::ahead::Stepped;
 use super::key::{Cell, OwnedCell, Probe};
 use super::lock::{Header, Restart};
 use super::node::Node;
@@ -27,7 +28,14 @@ pub struct Finger {
     lower: Option<[u64; FIXED_WORDS_MAX]>,
     /// Every key of the leaf is below; `None`: it is the last.
     upper: Option<[u64; FIXED_WORDS_MAX]>,
+    /// Most keys of the last group lay in leaves of their own.
+    apart: bool,
 }
+
+/// Keys that are looked for together, at most.
+pub const GROUP: usize = 16;
+/// Smaller groups say little of how far apart keys are.
+const GROUP_TELLS: usize = 8;
 
 // SAFETY: the leaf is looked at only under the pin that protects it, whichever thread holds it.
 unsafe impl Send for Finger {}
@@ -46,7 +54,7 @@ pub struct Fingers {
 
 impl Default for Finger {
     fn default() -> Self {
-        Finger { pin: 0, tree: 0, leaf: std::ptr::null(), version: 0, lower: None, upper: None }
+        Finger { pin: 0, tree: 0, leaf: std::ptr::null(), version: 0, lower: None, upper: None, apart: false }
     }
 }
 
@@ -100,7 +108,8 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             // Checks the version under which the separators were read.
             (node, version) = self.step(inner, version, child)?;
         }
-        *finger = Finger { pin: pin.serial(), tree: self.id, leaf: node, version, lower, upper };
+        let apart = finger.apart;
+        *finger = Finger { pin: pin.serial(), tree: self.id, leaf: node, version, lower, upper, apart };
         Ok(())
     }
 
@@ -119,6 +128,53 @@ impl<const W: usize, const LONG: bool, const L: usize, const I: usize> Tree<W, L
             leaf.header.check(finger.version)?;
             Ok(found)
         })
+    }
+
+    /// The values of `count` keys ([`GROUP`] at most), which are in order: `None` where there is none, or where somebody was in the way.
+    /// Keys in leaves of their own are gone down to together, so that the leaves' lines come together (see `ahead`).
+    pub(super) fn get_group<'k>(
+        &self,
+        finger: &mut Finger,
+        pin: Pinned<'_>,
+        count: usize,
+        key: impl Fn(usize) -> &'k [u64],
+        mut found: impl FnMut(usize, Option<u64>),
+    ) {
+        assert!(count <= GROUP, "a group has so many keys at most");
+        let mut leaves = 0;
+        let walk = if finger.apart { self.walk(pin) } else { None };
+        if let Some(walk) = walk {
+            let mut walks = [Some(walk); GROUP];
+            let mut last = std::ptr::null();
+            let mut goes_on = true;
+            while std::mem::take(&mut goes_on) {
+                for (i, slot) in walks[..count].iter_mut().enumerate() {
+                    let Some(walk) = slot else { continue };
+                    let value = match self.walk_on(walk, pin, key(i)) {
+                        Stepped::Down => {
+                            goes_on = true;
+                            continue;
+                        }
+                        Stepped::Found(value) => Some(value),
+                        Stepped::Nothing => None,
+                    };
+                    leaves += usize::from(walk.node() != last);
+                    last = walk.node();
+                    *slot = None;
+                    found(i, value);
+                }
+            }
+        } else {
+            for i in 0..count {
+                let last = finger.leaf;
+                let value = self.get_near(finger, pin, key(i));
+                leaves += usize::from(finger.leaf != last);
+                found(i, value);
+            }
+        }
+        if count >= GROUP_TELLS {
+            finger.apart = leaves * 2 > count;
+        }
     }
 
     /// Inserts an absent key where the finger is, or where it comes to. `None`: the leaf is full, or somebody was quicker, or the

@@ -28,6 +28,7 @@ impl Kernel {
             places: vec![None; program.regs.len()],
             key,
             given: None,
+            given_of: None,
             writes: vec![0; program.regs.len()],
             reads: vec![0; program.regs.len()],
             last_read: vec![0; program.regs.len()],
@@ -60,6 +61,7 @@ impl Kernel {
         if compiler.used > REGISTERS {
             return None;
         }
+        let row_bytes = compiler.given_of.map_or(0, |table| compiler.row_bytes(table));
         let Compiler { ops, bank, given, piles_up, .. } = compiler;
         let key = if given.is_some() { key } else { 0 };
         Some(Kernel {
@@ -69,6 +71,7 @@ impl Kernel {
             ops: ops.into(),
             bank,
             given,
+            row_bytes,
             key_bits: (1 << key) - 1,
             piles_up,
         })
@@ -111,6 +114,7 @@ struct Compiler<'p> {
     places: Vec<Option<R>>,
     key: usize,
     given: Option<R>,
+    given_of: Option<TableId>,
     /// By register: operations that write it and that read it, and the place of the last one.
     writes: Vec<u32>,
     reads: Vec<u32>,
@@ -248,6 +252,26 @@ impl Compiler<'_> {
         }
     }
 
+    /// How far the row that was given is likely to be looked at.
+    fn row_bytes(&self, table: TableId) -> u32 {
+        let layout = self.world.table(table).layout();
+        let mut bytes = layout.fixed_bytes();
+        for op in &self.ops {
+            match op {
+                Op::Read { row, columns } if Some(*row) == self.given => {
+                    let texts = columns.iter().filter(|read| read.column.kind() == ColumnKind::Bytes);
+                    bytes = texts.map(|read| layout.likely_bytes_to(&read.column)).fold(bytes, usize::max);
+                }
+                Op::Update(update) if Some(update.row) == self.given => {
+                    bytes =
+                        layout.columns().iter().map(|c| layout.likely_bytes_to(c)).fold(bytes, usize::max);
+                }
+                _ => {}
+            }
+        }
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
+
     /// Whether the kernel writes a register of the program, and nobody before it runs.
     fn is_written(&self, reg: Reg) -> bool {
         let is_input = || self.program.params.iter().any(|p| p.reg == reg && p.mode != ParamMode::Out);
@@ -343,6 +367,7 @@ impl Compiler<'_> {
                 let row_reg = self.write(*row);
                 if own {
                     self.given = Some(row_reg);
+                    self.given_of = Some(*table);
                     return self.columns(*table, *row, columns);
                 }
                 self.ops.push(Op::Find(Box::new(Find {

@@ -277,6 +277,8 @@ pub(super) struct Kernel {
     /// Where the row goes that the first lookup finds, if that is by the piece's own key: whoever runs
     /// pieces in the order of keys has found it by then.
     given: Option<R>,
+    /// How many bytes of that row it is likely to look at.
+    row_bytes: u32,
     /// The arguments that are that key, a bit each.
     key_bits: u64,
     /// Registers that may be read before they are written: NULL at the start. All that are written, if `piles_up`.

@@ -82,10 +82,9 @@ fn at(r: R) -> usize {
 }
 
 impl Kernel {
-    /// The table that the piece's own row is of, if it begins with looking that up.
-    #[inline]
-    pub(in super::super) fn wants_row(&self) -> bool {
-        self.given.is_some()
+    /// How many bytes of the piece's own row it is likely to look at; 0 if it does not begin with looking that up.
+    pub(in super::super) fn row_bytes(&self) -> u32 {
+        self.row_bytes
     }
 
     /// Runs a piece on packed operands. `given`: its own row, if it wants it.
